@@ -1,0 +1,3 @@
+module banzaicloud.com/jmx-exporter-operator
+
+go 1.26.0

@@ -1,0 +1,203 @@
+// Package attach holds the operations of the helper, cmd/jmx-attach: inspect,
+// stage, load, status, unload and probe, and the JSON in which they are asked
+// for and answered. The helper performs them inside a container; the operator
+// imports the types only. docs/agent-protocol.md describes the files and marks
+// that they work on.
+package attach
+
+// Home is the one directory that the helper writes to, in the container's own
+// file system. It lies in /tmp because HotSpot's attach socket does too: where
+// /tmp is not writable no JVM can be attached to.
+const Home = "/tmp/.jmx-exporter"
+
+// Request is one line of JSON on the helper's standard input. For Stage, the
+// contents of Files follow it, one after the other, in their order.
+type Request struct {
+	// PodUID is the pod in which the helper must find itself; elsewhere it
+	// answers ReasonWrongPod and touches nothing. Empty on a host.
+	PodUID string `json:"podUID,omitempty"`
+	// Target is the process that Load, Status and Unload are about.
+	Target *Target `json:"target,omitempty"`
+	// Files are what Stage writes to Home.
+	Files []File `json:"files,omitempty"`
+	// Desired is what Load asks of the agent.
+	Desired *Desired `json:"desired,omitempty"`
+	// Probe is the endpoint that Probe asks, on the loopback address.
+	Probe *Endpoint `json:"probe,omitempty"`
+}
+
+// Target identifies a process: a PID is reused, a PID with its start time is not.
+type Target struct {
+	// PID is the process ID as seen in the container.
+	PID int `json:"pid"`
+	// StartTime is in clock ticks since boot: field 22 of proc_pid_stat(5).
+	StartTime uint64 `json:"startTime"`
+}
+
+// File is one file to stage. Its name has no slash and ends up in Home.
+type File struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Desired is what one JVM's agent shall do. File names are relative to Home.
+type Desired struct {
+	// Agent is the file name of the trampoline jar, which the JVM loads.
+	Agent string `json:"agent"`
+	// Implementation is the file name of the jar behind the trampoline.
+	Implementation string `json:"implementation"`
+	// ImplementationSHA256 is that jar's digest, in lower-case hexadecimal.
+	ImplementationSHA256 string `json:"implementationSHA256"`
+	// Config is the file name of the exporter's configuration.
+	Config string `json:"config"`
+	// ConfigSHA256 is its digest, in lower-case hexadecimal.
+	ConfigSHA256 string `json:"configSHA256"`
+	// Port is the TCP port to serve on.
+	Port int32 `json:"port"`
+}
+
+// Endpoint is an HTTP endpoint inside the container's network namespace.
+type Endpoint struct {
+	Port int32  `json:"port"`
+	Path string `json:"path"`
+}
+
+// Report is the helper's answer on standard output: one JSON document.
+type Report struct {
+	// HelperVersion is the version of the helper that answered.
+	HelperVersion string `json:"helperVersion"`
+	// Processes are the Java processes found, by ascending PID: all of them
+	// for Inspect, the target for Load, Status and Unload.
+	Processes []Process `json:"processes,omitempty"`
+	// ListeningPorts are the TCP ports in state LISTEN in the network
+	// namespace, ascending, each once.
+	ListeningPorts []int32 `json:"listeningPorts,omitempty"`
+	// Files are the staged files that lie in Home with the right digest.
+	Files []File `json:"files,omitempty"`
+	// Error says why what was asked for did not happen; nil when it did.
+	Error *Error `json:"error,omitempty"`
+}
+
+// Process is one Java process.
+type Process struct {
+	Target `json:",inline"`
+	// UID and GID are the effective ones, as seen in the container.
+	UID int `json:"uid"`
+	GID int `json:"gid"`
+	// Implementation is HotSpot or OpenJ9.
+	Implementation string `json:"implementation"`
+	// Vendor and Version come from the runtime's release file; empty if
+	// there is none.
+	Vendor  string `json:"vendor,omitempty"`
+	Version string `json:"version,omitempty"`
+	// MainClass is the class, or the jar's or module's name.
+	MainClass string `json:"mainClass,omitempty"`
+	// Refusal says why this process cannot be attached to, without having
+	// tried; nil when nothing speaks against it.
+	Refusal *Error `json:"refusal,omitempty"`
+	// Mark is what our agent says of itself in this JVM; nil when none was read.
+	Mark *Mark `json:"mark,omitempty"`
+	// AgentJarOpen tells that a jar of ours is open in this process: our agent
+	// was loaded, whether or not a mark can be read.
+	AgentJarOpen bool `json:"agentJarOpen,omitempty"`
+	// Warning is what the application's output shows because of the load, such
+	// as the four lines of JEP 451; empty if nothing.
+	Warning string `json:"warning,omitempty"`
+}
+
+// AgentState is the state that a Mark reports.
+type AgentState string
+
+const (
+	// AgentStarting is set before the implementation is asked to start.
+	AgentStarting AgentState = "starting"
+	// AgentRunning means that the port is served with the configuration named.
+	AgentRunning AgentState = "running"
+	// AgentFailed means that nothing is served; Reason and Message say why.
+	AgentFailed AgentState = "failed"
+	// AgentStopped means that the agent was asked to stop, and did.
+	AgentStopped AgentState = "stopped"
+)
+
+// Mark is the agent's word on itself, read from the JVM's system properties.
+// See docs/agent-protocol.md.
+type Mark struct {
+	Protocol int        `json:"protocol"`
+	State    AgentState `json:"state"`
+	// Agent is the version of the implementation.
+	Agent string `json:"agent,omitempty"`
+	// Port is the port served; 0 when none is.
+	Port int32 `json:"port,omitempty"`
+	// ConfigSHA256 is the digest of the configuration served, as read by the agent.
+	ConfigSHA256 string `json:"configSHA256,omitempty"`
+	// ImplementationSHA256 is the digest of the running implementation's jar.
+	ImplementationSHA256 string `json:"implementationSHA256,omitempty"`
+	// Desired is the token of the desired file that this mark answers.
+	Desired string `json:"desired,omitempty"`
+	// Loads counts the calls of agentmain in this JVM.
+	Loads int `json:"loads,omitempty"`
+	// Reason and Message tell why the desired state was not reached. They may
+	// stand beside AgentRunning: then the previous configuration is served.
+	Reason  Reason `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Error is a typed reason with a sentence that a person can act on.
+type Error struct {
+	Reason  Reason `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Error returns the sentence.
+func (e *Error) Error() string { return e.Message }
+
+// Reason is the type of an Error, in the form of a condition's reason.
+type Reason string
+
+const (
+	// ReasonWrongPod: the helper runs in another pod than the one asked for.
+	ReasonWrongPod Reason = "WrongPod"
+	// ReasonProcessGone: no process has this PID and start time any more.
+	ReasonProcessGone Reason = "ProcessGone"
+	// ReasonStagingIncomplete: a staged file has not the size or digest announced.
+	ReasonStagingIncomplete Reason = "StagingIncomplete"
+	// ReasonHomeNotTrusted: Home is a link, or others may write to it.
+	ReasonHomeNotTrusted Reason = "HomeNotTrusted"
+	// ReasonTmpNotWritable: HotSpot cannot open its attach socket in /tmp.
+	ReasonTmpNotWritable Reason = "TmpNotWritable"
+	// ReasonNoSpace: the file system of Home is full or its quota used up.
+	ReasonNoSpace Reason = "NoSpace"
+	// ReasonUserMismatch: the JVM runs as a user that the helper cannot become.
+	ReasonUserMismatch Reason = "UserMismatch"
+	// ReasonUnsupportedJVM: not HotSpot.
+	ReasonUnsupportedJVM Reason = "UnsupportedJVM"
+	// ReasonJVMStarting: the JVM does not catch SIGQUIT yet.
+	ReasonJVMStarting Reason = "JVMStarting"
+	// ReasonSignalsReduced: -Xrs, and the attach socket is gone: SIGQUIT would kill.
+	ReasonSignalsReduced Reason = "SignalsReduced"
+	// ReasonAttachDisabled: -XX:+DisableAttachMechanism.
+	ReasonAttachDisabled Reason = "AttachDisabled"
+	// ReasonAgentLoadingDisabled: -XX:-EnableDynamicAgentLoading (JEP 451).
+	ReasonAgentLoadingDisabled Reason = "AgentLoadingDisabled"
+	// ReasonMissingModule: the runtime lacks a module that the agent needs.
+	ReasonMissingModule Reason = "MissingModule"
+	// ReasonAttachFailed: the JVM answered, but not as it should.
+	ReasonAttachFailed Reason = "AttachFailed"
+	// ReasonAttachTimeout: the JVM did not answer in time.
+	ReasonAttachTimeout Reason = "AttachTimeout"
+	// ReasonBusy: another helper holds the lock of this JVM.
+	ReasonBusy Reason = "Busy"
+	// ReasonPortInUse: somebody else listens on the port.
+	ReasonPortInUse Reason = "PortInUse"
+	// ReasonConfigRejected: the agent cannot use the configuration.
+	ReasonConfigRejected Reason = "ConfigRejected"
+	// ReasonAgentFailed: the agent could not start for another reason.
+	ReasonAgentFailed Reason = "AgentFailed"
+	// ReasonAgentNotAnswering: our agent is in the JVM, but does not answer.
+	ReasonAgentNotAnswering Reason = "AgentNotAnswering"
+	// ReasonEndpointNotServing: the endpoint does not answer as it should.
+	ReasonEndpointNotServing Reason = "EndpointNotServing"
+	// ReasonBadRequest: the request cannot be understood; a bug of the caller.
+	ReasonBadRequest Reason = "BadRequest"
+)
