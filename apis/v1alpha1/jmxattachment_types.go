@@ -1,0 +1,268 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// LabelExporterUID is the label of a JmxAttachment, a Service and an
+// EndpointSlice that names the exporter they belong to.
+const LabelExporterUID = "banzaicloud.com/exporter-uid"
+
+// JmxAttachment is the record of one pod's way to its metrics: the answer to
+// "which pods, and why not". The operator creates it, the pod owns it. Deleting
+// it by hand does no harm: it is made again from what is observed.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=jmxattachments,shortName=jmxa,categories=monitoring
+// +kubebuilder:printcolumn:name="Pod",type=string,JSONPath=`.spec.pod.name`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="The last phase that holds"
+// +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.status.processes[0].port`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,description="Of the first condition that does not hold"
+// +kubebuilder:printcolumn:name="Container",type=string,priority=1,JSONPath=`.status.processes[0].container`
+// +kubebuilder:printcolumn:name="JVM",type=string,priority=1,JSONPath=`.status.processes[0].version`
+// +kubebuilder:printcolumn:name="Node",type=string,priority=1,JSONPath=`.status.nodeName`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type JmxAttachment struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says which pod, for which exporter. It never changes.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a JmxAttachment is immutable; delete it and the operator makes it again"
+	Spec JmxAttachmentSpec `json:"spec"`
+	// status is how far the pod has come.
+	// +optional
+	Status JmxAttachmentStatus `json:"status,omitempty"`
+}
+
+// JmxAttachmentSpec says which pod, for which exporter.
+type JmxAttachmentSpec struct {
+	// pod is the pod, in the same namespace.
+	// +required
+	Pod ObjectIdentity `json:"pod"`
+	// exporter is the PrometheusJmxExporter that owns the pod.
+	// +required
+	Exporter ObjectIdentity `json:"exporter"`
+}
+
+// ObjectIdentity names one object and no later one of the same name.
+type ObjectIdentity struct {
+	// name of the object.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// uid of the object.
+	// +required
+	UID types.UID `json:"uid"`
+}
+
+// JmxAttachmentStatus is what was found and done in the pod.
+type JmxAttachmentStatus struct {
+	// phase is the last phase that holds, with all before it.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+
+	// reason is that of the first condition that does not hold; empty when
+	// all hold.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
+	// conditions are the six phases and Ready, always all of them.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// nodeName is the node that the pod runs on.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	NodeName string `json:"nodeName,omitempty"`
+
+	// processes are the Java processes found, the one attached to first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Processes []JavaProcess `json:"processes,omitempty"`
+
+	// staged names the files that lie in the container.
+	// +optional
+	Staged *StagedFiles `json:"staged,omitempty"`
+
+	// intent is the load that was begun, recorded before its effect.
+	// +optional
+	Intent *LoadIntent `json:"intent,omitempty"`
+
+	// endpoint is the endpoint that answered last. It stands while the phase
+	// goes backwards: what is scraped follows it, not the phase.
+	// +optional
+	Endpoint *Endpoint `json:"endpoint,omitempty"`
+
+	// attempt counts what was tried for the condition that does not hold.
+	// +optional
+	Attempt *Attempt `json:"attempt,omitempty"`
+}
+
+// JavaProcess is a Java process in a container of the pod.
+type JavaProcess struct {
+	// container is the container's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container"`
+	// containerID is the container's ID as the kubelet reports it.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	ContainerID string `json:"containerID"`
+	// pid is the process ID in the container.
+	// +required
+	PID int32 `json:"pid"`
+	// startTime is in clock ticks since the node booted.
+	// +required
+	StartTime int64 `json:"startTime"`
+	// uid is the effective user ID in the container.
+	// +optional
+	UID int64 `json:"uid"`
+	// gid is the effective group ID in the container.
+	// +optional
+	GID int64 `json:"gid"`
+	// implementation is HotSpot or OpenJ9.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Implementation string `json:"implementation,omitempty"`
+	// vendor of the Java runtime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Vendor string `json:"vendor,omitempty"`
+	// version of the Java runtime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Version string `json:"version,omitempty"`
+	// mainClass is the main class, or the name of the jar or module run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	MainClass string `json:"mainClass,omitempty"`
+	// refusal is the reason why this process cannot be attached to; empty if
+	// nothing speaks against it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Refusal string `json:"refusal,omitempty"`
+	// port is the TCP port that the agent in it serves.
+	// +optional
+	Port int32 `json:"port,omitempty"`
+	// configSHA256 is the digest of the configuration that the agent serves.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ConfigSHA256 string `json:"configSHA256,omitempty"`
+	// implementationSHA256 is the digest of the agent's implementation.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ImplementationSHA256 string `json:"implementationSHA256,omitempty"`
+	// agentVersion is the version of the agent in it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	AgentVersion string `json:"agentVersion,omitempty"`
+}
+
+// StagedFiles are the files in a container, by their digests.
+type StagedFiles struct {
+	// agentSHA256 is the digest of the jar that the JVM loads.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	AgentSHA256 string `json:"agentSHA256"`
+	// implementationSHA256 is the digest of the jar behind it.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ImplementationSHA256 string `json:"implementationSHA256"`
+	// configSHA256 is the digest of the configuration.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ConfigSHA256 string `json:"configSHA256"`
+}
+
+// LoadIntent is a load about to happen, or that has happened.
+type LoadIntent struct {
+	// container is the container's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container"`
+	// containerID is the container's ID as the kubelet reports it.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	ContainerID string `json:"containerID"`
+	// pid is the process ID in the container.
+	// +required
+	PID int32 `json:"pid"`
+	// startTime is in clock ticks since the node booted.
+	// +required
+	StartTime int64 `json:"startTime"`
+	// port is the port asked for.
+	// +required
+	Port int32 `json:"port"`
+	// configSHA256 is the configuration asked for.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ConfigSHA256 string `json:"configSHA256"`
+}
+
+// CheckedFrom is where an endpoint was asked from.
+//
+// +kubebuilder:validation:Enum=Operator;Pod
+type CheckedFrom string
+
+const (
+	// CheckedFromOperator: the operator reached the endpoint over the network.
+	CheckedFromOperator CheckedFrom = "Operator"
+	// CheckedFromPod: only the helper, in the pod, reached it.
+	CheckedFromPod CheckedFrom = "Pod"
+)
+
+// Endpoint is an endpoint that answered.
+type Endpoint struct {
+	// address is the pod's IP address.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Address string `json:"address"`
+	// port is the TCP port.
+	// +required
+	Port int32 `json:"port"`
+	// checkedFrom says where it was asked from.
+	// +required
+	CheckedFrom CheckedFrom `json:"checkedFrom"`
+}
+
+// Attempt counts what was tried for the condition that does not hold.
+type Attempt struct {
+	// key names what the attempts were made with: the pod's containers, the
+	// configuration, the exporter. When it changes, the count starts again.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Key string `json:"key"`
+	// count of attempts that did not succeed.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count"`
+	// lastError is the last attempt's error.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	LastError string `json:"lastError,omitempty"`
+	// nextTime is when it will be tried again without an event; absent when
+	// only an event helps.
+	// +optional
+	NextTime *metav1.Time `json:"nextTime,omitempty"`
+}
+
+// JmxAttachmentList is a list of JmxAttachments.
+//
+// +kubebuilder:object:root=true
+type JmxAttachmentList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []JmxAttachment `json:"items"`
+}

@@ -1,0 +1,162 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// PrometheusJmxExporter makes every Java process in the pods that it selects
+// serve its MBeans to Prometheus, while it runs, without a restart, and keeps
+// it so. The JmxAttachments (kubectl get jmxa) tell it pod by pod.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=prometheusjmxexporters,shortName=pjmx,categories=monitoring
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="The least advanced of the matched pods, refused ones aside"
+// +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.status.pods`,description="Annotated of matched pods"
+// +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refused`,description="Pods that need a person"
+// +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.spec.port`
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type PrometheusJmxExporter struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec says which pods, with which configuration, on which port.
+	// +required
+	Spec PrometheusJmxExporterSpec `json:"spec"`
+	// status says how far the matched pods have come.
+	// +optional
+	Status PrometheusJmxExporterStatus `json:"status,omitempty"`
+}
+
+// PrometheusJmxExporterSpec says which pods, with which configuration, on which port.
+type PrometheusJmxExporterSpec struct {
+	// labelSelector selects running pods of this namespace: those that carry
+	// all of these labels. It cannot be empty. A pod that two exporters select
+	// belongs to the older one.
+	//
+	// +required
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="a key is not a valid label key: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.labelValue().validate(self[k]).hasValue())",message="a value is not a valid label value: up to 63 letters, digits, '-', '_' or '.'"
+	LabelSelector map[string]string `json:"labelSelector"`
+
+	// config names the exporter's configuration. A change of the ConfigMap
+	// reaches every pod.
+	// +required
+	Config ConfigMapKey `json:"config"`
+
+	// port is the TCP port in the pod on which /metrics is served. It must be
+	// free in every matched pod.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+}
+
+// ConfigMapKey names a key of a ConfigMap in the same namespace.
+type ConfigMapKey struct {
+	// configMapName is the name of the ConfigMap.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ConfigMapName string `json:"configMapName"`
+	// configMapKey is the key under which the exporter's configuration (YAML,
+	// at most 256 KiB) stands.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ConfigMapKey string `json:"configMapKey"`
+}
+
+// PrometheusJmxExporterStatus sums up the JmxAttachments of the exporter.
+type PrometheusJmxExporterStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// phase is that of the least advanced of the matched pods, refused ones
+	// aside: Pending when none is matched, Refused when all are.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+
+	// pods is annotated/matched, such as 3/5.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Pods string `json:"pods,omitempty"`
+
+	// matched counts the pods that have the labels, run, and are not terminating.
+	// +optional
+	Matched int32 `json:"matched"`
+
+	// refused counts the matched pods that need a person.
+	// +optional
+	Refused int32 `json:"refused"`
+
+	// phases counts the matched pods by the phase they are in.
+	// +optional
+	// +listType=map
+	// +listMapKey=phase
+	// +kubebuilder:validation:MaxItems=8
+	Phases []PhaseCount `json:"phases,omitempty"`
+
+	// metricsEndpoints lists the pods whose endpoint answers and stands in an
+	// EndpointSlice, sorted by name: the first 1000. The EndpointSlices of the
+	// Service named in serviceName hold all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	MetricsEndpoints []MetricsEndpoint `json:"metricsEndpoints,omitempty"`
+
+	// metricsEndpointsOmitted says how many more there are.
+	// +optional
+	MetricsEndpointsOmitted int32 `json:"metricsEndpointsOmitted,omitempty"`
+
+	// serviceName is the headless Service whose EndpointSlices hold the endpoints.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	ServiceName string `json:"serviceName,omitempty"`
+
+	// conditions are Ready, Reconciling, Stalled and ConfigValid.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PhaseCount counts the pods in a phase.
+type PhaseCount struct {
+	// phase is the phase counted.
+	// +required
+	Phase Phase `json:"phase"`
+	// count is the number of pods in it.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count int32 `json:"count"`
+}
+
+// MetricsEndpoint is where a pod serves its metrics.
+type MetricsEndpoint struct {
+	// pod is the pod's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Pod string `json:"pod"`
+	// port is the TCP port on the pod's address.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+}
+
+// PrometheusJmxExporterList is a list of PrometheusJmxExporters.
+//
+// +kubebuilder:object:root=true
+type PrometheusJmxExporterList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []PrometheusJmxExporter `json:"items"`
+}
