@@ -1,0 +1,35 @@
+package apply
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
+)
+
+// Attachment creates the JmxAttachment of a pod for an exporter, owned by the
+// pod, so that it goes when the pod goes. Its spec is immutable: if another
+// exporter's record of the same pod is still there, the error is Invalid.
+func (c *Client) Attachment(ctx context.Context, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) error {
+	return c.apply(ctx, OwnerAttachment, pod.Namespace+"/"+name, ac.JmxAttachment(name, pod.Namespace).
+		WithLabels(map[string]string{v1alpha1.LabelExporterUID: string(exporter.UID)}).
+		WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion("v1").WithKind("Pod").WithName(pod.Name).WithUID(pod.UID).
+			WithController(true)).
+		WithSpec(ac.JmxAttachmentSpec().
+			WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID)).
+			WithExporter(ac.ObjectIdentity().WithName(exporter.Name).WithUID(exporter.UID))))
+}
+
+// AttachmentStatus states the whole status of a JmxAttachment.
+func (c *Client) AttachmentStatus(ctx context.Context, attachment *v1alpha1.JmxAttachment, status *v1alpha1.JmxAttachmentStatus) error {
+	stated, err := configuration[ac.JmxAttachmentStatusApplyConfiguration](status)
+	if err != nil {
+		return err
+	}
+	return c.applyStatus(ctx, OwnerAttachmentStatus, key(attachment),
+		ac.JmxAttachment(attachment.Name, attachment.Namespace).WithUID(attachment.UID).WithStatus(stated))
+}

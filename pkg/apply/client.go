@@ -1,0 +1,58 @@
+// Package apply is the only door for writes to the API: server-side apply with
+// typed apply configurations, one field owner per concern, and the UID of every
+// object that already exists, so that no write recreates one that vanished.
+//
+// A Client compares nothing: callers know what they have observed and call it
+// only when something differs.
+package apply
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// Client writes to the API. It is safe for concurrent use.
+type Client struct {
+	client client.Client
+	seam   effects.Seam
+}
+
+// New returns a Client whose writes pass the seam.
+func New(c client.Client, seam effects.Seam) *Client { return &Client{client: c, seam: seam} }
+
+// apply forces: what our owners state on our own objects is theirs alone.
+func (c *Client) apply(ctx context.Context, owner client.FieldOwner, on string, ac runtime.ApplyConfiguration) error {
+	return c.do(ctx, owner, on, func(ctx context.Context) error {
+		return c.client.Apply(ctx, ac, owner, client.ForceOwnership)
+	})
+}
+
+func (c *Client) applyStatus(ctx context.Context, owner client.FieldOwner, on string, ac runtime.ApplyConfiguration) error {
+	return c.do(ctx, owner, on, func(ctx context.Context) error {
+		return c.client.Status().Apply(ctx, ac, owner, client.ForceOwnership)
+	})
+}
+
+func (c *Client) do(ctx context.Context, owner client.FieldOwner, on string, write func(context.Context) error) error {
+	return c.seam(ctx, effects.Effect{Kind: effects.Apply, What: string(owner), On: on}, write)
+}
+
+// Delete deletes this object and no later one of its name. That it is gone
+// already is no error.
+func (c *Client) Delete(ctx context.Context, obj client.Object) error {
+	effect := effects.Effect{Kind: effects.Delete, What: obj.GetObjectKind().GroupVersionKind().Kind, On: key(obj)}
+	return c.seam(ctx, effect, func(ctx context.Context) error {
+		err := c.client.Delete(ctx, obj, client.Preconditions{UID: ptr.To(obj.GetUID())})
+		if IsGone(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+func key(obj client.Object) string { return client.ObjectKeyFromObject(obj).String() }
