@@ -1,3 +1,5 @@
+// The linter has a module of its own: its dependencies are many, and none of
+// them is to choose a version for the operator or the other tools.
 module banzaicloud.com/jmx-exporter-operator/hack/tools/lint
 
 go 1.26.0

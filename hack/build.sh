@@ -1,0 +1,59 @@
+# The binaries that this project makes itself from Go modules: nothing of it needs a container registry. Sourced.
+#
+# Each group is a module of its own under hack/tools, since their requirements do not fit into one.
+# Versions stand in its go.mod. A result is kept under a name with the hash of what it was made of.
+# shellcheck source=hack/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# binary_is NAME: sets folder (of the module) and package (its main package).
+binary_is() {
+  case $1 in
+    kubeadm | kubelet | kubectl | kube-*) folder=hack/tools/kubernetes package=k8s.io/kubernetes/cmd/$1 ;;
+    containerd | containerd-shim-runc-v2 | ctr) folder=hack/tools/containerd package=github.com/containerd/containerd/v2/cmd/$1 ;;
+    bridge | loopback) folder=hack/tools/cni package=github.com/containernetworking/plugins/plugins/main/$1 ;;
+    portmap) folder=hack/tools/cni package=github.com/containernetworking/plugins/plugins/meta/$1 ;;
+    host-local) folder=hack/tools/cni package=github.com/containernetworking/plugins/plugins/ipam/$1 ;;
+    etcd) folder=hack/tools/etcd package=go.etcd.io/etcd/server/v3 ;;
+    kind) folder=hack/tools/kind package=sigs.k8s.io/kind ;;
+    prometheus) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/prometheus ;;
+    image) folder=hack/image package=. ;;
+    pause) folder=hack/image package=./pause ;;
+    runc-lean) folder=hack/kind/runc-lean package=. ;;
+    *) fail "no binary is called $1" ;;
+  esac
+}
+
+# path_of NAME: where the binary lies once it is built.
+path_of() {
+  local folder package
+  binary_is "$1"
+  echo "$cache/bin/${folder##*/}-$(hash_of "$repo/$folder" "$repo/hack/build.sh")/$1"
+}
+
+# build NAME...: builds those that are not there yet.
+build() {
+  local name file
+  for name; do
+    file=$(path_of "$name")
+    [ -x "$file" ] || step "building $name" compile "$name" "$file"
+  done
+}
+compile() (
+  binary_is "$1"
+  cd "$repo/$folder"
+  ldflags='-s -w' tags=()
+  case $folder in
+    # The components refuse each other when they do not know their own version.
+    *kubernetes)
+      version=$(module_version k8s.io/kubernetes) minor=${version#v1.}
+      for v in gitVersion="$version" gitMajor=1 gitMinor="${minor%%.*}"; do ldflags+=" -X k8s.io/component-base/version.$v"; done ;;
+    # Of the service discoveries only the one for Kubernetes: the others are most of the compile time.
+    *prometheus) tags=(-tags netgo,remove_all_sd,enable_kubernetes_sd) ;;
+  esac
+  mkdir -p "${2%/*}"
+  CGO_ENABLED=0 go build "${tags[@]}" -ldflags "$ldflags" -o "$2.part" "$package"
+  mv "$2.part" "$2"
+)
+
+# module_version PATH, in the folder of a module that requires it.
+module_version() { go list -m -f '{{.Version}}' "$1"; }

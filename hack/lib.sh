@@ -1,0 +1,57 @@
+# What the scripts under hack/ share. Sourced, never run.
+set -euo pipefail
+shopt -s inherit_errexit nullglob
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/jmx-exporter-operator
+mkdir -p "$cache/tmp"
+
+# Progress goes to where stderr went at the start, also from inside a step whose output goes to a file.
+exec {progress}>&2
+say() { printf '%(%H:%M:%S)T %s\n' -1 "$*" >&"$progress"; }
+fail() {
+  printf '%s\n' "$@" >&"$progress"
+  exit 1
+}
+
+# step TITLE COMMAND...: says what goes on, every half minute that it still does, and how long it took.
+# What the command prints is shown only if it fails; the scripts end then.
+step() {
+  local title=$1 start=$SECONDS
+  shift
+  step_title=$title step_log=$(mktemp "$cache/tmp/log.XXXXXX")
+  say "$title ..."
+  still_going "$title" "$start" &
+  step_beat=$!
+  "$@" >"$step_log" 2>&1
+  kill "$step_beat" 2>/dev/null || true
+  rm -f "$step_log"
+  step_title='' step_log='' step_beat=''
+  say "$title: $((SECONDS - start)) s"
+}
+still_going() {
+  trap - EXIT
+  local never
+  exec {never}<> <(:) # reading from it waits without a child process that would be left behind
+  while ! read -rt 30 -u "$never" && kill -0 $$ 2>/dev/null; do say "$1: $((SECONDS - $2)) s so far"; done
+}
+step_title='' step_log='' step_beat=''
+after_step() {
+  local status=$?
+  [ -z "$step_beat" ] || kill "$step_beat" 2>/dev/null || true
+  [ -n "$step_log" ] || return 0
+  [ "$status" = 0 ] || { tail -n 40 "$step_log" >&"$progress"; say "failed: $step_title"; }
+  rm -f "$step_log"
+}
+trap after_step EXIT
+
+# hash_of FILE|FOLDER...: 12 characters that change when the content does.
+hash_of() { find "$@" -type f -print0 | sort -z | xargs -0 sha256sum | sed "s#$repo/##" | sha256sum | cut -c1-12; }
+
+# alone COMMAND...: two runs at a time would build the same things over each other.
+# The lock's file stays open for this process only: what it starts to stay must close it (9>&-).
+alone() {
+  exec 9>"$cache/lock"
+  flock -n 9 || { say "waiting for another run of these scripts to finish"; flock 9; }
+  "$@"
+}
