@@ -1,0 +1,59 @@
+package transport
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+)
+
+// Blob is a file's content with its name, size and digest. It is immutable.
+type Blob struct {
+	attach.File
+	Content []byte
+}
+
+// NewBlob names content by its digest, as docs/agent-protocol.md has it:
+// NewBlob("config", ".yaml", c) is config-0123456789ab.yaml.
+func NewBlob(prefix, suffix string, content []byte) Blob {
+	sum := sha256.Sum256(content)
+	digest := hex.EncodeToString(sum[:])
+	return Blob{
+		File:    attach.File{Name: prefix + "-" + digest[:12] + suffix, Size: int64(len(content)), SHA256: digest},
+		Content: content,
+	}
+}
+
+// Artifacts are the files that the operator brings into containers.
+type Artifacts struct {
+	// Helpers are the helper's binaries by machine, as uname -m names it.
+	Helpers map[string]Blob
+	// Agent is the jar that the JVM loads.
+	Agent Blob
+	// Implementation is the jar behind it.
+	Implementation Blob
+}
+
+// ReadArtifacts reads the helpers (jmx-attach-amd64, jmx-attach-arm64) and the
+// jars (agent.jar, exporter.jar) from two directories.
+func ReadArtifacts(helpers, agent string) (*Artifacts, error) {
+	a := &Artifacts{Helpers: map[string]Blob{}}
+	for machine, arch := range map[string]string{"x86_64": "amd64", "aarch64": "arm64"} {
+		content, err := os.ReadFile(filepath.Join(helpers, "jmx-attach-"+arch))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the helper for %s: %w", arch, err)
+		}
+		a.Helpers[machine] = NewBlob("jmx-attach", "", content)
+	}
+	for name, blob := range map[string]*Blob{"agent": &a.Agent, "exporter": &a.Implementation} {
+		content, err := os.ReadFile(filepath.Join(agent, name+".jar"))
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the agent: %w", err)
+		}
+		*blob = NewBlob(name, ".jar", content)
+	}
+	return a, nil
+}

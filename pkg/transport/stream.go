@@ -1,0 +1,47 @@
+package transport
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+)
+
+// streams runs a command in a container with its three streams.
+type streams interface {
+	stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error
+}
+
+// execStreams is the pods/exec subresource: over WebSocket, and over SPDY where
+// something on the way does not know that upgrade.
+type execStreams struct {
+	config *rest.Config
+	core   rest.Interface
+}
+
+func (s execStreams) stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	url := s.core.Post().Namespace(in.Namespace).Resource("pods").Name(in.Pod).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{
+			Container: in.Name, Command: command, Stdin: true, Stdout: true, Stderr: true,
+		}, scheme.ParameterCodec).URL()
+	spdy, err := remotecommand.NewSPDYExecutor(s.config, http.MethodPost, url)
+	if err != nil {
+		return err
+	}
+	webSocket, err := remotecommand.NewWebSocketExecutor(s.config, http.MethodGet, url.String())
+	if err != nil {
+		return err
+	}
+	executor, err := remotecommand.NewFallbackExecutor(webSocket, spdy, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+	if err != nil {
+		return err
+	}
+	return executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: stdout, Stderr: stderr})
+}
