@@ -1,0 +1,99 @@
+# The container engine: the one that answers, or one of our own. Sourced.
+#
+# Ours is Debian's dockerd in a pid and a mount namespace. The first process in there ends as soon as dockerd ends,
+# crashed or not; the kernel then ends everything that dockerd started and drops its mounts. Only what lies outside
+# of those namespaces can be left over: links, iptables rules, cgroups. They bear our name; see sweep.sh.
+engine_data=$cache/engine                                   # images and containers: kept
+engine_run=${JMX_ENGINE_RUN:-/run/jmx-exporter-operator}    # socket, pid, logs: gone with the engine
+engine_socket=unix://$engine_run/docker.sock
+engine_cgroup=jmx-exporter-operator
+engine_bridge=jmx-kind
+
+answers() { timeout 10 docker info >/dev/null 2>&1; }
+
+# our_engine: takes ours if it runs.
+our_engine() { [ -S "$engine_run/docker.sock" ] && DOCKER_HOST=$engine_socket answers && export DOCKER_HOST=$engine_socket; }
+
+# use_engine: takes the one that is there already.
+use_engine() { our_engine || answers; }
+
+# need_engine: takes one, and starts ours if there is none.
+need_engine() {
+  use_engine && return
+  debian_root || fail "No container engine answers." \
+    "Install Docker and start it (https://docs.docker.com/engine/install/), or set DOCKER_HOST to one that runs." \
+    "On Debian, as root, this script installs and starts one itself."
+  packages docker.io:dockerd docker.io:docker runc:runc iptables:iptables iproute2:ip
+  build runc-lean
+  step "starting the engine" start_engine
+  export DOCKER_HOST=$engine_socket
+}
+
+debian_root() { [ "$(id -u)" = 0 ] && [ -r /etc/os-release ] && [ "$(. /etc/os-release && echo "$ID")" = debian ]; }
+
+# packages PACKAGE:COMMAND...: installs those whose command is missing.
+packages() {
+  local want=() p
+  for p; do command -v "${p#*:}" >/dev/null || want+=("${p%:*}"); done
+  [ ${#want[@]} = 0 ] || step "installing ${want[*]}" apt_install "${want[@]}"
+}
+apt_install() {
+  # Debian starts a service when it installs it. This engine is to be started and stopped by us.
+  local policy=/usr/sbin/policy-rc.d ours=
+  [ -e $policy ] || { ours=yes; printf '#!/bin/sh\nexit 101\n' >$policy; chmod +x $policy; }
+  apt-get update
+  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" || { [ -z "$ours" ] || rm $policy; return 1; }
+  [ -z "$ours" ] || rm $policy
+}
+
+# restricted: root here lacks CAP_SYS_RESOURCE (bit 24), which privileged containers ask for.
+restricted() { (((16#$(sed -n 's/^CapBnd:\t//p' /proc/self/status) >> 24 & 1) == 0)); }
+
+# runc_into FOLDER: a runc that works here.
+runc_into() {
+  mkdir -p "$1"
+  if restricted; then
+    install "$(command -v runc)" "$1/runc.real"
+    install "$(path_of runc-lean)" "$1/runc"
+  else
+    install "$(command -v runc)" "$1/runc"
+  fi
+}
+
+start_engine() {
+  # A crash may have left something.
+  stop_engine
+  sweep
+  mkdir -p "$engine_run" "$engine_data"
+  remember
+  runc_into "$engine_run/bin"
+  # No docker0: kind's own network is enough, and it is ours to name.
+  setsid unshare --pid --fork --kill-child --mount --mount-proc bash "$repo/hack/kind/engine-init" \
+    --host "$engine_socket" --pidfile "$engine_run/dockerd.pid" --exec-root "$engine_run/exec" --data-root "$engine_data" \
+    --bridge none --cgroup-parent "/$engine_cgroup" --add-runtime "lean=$engine_run/bin/runc" --default-runtime lean \
+    >"$engine_run/dockerd.log" 2>&1 </dev/null 9>&- {progress}>&- &
+  echo $! >"$engine_run/pid"
+  until our_engine; do
+    kill -0 "$(cat "$engine_run/pid")" || { cat "$engine_run/dockerd.log"; return 1; }
+    sleep 0.2
+  done
+  # kind takes a network of this name as it finds it. Ours has a bridge with a name that we can find again.
+  docker network inspect kind >/dev/null 2>&1 ||
+    docker network create -d bridge -o com.docker.network.bridge.name=$engine_bridge -o com.docker.network.bridge.enable_ip_masquerade=true kind
+}
+
+# stop_engine: ends ours, whatever state it is in.
+stop_engine() {
+  local pid init
+  pid=$(cat "$engine_run/pid" 2>/dev/null) || return 0
+  if runs_engine "$pid"; then
+    init=$(ps -o pid= --ppid "$pid" | tr -d ' ')
+    kill ${init:+"$init"} || true # engine-init: lets dockerd end in order
+    local tries=150
+    while kill -0 "$pid" 2>/dev/null && ((tries-- > 0)); do sleep 0.2; done
+    ! runs_engine "$pid" || kill -9 "$pid"
+    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+  fi
+}
+# runs_engine PID: a pid may have been given to another process since.
+runs_engine() { grep -qz engine-init "/proc/$1/cmdline" 2>/dev/null; }

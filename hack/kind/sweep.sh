@@ -1,0 +1,38 @@
+# What our engine cannot take back itself once it ended or crashed. Sourced.
+
+# remember: what was there before our engine changed it.
+remember() {
+  [ -e "$engine_run/before" ] || {
+    sysctl -n net.ipv4.ip_forward
+    iptables -S FORWARD | sed -n 's/^-P FORWARD //p'
+  } >"$engine_run/before"
+}
+
+# sweep: removes everything of ours outside of the engine's namespaces. Does nothing if there is nothing.
+sweep() {
+  [ -d "$engine_run" ] || return 0
+  ip link delete "$engine_bridge" 2>/dev/null || true
+  sweep_rules
+  # An empty cgroup of ours is removed from its leaves upwards; there is one in each hierarchy of cgroup v1.
+  find /sys/fs/cgroup -depth -type d -path "*/$engine_cgroup*" -exec rmdir {} + 2>/dev/null || true
+  rm -rf "$engine_run"
+}
+
+sweep_rules() {
+  local iptables table rule pattern="$engine_bridge" forward policy
+  # The chains that every dockerd makes are ours to remove only if no other dockerd runs.
+  pgrep -x dockerd >/dev/null || pattern="$engine_bridge|DOCKER"
+  for iptables in iptables ip6tables; do
+    for table in filter nat mangle raw; do
+      $iptables -t $table -S 2>/dev/null | grep -E -- "^-A .*($pattern)" | sed 's/^-A/-D/' |
+        while read -r rule; do eval "$iptables -t $table $rule"; done || true
+      [[ $pattern == *DOCKER ]] || continue
+      $iptables -t $table -S 2>/dev/null | sed -n 's/^-N \(DOCKER.*\)/\1/p' |
+        while read -r rule; do $iptables -t $table -X "$rule"; done || true
+    done
+  done
+  [ -s "$engine_run/before" ] && [[ $pattern == *DOCKER ]] || return 0
+  { read -r forward && read -r policy; } <"$engine_run/before"
+  iptables -P FORWARD "$policy"
+  sysctl -qw net.ipv4.ip_forward="$forward"
+}
