@@ -1,0 +1,285 @@
+//go:build linux
+
+package jvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Refusal says why the JVM cannot be attached to, without having tried, or nil
+// if nothing speaks against it. It neither signals nor connects.
+func (p Process) Refusal() *Error {
+	switch {
+	case p.unreadable != nil:
+		return p.unreadable
+	case p.Implementation != HotSpot:
+		return errorf(UnsupportedJVM, "the JVM is %s; agents can be loaded into HotSpot only", p.Implementation)
+	case p.Flags.AttachDisabled:
+		return errorf(AttachDisabled, "the JVM runs with -XX:+DisableAttachMechanism")
+	case p.Flags.AgentLoading == Off:
+		return errorf(AgentLoadingDisabled, "the JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading)")
+	case p.HasSocket():
+		return nil
+	case !p.tmpWritable():
+		return errorf(TmpNotWritable, "the JVM's user %d cannot write to /tmp, where HotSpot opens its attach socket; mount an emptyDir at /tmp", p.UID)
+	case p.CatchesQuit:
+		return nil
+	case p.Flags.SignalsReduced && p.age() > startup:
+		return errorf(SignalsReduced, "the JVM runs with -Xrs, so SIGQUIT would kill it, and its attach socket /tmp/%s is gone; restart it, and exclude that file from what cleans /tmp", p.socketName())
+	default:
+		return errorf(JVMStarting, "the JVM does not accept attachers yet")
+	}
+}
+
+// startup is how long a JVM with -Xrs may take until its socket is there.
+const startup = 5 * time.Second
+
+// age is how long the JVM has been running, by the clock that StartTime is of.
+func (p Process) age() time.Duration {
+	now, err := StartTime(os.Getpid())
+	if err != nil || now < p.StartTime {
+		return 0
+	}
+	const tick = 10 * time.Millisecond // USER_HZ is 100 on every architecture that Go runs on
+	return time.Duration(now-p.StartTime) * tick
+}
+
+// HasSocket tells whether the file of the attach socket is there, so that
+// Property can be asked without Attach. It may be stale.
+func (p Process) HasSocket() bool {
+	tmp, err := p.OpenTmp()
+	if err != nil {
+		return false
+	}
+	defer tmp.Close()
+	info, err := tmp.Lstat(p.socketName())
+	return err == nil && info.Mode().Type() == fs.ModeSocket
+}
+
+// tmpWritable tells whether the JVM's user may create files in its /tmp.
+func (p Process) tmpWritable() bool {
+	return As(p.UID, p.GID, func() error {
+		tmp, err := p.OpenTmp()
+		if err != nil {
+			return err
+		}
+		defer tmp.Close()
+		dir, err := tmp.Open(".")
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		const writeAndSearch = 2 | 1
+		return syscall.Access(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), writeAndSearch)
+	}) == nil
+}
+
+// Attach makes sure that the JVM's attach listener runs, and waits for it until
+// ctx is done, two seconds of that for a JVM that is just starting. It is the
+// only function that signals the JVM, at most once.
+func (p Process) Attach(ctx context.Context) error {
+	err := p.ping()
+	if !errors.Is(err, errNotListening) {
+		return err
+	}
+	if err := p.awaitReady(ctx); err != nil {
+		return err
+	}
+	if p.listens() && !restartsListener(p.Version) {
+		return errorf(AttachFailed, "the attach socket /tmp/%s was deleted, and Java %s cannot open it again; restart the JVM, and exclude that file from what cleans /tmp", p.socketName(), p.Version)
+	}
+	withdraw, err := p.announce()
+	if err != nil {
+		return err
+	}
+	defer withdraw()
+	if err := p.signal(); err != nil {
+		return err
+	}
+	for {
+		if err := p.ping(); !errors.Is(err, errNotListening) {
+			return err
+		}
+		if !pause(ctx) {
+			return errorf(AttachTimeout, "the JVM did not open its attach socket in time; it may be paused or starved of CPU")
+		}
+	}
+}
+
+// ping connects, and asks nothing.
+func (p Process) ping() error {
+	conn, err := p.connect()
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// pause waits for a millisecond: HotSpot opens its socket within two or three.
+// It returns false when ctx is done.
+func pause(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(time.Millisecond):
+		return true
+	}
+}
+
+// awaitReady returns nil once nothing speaks against SIGQUIT, giving a JVM that
+// is just starting a little time.
+func (p *Process) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	for {
+		refusal := p.Refusal()
+		if refusal == nil {
+			return nil
+		}
+		if refusal.Kind != JVMStarting || !pause(ctx) {
+			return refusal
+		}
+		if err := p.verify(); err != nil {
+			return err
+		}
+		if err := p.readStatus(); err != nil {
+			return err
+		}
+	}
+}
+
+// restartsListener tells whether a HotSpot opens its socket again after the file
+// was deleted, instead of printing its stacks (JDK-8225690 with JDK-8235211, in
+// JDK 14 and back in 11.0.13 and 8u342).
+func restartsListener(version string) bool {
+	switch major, update := releaseNumbers(version); major {
+	case 8:
+		return update >= 342
+	case 11:
+		return update >= 13
+	default:
+		return major >= 14
+	}
+}
+
+// announce creates .attach_pid<pid>, by which HotSpot tells an attacher's SIGQUIT
+// from a person's, and returns what removes it again. HotSpot looks in its
+// working directory first, then in /tmp, and wants it to be its user's. /tmp it
+// is, since the socket needs that anyway, and the working directory is the
+// application's.
+func (p Process) announce() (withdraw func(), err error) {
+	name := fmt.Sprintf(".attach_pid%d", p.NamespacePID)
+	tmp, err := p.OpenTmp()
+	if err != nil {
+		return nil, err
+	}
+	withdraw = func() {}
+	err = As(p.UID, p.GID, func() error {
+		if cwd, err := p.openRoot("cwd"); err == nil {
+			defer cwd.Close()
+			if info, err := cwd.Lstat(name); err == nil && !p.owns(info) {
+				return errorf(AttachFailed, "%s in the JVM's working directory belongs to somebody else; HotSpot would not start its attach listener", name)
+			}
+		}
+		f, err := tmp.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			withdraw = func() { _ = As(p.UID, p.GID, func() error { return tmp.Remove(name) }) }
+			return f.Close()
+		}
+		if info, err := tmp.Lstat(name); err == nil && p.owns(info) { // another attacher's
+			return nil
+		}
+		return errorf(AttachFailed, "/tmp/%s cannot be created: %v", name, err)
+	})
+	if err != nil {
+		tmp.Close()
+		return nil, err
+	}
+	remove := withdraw
+	return func() { remove(); tmp.Close() }, nil
+}
+
+// owns tells whether a file belongs to the JVM's user, or to root, whom HotSpot
+// trusts too since JDK 9.
+func (p Process) owns(info fs.FileInfo) bool {
+	uid := int(info.Sys().(*syscall.Stat_t).Uid)
+	return info.Mode().IsRegular() && (uid == p.UID || uid == 0 && Major(p.Version) != 8)
+}
+
+// signal sends SIGQUIT, after a last look at whom it will meet. The handle is
+// opened before that look, and is a pidfd (pidfd_open(2), Linux 5.3): should the
+// process exit in between, the signal goes nowhere.
+func (p Process) signal() error {
+	handle, err := os.FindProcess(p.PID)
+	if err != nil {
+		return err
+	}
+	defer handle.Release()
+	now, err := look(p.PID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case now.StartTime != p.StartTime:
+		return errorf(ProcessGone, "process %d is another one now", p.PID)
+	case now.UID != p.UID || now.GID != p.GID:
+		return errorf(JVMStarting, "the JVM changed its user from %d to %d", p.UID, now.UID)
+	case now.Implementation != HotSpot || !now.CatchesQuit || now.Flags.AttachDisabled:
+		return errorf(JVMStarting, "process %d does not accept attachers any more", p.PID)
+	}
+	err = As(p.UID, p.GID, func() error {
+		if err := p.ping(); !errors.Is(err, errNotListening) {
+			return err // listening already: SIGQUIT would print all stacks
+		}
+		return handle.Signal(syscall.SIGQUIT)
+	})
+	if errors.Is(err, os.ErrProcessDone) {
+		return errorf(ProcessGone, "process %d has exited", p.PID)
+	}
+	return err
+}
+
+// Property reads one system property of the JVM, which must be listening: it
+// never signals. The others do not leave this function.
+func (p Process) Property(ctx context.Context, name string) (value string, found bool, err error) {
+	code, text, err := p.execute(ctx, "properties")
+	if err != nil {
+		return "", false, asError(err)
+	}
+	if code != 0 {
+		return "", false, errorf(AttachFailed, "the JVM answered %d to the question for its properties", code)
+	}
+	value, found = parseProperties(text)[name]
+	return value, found, nil
+}
+
+// LoadAgent has the JVM, which must be listening, load a Java agent and waits for
+// its agentmain to return. Both jar, a path as the JVM sees it, and options are
+// limited to 1022 bytes together. Nil means that agentmain returned; an error
+// of Kind AttachTimeout that nobody knows.
+func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
+	const absolutePath = "false" // of "instrument": the library lies in java.home
+	code, text, err := p.execute(ctx, "load", "instrument", absolutePath, jar+"="+options)
+	if err != nil {
+		return asError(err)
+	}
+	if err := decodeLoad(code, text); err != nil {
+		return err
+	}
+	return nil
+}
+
+// asError gives every error a Kind.
+func asError(err error) error {
+	var typed *Error
+	if errors.As(err, &typed) {
+		return typed
+	}
+	return errorf(AttachFailed, "%v", err)
+}

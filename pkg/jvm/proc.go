@@ -1,0 +1,150 @@
+//go:build linux
+
+package jvm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// limit bounds every file that is read from or through /proc: command lines and
+// maps are as long as the process that owns them wants.
+const limit = 4 << 20
+
+// procPath is the path of a file of process pid.
+func procPath(pid int, name string) string {
+	return path.Join("/proc", strconv.Itoa(pid), name)
+}
+
+// readBounded reads at most limit bytes of f.
+func readBounded(f io.Reader) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// readProc reads a file of process pid.
+func readProc(pid int, name string) ([]byte, error) {
+	f, err := os.Open(procPath(pid, name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readBounded(f)
+}
+
+// StartTime is the start time of process pid in clock ticks since boot. It
+// returns an Error of Kind ProcessGone when there is none, or only its zombie.
+func StartTime(pid int) (uint64, error) {
+	data, err := readProc(pid, "stat")
+	if err != nil {
+		return 0, errorf(ProcessGone, "there is no process %d", pid)
+	}
+	state, start, err := parseStat(data)
+	if err == nil && (state == 'Z' || state == 'X') {
+		return 0, errorf(ProcessGone, "process %d has exited", pid)
+	}
+	return start, err
+}
+
+// parseStat takes state and starttime, fields 3 and 22, from proc_pid_stat(5).
+// Field 2 is the command in parentheses, which may hold spaces and parentheses
+// itself, so counting starts after the last one.
+func parseStat(data []byte) (state byte, start uint64, err error) {
+	end := bytes.LastIndexByte(data, ')')
+	if end < 0 {
+		return 0, 0, errors.New("proc stat: no command")
+	}
+	fields := bytes.Fields(data[end+1:])
+	if len(fields) < 20 {
+		return 0, 0, errors.New("proc stat: too few fields")
+	}
+	start, err = strconv.ParseUint(string(fields[19]), 10, 64)
+	return fields[0][0], start, err
+}
+
+// status is what is used of proc_pid_status(5).
+type status struct {
+	uid, gid int // effective
+	nspid    int // the PID in the innermost namespace: as the process sees itself
+	caught   uint64
+}
+
+// sigquit is SIGQUIT's bit in the signal masks of proc_pid_status(5).
+const sigquit = 1 << (3 - 1)
+
+// parseStatus parses proc_pid_status(5). A kernel before 4.1 writes no NSpid;
+// the process is then taken to be in our own namespace.
+func parseStatus(data []byte) (status, error) {
+	s := status{uid: -1, gid: -1}
+	for line := range strings.Lines(string(data)) {
+		key, rest, _ := strings.Cut(line, ":")
+		fields := strings.Fields(rest)
+		var err error
+		switch {
+		case key == "Pid" && len(fields) == 1:
+			s.nspid, err = strconv.Atoi(fields[0])
+		case key == "NSpid" && len(fields) > 0:
+			s.nspid, err = strconv.Atoi(fields[len(fields)-1])
+		case key == "Uid" && len(fields) == 4: // real, effective, saved, file system
+			s.uid, err = strconv.Atoi(fields[1])
+		case key == "Gid" && len(fields) == 4:
+			s.gid, err = strconv.Atoi(fields[1])
+		case key == "SigCgt" && len(fields) == 1:
+			s.caught, err = strconv.ParseUint(fields[0], 16, 64)
+		}
+		if err != nil {
+			return s, fmt.Errorf("proc status: %s: %w", key, err)
+		}
+	}
+	if s.uid < 0 || s.gid < 0 || s.nspid == 0 {
+		return s, errors.New("proc status: incomplete")
+	}
+	return s, nil
+}
+
+// parseMaps finds the virtual machine among the executable mappings of
+// proc_pid_maps(5) and returns its library's path, in the process' own file
+// system. Executable, because a tool that only reads a libjvm.so maps it too.
+func parseMaps(data []byte) (implementation Implementation, library string) {
+	for line := range strings.Lines(string(data)) {
+		// address perms offset dev inode pathname; the pathname may hold spaces.
+		fields := strings.Fields(line)
+		if len(fields) < 6 || !strings.Contains(fields[1], "x") {
+			continue
+		}
+		name := strings.TrimSuffix(line[strings.Index(line, fields[5]):], "\n")
+		name = strings.TrimSuffix(name, " (deleted)")
+		base := path.Base(name)
+		switch {
+		case strings.HasPrefix(base, "libj9vm"): // beside a libjvm.so of its own
+			return OpenJ9, name
+		case base == "libjvm.so":
+			implementation, library = HotSpot, name
+		}
+	}
+	return implementation, library
+}
+
+// splitNul splits the NUL-terminated strings of cmdline and environ.
+func splitNul(data []byte) []string {
+	text := strings.TrimSuffix(string(data), "\x00")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}
+
+// lookupEnv finds a variable in the environment that a process started with.
+func lookupEnv(environ []string, name string) string {
+	for _, e := range environ {
+		if key, value, _ := strings.Cut(e, "="); key == name {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,289 @@
+//go:build linux
+
+package jvm
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Implementation is the kind of a virtual machine.
+type Implementation string
+
+const (
+	// HotSpot is OpenJDK's virtual machine, the only one that can be attached to.
+	HotSpot Implementation = "HotSpot"
+	// OpenJ9 has an attach protocol of its own, and answers SIGQUIT with a dump.
+	OpenJ9 Implementation = "OpenJ9"
+)
+
+// Process is a Java process as it was when it was looked at. Its methods look
+// anew, and answer with an Error of Kind ProcessGone when PID has meanwhile
+// become another process.
+type Process struct {
+	// PID is the process ID as this process sees it.
+	PID int
+	// NamespacePID is the process ID as the JVM itself sees it: another one if
+	// the JVM runs in a container and this process does not.
+	NamespacePID int
+	// StartTime is in clock ticks since boot: field 22 of proc_pid_stat(5).
+	StartTime uint64
+	// UID and GID are the effective ones, in this process' user namespace.
+	UID, GID int
+	// Implementation is empty if this process may not look: see Refusal.
+	Implementation Implementation
+	// Vendor and Version are from the runtime's release file, if it has one.
+	Vendor, Version string
+	// MainClass is the main class, or the name of the jar or module run.
+	MainClass string
+	// Flags are the options that matter to an attacher.
+	Flags Flags
+	// CatchesQuit tells that the process caught SIGQUIT.
+	CatchesQuit bool
+
+	unreadable *Error
+}
+
+// Find lists the Java processes in /proc by ascending PID. A process that may
+// not be looked into is listed if its command is called java.
+func Find() ([]Process, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var found []Process
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if p, err := look(pid); err == nil && p.isJava() {
+			found = append(found, p)
+		}
+	}
+	slices.SortFunc(found, func(a, b Process) int { return a.PID - b.PID })
+	return found, nil
+}
+
+// Lookup returns the Java process with this PID and start time. Its error is an
+// Error of Kind ProcessGone if there is no such process, and of Kind
+// UnsupportedJVM if it is no Java process.
+func Lookup(pid int, startTime uint64) (Process, error) {
+	p, err := look(pid)
+	if err != nil {
+		return p, err
+	}
+	if p.StartTime != startTime {
+		return p, errorf(ProcessGone, "process %d is another one now: it started at %d, not at %d", pid, p.StartTime, startTime)
+	}
+	if !p.isJava() {
+		return p, errorf(UnsupportedJVM, "process %d has no Java virtual machine in it", pid)
+	}
+	return p, nil
+}
+
+func (p Process) isJava() bool { return p.Implementation != "" || p.unreadable != nil }
+
+// look reads what /proc tells of a process, whether or not it is a JVM.
+func look(pid int) (Process, error) {
+	p := Process{PID: pid}
+	var err error
+	if p.StartTime, err = StartTime(pid); err != nil {
+		return p, err
+	}
+	if err := p.readStatus(); err != nil {
+		return p, err
+	}
+	data, err := readProc(pid, "cmdline") // open to all, empty for kernel threads
+	argv := splitNul(data)
+	if err != nil || len(argv) == 0 {
+		return p, nil
+	}
+	err = As(p.UID, p.GID, func() error {
+		data, err := readProc(pid, "maps")
+		if err != nil {
+			return errorf(UserMismatch, "the kernel does not let this process look into process %d, which runs as user %d, group %d; it takes the same user and group, and all of its capabilities (ptrace(2))", pid, p.UID, p.GID)
+		}
+		var library string
+		if p.Implementation, library = parseMaps(data); p.Implementation != "" {
+			p.describe(library, argv)
+		}
+		return nil
+	})
+	// The process may have exited, or run another program, while it was read.
+	if err := p.verify(); err != nil {
+		return p, err
+	}
+	if err != nil && path.Base(argv[0]) == "java" {
+		errors.As(err, &p.unreadable)
+	}
+	return p, nil
+}
+
+// verify tells that PID still is the process that was looked at.
+func (p Process) verify() error {
+	start, err := StartTime(p.PID)
+	if err == nil && start != p.StartTime {
+		err = errorf(ProcessGone, "process %d is another one now", p.PID)
+	}
+	return err
+}
+
+func (p *Process) readStatus() error {
+	data, err := readProc(p.PID, "status")
+	if err != nil {
+		return errorf(ProcessGone, "process %d has exited", p.PID)
+	}
+	s, err := parseStatus(data)
+	if err != nil {
+		return err
+	}
+	p.UID, p.GID, p.NamespacePID = s.uid, s.gid, s.nspid
+	p.CatchesQuit = s.caught&sigquit != 0
+	return nil
+}
+
+// describe fills in what is only for people and for Refusal; what it cannot
+// read stays empty. It runs as the JVM's user, since the JVM names the files.
+func (p *Process) describe(library string, argv []string) {
+	root, err := p.openRoot("root")
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	// <home>/lib/server/libjvm.so, <home>/jre/lib/amd64/server/libjvm.so in JDK 8.
+	for dir := path.Dir(library); len(dir) > 1 && p.Version == ""; dir = path.Dir(dir) {
+		if text, err := readRegular(root, strings.TrimPrefix(path.Join(dir, "release"), "/")); err == nil {
+			p.Vendor, p.Version = parseRelease(text)
+		}
+	}
+	environ, _ := readProc(p.PID, "environ")
+	command := parseCommandLine(argv, splitNul(environ), Major(p.Version), func(name string) (string, error) {
+		if path.IsAbs(name) {
+			return readRegular(root, strings.TrimPrefix(path.Clean(name), "/"))
+		}
+		cwd, err := p.openRoot("cwd")
+		if err != nil {
+			return "", err
+		}
+		defer cwd.Close()
+		return readRegular(cwd, name)
+	})
+	p.MainClass, p.Flags = command.mainClass, command.flags
+}
+
+// openRoot opens a directory link of the process, root or cwd. Inside an
+// os.Root, no symbolic link that the process made leads out of it.
+func (p Process) openRoot(link string) (*os.Root, error) {
+	return os.OpenRoot(procPath(p.PID, link))
+}
+
+// readRegular reads a regular file: a FIFO or device would block.
+func readRegular(root *os.Root, name string) (string, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", fs.ErrInvalid
+	}
+	data, err := readBounded(f)
+	return string(data), err
+}
+
+// OpenTmp opens /tmp as the JVM sees it, where HotSpot has its socket whatever
+// TMPDIR says. The caller closes it. As long as it is open it stays that
+// directory, also when the JVM exits.
+func (p Process) OpenTmp() (*os.Root, error) {
+	var tmp *os.Root
+	err := As(p.UID, p.GID, func() error {
+		if p.sharesFiles() { // where /tmp may be a link that does not leave our root
+			var err error
+			tmp, err = os.OpenRoot("/tmp")
+			return err
+		}
+		root, err := p.openRoot("root")
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		tmp, err = root.OpenRoot("tmp")
+		return err
+	})
+	if err != nil {
+		if gone := p.verify(); gone != nil {
+			return nil, gone
+		}
+		var typed *Error
+		if errors.As(err, &typed) {
+			return nil, err
+		}
+		return nil, errorf(TmpNotWritable, "/tmp of process %d cannot be opened: %v", p.PID, err)
+	}
+	return tmp, nil
+}
+
+// sharesFiles tells whether the process sees the same file system as we do.
+func (p Process) sharesFiles() bool { return p.sameLink("ns/mnt") && p.sameFile("root") }
+
+// SharesNetwork tells whether the process is in our network namespace, so that
+// its ports can be reached on the loopback address.
+func (p Process) SharesNetwork() bool {
+	same := false
+	_ = As(p.UID, p.GID, func() error { same = p.sameLink("ns/net"); return nil })
+	return same
+}
+
+func (p Process) sameLink(name string) bool {
+	theirs, err := os.Readlink(procPath(p.PID, name))
+	if err != nil {
+		return false
+	}
+	ours, err := os.Readlink(path.Join("/proc/self", name))
+	return err == nil && ours == theirs
+}
+
+func (p Process) sameFile(name string) bool {
+	theirs, err := os.Stat(procPath(p.PID, name))
+	if err != nil {
+		return false
+	}
+	ours, err := os.Stat(path.Join("/proc/self", name))
+	return err == nil && os.SameFile(ours, theirs)
+}
+
+// OpenFiles lists the paths of the files that the process has open, as it sees
+// them; those deleted since without the " (deleted)" that proc(5) adds.
+func (p Process) OpenFiles() ([]string, error) {
+	var names []string
+	err := As(p.UID, p.GID, func() error {
+		dir, err := os.Open(procPath(p.PID, "fd"))
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		for {
+			fds, err := dir.Readdirnames(256)
+			for _, fd := range fds {
+				if name, err := os.Readlink(procPath(p.PID, "fd/"+fd)); err == nil {
+					names = append(names, strings.TrimSuffix(name, " (deleted)"))
+				}
+			}
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+	return names, err
+}

@@ -1,0 +1,106 @@
+package jvm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// What HotSpot allows in a request (AttachOperation in attachListener.hpp).
+const (
+	protocolVersion = "1" // JDK 24 added 2, and still speaks 1
+	argCount        = 3
+	argLength       = 1024
+)
+
+// encodeRequest writes a request: protocol version, command and always three
+// arguments, each ended by NUL.
+func encodeRequest(command string, args ...string) ([]byte, error) {
+	if len(args) > argCount {
+		return nil, fmt.Errorf("attach: %d arguments, HotSpot takes %d", len(args), argCount)
+	}
+	request := append([]byte(protocolVersion), 0)
+	for i := -1; i < argCount; i++ {
+		arg := ""
+		switch {
+		case i < 0:
+			arg = command
+		case i < len(args):
+			arg = args[i]
+		}
+		if len(arg) > argLength || strings.ContainsRune(arg, 0) {
+			return nil, fmt.Errorf("attach: argument %d is longer than %d bytes or holds a NUL", i+1, argLength)
+		}
+		request = append(append(request, arg...), 0)
+	}
+	return request, nil
+}
+
+// decodeReply parses a reply: a decimal result code, a newline, and text.
+func decodeReply(reply []byte) (code int, text string, err error) {
+	line, rest, found := bytes.Cut(reply, []byte("\n"))
+	code, err = strconv.Atoi(string(line))
+	if !found || err != nil {
+		return 0, "", errors.New("the reply does not begin with a result code")
+	}
+	return code, string(rest), nil
+}
+
+// Results of the instrument library's Agent_OnAttach (InvocationAdapter.c).
+const (
+	errorBadJar      = 100
+	errorNotOnPath   = 101
+	errorStartFailed = 102
+)
+
+var missingModule = regexp.MustCompile(`Module ([\w.]+) not found`)
+
+// decodeLoad interprets the reply to "load instrument": nil if agentmain
+// returned. The reply's code alone says little. JDK 8 answers 0 and the library's
+// result as a number, JDK 9 the same behind "return code: ", and JDK 21 answers
+// 0 and a sentence when it did not load at all.
+func decodeLoad(code int, text string) *Error {
+	text = strings.TrimSpace(text)
+	if strings.Contains(text, "Dynamic agent loading is not enabled") {
+		return errorf(AgentLoadingDisabled, "the JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading)")
+	}
+	if m := missingModule.FindStringSubmatch(text); m != nil {
+		return errorf(MissingModule, "the Java runtime has no module %s", m[1])
+	}
+	if strings.Contains(text, "libinstrument") || strings.HasPrefix(text, "instrument was not loaded") {
+		return errorf(MissingModule, "the Java runtime has no module java.instrument: %s", excerpt(text))
+	}
+	if code != 0 {
+		return errorf(AttachFailed, "the JVM answered %d to the load: %s", code, excerpt(text))
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	result, err := strconv.Atoi(strings.TrimPrefix(first, "return code: "))
+	switch {
+	case err != nil:
+		return errorf(AttachFailed, "the JVM did not load the agent: %s", excerpt(text))
+	case result == 0:
+		return nil
+	case result == errorBadJar || result == errorNotOnPath:
+		return errorf(AttachFailed, "the JVM cannot use the agent's jar (result %d)", result)
+	case result == errorStartFailed:
+		return errorf(AgentFailed, "the agent's agentmain threw; the stack trace is on the application's standard error")
+	default:
+		return errorf(AttachFailed, "the JVM answered %d to the load: %s", result, excerpt(text))
+	}
+}
+
+// excerpt is the beginning of a text in one line, for a message.
+func excerpt(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if text == "" {
+		return "no explanation"
+	}
+	const most = 300
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,193 @@
+//go:build linux
+
+package jvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// errNotListening: nobody listens on the attach socket, if there is one.
+var errNotListening = errors.New("the JVM's attach listener is not running")
+
+// oPath is O_PATH of open(2), which package syscall lacks.
+const oPath = 0x200000
+
+// socketName is the name of HotSpot's attach socket in /tmp.
+func (p Process) socketName() string { return fmt.Sprintf(".java_pid%d", p.NamespacePID) }
+
+// connect connects to the attach socket, which must be a socket that the JVM's
+// user owns and that the JVM itself listens on. It follows no link, and has the
+// socket's inode in its hand before it looks, so that nothing can be put in its
+// place.
+func (p Process) connect() (conn *os.File, err error) {
+	err = As(p.UID, p.GID, func() error {
+		tmp, err := p.OpenTmp()
+		if err != nil {
+			return err
+		}
+		defer tmp.Close()
+		socket, err := tmp.OpenFile(p.socketName(), oPath|syscall.O_NOFOLLOW, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			return errNotListening
+		}
+		if err != nil {
+			return errorf(AttachFailed, "the attach socket cannot be opened: %v", err)
+		}
+		defer socket.Close()
+		info, err := socket.Stat()
+		if err != nil {
+			return err
+		}
+		if owner := info.Sys().(*syscall.Stat_t).Uid; info.Mode().Type() != fs.ModeSocket || int(owner) != p.UID {
+			return errorf(AttachFailed, "/tmp/%s is not a socket of the JVM's user %d", p.socketName(), p.UID)
+		}
+		conn, err = dial(fmt.Sprintf("/proc/self/fd/%d", socket.Fd()))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkPeer(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// dial connects to a Unix socket. (Package net would double the helper's size.)
+func dial(name string) (*os.File, error) {
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: name}); err != nil {
+		syscall.Close(fd)
+		if err == syscall.ECONNREFUSED { // a file that a former JVM left
+			return nil, errNotListening
+		}
+		return nil, errorf(AttachFailed, "the attach socket does not take connections: %v", err)
+	}
+	return os.NewFile(uintptr(fd), "attach socket"), nil
+}
+
+// checkPeer makes sure that it is this JVM that listens (SO_PEERCRED in unix(7):
+// who called listen): where containers share a /tmp, another one's JVM may have
+// the same PID, and so the same socket name.
+func (p Process) checkPeer(conn *os.File) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *syscall.Ucred
+	var failed error
+	if err := raw.Control(func(fd uintptr) {
+		peer, failed = syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED)
+	}); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	if int(peer.Pid) != p.PID {
+		return errorf(AttachFailed, "/tmp/%s belongs to another process (PID %d; 0 is one in another container): two containers share this /tmp", p.socketName(), peer.Pid)
+	}
+	return p.verify()
+}
+
+// listens tells whether the JVM listens on its attach socket, whatever became
+// of the socket's file. HotSpot binds it under a temporary name, which is the
+// one that proc_net_unix(5) goes on showing.
+func (p Process) listens() bool {
+	data, err := readProc(p.PID, "net/unix")
+	if err != nil {
+		return false
+	}
+	files, err := p.OpenFiles()
+	if err != nil {
+		return false
+	}
+	inodes := map[string]bool{}
+	for _, inode := range parseUnix(data, "/tmp/"+p.socketName()) {
+		inodes["socket:["+inode+"]"] = true
+	}
+	for _, name := range files {
+		if inodes[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// acceptsConnections is __SO_ACCEPTCON in the flags of proc_net_unix(5).
+const acceptsConnections = 0x10000
+
+// parseUnix returns the inodes of the sockets in proc_net_unix(5) that listen
+// under the path given, or under it with .tmp at its end.
+func parseUnix(data []byte, name string) []string {
+	var inodes []string
+	for line := range strings.Lines(string(data)) {
+		// Num RefCount Protocol Flags Type St Inode Path
+		fields := strings.Fields(line)
+		if len(fields) < 8 || strings.TrimSuffix(fields[7], ".tmp") != name {
+			continue
+		}
+		if flags, err := strconv.ParseUint(fields[3], 16, 64); err == nil && flags&acceptsConnections != 0 {
+			inodes = append(inodes, fields[6])
+		}
+	}
+	return inodes
+}
+
+// maxReply bounds a reply. The longest used is that of "properties".
+const maxReply = 8 << 20
+
+// execute has the JVM perform one command. It never signals: without a listener
+// it returns errNotListening. The JVM performs commands one after the other, in
+// the order of their connections, also those whose client is gone.
+func (p Process) execute(ctx context.Context, command string, args ...string) (code int, text string, err error) {
+	request, err := encodeRequest(command, args...)
+	if err != nil {
+		return 0, "", err
+	}
+	conn, err := p.connect()
+	if err != nil {
+		return 0, "", err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := conn.Write(request); err != nil {
+		return 0, "", p.broken(command, err)
+	}
+	reply, err := io.ReadAll(io.LimitReader(conn, maxReply))
+	if err != nil {
+		return 0, "", p.broken(command, err)
+	}
+	if len(reply) == 0 {
+		return 0, "", errorf(AttachFailed, "the JVM closed the attach connection without an answer; it does that to other users and groups than its own (%d, %d), and when it exits", p.UID, p.GID)
+	}
+	code, text, err = decodeReply(reply)
+	if err != nil {
+		return 0, "", errorf(AttachFailed, "%s: %v", command, err)
+	}
+	return code, text, nil
+}
+
+// broken explains an error on the attach connection.
+func (p Process) broken(command string, err error) error {
+	if gone := p.verify(); gone != nil {
+		return gone
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errorf(AttachTimeout, "the JVM did not answer %q in time; it may be paused, starved of CPU, or busy with another attacher", command)
+	}
+	return errorf(AttachFailed, "%s: %v", command, err)
+}
