@@ -1,0 +1,108 @@
+package com.banzaicloud.jmxexporter.exporter;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * Follows what the trampoline desires: serves, changes its rules or its port while it serves, stops. The pairs
+ * are those of docs/agent-protocol.md.
+ */
+public final class Exporter implements Function<Map<String, String>, Map<String, String>> {
+
+    private final Silence silence = new Silence();
+    private Server server;
+    private Metrics metrics;
+
+    /** For the trampoline. */
+    public Exporter() {}
+
+    /** Never half done: what cannot be done leaves everything as it was. */
+    @Override
+    public Map<String, String> apply(Map<String, String> desired) {
+        if ("stopped".equals(desired.get("state"))) {
+            stop();
+            return answer("stopped");
+        }
+        try {
+            serve(desired);
+            return answer("running");
+        } catch (Rejection rejection) {
+            Map<String, String> answer = answer(server == null ? "failed" : "running");
+            answer.put("reason", rejection.reason());
+            answer.put("message", rejection.getMessage());
+            return answer;
+        } finally {
+            if (server == null) {
+                stop(); // A first start that failed leaves nothing behind.
+            }
+        }
+    }
+
+    private void serve(Map<String, String> desired) throws Rejection {
+        silence.begin();
+        Address address = Address.of(desired.get("host"), desired.get("port"));
+        Configuration configuration = Configuration.read(desired.get("config"), desired.get("config.sha256"));
+        Metrics old = metrics;
+        boolean changes = old == null || !old.sha256().equals(configuration.sha256());
+        Metrics next = changes ? new Metrics(configuration) : old;
+        try {
+            if (server == null) {
+                server = Server.open(address, next);
+            } else if (!server.address().equals(address)) {
+                move(address, next);
+            }
+        } catch (Throwable t) {
+            if (changes) {
+                next.close();
+            }
+            throw t;
+        }
+        server.show(next);
+        metrics = next;
+        if (changes && old != null) {
+            old.close();
+        }
+    }
+
+    /** Opens the new port before the old one is closed, unless they are the same on another host. */
+    private void move(Address address, Metrics next) throws Rejection {
+        Server old = server;
+        if (address.port() != old.address().port()) {
+            server = Server.open(address, next);
+            old.close();
+            return;
+        }
+        old.close();
+        try {
+            server = Server.open(address, next);
+        } catch (Rejection e) {
+            server = null;
+            server = Server.open(old.address(), metrics);
+            throw e;
+        }
+    }
+
+    private void stop() {
+        if (server != null) {
+            server.close();
+            server = null;
+        }
+        if (metrics != null) {
+            metrics.close();
+            metrics = null;
+        }
+        silence.end();
+    }
+
+    private Map<String, String> answer(String state) {
+        Map<String, String> answer = new HashMap<>();
+        answer.put("state", state);
+        answer.put("agent", Exporter.class.getPackage().getSpecificationVersion());
+        if (server != null) {
+            answer.put("port", String.valueOf(server.address().port()));
+            answer.put("config.sha256", metrics.sha256());
+        }
+        return answer;
+    }
+}

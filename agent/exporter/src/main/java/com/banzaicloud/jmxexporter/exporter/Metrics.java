@@ -1,0 +1,63 @@
+package com.banzaicloud.jmxexporter.exporter;
+
+import io.prometheus.jmx.BuildInfoMetrics;
+import io.prometheus.jmx.JmxCollector;
+import io.prometheus.metrics.instrumentation.jvm.AllocationMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmBufferPoolMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmClassLoadingMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmCompilationMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmGarbageCollectorMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmMemoryMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmNativeMemoryMetrics;
+import io.prometheus.metrics.instrumentation.jvm.JvmRuntimeInfoMetric;
+import io.prometheus.metrics.instrumentation.jvm.JvmThreadsMetrics;
+import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.function.Predicate;
+
+/** What the stock exporter exposes for one configuration: the MBeans by its rules, the JVM, the build. */
+final class Metrics implements AutoCloseable {
+
+    private final PrometheusRegistry registry = new PrometheusRegistry();
+    private final String sha256;
+    private final AllocationMetrics allocations;
+
+    Metrics(Configuration configuration) throws Rejection {
+        JmxCollector collector = configuration.collector();
+        sha256 = configuration.sha256();
+        new BuildInfoMetrics().register(registry);
+        collector.register(registry);
+        allocations = configuration.excludesJvmMetrics() ? null : registerJvm(registry);
+    }
+
+    /** What JvmMetrics of the library registers, which has no way to take it back. */
+    private static AllocationMetrics registerJvm(PrometheusRegistry registry) {
+        JvmThreadsMetrics.builder().register(registry);
+        JvmBufferPoolMetrics.builder().register(registry);
+        JvmClassLoadingMetrics.builder().register(registry);
+        JvmCompilationMetrics.builder().register(registry);
+        JvmGarbageCollectorMetrics.builder().register(registry);
+        JvmMemoryMetrics.builder().register(registry);
+        JvmNativeMemoryMetrics.builder().register(registry);
+        JvmRuntimeInfoMetric.builder().register(registry);
+        ProcessMetrics.builder().register(registry);
+        return new AllocationMetrics(registry); // Last: nothing that fails after it leaves listeners behind.
+    }
+
+    /** Digest of the configuration. */
+    String sha256() {
+        return sha256;
+    }
+
+    MetricSnapshots scrape(Predicate<String> names) {
+        return registry.scrape(names);
+    }
+
+    @Override
+    public void close() {
+        if (allocations != null) {
+            allocations.close();
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package com.banzaicloud.jmxexporter.exporter;
+
+/** Why something desired is not done: a reason of the protocol, and a sentence that names the value and what to do. */
+final class Rejection extends Exception {
+
+    private static final long serialVersionUID = 1;
+
+    private final String reason;
+
+    private Rejection(String reason, String sentence) {
+        super(sentence);
+        this.reason = reason;
+    }
+
+    static Rejection portInUse(String sentence) {
+        return new Rejection("PortInUse", sentence);
+    }
+
+    static Rejection configuration(String sentence) {
+        return new Rejection("ConfigRejected", sentence);
+    }
+
+    static Rejection failed(String sentence) {
+        return new Rejection("AgentFailed", sentence);
+    }
+
+    String reason() {
+        return reason;
+    }
+}
