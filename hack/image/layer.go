@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"io/fs"
@@ -34,7 +35,7 @@ func layerOf(spec string) (v1.Layer, error) {
 	}
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
-	})
+	}, tarball.WithCompressionLevel(gzip.NoCompression)) // it travels no further than this machine
 }
 
 // layer is a tar file under way. Owner and times are left out of it, so that only content changes its digest.

@@ -3,6 +3,7 @@
 //	image -o archive.tar -name app:dev -entrypoint /app -layer bin/app=/app -layer etc=/etc
 //
 // The result is an archive for "kind load image-archive" or "docker load". The same input gives the same bytes.
+// Printed is the image's digest.
 package main
 
 import (
@@ -57,7 +58,15 @@ func write(o options) error {
 	if err != nil {
 		return err
 	}
-	return tarball.WriteToFile(o.out, tag, image)
+	if err := tarball.WriteToFile(o.out, tag, image); err != nil {
+		return err
+	}
+	id, err := image.ConfigName()
+	if err != nil {
+		return err
+	}
+	fmt.Println(id.Hex)
+	return nil
 }
 
 func build(o options) (v1.Image, error) {

@@ -1,6 +1,6 @@
 # The node image: kind's own where it can be had, else one of the same shape from packages and modules. Sourced.
 node_binaries=(kubeadm kubelet kubectl kube-apiserver kube-controller-manager kube-scheduler kube-proxy
-  containerd containerd-shim-runc-v2 ctr bridge loopback portmap host-local etcd pause image runc-lean kind)
+  containerd containerd-shim-runc-v2 ctr bridge loopback portmap host-local etcd pause runc-lean kind)
 
 # need_node_image: sets node_image to an image that the engine holds.
 need_node_image() {
@@ -22,7 +22,7 @@ need_node_image() {
       "Give another by KIND_NODE_IMAGE, or run this on Debian as root, where it makes one from packages and modules."
     say "no registry to pull a node image from: making one from packages and modules (about ten minutes the first time)"
     need_rootfs
-    build "${node_binaries[@]}"
+    build "${node_binaries[@]}" image
     packages runc:runc
     step "putting the node image together" make_node_image "$ours"
     node_image=$ours

@@ -1,0 +1,43 @@
+# A Java runtime, the C library and a shell for images, from what this machine has. Sourced.
+
+# java_home VERSION: a JDK of that version with jlink.
+java_home() {
+  local v=$1 home
+  for home in "$(printenv "JAVA_HOME_$v" "JAVA_HOME_${v}_X64" "JAVA_HOME_${v}_arm64" | head -n 1)" "${JAVA_HOME:-}" /usr/lib/jvm/*/; do
+    [ -n "$home" ] && [ -x "$home/bin/jlink" ] && grep -q "^JAVA_VERSION=\"$v[.\"]" "$home/release" 2>/dev/null && readlink -f "$home" && return
+  done
+  fail "No JDK $v is here." "Install one (on Debian: openjdk-$v-jdk-headless or temurin-$v-jdk), or set JAVA_HOME_$v."
+}
+
+# need_runtime VERSION: sets runtime to a folder with a Java runtime as images have it: no compiler, no jps, no jdk.attach.
+java_modules=java.se,jdk.httpserver,jdk.management,jdk.management.agent,jdk.unsupported,jdk.crypto.ec,jdk.zipfs
+need_runtime() {
+  local home
+  home=$(java_home "$1")
+  runtime=$cache/java/$1-$(hash_of "$home/release" "$repo/hack/image/java.sh")
+  [ -d "$runtime" ] || step "linking a Java $1 runtime" link_runtime "$home"
+}
+link_runtime() {
+  rm -rf "$runtime.part"
+  mkdir -p "${runtime%/*}"
+  "$1/bin/jlink" --add-modules "$java_modules" --strip-debug --no-header-files --no-man-pages --output "$runtime.part"
+  rm -rf "$runtime.part/legal"
+  mv "$runtime.part" "$runtime"
+}
+
+# libraries FILE...: the shared libraries that they need, where they lie on this machine, as parts of a layer.
+libraries() {
+  local file parts=()
+  for file in $(ldd "$@" 2>/dev/null | grep -o '/[^ :]*\.so[^ :]*' | grep -v "^$cache/" | sort -u); do parts+=("$file=$file"); done
+  join "${parts[@]}"
+}
+
+# shell: sh and the coreutils that a small image has, as parts of a layer, without libraries.
+shell_tools=(sh cat chmod chown cp date dd df du env expr head id ln ls mkdir mktemp mv nohup printf pwd rm rmdir sha256sum sleep sort stat sync tail test timeout touch tr true uname wc)
+shell() {
+  local tool parts=()
+  for tool in "${shell_tools[@]}"; do parts+=("$(type -P "$tool")=/bin/$tool"); done
+  join "${parts[@]}"
+}
+
+join() { local IFS=,; echo "$*"; }
