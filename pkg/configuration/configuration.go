@@ -1,0 +1,184 @@
+// Package configuration reads a Prometheus JMX exporter's configuration as the
+// exporter will, before any pod is touched, so that what it would refuse is
+// said to the person who wrote it, with the line.
+//
+// It accepts what the exporter's collector accepts, apart from what the
+// collector passes over in silence or only fails on at the first scrape: keys
+// that it does not know or finds twice, a valueFactor that is no number, a
+// label that is no string, a type that it does not have.
+package configuration
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// MaxSize is the largest configuration accepted, in bytes: it travels to every
+// pod.
+const MaxSize = 256 << 10
+
+// Bounds of the exporter's own YAML reader.
+const (
+	maxNesting = 50
+	maxAliases = 50
+)
+
+// maxMessage bounds a message, which ends up in a condition, in characters.
+const maxMessage = 300
+
+// Reason says in one word what is wrong with a configuration.
+type Reason string
+
+const (
+	// ConfigNotYAML means that it is not one document of YAML 1.1 in UTF-8.
+	ConfigNotYAML Reason = "ConfigNotYAML"
+	// ConfigInvalid means that the exporter does not know a key or cannot use
+	// its value.
+	ConfigInvalid Reason = "ConfigInvalid"
+	// ConfigForbidden means that it asks for what an agent in a running
+	// application must not or cannot do.
+	ConfigForbidden Reason = "ConfigForbidden"
+	// ConfigTooLarge means that it exceeds MaxSize.
+	ConfigTooLarge Reason = "ConfigTooLarge"
+)
+
+// Error is what Parse returns. It never holds a value of the configuration,
+// since that may be a password.
+type Error struct {
+	Reason Reason
+	// Line is the line at fault, from 1; 0 if it is none in particular.
+	Line int
+	// Message is a sentence on one line.
+	Message string
+}
+
+// Error returns the message with its line.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
+}
+
+// Configuration is a configuration that the exporter accepts.
+type Configuration struct {
+	// Content is exactly what was parsed.
+	Content []byte
+	// SHA256 is its digest, in lower-case hexadecimal.
+	SHA256 string
+}
+
+// Parse returns the configuration in content, or an *Error.
+func Parse(content []byte) (*Configuration, error) {
+	if len(content) > MaxSize {
+		return nil, &Error{Reason: ConfigTooLarge, Message: fmt.Sprintf(
+			"the configuration has %d bytes; at most %d are accepted, since it is copied into every pod", len(content), MaxSize)}
+	}
+	document, err := read(content)
+	if err != nil {
+		return nil, err
+	}
+	if document != nil {
+		c := &checker{flat: map[*yaml.Node][]entry{}, fine: map[fine]bool{}}
+		if err := c.tree(document, 0); err != nil {
+			return nil, err
+		}
+		if kindOf(document) != kindNull { // the exporter's defaults
+			if err := root(c, "", document); err != nil {
+				return nil, err
+			}
+		}
+	}
+	digest := sha256.Sum256(content)
+	return &Configuration{Content: content, SHA256: hex.EncodeToString(digest[:])}, nil
+}
+
+// read returns the root of the only document, or nil if there is none.
+func read(content []byte) (*yaml.Node, error) {
+	for i, line := range bytes.SplitAfter(content, []byte("\n")) {
+		switch {
+		case !utf8.Valid(line):
+			return nil, &Error{Reason: ConfigNotYAML, Line: i + 1, Message: "the configuration is not encoded in UTF-8"}
+		case bytes.ContainsFunc(line, isControl):
+			return nil, &Error{Reason: ConfigNotYAML, Line: i + 1, Message: "the configuration has a control character"}
+		}
+	}
+	// The exporter reads 1.2 as if it were 1.1, and the library only that.
+	if after, found := bytes.CutPrefix(content, []byte("%YAML 1.2")); found {
+		content = append([]byte("%YAML 1.1"), after...)
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var first, second yaml.Node
+	if err := decoder.Decode(&first); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, syntaxError(content, err)
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		return nil, &Error{Reason: ConfigNotYAML, Line: second.Line, Message: "a second document begins here; a configuration is one"}
+	case !errors.Is(err, io.EOF):
+		return nil, syntaxError(content, err)
+	}
+	return first.Content[0], nil
+}
+
+// isControl tells whether YAML has no place for a character.
+func isControl(r rune) bool {
+	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0x7F && r < 0xA0 && r != 0x85 || r == 0xFFFE || r == 0xFFFF
+}
+
+var (
+	syntaxErrorForm = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
+	unknownAnchor   = regexp.MustCompile(`(?s)^unknown anchor '(.*)' referenced$`)
+	// parserError is an error of the library's parser, whose lines begin at 0.
+	parserError = regexp.MustCompile(`^(?:did not find expected|found undefined tag handle)`)
+)
+
+// syntaxError turns the YAML library's error into ours.
+func syntaxError(content []byte, err error) *Error {
+	e := &Error{Reason: ConfigNotYAML, Line: 1, Message: "the configuration is not YAML"}
+	match := syntaxErrorForm.FindStringSubmatch(err.Error())
+	if match == nil {
+		return e
+	}
+	problem := match[2]
+	// Without a line it is the first one.
+	if line, err := strconv.Atoi(match[1]); err == nil {
+		e.Line = line
+		if parserError.MatchString(problem) {
+			e.Line++
+		}
+	}
+	if anchor := unknownAnchor.FindStringSubmatch(problem); anchor != nil {
+		// Not to be repeated: it may be a password that begins with *.
+		problem = "an alias names an anchor that is not defined before it"
+		before, _, _ := bytes.Cut(content, []byte("*"+anchor[1]))
+		e.Line = 1 + bytes.Count(before, []byte("\n"))
+	}
+	e.Message = clip(e.Message + ": " + problem)
+	return e
+}
+
+// clip makes a message one line of bounded length.
+func clip(message string) string {
+	message = strings.Join(strings.Fields(message), " ")
+	if r := []rune(message); len(r) > maxMessage {
+		return string(r[:maxMessage-1]) + "…"
+	}
+	return message
+}
+
+func invalid(n *yaml.Node, format string, args ...any) *Error {
+	return &Error{Reason: ConfigInvalid, Line: n.Line, Message: clip(fmt.Sprintf(format, args...))}
+}

@@ -1,0 +1,60 @@
+package configuration
+
+// Every key that the collector knows, in the version that the agent holds, and
+// what its value may be. TestCollector holds this against the collector itself.
+var (
+	root = mapping(keys{
+		"lowercaseOutputName":             boolean,
+		"lowercaseOutputLabelNames":       boolean,
+		"inferCounterTypeFromName":        boolean,
+		"autoExcludeObjectNameAttributes": boolean,
+		"excludeJvmMetrics":               orNothing(boolean),
+		"startDelaySeconds":               seconds,
+		"includeObjectNames":              list(objectName),
+		"excludeObjectNames":              list(objectName),
+		"whitelistObjectNames":            list(objectName),
+		"blacklistObjectNames":            list(objectName),
+		"includeObjectNameAttributes":     anyKey(objectName, list(text)),
+		"excludeObjectNameAttributes":     anyKey(objectName, list(text)),
+		"rules":                           list(rule),
+		"metricCustomizers":               list(customizer),
+
+		// They are about a remote JVM, and without effect in an agent.
+		"username": orNothing(text),
+		"password": orNothing(text),
+		"ssl":      boolean,
+
+		"hostPort": forbidden("it names another JVM than the one that the agent is loaded into"),
+		"jmxUrl":   forbidden("it names another JVM than the one that the agent is loaded into"),
+		"httpServer": forbidden("the agent serves plain HTTP on the port of the PrometheusJmxExporter, " +
+			"without the stock exporter's TLS, authentication and thread pool"),
+		"openTelemetry": forbidden("the agent has no OpenTelemetry exporter; it is scraped by Prometheus only"),
+	})
+
+	rule = mapping(keys{
+		"pattern":           pattern,
+		"name":              orNothing(text),
+		"value":             anything,
+		"valueFactor":       number,
+		"help":              orNothing(text),
+		"attrNameSnakeCase": boolean,
+		"type": oneOf("GAUGE", "COUNTER", "UNTYPED", "UNKNOWN",
+			// Older exporters had these; the collector serves them untyped.
+			"HISTOGRAM", "GAUGE_HISTOGRAM", "SUMMARY", "INFO", "STATE_SET"),
+		"cache":  boolean,
+		"labels": anyKey(text, text),
+	}, needs("name", "pattern"), needs("value", "pattern"), needs("help", "name"), needs("labels", "name"))
+
+	customizer = mapping(keys{
+		"mbeanFilter": mapping(keys{
+			"domain":     text,
+			"properties": anyKey(text, text),
+		}, required("domain")),
+		"attributesAsLabels": orNothing(list(text)),
+		"extraMetrics": orNothing(list(mapping(keys{
+			"name":        text,
+			"value":       something,
+			"description": orNothing(text),
+		}, required("name"), required("value")))),
+	}, required("mbeanFilter"), required("attributesAsLabels", "extraMetrics"))
+)
