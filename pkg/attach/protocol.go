@@ -5,10 +5,37 @@
 // that they work on.
 package attach
 
+import "fmt"
+
 // Home is the one directory that the helper writes to, in the container's own
 // file system. It lies in /tmp because HotSpot's attach socket does too: where
 // /tmp is not writable no JVM can be attached to.
 const Home = "/tmp/.jmx-exporter"
+
+// Verb names an operation of the helper.
+type Verb string
+
+const (
+	// VerbInspect lists the Java processes, the listening ports, and which of
+	// Request.Files lie in Home. It changes nothing and signals nobody.
+	VerbInspect Verb = "inspect"
+	// VerbStage writes Request.Files to Home. What already lies there is left
+	// alone. Leftovers of processes that are gone are removed.
+	VerbStage Verb = "stage"
+	// VerbLoad brings the agent of Request.Target to Request.Desired, and waits
+	// for its answer: it loads the agent if there is none yet, else it only
+	// tells it. Idempotent.
+	VerbLoad Verb = "load"
+	// VerbStatus reads the mark of Request.Target, and asks the port in it for
+	// its metrics. It changes nothing and signals nobody.
+	VerbStatus Verb = "status"
+	// VerbUnload stops the agent of Request.Target and removes what was written
+	// for it. The trampoline stays in the JVM, stopped. A process that is gone
+	// counts as unloaded. Idempotent.
+	VerbUnload Verb = "unload"
+	// VerbProbe asks Request.Probe for a page.
+	VerbProbe Verb = "probe"
+)
 
 // Request is one line of JSON on the helper's standard input. For Stage, the
 // contents of Files follow it, one after the other, in their order.
@@ -151,6 +178,10 @@ type Error struct {
 
 // Error returns the sentence.
 func (e *Error) Error() string { return e.Message }
+
+func failf(reason Reason, format string, args ...any) *Error {
+	return &Error{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
 
 // Reason is the type of an Error, in the form of a condition's reason.
 type Reason string

@@ -1,0 +1,160 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// options are what people may say on the command line.
+type options struct {
+	pid, port                     int
+	path, config, agent, exporter string
+	output                        string
+}
+
+// command performs one operation for a person.
+func command(verb attach.Verb, args []string, stdout, stderr io.Writer) int {
+	o, err := parse(verb, args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "jmx-attach %s: %v; see jmx-attach --help\n", verb, err)
+		return 2
+	}
+	report, err := o.perform(verb)
+	if err != nil {
+		fmt.Fprintf(stderr, "jmx-attach %s: %v\n", verb, err)
+		return 1
+	}
+	if o.output == "json" {
+		return answer(stdout, report)
+	}
+	printReport(stdout, verb, report)
+	if report.Error != nil {
+		fmt.Fprintf(stderr, "jmx-attach %s: %s: %s\n", verb, report.Error.Reason, report.Error.Message)
+		return 1
+	}
+	return 0
+}
+
+// parse reads the options that a verb has.
+func parse(verb attach.Verb, args []string) (options, error) {
+	var o options
+	flags := flag.NewFlagSet(string(verb), flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.output, "o", "table", "")
+	switch verb {
+	case attach.VerbStage:
+		return o, errors.New("load stages what it needs; stage itself takes --request")
+	case attach.VerbLoad:
+		flags.IntVar(&o.port, "port", 0, "")
+		flags.StringVar(&o.config, "config", "", "")
+		flags.StringVar(&o.agent, "agent", "", "")
+		flags.StringVar(&o.exporter, "exporter", "", "")
+	case attach.VerbProbe:
+		flags.IntVar(&o.port, "port", 0, "")
+		flags.StringVar(&o.path, "path", "/metrics", "")
+	}
+	if verb == attach.VerbLoad || verb == attach.VerbStatus || verb == attach.VerbUnload {
+		flags.IntVar(&o.pid, "pid", 0, "")
+	}
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("%q is too much", flags.Arg(0))
+	}
+	if o.output != "table" && o.output != "json" {
+		return o, fmt.Errorf("-o takes json or table, not %q", o.output)
+	}
+	for _, needed := range []string{"pid", "port", "config"} {
+		if f := flags.Lookup(needed); f != nil && (f.Value.String() == "0" || f.Value.String() == "") {
+			return o, fmt.Errorf("--%s is missing", needed)
+		}
+	}
+	return o, nil
+}
+
+// perform makes the requests that an operation takes.
+func (o options) perform(verb attach.Verb) (attach.Report, error) {
+	helper := attach.Helper{Version: version}
+	req := attach.Request{Probe: &attach.Endpoint{Port: int32(o.port), Path: o.path}}
+	if o.pid != 0 {
+		start, err := jvm.StartTime(o.pid)
+		if err != nil {
+			return attach.Report{}, err
+		}
+		req.Target = &attach.Target{PID: o.pid, StartTime: start}
+	}
+	if verb != attach.VerbLoad {
+		return helper.Do(context.Background(), verb, req, nil), nil
+	}
+	contents, err := o.files(&req)
+	if err != nil {
+		return attach.Report{}, err
+	}
+	if report := helper.Do(context.Background(), attach.VerbStage, req, contents); report.Error != nil {
+		return report, nil
+	}
+	return helper.Do(context.Background(), attach.VerbLoad, req, nil), nil
+}
+
+// files reads what is to be loaded, and puts it into the request.
+func (o options) files(req *attach.Request) (contents io.Reader, err error) {
+	if o.agent, err = jar(o.agent, "agent.jar"); err != nil {
+		return nil, err
+	}
+	if o.exporter, err = jar(o.exporter, "exporter.jar"); err != nil {
+		return nil, err
+	}
+	var all bytes.Buffer
+	for _, f := range []struct{ path, prefix, suffix string }{
+		{o.agent, "agent-", ".jar"}, {o.exporter, "exporter-", ".jar"}, {o.config, "config-", ".yaml"},
+	} {
+		data, err := os.ReadFile(f.path)
+		if err != nil {
+			return nil, err
+		}
+		all.Write(data)
+		req.Files = append(req.Files, attach.NewFile(f.prefix, data, f.suffix))
+	}
+	agent, exporter, config := req.Files[0], req.Files[1], req.Files[2]
+	req.Desired = &attach.Desired{
+		Agent:          agent.Name,
+		Implementation: exporter.Name, ImplementationSHA256: exporter.SHA256,
+		Config: config.Name, ConfigSHA256: config.SHA256,
+		Port: int32(o.port),
+	}
+	return &all, nil
+}
+
+// jar finds one of the agent's jars near this program unless it is given.
+func jar(given, name string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range []string{".", "agent"} {
+		path := filepath.Join(filepath.Dir(self), dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no %s beside %s; name it (--agent, --exporter)", name, self)
+}

@@ -1,0 +1,87 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+)
+
+// printReport writes a report for people: a table of the processes, then what
+// has to be said of them in sentences.
+func printReport(w io.Writer, verb attach.Verb, report attach.Report) {
+	if verb == attach.VerbInspect && len(report.Processes) == 0 {
+		fmt.Fprintln(w, "No Java process is running here, or none that this user may see.")
+	}
+	if len(report.Processes) > 0 {
+		table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+		fmt.Fprintln(table, "PID\tUSER\tJAVA\tMAIN\tATTACHABLE\tAGENT\tPORT")
+		for _, p := range report.Processes {
+			fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", p.PID, p.UID, orDash(java(p)), orDash(p.MainClass), attachable(p), agent(p), port(p))
+		}
+		table.Flush()
+	}
+	for _, p := range report.Processes {
+		if p.Refusal != nil && report.Error == nil {
+			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Refusal.Message)
+		}
+		if p.Mark != nil && p.Mark.Message != "" {
+			fmt.Fprintf(w, "%d: %s: %s\n", p.PID, p.Mark.Reason, p.Mark.Message)
+		}
+		if p.Warning != "" {
+			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Warning)
+		}
+	}
+	if verb == attach.VerbInspect && len(report.ListeningPorts) > 0 {
+		fmt.Fprintf(w, "Ports in use: %s\n", strings.Trim(fmt.Sprint(report.ListeningPorts), "[]"))
+	}
+	if verb == attach.VerbProbe && report.Error == nil {
+		fmt.Fprintln(w, "It answers.")
+	}
+}
+
+func java(p attach.Process) string {
+	text := strings.TrimSpace(p.Vendor + " " + p.Version)
+	if p.Implementation != "" && p.Implementation != "HotSpot" {
+		text += " (" + p.Implementation + ")"
+	}
+	return text
+}
+
+func attachable(p attach.Process) string {
+	if p.Refusal != nil {
+		return string(p.Refusal.Reason)
+	}
+	return "yes"
+}
+
+func agent(p attach.Process) string {
+	switch {
+	case p.Mark != nil && p.Mark.Agent != "":
+		return fmt.Sprintf("%s (%s)", p.Mark.State, p.Mark.Agent)
+	case p.Mark != nil:
+		return string(p.Mark.State)
+	case p.AgentJarOpen:
+		return "unknown"
+	default:
+		return "-"
+	}
+}
+
+func port(p attach.Process) string {
+	if p.Mark == nil || p.Mark.Port == 0 {
+		return "-"
+	}
+	return fmt.Sprint(p.Mark.Port)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

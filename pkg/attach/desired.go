@@ -1,0 +1,63 @@
+package attach
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// pairs are the contents of a desired file. See docs/agent-protocol.md.
+type pairs = url.Values
+
+// runningPairs is what the desired file shall say to run d.
+func runningPairs(d Desired) pairs {
+	return pairs{
+		"protocol":              {"1"},
+		"state":                 {string(AgentRunning)},
+		"implementation":        {path.Join(Home, d.Implementation)},
+		"implementation.sha256": {d.ImplementationSHA256},
+		"config":                {path.Join(Home, d.Config)},
+		"config.sha256":         {d.ConfigSHA256},
+		"port":                  {strconv.Itoa(int(d.Port))},
+	}
+}
+
+// stoppedPairs is what the desired file shall say to stop what it runs.
+func stoppedPairs(current pairs) pairs {
+	stopped := maps.Clone(current)
+	if stopped == nil {
+		stopped = pairs{}
+	}
+	stopped.Set("protocol", "1")
+	stopped.Set("state", string(AgentStopped))
+	return stopped
+}
+
+// newToken names one writing of a desired file, so that the mark's answer to it
+// cannot be taken for one to the same content written before: a port that was
+// busy then may be free now.
+func newToken(p pairs, now time.Time) string {
+	sum := sha256.Sum256([]byte(p.Encode()))
+	return hex.EncodeToString(sum[:6]) + "-" + strconv.FormatInt(now.UnixNano(), 36)
+}
+
+// sameContent compares two desired files, tokens aside.
+func sameContent(a, b pairs) bool {
+	without := func(p pairs) pairs {
+		p = maps.Clone(p)
+		delete(p, "token")
+		return p
+	}
+	return maps.EqualFunc(without(a), without(b), slices.Equal)
+}
+
+// serves tells whether a mark says that the agent runs as desired.
+func serves(m *Mark, d Desired) bool {
+	return m != nil && m.State == AgentRunning && m.Reason == "" && m.Port == d.Port &&
+		m.ConfigSHA256 == d.ConfigSHA256 && m.ImplementationSHA256 == d.ImplementationSHA256
+}

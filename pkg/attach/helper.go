@@ -1,0 +1,110 @@
+//go:build linux
+
+package attach
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// Helper performs the operations. It may be used concurrently, also by several
+// processes: what must not happen twice at a time happens under a lock in Home.
+type Helper struct {
+	// Version is reported with every answer.
+	Version string
+}
+
+// Timeout is how long Do works on a request, reading what is to be staged aside.
+const Timeout = 10 * time.Second
+
+// Do performs one operation and reports what it found or why it failed, in
+// Report.Error. blobs are the contents of req.Files, one after the other, and
+// are read by VerbStage only. Do returns within Timeout, but for blobs: reading
+// them takes as long as their reader does.
+func (h Helper) Do(ctx context.Context, verb Verb, req Request, blobs io.Reader) Report {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	report := Report{HelperVersion: h.Version}
+	if err := perform(ctx, verb, req, blobs, &report); err != nil {
+		report.Error = typed(err)
+	}
+	return report
+}
+
+func perform(ctx context.Context, verb Verb, req Request, blobs io.Reader, report *Report) error {
+	if err := checkPod(req.PodUID); err != nil {
+		return err
+	}
+	switch verb {
+	case VerbInspect:
+		return inspect(ctx, req, report)
+	case VerbStage:
+		return stage(req, blobs, report)
+	case VerbLoad:
+		return load(ctx, req, report)
+	case VerbStatus:
+		return status(ctx, req, report)
+	case VerbUnload:
+		return unload(ctx, req, report)
+	case VerbProbe:
+		return probe(ctx, req)
+	default:
+		return failf(ReasonBadRequest, "there is no operation %q", verb)
+	}
+}
+
+// typed gives every error a reason.
+func typed(err error) *Error {
+	var ours *Error
+	if errors.As(err, &ours) {
+		return ours
+	}
+	var theirs *jvm.Error
+	if errors.As(err, &theirs) {
+		return failf(Reason(theirs.Kind), "%s", theirs.Message)
+	}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return failf(ReasonNoSpace, "no space is left for %s: %v", Home, err)
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return failf(ReasonTmpNotWritable, "user %d cannot write to %s: %v; mount an emptyDir at /tmp", os.Geteuid(), Home, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return failf(ReasonAttachTimeout, "the operation took longer than %s", Timeout)
+	default:
+		return failf(ReasonAttachFailed, "%v", err)
+	}
+}
+
+// checkPod makes sure that this process runs in the pod with the UID given: exec
+// has no such precondition, and a StatefulSet's pods keep their names. The
+// kubelet mounts /etc/hosts and the termination log from a directory named after
+// the pod's UID; cgroup mounts show it with underscores.
+func checkPod(uid string) error {
+	if uid == "" {
+		return nil
+	}
+	if strings.Trim(uid, "0123456789abcdefABCDEF-") != "" {
+		return failf(ReasonBadRequest, "%q is not a pod's UID", uid)
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return err
+	}
+	if !inPod(string(mounts), uid) {
+		return failf(ReasonWrongPod, "this is not the pod with UID %s: it was replaced, or nothing of its kubelet's is mounted", uid)
+	}
+	return nil
+}
+
+func inPod(mountinfo, uid string) bool {
+	return strings.Contains(mountinfo, "/pods/"+uid+"/") ||
+		strings.Contains(mountinfo, "-pod"+strings.ReplaceAll(uid, "-", "_")+".slice")
+}

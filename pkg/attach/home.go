@@ -1,0 +1,222 @@
+//go:build linux
+
+package attach
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// home is Home, opened: every name is looked up in the directory that was
+// checked, and no link leads out of it.
+type home struct {
+	*os.Root
+	owner int
+}
+
+// openHome opens Home in the /tmp given, and creates it if it is told to;
+// fs.ErrNotExist otherwise. Its owner must be root, this process, or one of
+// those named, and nobody else may write to it: what lies there is loaded into
+// JVMs and executed.
+func openHome(tmp *os.Root, create bool, owners ...int) (*home, error) {
+	name := path.Base(Home)
+	if create {
+		switch err := tmp.Mkdir(name, 0o755); {
+		case err == nil:
+			if err := tmp.Chmod(name, 0o755); err != nil { // whatever the umask
+				return nil, err
+			}
+		case !errors.Is(err, fs.ErrExist):
+			return nil, err
+		}
+	}
+	entry, err := tmp.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !entry.IsDir() {
+		return nil, failf(ReasonHomeNotTrusted, "%s is not a directory; remove it", Home)
+	}
+	root, err := tmp.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	h := &home{Root: root}
+	if err := h.check(entry, owners); err != nil {
+		root.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// check looks at the directory that was opened, not at its name.
+func (h *home) check(entry fs.FileInfo, owners []int) error {
+	info, err := h.Stat(".")
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(info, entry) {
+		return failf(ReasonHomeNotTrusted, "%s was replaced while it was opened", Home)
+	}
+	h.owner = int(info.Sys().(*syscall.Stat_t).Uid)
+	trusted := h.owner == 0 || h.owner == os.Geteuid()
+	for _, uid := range owners {
+		trusted = trusted || h.owner == uid
+	}
+	if !trusted {
+		return failf(ReasonHomeNotTrusted, "%s belongs to user %d; remove it", Home, h.owner)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return failf(ReasonHomeNotTrusted, "%s is writable by others (%v); remove it", Home, info.Mode())
+	}
+	return nil
+}
+
+// digest returns the SHA-256 of a regular file, in lower-case hexadecimal.
+func (h *home) digest(name string) (sum string, size int64, err error) {
+	info, err := h.Lstat(name)
+	if err != nil {
+		return "", 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return "", 0, failf(ReasonHomeNotTrusted, "%s is not a regular file; remove it", path.Join(Home, name))
+	}
+	f, err := h.Open(name)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	size, err = io.Copy(hash, f)
+	return hex.EncodeToString(hash.Sum(nil)), size, err
+}
+
+// has tells whether a file lies there whole.
+func (h *home) has(file File) bool {
+	sum, size, err := h.digest(file.Name)
+	return err == nil && sum == file.SHA256 && size == file.Size
+}
+
+// write creates or replaces a file: all of it, or nothing. verify sees the
+// content as it comes by, and is asked at the end whether to keep it. Durability
+// is of no concern: /tmp does not survive the container.
+func (h *home) write(name string, mode fs.FileMode, content io.Reader, verify func(size int64, sum string) error) error {
+	temporary := temporaryName(name)
+	f, err := h.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	hash := sha256.New()
+	size, err := io.Copy(io.MultiWriter(f, hash), content)
+	if err == nil {
+		err = verify(size, hex.EncodeToString(hash.Sum(nil)))
+	}
+	if err == nil {
+		err = f.Chmod(mode)
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = h.Rename(temporary, name)
+	}
+	if err != nil {
+		_ = h.Remove(temporary) // the error that counts is known
+	}
+	return err
+}
+
+// writePairs replaces a desired file.
+func (h *home) writePairs(name string, p pairs) error {
+	return h.write(name, 0o644, strings.NewReader(p.Encode()), func(int64, string) error { return nil })
+}
+
+// readPairs reads a desired file; there is nothing in one that is missing or
+// that cannot be read.
+func (h *home) readPairs(name string) pairs {
+	const most = 16 << 10
+	f, err := h.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return nil
+	}
+	p, err := url.ParseQuery(strings.TrimSpace(string(data)))
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+const (
+	desiredSuffix   = ".desired"
+	lockSuffix      = ".lock"
+	temporarySuffix = ".tmp"
+)
+
+// jvmName is what the names of a JVM's files begin with: the PID as the JVM
+// sees it, so that it is the same for a helper in the container and outside.
+func jvmName(p jvm.Process) string {
+	return fmt.Sprintf("%d-%d", p.NamespacePID, p.StartTime)
+}
+
+// temporaryName ends in the helper that writes the file, so that the leftovers
+// of a killed one can be told from the work of another.
+func temporaryName(name string) string {
+	start, _ := jvm.StartTime(os.Getpid())
+	return fmt.Sprintf(".%s.%d-%d%s", name, os.Getpid(), start, temporarySuffix)
+}
+
+// sweep removes what belongs to processes that are gone: their desired files and
+// locks, and temporary files of helpers. Only for a Home in which PIDs mean the
+// same as here.
+func (h *home) sweep() {
+	for _, name := range h.names() {
+		stem, ok := strings.CutSuffix(name, desiredSuffix)
+		if !ok {
+			stem, ok = strings.CutSuffix(name, lockSuffix)
+		}
+		if !ok {
+			stem, ok = strings.CutSuffix(name, temporarySuffix)
+			stem = stem[strings.LastIndexByte(stem, '.')+1:]
+		}
+		if !ok {
+			continue
+		}
+		pid, start, found := strings.Cut(stem, "-")
+		number, err := strconv.Atoi(pid)
+		if !found || err != nil {
+			continue
+		}
+		if alive, err := jvm.StartTime(number); err == nil && strconv.FormatUint(alive, 10) == start {
+			continue
+		}
+		_ = h.Remove(name) // another helper may have been faster
+	}
+}
+
+// names lists the entries of Home.
+func (h *home) names() []string {
+	dir, err := h.Open(".")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(1000)
+	return names
+}

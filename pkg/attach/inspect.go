@@ -1,0 +1,107 @@
+//go:build linux
+
+package attach
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// inspect lists what there is. It reads a mark only where the attach socket is
+// there already, so it never signals.
+func inspect(ctx context.Context, req Request, report *Report) error {
+	found, err := jvm.Find()
+	if err != nil {
+		return err
+	}
+	for _, p := range found {
+		report.Processes = append(report.Processes, observe(ctx, p))
+	}
+	network := os.Getpid()
+	if req.Target != nil {
+		network = req.Target.PID
+	}
+	if report.ListeningPorts, err = jvm.ListeningPorts(network); err != nil {
+		return err
+	}
+	h, err := homeOf(req.Target, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for _, file := range req.Files {
+		if fileName.MatchString(file.Name) && h.has(file) {
+			report.Files = append(report.Files, file)
+		}
+	}
+	return nil
+}
+
+// markPatience is how long one JVM may take to tell its mark.
+const markPatience = time.Second
+
+// observe describes a process without changing anything about it.
+func observe(ctx context.Context, p jvm.Process) Process {
+	process := describe(p)
+	process.AgentJarOpen = agentJarOpen(p)
+	if refusal := p.Refusal(); refusal != nil {
+		process.Refusal = typed(refusal)
+	}
+	if p.Implementation == jvm.HotSpot && p.HasSocket() {
+		ctx, cancel := context.WithTimeout(ctx, markPatience)
+		defer cancel()
+		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway
+	}
+	return process
+}
+
+func describe(p jvm.Process) Process {
+	return Process{
+		Target:         Target{PID: p.PID, StartTime: p.StartTime},
+		UID:            p.UID,
+		GID:            p.GID,
+		Implementation: string(p.Implementation),
+		Vendor:         p.Vendor,
+		Version:        p.Version,
+		MainClass:      bounded(p.MainClass),
+	}
+}
+
+// readMark reads our agent's mark; nil if there is none, or none that can be
+// understood.
+func readMark(ctx context.Context, p jvm.Process) (*Mark, error) {
+	value, found, err := p.Property(ctx, markProperty)
+	if err != nil || !found {
+		return nil, err
+	}
+	mark, err := parseMark(value)
+	if err != nil {
+		return nil, nil
+	}
+	return mark, nil
+}
+
+// agentJarOpen tells whether the JVM has a trampoline of ours open: it keeps the
+// first jar that it loaded an agent from, also when the file is deleted.
+func agentJarOpen(p jvm.Process) bool {
+	names, err := p.OpenFiles()
+	if err != nil {
+		return false
+	}
+	for _, name := range names {
+		if path.Dir(name) == Home && strings.HasPrefix(path.Base(name), "agent-") {
+			return true
+		}
+	}
+	return false
+}

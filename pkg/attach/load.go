@@ -1,0 +1,236 @@
+//go:build linux
+
+package attach
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// answerPatience is how long an agent may take to answer what it was told. Its
+// watcher looks at the desired file every half second.
+const answerPatience = 5 * time.Second
+
+// load brings the agent in one JVM to what is desired: loads it, or tells the
+// one that is there. Whether it is there is looked at every time, under the
+// JVM's lock; what an earlier load came to is never assumed.
+func load(ctx context.Context, req Request, report *Report) error {
+	if err := checkDesired(req.Desired); err != nil {
+		return err
+	}
+	p, err := lookup(req.Target)
+	if err != nil {
+		return err
+	}
+	process := describe(p)
+	defer func() { report.Processes = []Process{process} }()
+	if refusal := p.Refusal(); refusal != nil && refusal.Kind != jvm.JVMStarting { // Attach waits for that
+		process.Refusal = typed(refusal)
+		return refusal
+	}
+	h, err := homeIn(p, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return failf(ReasonStagingIncomplete, "there is no %s", Home)
+	}
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	if h.owner != 0 && h.owner != p.UID { // ours is not enough: the JVM would run what we may replace
+		return failf(ReasonHomeNotTrusted, "%s belongs to user %d, and the JVM runs as %d", Home, h.owner, p.UID)
+	}
+	unlock, err := h.lock(ctx, jvmName(p)+lockSuffix)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := h.verify(*req.Desired); err != nil {
+		return err
+	}
+	if err := p.Attach(ctx); err != nil {
+		return err
+	}
+	a := agent{process: p, home: h, file: jvmName(p) + desiredSuffix}
+	loaded, err := a.bring(ctx, *req.Desired)
+	process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
+	if loaded {
+		process.Warning = loadWarning(p)
+	}
+	return err
+}
+
+func checkDesired(d *Desired) error {
+	if d == nil {
+		return failf(ReasonBadRequest, "nothing is desired")
+	}
+	for _, name := range []string{d.Agent, d.Implementation, d.Config} {
+		if !fileName.MatchString(name) {
+			return failf(ReasonBadRequest, "%q is not the name of a file of %s", name, Home)
+		}
+	}
+	if !sha256s.MatchString(d.ImplementationSHA256) || !sha256s.MatchString(d.ConfigSHA256) {
+		return failf(ReasonBadRequest, "a SHA-256 is missing")
+	}
+	if d.Port < 1 || d.Port > 65535 {
+		return failf(ReasonBadRequest, "%d is not a port", d.Port)
+	}
+	return nil
+}
+
+// lookup finds the process that a request is about.
+func lookup(target *Target) (jvm.Process, error) {
+	if target == nil {
+		return jvm.Process{}, failf(ReasonBadRequest, "the request names no process")
+	}
+	return jvm.Lookup(target.PID, target.StartTime)
+}
+
+// verify makes sure that the files are those desired before a JVM reads them.
+func (h *home) verify(d Desired) error {
+	agent := fileName.FindStringSubmatch(d.Agent)[2]
+	for _, file := range []struct{ name, sum string }{
+		{d.Agent, agent}, {d.Implementation, d.ImplementationSHA256}, {d.Config, d.ConfigSHA256},
+	} {
+		sum, _, err := h.digest(file.name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err != nil || sum[:len(file.sum)] != file.sum {
+			return failf(ReasonStagingIncomplete, "%s is missing or not what was staged", path.Join(Home, file.name))
+		}
+	}
+	return nil
+}
+
+// agent is our agent in one JVM, as far as it can be seen from outside.
+type agent struct {
+	process jvm.Process
+	home    *home
+	file    string // name of its desired file
+	mark    *Mark
+	jarOpen bool
+}
+
+// look reads mark and open jars. The JVM answers in the order of the requests, so
+// a load that was under way is over once the mark is read.
+func (a *agent) look(ctx context.Context) (err error) {
+	a.mark, err = readMark(ctx, a.process)
+	a.jarOpen = agentJarOpen(a.process)
+	return err
+}
+
+// bring makes the agent serve what is desired, and tells whether it was loaded
+// for that.
+func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
+	if err := a.look(ctx); err != nil {
+		return false, err
+	}
+	want := runningPairs(d)
+	current := a.home.readPairs(a.file)
+	if serves(a.mark, d) && sameContent(current, want) && current.Get("token") == a.mark.Desired {
+		return false, nil
+	}
+	if err := a.checkPort(d.Port); err != nil {
+		return false, err
+	}
+	want.Set("token", newToken(want, time.Now()))
+	if err := a.home.writePairs(a.file, want); err != nil {
+		return false, err
+	}
+	if a.mark == nil && a.jarOpen {
+		return false, a.checkSilent(ctx, d.Port)
+	}
+	if a.mark == nil || a.mark.State == AgentStopped {
+		loaded = true
+		err := a.process.LoadAgent(ctx, path.Join(Home, d.Agent), path.Join(Home, a.file))
+		if err != nil {
+			_ = a.look(ctx) // for the report; the error that counts is known
+			return loaded, err
+		}
+	}
+	if err := a.await(ctx, want.Get("token")); err != nil {
+		return loaded, err
+	}
+	return loaded, a.verdict(d)
+}
+
+// checkPort refuses a port that somebody else listens on, before anything is
+// asked of the agent.
+func (a *agent) checkPort(port int32) error {
+	if a.mark == nil && a.jarOpen || a.mark != nil && (a.mark.Port == port || a.mark.State == AgentStarting) {
+		return nil // it may well be the agent itself
+	}
+	ports, err := jvm.ListeningPorts(a.process.PID)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(ports, port) {
+		return failf(ReasonPortInUse, "port %d is in use; choose another, or stop what listens there", port)
+	}
+	return nil
+}
+
+// await polls the mark until it answers the token and is no longer starting.
+func (a *agent) await(ctx context.Context, token string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	for interval := 5 * time.Millisecond; ; interval = min(2*interval, 100*time.Millisecond) {
+		if err := a.look(ctx); err != nil {
+			return err
+		}
+		if a.mark != nil && a.mark.Desired == token && a.mark.State != AgentStarting {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return a.silence()
+		case <-time.After(interval):
+		}
+	}
+}
+
+func (a *agent) silence() error {
+	switch {
+	case a.mark == nil && !a.jarOpen:
+		return failf(ReasonAgentFailed, "the JVM took the agent and did not keep it; see the application's standard error")
+	case a.mark == nil:
+		return failf(ReasonAgentNotAnswering, "the agent is in the JVM, but its mark is not: the application replaced its system properties")
+	default:
+		return failf(ReasonAgentNotAnswering, "the agent is %s and did not answer within %s", a.mark.State, answerPatience)
+	}
+}
+
+// checkSilent is for an agent whose mark the application removed: whether it
+// does as it was told can only be seen on its port.
+func (a *agent) checkSilent(ctx context.Context, port int32) error {
+	if a.process.SharesNetwork() && awaitMetrics(ctx, port) == nil {
+		return nil
+	}
+	return a.silence()
+}
+
+// verdict turns the agent's answer into the operation's outcome.
+func (a *agent) verdict(d Desired) error {
+	switch {
+	case serves(a.mark, d):
+		return nil
+	case a.mark.Reason != "":
+		return &Error{Reason: a.mark.Reason, Message: a.mark.Message}
+	default:
+		return failf(ReasonAgentFailed, "the agent is %s, on port %d with the configuration %.12s", a.mark.State, a.mark.Port, a.mark.ConfigSHA256)
+	}
+}
+
+// loadWarning tells what a load leaves on the application's standard error.
+func loadWarning(p jvm.Process) string {
+	if jvm.Major(p.Version) < 21 || p.Flags.AgentLoading == jvm.On {
+		return ""
+	}
+	return "the JVM wrote the four warning lines of JEP 451 to the application's standard error; -XX:+EnableDynamicAgentLoading hides them"
+}

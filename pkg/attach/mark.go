@@ -1,0 +1,71 @@
+package attach
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// markProperty is the system property that holds the mark.
+const markProperty = "com.banzaicloud.jmxexporter"
+
+// parseMark parses the value of markProperty. Keys that it does not know are
+// ignored; numbers that are none are 0.
+func parseMark(value string) (*Mark, error) {
+	pairs, err := url.ParseQuery(value)
+	if err != nil {
+		return nil, err
+	}
+	number := func(key string, bits int) int64 {
+		n, _ := strconv.ParseInt(pairs.Get(key), 10, bits)
+		return n
+	}
+	mark := &Mark{
+		Protocol:             int(number("protocol", 32)),
+		State:                AgentState(pairs.Get("state")),
+		Agent:                bounded(pairs.Get("agent")),
+		Port:                 int32(number("port", 32)),
+		ConfigSHA256:         bounded(pairs.Get("config.sha256")),
+		ImplementationSHA256: bounded(pairs.Get("implementation.sha256")),
+		Desired:              bounded(pairs.Get("token")),
+		Loads:                int(number("loads", 32)),
+		Message:              bounded(pairs.Get("message")),
+	}
+	if reason := pairs.Get("reason"); reason != "" {
+		mark.Reason = agentReason(reason)
+	}
+	switch mark.State {
+	case AgentStarting, AgentRunning, AgentFailed, AgentStopped:
+	default:
+		return nil, errors.New("the mark has no state")
+	}
+	return mark, nil
+}
+
+// agentReason admits the reasons that an agent may give; a newer agent's are
+// ReasonAgentFailed, with its sentence.
+func agentReason(reason string) Reason {
+	switch r := Reason(reason); r {
+	case ReasonPortInUse, ReasonConfigRejected, ReasonMissingModule, ReasonAgentFailed:
+		return r
+	default:
+		return ReasonAgentFailed
+	}
+}
+
+// bounded makes a text from the JVM fit for a status: any code in there can set
+// the property.
+func bounded(text string) string {
+	const most = 1024
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return text
+}

@@ -1,0 +1,109 @@
+//go:build linux
+
+package attach
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// unload stops the agent and removes what was written for it. Without a process
+// there is nothing to stop.
+func unload(ctx context.Context, req Request, report *Report) error {
+	p, err := lookup(req.Target)
+	var gone *jvm.Error
+	if errors.As(err, &gone) && gone.Kind == jvm.ProcessGone {
+		return sweepHome()
+	}
+	if err != nil {
+		return err
+	}
+	process := observe(ctx, p)
+	defer func() { report.Processes = []Process{process} }()
+	h, err := homeIn(p, process.AgentJarOpen)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	unlock, err := h.lock(ctx, jvmName(p)+lockSuffix)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	a := agent{process: p, home: h, file: jvmName(p) + desiredSuffix, jarOpen: process.AgentJarOpen}
+	if process.Mark != nil || process.AgentJarOpen {
+		err = a.stop(ctx)
+		process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
+		if err != nil {
+			return err
+		}
+	}
+	return h.clear(p)
+}
+
+// stop tells the agent to stop, and waits until it says that it did.
+func (a *agent) stop(ctx context.Context) error {
+	if err := a.process.Attach(ctx); err != nil {
+		return err
+	}
+	if err := a.look(ctx); err != nil {
+		return err
+	}
+	if a.mark != nil && a.mark.State == AgentStopped {
+		return nil
+	}
+	want := stoppedPairs(a.home.readPairs(a.file))
+	want.Del("token")
+	want.Set("token", newToken(want, time.Now()))
+	if err := a.home.writePairs(a.file, want); err != nil {
+		return err
+	}
+	if err := a.await(ctx, want.Get("token")); err != nil {
+		return err
+	}
+	if a.mark.State != AgentStopped {
+		return failf(ReasonAgentFailed, "the agent did not stop: %s", a.mark.Message)
+	}
+	return nil
+}
+
+// clear removes the files of one JVM, and those that all share once no other
+// JVM has a desired file. The lock goes last: until then it is held.
+func (h *home) clear(p jvm.Process) error {
+	names := h.names()
+	own := func(name string) bool { return strings.HasPrefix(name, jvmName(p)+".") }
+	shared := !slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == desiredSuffix && !own(name) })
+	for _, name := range names {
+		if name == jvmName(p)+lockSuffix || !own(name) && !(shared && fileName.MatchString(name)) {
+			continue
+		}
+		if err := h.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return h.Remove(jvmName(p) + lockSuffix)
+}
+
+// sweepHome removes the files of JVMs that are gone, from our own Home.
+func sweepHome() error {
+	h, err := homeOf(nil, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	h.sweep()
+	return nil
+}
