@@ -92,7 +92,7 @@ func build(o options) (v1.Image, error) {
 		WorkingDir: o.workdir,
 		Entrypoint: o.entrypoint,
 		Cmd:        o.command,
-		Env:        append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, o.env...),
+		Env:        o.env,
 	}
 	return mutate.ConfigFile(image, file)
 }

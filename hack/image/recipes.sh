@@ -19,13 +19,21 @@ recipe() {
 
 # The operator and what it brings into containers: the helper for both architectures, the agent's jars.
 operator() {
-  step "building the operator" make -C "$repo" --no-print-directory operator-files
+  step "building the operator, the helper and the agent" build_operator
   local bin=$repo/bin
   image "$1" -user 65532:65532 -entrypoint /manager \
     -layer "$bin/agent/agent.jar=/agent/agent.jar,$bin/agent/exporter.jar=/agent/exporter.jar" \
     -layer "$bin/jmx-attach-amd64=/helpers/jmx-attach-amd64,$bin/jmx-attach-arm64=/helpers/jmx-attach-arm64" \
     -layer "$bin/manager=/manager"
 }
+
+build_operator() (
+  cd "$repo"
+  agent/build
+  export CGO_ENABLED=0
+  for arch in amd64 arm64; do GOARCH=$arch go build -trimpath -ldflags '-s -w' -o "bin/jmx-attach-$arch" ./cmd/jmx-attach; done
+  go build -trimpath -ldflags '-s -w' -o bin/manager ./cmd/manager
+)
 
 # A Java application as people deploy it: a runtime, the C library, perhaps a shell, its classes.
 dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell
@@ -37,7 +45,7 @@ dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell
   local binaries=("$runtime"/bin/java "$runtime"/lib/*.so "$runtime"/lib/server/*.so)
   # The shell's libraries go in with Java's: two layers with the same file would only be larger.
   [ "$3" = without-shell ] || binaries+=($(type -P "${shell_tools[@]}"))
-  image "$1" -user 1000:1000 -env JAVA_HOME=/opt/java \
+  image "$1" -user 1000:1000 -env JAVA_HOME=/opt/java -env PATH=/opt/java/bin:/usr/local/bin:/usr/bin:/bin \
     -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$classes=/app" \
     -entrypoint /opt/java/bin/java -entrypoint -cp -entrypoint /app -entrypoint DummyApp
 }
