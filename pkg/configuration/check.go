@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,8 @@ import (
 
 // checker carries what the checks of one configuration share.
 type checker struct {
+	// lines of the configuration, if there are tabs in it.
+	lines [][]rune
 	// aliases counts those to lists and mappings.
 	aliases int
 	// flat holds the keys of mappings with those merged in, since an alias may
@@ -52,6 +55,9 @@ func (c *checker) tree(n *yaml.Node, depth int) error {
 	if depth > maxNesting {
 		return invalid(n, "lists and mappings are nested more than %d deep", maxNesting)
 	}
+	if c.tabBefore(n) {
+		return &Error{Reason: ConfigNotYAML, Line: n.Line, Message: "a tab precedes a value; the exporter takes spaces only"}
+	}
 	if n.Kind == yaml.AliasNode {
 		if n.Alias.Kind != yaml.ScalarNode {
 			c.aliases++
@@ -70,6 +76,36 @@ func (c *checker) tree(n *yaml.Node, depth int) error {
 		}
 	}
 	return nil
+}
+
+// lineBreak is what begins a new line in YAML 1.1.
+var lineBreak = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
+
+// tabLines returns the lines of content if there is a tab in it, else nil.
+func tabLines(content []byte) (lines [][]rune) {
+	if !bytes.ContainsRune(content, '\t') {
+		return nil
+	}
+	text := strings.TrimPrefix(string(content), "\ufeff")
+	for _, line := range lineBreak.Split(text, -1) {
+		lines = append(lines, []rune(line))
+	}
+	return lines
+}
+
+// tabBefore tells whether white space before a node has a tab, which the
+// exporter's YAML reader refuses and the library here does not.
+func (c *checker) tabBefore(n *yaml.Node) bool {
+	if n.Line < 1 || n.Line > len(c.lines) {
+		return false
+	}
+	line := c.lines[n.Line-1]
+	for i := min(n.Column-1, len(line)) - 1; i >= 0; i-- {
+		if line[i] != ' ' {
+			return line[i] == '\t'
+		}
+	}
+	return false
 }
 
 // entry is one key of a mapping with its value.

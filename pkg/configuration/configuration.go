@@ -5,7 +5,9 @@
 // It accepts what the exporter's collector accepts, apart from what the
 // collector passes over in silence or only fails on at the first scrape: keys
 // that it does not know or finds twice, a valueFactor that is no number, a
-// label that is no string, a type that it does not have.
+// label that is no string, a type that it does not have. The two YAML readers
+// differ in little that people write: "{a:{b: c}}" needs a space after the first
+// colon here.
 package configuration
 
 import (
@@ -89,7 +91,7 @@ func Parse(content []byte) (*Configuration, error) {
 		return nil, err
 	}
 	if document != nil {
-		c := &checker{flat: map[*yaml.Node][]entry{}, fine: map[fine]bool{}}
+		c := &checker{lines: tabLines(content), flat: map[*yaml.Node][]entry{}, fine: map[fine]bool{}}
 		if err := c.tree(document, 0); err != nil {
 			return nil, err
 		}

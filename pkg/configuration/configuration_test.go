@@ -104,6 +104,7 @@ var configurations = map[string]struct {
 	"EmptyRule":        {"A rule may be empty, and then means the default.", "rules: [{}]", ok},
 	"ByteOrderMark":    {"Editors leave it there.", "\ufeffrules: []", ok},
 	"CarriageReturns":  {"Other editors leave these.", "rules:\r\n- pattern: a\r\n", ok},
+	"TabsInValues":     {"A tab may be part of a value, or of a comment.", "rules:\n- pattern: a\tb # \tc\n  name: 'd\te'\n", ok},
 	"DocumentEnd":      {"One document may be ended.", "---\nrules: []\n...\n", ok},
 	"NothingAllowed":   {"These keys need no value.", "excludeJvmMetrics:\nusername:\npassword:\nrules:\n- {pattern: , name: , value: , help: }", ok},
 	"NumbersAsPattern": {"The collector turns any pattern into a string.", "rules: [{pattern: 1}, {pattern: [a-z]}, {pattern: 2020-01-01}]", ok},
@@ -198,6 +199,7 @@ var configurations = map[string]struct {
 	"Directive":       {"The exporter does not look at the version.", "%YAML 1.2\n---\nrules: []\n", ok},
 	"UnclosedFlow":    {"The line is that where it begins.", "ssl: true\nrules: [a,\n\nssl: false\n", notYAML(2, "the configuration is not YAML: did not find expected ',' or ']'")},
 	"UnclosedQuote":   {"The same.", "ssl: true\nusername: \"a\n\n\n", notYAML(2, "the configuration is not YAML: found unexpected end of stream")},
+	"TabBeforeValue":  {"The exporter takes no tab there either.", "rules: []\nssl:\ttrue\n", notYAML(2, "a tab precedes a value; the exporter takes spaces only")},
 	"Unclosed":        {"A list without its end.", "rules: [\n", notYAML(2, "the configuration is not YAML: did not find expected node content")},
 	"NUL":             {"No text at all.", "rules: \x00", notYAML(1, "the configuration has a control character")},
 	"Control":         {"Nor is this.", "rules: \x1b[0m", notYAML(1, "the configuration has a control character")},
@@ -277,6 +279,7 @@ func TestParseTime(t *testing.T) {
 		"Factors": {"A long number is repeated.", "rules: [{valueFactor: &a '" + strings.Repeat("1", MaxSize/2) + "'}" + strings.Repeat(",{valueFactor: *a}", 7000) + "]"},
 		"Keys":    {"A long key is repeated.", "rules: [{pattern: &a '" + long + "'}" + strings.Repeat(",{labels: {*a : b}}", 6000) + "]"},
 		"Flow":    {"Lists are nested as deep as they can be.", strings.Repeat("[", MaxSize)},
+		"Tab":     {"One line holds everything, and a tab.", "rules: [" + strings.Repeat("{}, ", MaxSize/5) + "{}] #\t"},
 		"Map":     {"So are mappings.", strings.Repeat("{a: ", MaxSize/4)},
 	}
 	for name, tc := range cases {
