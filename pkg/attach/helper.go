@@ -57,11 +57,12 @@ func perform(ctx context.Context, verb Verb, req Request, blobs io.Reader, repor
 	case VerbProbe:
 		return probe(ctx, req)
 	default:
-		return failf(ReasonBadRequest, "there is no operation %q", verb)
+		return failf(ReasonBadRequest, "There is no operation %q.", verb)
 	}
 }
 
-// typed gives every error a reason.
+// typed gives every error a reason, and a sentence that stays the same from one
+// try to the next: it ends up in a status, where every change is a write.
 func typed(err error) *Error {
 	var ours *Error
 	if errors.As(err, &ours) {
@@ -71,15 +72,19 @@ func typed(err error) *Error {
 	if errors.As(err, &theirs) {
 		return failf(Reason(theirs.Kind), "%s", theirs.Message)
 	}
+	var named *fs.PathError
+	if errors.As(err, &named) { // temporary names differ each time, and a sentence should not
+		err = named.Err
+	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return failf(ReasonNoSpace, "no space is left for %s: %v", Home, err)
+		return failf(ReasonNoSpace, "No space is left for %s: %v.", Home, err)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		return failf(ReasonTmpNotWritable, "user %d cannot write to %s: %v; mount an emptyDir at /tmp", os.Geteuid(), Home, err)
+		return failf(ReasonTmpNotWritable, "User %d cannot write to %s: %v. Mount an emptyDir at /tmp.", os.Geteuid(), Home, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failf(ReasonAttachTimeout, "the operation took longer than %s", Timeout)
+		return failf(ReasonAttachTimeout, "The operation took longer than %s.", Timeout)
 	default:
-		return failf(ReasonAttachFailed, "%v", err)
+		return failf(ReasonAttachFailed, "%v.", err)
 	}
 }
 
@@ -92,14 +97,14 @@ func checkPod(uid string) error {
 		return nil
 	}
 	if strings.Trim(uid, "0123456789abcdefABCDEF-") != "" {
-		return failf(ReasonBadRequest, "%q is not a pod's UID", uid)
+		return failf(ReasonBadRequest, "%q is not a pod's UID.", uid)
 	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return err
 	}
 	if !inPod(string(mounts), uid) {
-		return failf(ReasonWrongPod, "this is not the pod with UID %s: it was replaced, or nothing of its kubelet's is mounted", uid)
+		return failf(ReasonWrongPod, "This is not the pod with UID %s: it was replaced, or nothing of its kubelet's is mounted.", uid)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func openHome(tmp *os.Root, create bool, owners ...int) (*home, error) {
 		return nil, err
 	}
 	if !entry.IsDir() {
-		return nil, failf(ReasonHomeNotTrusted, "%s is not a directory; remove it", Home)
+		return nil, failf(ReasonHomeNotTrusted, "%s is not a directory; remove it.", Home)
 	}
 	root, err := tmp.OpenRoot(name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (h *home) check(entry fs.FileInfo, owners []int) error {
 		return err
 	}
 	if !os.SameFile(info, entry) {
-		return failf(ReasonHomeNotTrusted, "%s was replaced while it was opened", Home)
+		return failf(ReasonHomeNotTrusted, "%s was replaced while it was opened.", Home)
 	}
 	h.owner = int(info.Sys().(*syscall.Stat_t).Uid)
 	trusted := h.owner == 0 || h.owner == os.Geteuid()
@@ -76,10 +76,10 @@ func (h *home) check(entry fs.FileInfo, owners []int) error {
 		trusted = trusted || h.owner == uid
 	}
 	if !trusted {
-		return failf(ReasonHomeNotTrusted, "%s belongs to user %d; remove it", Home, h.owner)
+		return failf(ReasonHomeNotTrusted, "%s belongs to user %d; remove it.", Home, h.owner)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return failf(ReasonHomeNotTrusted, "%s is writable by others (%v); remove it", Home, info.Mode())
+		return failf(ReasonHomeNotTrusted, "%s is writable by others (%v); remove it.", Home, info.Mode())
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (h *home) digest(name string) (sum string, size int64, err error) {
 		return "", 0, err
 	}
 	if !info.Mode().IsRegular() {
-		return "", 0, failf(ReasonHomeNotTrusted, "%s is not a regular file; remove it", path.Join(Home, name))
+		return "", 0, failf(ReasonHomeNotTrusted, "%s is not a regular file; remove it.", path.Join(Home, name))
 	}
 	f, err := h.Open(name)
 	if err != nil {

@@ -40,7 +40,7 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 	}
 	defer h.Close()
 	for _, file := range req.Files {
-		if fileName.MatchString(file.Name) && h.has(file) {
+		if checkFile(file) == nil && h.has(file) {
 			report.Files = append(report.Files, file)
 		}
 	}

@@ -36,14 +36,14 @@ func load(ctx context.Context, req Request, report *Report) error {
 	}
 	h, err := homeIn(p, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return failf(ReasonStagingIncomplete, "there is no %s", Home)
+		return failf(ReasonStagingIncomplete, "There is no %s.", Home)
 	}
 	if err != nil {
 		return err
 	}
 	defer h.Close()
 	if h.owner != 0 && h.owner != p.UID { // ours is not enough: the JVM would run what we may replace
-		return failf(ReasonHomeNotTrusted, "%s belongs to user %d, and the JVM runs as %d", Home, h.owner, p.UID)
+		return failf(ReasonHomeNotTrusted, "%s belongs to user %d, and the JVM runs as %d.", Home, h.owner, p.UID)
 	}
 	unlock, err := h.lock(ctx, jvmName(p)+lockSuffix)
 	if err != nil {
@@ -67,18 +67,18 @@ func load(ctx context.Context, req Request, report *Report) error {
 
 func checkDesired(d *Desired) error {
 	if d == nil {
-		return failf(ReasonBadRequest, "nothing is desired")
+		return failf(ReasonBadRequest, "Nothing is desired.")
 	}
 	for _, name := range []string{d.Agent, d.Implementation, d.Config} {
-		if !fileName.MatchString(name) {
-			return failf(ReasonBadRequest, "%q is not the name of a file of %s", name, Home)
+		if _, ok := digestOf(name); !ok {
+			return failf(ReasonBadRequest, "%q is not the name of a file of %s.", name, Home)
 		}
 	}
-	if !sha256s.MatchString(d.ImplementationSHA256) || !sha256s.MatchString(d.ConfigSHA256) {
-		return failf(ReasonBadRequest, "a SHA-256 is missing")
+	if !isSHA256(d.ImplementationSHA256) || !isSHA256(d.ConfigSHA256) {
+		return failf(ReasonBadRequest, "A SHA-256 is missing.")
 	}
 	if d.Port < 1 || d.Port > 65535 {
-		return failf(ReasonBadRequest, "%d is not a port", d.Port)
+		return failf(ReasonBadRequest, "%d is not a port.", d.Port)
 	}
 	return nil
 }
@@ -86,14 +86,14 @@ func checkDesired(d *Desired) error {
 // lookup finds the process that a request is about.
 func lookup(target *Target) (jvm.Process, error) {
 	if target == nil {
-		return jvm.Process{}, failf(ReasonBadRequest, "the request names no process")
+		return jvm.Process{}, failf(ReasonBadRequest, "The request names no process.")
 	}
 	return jvm.Lookup(target.PID, target.StartTime)
 }
 
 // verify makes sure that the files are those desired before a JVM reads them.
 func (h *home) verify(d Desired) error {
-	agent := fileName.FindStringSubmatch(d.Agent)[2]
+	agent, _ := digestOf(d.Agent) // checked before
 	for _, file := range []struct{ name, sum string }{
 		{d.Agent, agent}, {d.Implementation, d.ImplementationSHA256}, {d.Config, d.ConfigSHA256},
 	} {
@@ -102,7 +102,7 @@ func (h *home) verify(d Desired) error {
 			return err
 		}
 		if err != nil || sum[:len(file.sum)] != file.sum {
-			return failf(ReasonStagingIncomplete, "%s is missing or not what was staged", path.Join(Home, file.name))
+			return failf(ReasonStagingIncomplete, "%s is missing or not what was staged.", path.Join(Home, file.name))
 		}
 	}
 	return nil
@@ -171,7 +171,7 @@ func (a *agent) checkPort(port int32) error {
 		return err
 	}
 	if slices.Contains(ports, port) {
-		return failf(ReasonPortInUse, "port %d is in use; choose another, or stop what listens there", port)
+		return failf(ReasonPortInUse, "Port %d is in use; choose another, or stop what listens there.", port)
 	}
 	return nil
 }
@@ -198,11 +198,11 @@ func (a *agent) await(ctx context.Context, token string) error {
 func (a *agent) silence() error {
 	switch {
 	case a.mark == nil && !a.jarOpen:
-		return failf(ReasonAgentFailed, "the JVM took the agent and did not keep it; see the application's standard error")
+		return failf(ReasonAgentFailed, "The JVM took the agent and did not keep it; see the application's standard error.")
 	case a.mark == nil:
-		return failf(ReasonAgentNotAnswering, "the agent is in the JVM, but its mark is not: the application replaced its system properties")
+		return failf(ReasonAgentNotAnswering, "The agent is in the JVM, but its mark is not: the application replaced its system properties.")
 	default:
-		return failf(ReasonAgentNotAnswering, "the agent is %s and did not answer within %s", a.mark.State, answerPatience)
+		return failf(ReasonAgentNotAnswering, "The agent is %s and did not answer within %s.", a.mark.State, answerPatience)
 	}
 }
 
@@ -223,7 +223,7 @@ func (a *agent) verdict(d Desired) error {
 	case a.mark.Reason != "":
 		return &Error{Reason: a.mark.Reason, Message: a.mark.Message}
 	default:
-		return failf(ReasonAgentFailed, "the agent is %s, on port %d with the configuration %.12s", a.mark.State, a.mark.Port, a.mark.ConfigSHA256)
+		return failf(ReasonAgentFailed, "The agent is %s, on port %d with the configuration %.12s.", a.mark.State, a.mark.Port, a.mark.ConfigSHA256)
 	}
 }
 

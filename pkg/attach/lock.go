@@ -33,7 +33,7 @@ func (h *home) lock(ctx context.Context, name string) (unlock func(), err error)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, failf(ReasonBusy, "another helper is working on this JVM")
+			return nil, failf(ReasonBusy, "Another helper is working on this JVM.")
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

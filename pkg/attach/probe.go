@@ -27,7 +27,7 @@ const (
 func probe(ctx context.Context, req Request) error {
 	e := req.Probe
 	if e == nil || e.Port < 1 || e.Port > 65535 || !strings.HasPrefix(e.Path, "/") || strings.ContainsAny(e.Path, " \r\n\t\x00") {
-		return failf(ReasonBadRequest, "the endpoint to probe is not one")
+		return failf(ReasonBadRequest, "The endpoint to probe is not one.")
 	}
 	return get(ctx, *e)
 }
@@ -40,23 +40,23 @@ func get(ctx context.Context, e Endpoint) error {
 	defer cancel()
 	conn, err := dialLoopback(ctx, e.Port)
 	if err != nil {
-		return failf(ReasonEndpointNotServing, "nobody answers on port %d: %v", e.Port, err)
+		return failf(ReasonEndpointNotServing, "Nobody answers on port %d: %v.", e.Port, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n", e.Path, e.Port); err != nil {
-		return failf(ReasonEndpointNotServing, "port %d: %v", e.Port, err)
+		return failf(ReasonEndpointNotServing, "Port %d: %v.", e.Port, err)
 	}
 	answer := bufio.NewReader(io.LimitReader(conn, maxPage))
 	line, err := answer.ReadSlice('\n')
 	if err != nil {
-		return failf(ReasonEndpointNotServing, "port %d does not answer in HTTP: %v", e.Port, err)
+		return failf(ReasonEndpointNotServing, "Port %d does not answer in HTTP: %v.", e.Port, err)
 	}
 	if code, ok := statusCode(string(line)); !ok || code != 200 {
-		return failf(ReasonEndpointNotServing, "port %d answers %s with %q", e.Port, e.Path, bounded(strings.TrimSpace(string(line))))
+		return failf(ReasonEndpointNotServing, "Port %d answers %s with %q.", e.Port, e.Path, bounded(strings.TrimSpace(string(line))))
 	}
 	if _, err := io.Copy(io.Discard, answer); err != nil {
-		return failf(ReasonEndpointNotServing, "port %d breaks off its answer to %s: %v", e.Port, e.Path, err)
+		return failf(ReasonEndpointNotServing, "Port %d breaks off its answer to %s: %v.", e.Port, e.Path, err)
 	}
 	return nil
 }

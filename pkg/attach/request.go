@@ -19,14 +19,17 @@ func ReadRequest(r io.Reader) (Request, io.Reader, *Error) {
 	buffered := bufio.NewReaderSize(r, MaxRequest)
 	line, err := buffered.ReadSlice('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return Request{}, nil, failf(ReasonBadRequest, "the request's line cannot be read: %v", err)
+		return Request{}, nil, failf(ReasonBadRequest, "The request's line cannot be read: %v.", err)
 	}
 	var req Request
 	if err := json.Unmarshal(bytes.TrimSpace(line), &req); err != nil {
-		return Request{}, nil, failf(ReasonBadRequest, "the request is not JSON: %v", err)
+		return Request{}, nil, failf(ReasonBadRequest, "The request is not JSON: %v.", err)
 	}
 	return req, buffered, nil
 }
+
+// shortDigest is how many characters of its digest a file's name has.
+const shortDigest = 12
 
 // NewFile describes content to be staged, under a name of the form
 // <prefix><digest><suffix>: "agent-" and ".jar", "exporter-" and ".jar",
@@ -34,5 +37,5 @@ func ReadRequest(r io.Reader) (Request, io.Reader, *Error) {
 func NewFile(prefix string, content []byte, suffix string) File {
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
-	return File{Name: prefix + digest[:12] + suffix, Size: int64(len(content)), SHA256: digest}
+	return File{Name: prefix + digest[:shortDigest] + suffix, Size: int64(len(content)), SHA256: digest}
 }

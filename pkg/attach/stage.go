@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
@@ -18,16 +17,33 @@ const (
 	maxFileSize = 64 << 20
 )
 
-var (
-	fileName = regexp.MustCompile(`^(jmx-attach|agent|exporter|config)-([0-9a-f]{12})(\.jar|\.yaml)?$`)
-	sha256s  = regexp.MustCompile(`^[0-9a-f]{64}$`)
-)
+// digestOf returns the beginning of the digest that a shared file of Home is
+// named after: the 12 characters in agent-0123456789ab.jar. It is false for all
+// other names.
+func digestOf(name string) (digest string, ok bool) {
+	for _, kind := range []struct{ prefix, suffix string }{
+		{"jmx-attach-", ""}, {"agent-", ".jar"}, {"exporter-", ".jar"}, {"config-", ".yaml"},
+	} {
+		rest, found := strings.CutPrefix(name, kind.prefix)
+		digest, ended := strings.CutSuffix(rest, kind.suffix)
+		if found && ended {
+			return digest, len(digest) == shortDigest && isHex(digest)
+		}
+	}
+	return "", false
+}
+
+// isHex tells whether all of a text is lower-case hexadecimal.
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
+
+// isSHA256 tells whether a text is a SHA-256 in lower-case hexadecimal.
+func isSHA256(text string) bool { return len(text) == 64 && isHex(text) }
 
 // stage writes files to Home, in the container of req.Target if there is one,
 // else where the helper runs.
 func stage(req Request, blobs io.Reader, report *Report) error {
 	if len(req.Files) > maxFiles {
-		return failf(ReasonBadRequest, "%d files are more than %d", len(req.Files), maxFiles)
+		return failf(ReasonBadRequest, "%d files are more than %d.", len(req.Files), maxFiles)
 	}
 	for _, file := range req.Files {
 		if err := checkFile(file); err != nil {
@@ -54,16 +70,16 @@ func stage(req Request, blobs io.Reader, report *Report) error {
 // checkFile refuses what the operator never asks for. A name carries the digest,
 // so that a file never changes under its name.
 func checkFile(file File) error {
-	name := fileName.FindStringSubmatch(file.Name)
+	digest, ok := digestOf(file.Name)
 	switch {
-	case name == nil:
-		return failf(ReasonBadRequest, "%q is not the name of a file of %s", file.Name, Home)
-	case !sha256s.MatchString(file.SHA256):
-		return failf(ReasonBadRequest, "the SHA-256 of %s is not one", file.Name)
-	case !strings.HasPrefix(file.SHA256, name[2]):
-		return failf(ReasonBadRequest, "%s is not named after its SHA-256 %s", file.Name, file.SHA256)
+	case !ok:
+		return failf(ReasonBadRequest, "%q is not the name of a file of %s.", file.Name, Home)
+	case !isSHA256(file.SHA256):
+		return failf(ReasonBadRequest, "The SHA-256 of %s is not one.", file.Name)
+	case !strings.HasPrefix(file.SHA256, digest):
+		return failf(ReasonBadRequest, "%s is not named after its SHA-256 %s.", file.Name, file.SHA256)
 	case file.Size < 0 || file.Size > maxFileSize:
-		return failf(ReasonBadRequest, "%s has %d bytes; at most %d are staged", file.Name, file.Size, maxFileSize)
+		return failf(ReasonBadRequest, "%s has %d bytes; at most %d are staged.", file.Name, file.Size, maxFileSize)
 	}
 	return nil
 }
@@ -74,8 +90,7 @@ func (h *home) stage(file File, content io.Reader) error {
 		if size == file.Size && sum == file.SHA256 {
 			return nil
 		}
-		return failf(ReasonStagingIncomplete, "%s arrived with %d of %d bytes and SHA-256 %s instead of %s",
-			file.Name, size, file.Size, sum, file.SHA256)
+		return failf(ReasonStagingIncomplete, "%s did not arrive as the %d bytes announced.", file.Name, file.Size)
 	}
 	if h.has(file) {
 		size, err := io.Copy(io.Discard, content)
@@ -96,7 +111,7 @@ func homeOf(target *Target, create bool) (*home, error) {
 	if target == nil {
 		tmp, err := os.OpenRoot("/tmp")
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, failf(ReasonTmpNotWritable, "there is no /tmp; mount an emptyDir there")
+			return nil, failf(ReasonTmpNotWritable, "There is no /tmp; mount an emptyDir there.")
 		}
 		if err != nil {
 			return nil, err

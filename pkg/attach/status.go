@@ -22,7 +22,7 @@ func status(ctx context.Context, req Request, report *Report) error {
 	}
 	switch {
 	case process.Mark == nil && process.AgentJarOpen:
-		return failf(ReasonAgentNotAnswering, "the agent is in the JVM, but its mark cannot be read")
+		return failf(ReasonAgentNotAnswering, "The agent is in the JVM, but its mark cannot be read.")
 	case process.Mark == nil || process.Mark.State != AgentRunning || !p.SharesNetwork():
 		return nil
 	default:

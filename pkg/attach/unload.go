@@ -72,7 +72,7 @@ func (a *agent) stop(ctx context.Context) error {
 		return err
 	}
 	if a.mark.State != AgentStopped {
-		return failf(ReasonAgentFailed, "the agent did not stop: %s", a.mark.Message)
+		return failf(ReasonAgentFailed, "The agent did not stop: %s.", a.mark.Message)
 	}
 	return nil
 }
@@ -84,7 +84,8 @@ func (h *home) clear(p jvm.Process) error {
 	own := func(name string) bool { return strings.HasPrefix(name, jvmName(p)+".") }
 	shared := !slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == desiredSuffix && !own(name) })
 	for _, name := range names {
-		if name == jvmName(p)+lockSuffix || !own(name) && !(shared && fileName.MatchString(name)) {
+		_, ours := digestOf(name)
+		if name == jvmName(p)+lockSuffix || !own(name) && !(shared && ours) {
 			continue
 		}
 		if err := h.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -19,21 +19,21 @@ func (p Process) Refusal() *Error {
 	case p.unreadable != nil:
 		return p.unreadable
 	case p.Implementation != HotSpot:
-		return errorf(UnsupportedJVM, "the JVM is %s; agents can be loaded into HotSpot only", p.Implementation)
+		return errorf(UnsupportedJVM, "The JVM is %s; agents can be loaded into HotSpot only.", p.Implementation)
 	case p.Flags.AttachDisabled:
-		return errorf(AttachDisabled, "the JVM runs with -XX:+DisableAttachMechanism")
+		return errorf(AttachDisabled, "The JVM runs with -XX:+DisableAttachMechanism.")
 	case p.Flags.AgentLoading == Off:
-		return errorf(AgentLoadingDisabled, "the JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading)")
+		return errorf(AgentLoadingDisabled, "The JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading).")
 	case p.HasSocket():
 		return nil
 	case !p.tmpWritable():
-		return errorf(TmpNotWritable, "the JVM's user %d cannot write to /tmp, where HotSpot opens its attach socket; mount an emptyDir at /tmp", p.UID)
+		return errorf(TmpNotWritable, "The JVM's user %d cannot write to /tmp, where HotSpot opens its attach socket; mount an emptyDir at /tmp.", p.UID)
 	case p.CatchesQuit:
 		return nil
 	case p.Flags.SignalsReduced && p.age() > startup:
-		return errorf(SignalsReduced, "the JVM runs with -Xrs, so SIGQUIT would kill it, and its attach socket /tmp/%s is gone; restart it, and exclude that file from what cleans /tmp", p.socketName())
+		return errorf(SignalsReduced, "The JVM runs with -Xrs, so SIGQUIT would kill it, and its attach socket /tmp/%s is gone; restart it, and exclude that file from what cleans /tmp.", p.socketName())
 	default:
-		return errorf(JVMStarting, "the JVM does not accept attachers yet")
+		return errorf(JVMStarting, "The JVM does not accept attachers yet.")
 	}
 }
 
@@ -92,7 +92,7 @@ func (p Process) Attach(ctx context.Context) error {
 		return err
 	}
 	if p.listens() && !restartsListener(p.Version) {
-		return errorf(AttachFailed, "the attach socket /tmp/%s was deleted, and Java %s cannot open it again; restart the JVM, and exclude that file from what cleans /tmp", p.socketName(), p.Version)
+		return errorf(AttachFailed, "The attach socket /tmp/%s was deleted, and Java %s cannot open it again; restart the JVM, and exclude that file from what cleans /tmp.", p.socketName(), p.Version)
 	}
 	withdraw, err := p.announce()
 	if err != nil {
@@ -107,7 +107,7 @@ func (p Process) Attach(ctx context.Context) error {
 			return err
 		}
 		if !pause(ctx) {
-			return errorf(AttachTimeout, "the JVM did not open its attach socket in time; it may be paused or starved of CPU")
+			return errorf(AttachTimeout, "The JVM did not open its attach socket in time; it may be paused or starved of CPU.")
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (p Process) announce() (withdraw func(), err error) {
 		if cwd, err := p.openRoot("cwd"); err == nil {
 			defer cwd.Close()
 			if info, err := cwd.Lstat(name); err == nil && !p.owns(info) {
-				return errorf(AttachFailed, "%s in the JVM's working directory belongs to somebody else; HotSpot would not start its attach listener", name)
+				return errorf(AttachFailed, "%s in the JVM's working directory belongs to somebody else; HotSpot would not start its attach listener.", name)
 			}
 		}
 		f, err := tmp.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -195,7 +195,7 @@ func (p Process) announce() (withdraw func(), err error) {
 		if info, err := tmp.Lstat(name); err == nil && p.owns(info) { // another attacher's
 			return nil
 		}
-		return errorf(AttachFailed, "/tmp/%s cannot be created: %v", name, err)
+		return errorf(AttachFailed, "/tmp/%s cannot be created: %v.", name, err)
 	})
 	if err != nil {
 		tmp.Close()
@@ -227,11 +227,11 @@ func (p Process) signal() error {
 	}
 	switch {
 	case now.StartTime != p.StartTime:
-		return errorf(ProcessGone, "process %d is another one now", p.PID)
+		return errorf(ProcessGone, "Process %d is another one now.", p.PID)
 	case now.UID != p.UID || now.GID != p.GID:
-		return errorf(JVMStarting, "the JVM changed its user from %d to %d", p.UID, now.UID)
+		return errorf(JVMStarting, "The JVM changed its user from %d to %d.", p.UID, now.UID)
 	case now.Implementation != HotSpot || !now.CatchesQuit || now.Flags.AttachDisabled:
-		return errorf(JVMStarting, "process %d does not accept attachers any more", p.PID)
+		return errorf(JVMStarting, "Process %d does not accept attachers any more.", p.PID)
 	}
 	err = As(p.UID, p.GID, func() error {
 		if err := p.ping(); !errors.Is(err, errNotListening) {
@@ -240,7 +240,7 @@ func (p Process) signal() error {
 		return handle.Signal(syscall.SIGQUIT)
 	})
 	if errors.Is(err, os.ErrProcessDone) {
-		return errorf(ProcessGone, "process %d has exited", p.PID)
+		return errorf(ProcessGone, "Process %d has exited.", p.PID)
 	}
 	return err
 }
@@ -253,7 +253,7 @@ func (p Process) Property(ctx context.Context, name string) (value string, found
 		return "", false, asError(err)
 	}
 	if code != 0 {
-		return "", false, errorf(AttachFailed, "the JVM answered %d to the question for its properties", code)
+		return "", false, errorf(AttachFailed, "The JVM answered %d to the question for its properties.", code)
 	}
 	value, found = parseProperties(text)[name]
 	return value, found, nil
@@ -281,5 +281,5 @@ func asError(err error) error {
 	if errors.As(err, &typed) {
 		return typed
 	}
-	return errorf(AttachFailed, "%v", err)
+	return errorf(AttachFailed, "%v.", err)
 }

@@ -42,11 +42,11 @@ func readProc(pid int, name string) ([]byte, error) {
 func StartTime(pid int) (uint64, error) {
 	data, err := readProc(pid, "stat")
 	if err != nil {
-		return 0, errorf(ProcessGone, "there is no process %d", pid)
+		return 0, errorf(ProcessGone, "There is no process %d.", pid)
 	}
 	state, start, err := parseStat(data)
 	if err == nil && (state == 'Z' || state == 'X') {
-		return 0, errorf(ProcessGone, "process %d has exited", pid)
+		return 0, errorf(ProcessGone, "Process %d has exited.", pid)
 	}
 	return start, err
 }

@@ -58,17 +58,19 @@ func Find() ([]Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []Process
+	var pids []int
 	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
 		}
+	}
+	slices.Sort(pids)
+	var found []Process
+	for _, pid := range pids {
 		if p, err := look(pid); err == nil && p.isJava() {
 			found = append(found, p)
 		}
 	}
-	slices.SortFunc(found, func(a, b Process) int { return a.PID - b.PID })
 	return found, nil
 }
 
@@ -81,10 +83,10 @@ func Lookup(pid int, startTime uint64) (Process, error) {
 		return p, err
 	}
 	if p.StartTime != startTime {
-		return p, errorf(ProcessGone, "process %d is another one now: it started at %d, not at %d", pid, p.StartTime, startTime)
+		return p, errorf(ProcessGone, "Process %d is another one now: it started at %d, not at %d.", pid, p.StartTime, startTime)
 	}
 	if !p.isJava() {
-		return p, errorf(UnsupportedJVM, "process %d has no Java virtual machine in it", pid)
+		return p, errorf(UnsupportedJVM, "Process %d has no Java virtual machine in it.", pid)
 	}
 	return p, nil
 }
@@ -109,7 +111,7 @@ func look(pid int) (Process, error) {
 	err = As(p.UID, p.GID, func() error {
 		data, err := readProc(pid, "maps")
 		if err != nil {
-			return errorf(UserMismatch, "the kernel does not let this process look into process %d, which runs as user %d, group %d; it takes the same user and group, and all of its capabilities (ptrace(2))", pid, p.UID, p.GID)
+			return errorf(UserMismatch, "The kernel does not let this process look into process %d, which runs as user %d, group %d; it takes the same user and group, and all of its capabilities (ptrace(2)).", pid, p.UID, p.GID)
 		}
 		var library string
 		if p.Implementation, library = parseMaps(data); p.Implementation != "" {
@@ -131,7 +133,7 @@ func look(pid int) (Process, error) {
 func (p Process) verify() error {
 	start, err := StartTime(p.PID)
 	if err == nil && start != p.StartTime {
-		err = errorf(ProcessGone, "process %d is another one now", p.PID)
+		err = errorf(ProcessGone, "Process %d is another one now.", p.PID)
 	}
 	return err
 }
@@ -139,7 +141,7 @@ func (p Process) verify() error {
 func (p *Process) readStatus() error {
 	data, err := readProc(p.PID, "status")
 	if err != nil {
-		return errorf(ProcessGone, "process %d has exited", p.PID)
+		return errorf(ProcessGone, "Process %d has exited.", p.PID)
 	}
 	s, err := parseStatus(data)
 	if err != nil {
@@ -226,7 +228,7 @@ func (p Process) OpenTmp() (*os.Root, error) {
 		if errors.As(err, &typed) {
 			return nil, err
 		}
-		return nil, errorf(TmpNotWritable, "/tmp of process %d cannot be opened: %v", p.PID, err)
+		return nil, errorf(TmpNotWritable, "/tmp of process %d cannot be opened: %v.", p.PID, err)
 	}
 	return tmp, nil
 }

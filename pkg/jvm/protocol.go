@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -56,7 +55,13 @@ const (
 	errorStartFailed = 102
 )
 
-var missingModule = regexp.MustCompile(`Module ([\w.]+) not found`)
+// missingModule finds the module in a FindException: "Module java.instrument not
+// found".
+func missingModule(text string) (name string, found bool) {
+	before, _, found := strings.Cut(text, " not found")
+	_, name, named := strings.Cut(before, "Module ")
+	return name, found && named && !strings.ContainsAny(name, " \n")
+}
 
 // decodeLoad interprets the reply to "load instrument": nil if agentmain
 // returned. The reply's code alone says little. JDK 8 answers 0 and the library's
@@ -65,30 +70,30 @@ var missingModule = regexp.MustCompile(`Module ([\w.]+) not found`)
 func decodeLoad(code int, text string) *Error {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "Dynamic agent loading is not enabled") {
-		return errorf(AgentLoadingDisabled, "the JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading)")
+		return errorf(AgentLoadingDisabled, "The JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading).")
 	}
-	if m := missingModule.FindStringSubmatch(text); m != nil {
-		return errorf(MissingModule, "the Java runtime has no module %s", m[1])
+	if name, found := missingModule(text); found {
+		return errorf(MissingModule, "The Java runtime has no module %s.", name)
 	}
 	if strings.Contains(text, "libinstrument") || strings.HasPrefix(text, "instrument was not loaded") {
-		return errorf(MissingModule, "the Java runtime has no module java.instrument: %s", excerpt(text))
+		return errorf(MissingModule, "The Java runtime has no module java.instrument: %s.", excerpt(text))
 	}
 	if code != 0 {
-		return errorf(AttachFailed, "the JVM answered %d to the load: %s", code, excerpt(text))
+		return errorf(AttachFailed, "The JVM answered %d to the load: %s.", code, excerpt(text))
 	}
 	first, _, _ := strings.Cut(text, "\n")
 	result, err := strconv.Atoi(strings.TrimPrefix(first, "return code: "))
 	switch {
 	case err != nil:
-		return errorf(AttachFailed, "the JVM did not load the agent: %s", excerpt(text))
+		return errorf(AttachFailed, "The JVM did not load the agent: %s.", excerpt(text))
 	case result == 0:
 		return nil
 	case result == errorBadJar || result == errorNotOnPath:
-		return errorf(AttachFailed, "the JVM cannot use the agent's jar (result %d)", result)
+		return errorf(AttachFailed, "The JVM cannot use the agent's jar (result %d).", result)
 	case result == errorStartFailed:
-		return errorf(AgentFailed, "the agent's agentmain threw; the stack trace is on the application's standard error")
+		return errorf(AgentFailed, "The agent's agentmain threw; the stack trace is on the application's standard error.")
 	default:
-		return errorf(AttachFailed, "the JVM answered %d to the load: %s", result, excerpt(text))
+		return errorf(AttachFailed, "The JVM answered %d to the load: %s.", result, excerpt(text))
 	}
 }
 

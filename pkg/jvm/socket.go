@@ -40,7 +40,7 @@ func (p Process) connect() (conn *os.File, err error) {
 			return errNotListening
 		}
 		if err != nil {
-			return errorf(AttachFailed, "the attach socket cannot be opened: %v", err)
+			return errorf(AttachFailed, "The attach socket cannot be opened: %v.", err)
 		}
 		defer socket.Close()
 		info, err := socket.Stat()
@@ -48,7 +48,7 @@ func (p Process) connect() (conn *os.File, err error) {
 			return err
 		}
 		if owner := info.Sys().(*syscall.Stat_t).Uid; info.Mode().Type() != fs.ModeSocket || int(owner) != p.UID {
-			return errorf(AttachFailed, "/tmp/%s is not a socket of the JVM's user %d", p.socketName(), p.UID)
+			return errorf(AttachFailed, "/tmp/%s is not a socket of the JVM's user %d.", p.socketName(), p.UID)
 		}
 		conn, err = dial(fmt.Sprintf("/proc/self/fd/%d", socket.Fd()))
 		return err
@@ -74,7 +74,7 @@ func dial(name string) (*os.File, error) {
 		if err == syscall.ECONNREFUSED { // a file that a former JVM left
 			return nil, errNotListening
 		}
-		return nil, errorf(AttachFailed, "the attach socket does not take connections: %v", err)
+		return nil, errorf(AttachFailed, "The attach socket does not take connections: %v.", err)
 	}
 	return os.NewFile(uintptr(fd), "attach socket"), nil
 }
@@ -98,7 +98,7 @@ func (p Process) checkPeer(conn *os.File) error {
 		return failed
 	}
 	if int(peer.Pid) != p.PID {
-		return errorf(AttachFailed, "/tmp/%s belongs to another process (PID %d; 0 is one in another container): two containers share this /tmp", p.socketName(), peer.Pid)
+		return errorf(AttachFailed, "/tmp/%s belongs to another process (PID %d; 0 is one in another container): two containers share this /tmp.", p.socketName(), peer.Pid)
 	}
 	return p.verify()
 }
@@ -172,11 +172,11 @@ func (p Process) execute(ctx context.Context, command string, args ...string) (c
 		return 0, "", p.broken(command, err)
 	}
 	if len(reply) == 0 {
-		return 0, "", errorf(AttachFailed, "the JVM closed the attach connection without an answer; it does that to other users and groups than its own (%d, %d), and when it exits", p.UID, p.GID)
+		return 0, "", errorf(AttachFailed, "The JVM closed the attach connection without an answer; it does that to other users and groups than its own (%d, %d), and when it exits.", p.UID, p.GID)
 	}
 	code, text, err = decodeReply(reply)
 	if err != nil {
-		return 0, "", errorf(AttachFailed, "%s: %v", command, err)
+		return 0, "", errorf(AttachFailed, "%s: %v.", command, err)
 	}
 	return code, text, nil
 }
@@ -187,7 +187,7 @@ func (p Process) broken(command string, err error) error {
 		return gone
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errorf(AttachTimeout, "the JVM did not answer %q in time; it may be paused, starved of CPU, or busy with another attacher", command)
+		return errorf(AttachTimeout, "The JVM did not answer %q in time; it may be paused, starved of CPU, or busy with another attacher.", command)
 	}
-	return errorf(AttachFailed, "%s: %v", command, err)
+	return errorf(AttachFailed, "%s: %v.", command, err)
 }

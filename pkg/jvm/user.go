@@ -26,7 +26,7 @@ func As(uid, gid int, f func() error) error {
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
 		if err := become(uid, gid); err != nil {
-			result <- errorf(UserMismatch, "the JVM runs as user %d, group %d; this process runs as user %d, group %d and cannot become them: %v",
+			result <- errorf(UserMismatch, "The JVM runs as user %d, group %d; this process runs as user %d, group %d and cannot become them: %v.",
 				uid, gid, os.Geteuid(), os.Getegid(), err)
 			return
 		}
