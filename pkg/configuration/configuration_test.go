@@ -29,7 +29,7 @@ type want struct {
 }
 
 func refused(line int, message string) want {
-	return want{err: &Error{ConfigInvalid, line, message}}
+	return want{err: &Error{ConfigInvalid, line, message}, collector: refuses}
 }
 
 // stricter is refused here only.
@@ -38,7 +38,7 @@ func stricter(line int, message string) want {
 }
 
 func notYAML(line int, message string) want {
-	return want{err: &Error{ConfigNotYAML, line, message}}
+	return want{err: &Error{ConfigNotYAML, line, message}, collector: refuses}
 }
 
 func forbids(line int, message string) want {
