@@ -91,9 +91,9 @@ preload() {
   local r=$1 work=$cache/tmp/preload name component
   rm -rf "$work"
   mkdir -p "$work" "$r/var/lib/containerd"
-  # containerd runs here, for a moment, on the node's folder; nothing of it needs a container.
+  # containerd runs here, for a moment, on the node's folder, and ends with this script whatever ends that.
   printf 'version = 3\ndisabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images", "io.containerd.nri.v1.nri"]\n' >"$work/config.toml"
-  "$(path_of containerd)" --config "$work/config.toml" --root "$r/var/lib/containerd" --state "$work/state" --address "$work/containerd.sock" \
+  setpriv --pdeathsig KILL "$(path_of containerd)" --config "$work/config.toml" --root "$r/var/lib/containerd" --state "$work/state" --address "$work/containerd.sock" \
     >"$work/log" 2>&1 9>&- {progress}>&- &
   local containerd=$!
   until "$(path_of ctr)" -a "$work/containerd.sock" version >/dev/null 2>&1; do

@@ -20,8 +20,8 @@ sweep() {
 
 sweep_rules() {
   local iptables table rule pattern="$engine_bridge" forward policy
-  # The chains that every dockerd makes are ours to remove only if no other dockerd runs.
-  pgrep -x dockerd >/dev/null || pattern="$engine_bridge|DOCKER"
+  # The chains that every dockerd makes are ours to remove only if no other dockerd shares them.
+  other_dockerd || pattern="$engine_bridge|DOCKER"
   for iptables in iptables ip6tables; do
     for table in filter nat mangle raw; do
       $iptables -t $table -S 2>/dev/null | grep -E -- "^-A .*($pattern)" | sed 's/^-A/-D/' |
@@ -35,4 +35,9 @@ sweep_rules() {
   { read -r forward && read -r policy; } <"$engine_run/before"
   iptables -P FORWARD "$policy"
   sysctl -qw net.ipv4.ip_forward="$forward"
+}
+other_dockerd() {
+  local pid
+  for pid in $(pgrep -x dockerd); do [ ! "/proc/$pid/ns/net" -ef /proc/self/ns/net ] || return 0; done
+  return 1
 }
