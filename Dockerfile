@@ -1,0 +1,29 @@
+# The operator, and what it brings into containers. `make images` makes the same
+# image where there is no engine.
+
+FROM --platform=$BUILDPLATFORM golang:1.26 AS go
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY apis apis
+COPY cmd cmd
+COPY internal internal
+COPY pkg pkg
+ARG TARGETOS=linux TARGETARCH
+ENV CGO_ENABLED=0
+# The helper for both: the nodes that it runs on need not be like the operator's.
+RUN for arch in amd64 arm64; do \
+      GOARCH=$arch go build -trimpath -ldflags='-s -w' -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
+    done
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags='-s -w' -o /out/manager ./cmd/manager
+
+FROM --platform=$BUILDPLATFORM maven:3.9-eclipse-temurin-17 AS java
+WORKDIR /src/agent
+COPY agent .
+RUN ./build
+
+FROM scratch
+COPY --from=go /out/ /
+COPY --from=java /src/bin/agent/agent.jar /src/bin/agent/exporter.jar /agent/
+USER 65532:65532
+ENTRYPOINT ["/manager"]
