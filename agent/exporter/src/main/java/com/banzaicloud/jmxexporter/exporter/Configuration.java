@@ -85,9 +85,16 @@ final class Configuration {
     JmxCollector collector() throws Rejection {
         try {
             return new JmxCollector(text);
+        } catch (ClassCastException e) {
+            throw Rejection.configuration("The configuration " + path + " has a value of the wrong type: " + types(e) + ".");
         } catch (Exception e) {
             throw Rejection.configuration("The configuration " + path + " is not accepted: " + e.getMessage());
         }
+    }
+
+    /** "Integer cannot be cast to List": the collector knows no more, and the packages and modules help nobody. */
+    private static String types(ClassCastException e) {
+        return String.valueOf(e.getMessage()).replaceAll("(class )?(\\w+\\.)+(\\w+)", "$3").replaceAll(" \\(.*", "");
     }
 
     boolean excludesJvmMetrics() {

@@ -1,0 +1,175 @@
+package com.banzaicloud.jmxexporter.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** An agent that runs follows what is desired: other rules, another port, the end; what it cannot do harms nothing. */
+class FollowTest {
+
+    private final int port = Jvm.freePort();
+    private Jvm jvm;
+    private Path config;
+    private Path other;
+    private Path bad;
+
+    @BeforeEach
+    void start() throws Exception {
+        jvm = Jvm.start();
+        config = jvm.file("config.yaml", rule("before"));
+        other = jvm.file("other.yaml", rule("after"));
+        bad = jvm.file("bad.yaml", "hostPort: localhost:1\n");
+        assertEquals("running", jvm.load(Desired.running(port, config)).get("state"));
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        assertEquals(0, jvm.end());
+        jvm.close();
+    }
+
+    @Test
+    void otherRules() throws Exception {
+        Map<String, String> mark = jvm.desire(Desired.running(port, other));
+        assertEquals("running", mark.get("state"));
+        assertEquals(Desired.sha256(other), mark.get("config.sha256"));
+        assertServes(port, "after");
+        assertFalse(Scrape.metrics(port).contains("before"));
+    }
+
+    @Test
+    void rejectedRulesLeaveTheOldOnes() throws Exception {
+        Map<String, String> mark = jvm.desire(Desired.running(port, bad));
+        assertEquals("running", mark.get("state"));
+        assertEquals("ConfigRejected", mark.get("reason"));
+        assertEquals(Desired.sha256(config), mark.get("config.sha256"));
+        assertEquals(String.valueOf(port), mark.get("port"));
+        assertServes(port, "before");
+
+        assertFalse(jvm.desire(Desired.running(port, other)).containsKey("reason"));
+        assertServes(port, "after");
+    }
+
+    @Test
+    void configurationIsNotReadAgain() throws Exception {
+        Files.writeString(config, rule("after"));
+        assertServes(port, "before");
+    }
+
+    @Test
+    void anotherPort() throws Exception {
+        int next = Jvm.freePort();
+        Map<String, String> mark = jvm.desire(Desired.running(next, config));
+        assertEquals(String.valueOf(next), mark.get("port"));
+        assertServes(next, "before");
+        assertTrue(Scrape.refused(port));
+    }
+
+    @Test
+    void anotherPortAndOtherRules() throws Exception {
+        int next = Jvm.freePort();
+        jvm.desire(Desired.running(next, other));
+        assertServes(next, "after");
+        assertTrue(Scrape.refused(port));
+    }
+
+    @Test
+    void busyPortLeavesTheOldOne() throws Exception {
+        int busy = Jvm.freePort();
+        jvm.tell("listen " + busy);
+        Map<String, String> mark = jvm.desire(Desired.running(busy, other));
+        assertEquals("running", mark.get("state"));
+        assertEquals("PortInUse", mark.get("reason"));
+        assertEquals(String.valueOf(port), mark.get("port"));
+        assertEquals(Desired.sha256(config), mark.get("config.sha256"));
+        assertServes(port, "before");
+    }
+
+    @Test
+    void samePortOnAnotherHost() throws Exception {
+        assertFalse(jvm.desire(Desired.running(port, config).with("host", "127.0.0.1")).containsKey("reason"));
+        assertServes(port, "before");
+
+        Map<String, String> mark = jvm.desire(Desired.running(port, other).with("host", "192.0.2.1"));
+        assertEquals("running", mark.get("state"));
+        assertEquals("AgentFailed", mark.get("reason"));
+        assertEquals(Desired.sha256(config), mark.get("config.sha256"));
+        assertServes(port, "before");
+    }
+
+    @Test
+    void nothingNew() throws Exception {
+        jvm.desire(Desired.running(port, config));
+        assertServes(port, "before");
+    }
+
+    @Test
+    void unknownKeysAreIgnored() throws Exception {
+        Desired desired = Desired.running(port, other).with("colour", "blue & green=50% ü\n").with("scheme", "https");
+        assertFalse(jvm.desire(desired).containsKey("reason"));
+        assertServes(port, "after");
+    }
+
+    @Test
+    void brokenDesiredFileChangesNothing() throws Exception {
+        Map<String, String> before = jvm.mark();
+        Files.writeString(jvm.desiredFile(), "%%% no pairs at all");
+        Map<String, String> mark = jvm.markWith(m -> m.containsKey("reason"));
+        assertEquals("running", mark.get("state"));
+        assertEquals(before.get("port"), mark.get("port"));
+        assertEquals(before.get("implementation.sha256"), mark.get("implementation.sha256"));
+        assertServes(port, "before");
+    }
+
+    @Test
+    void deletedFilesChangeNothing() throws Exception {
+        Map<String, String> before = jvm.mark();
+        Files.delete(jvm.desiredFile());
+        Files.delete(config);
+        Thread.sleep(1200); // Two looks: that nothing happens has no event to wait for.
+        assertEquals(before, jvm.mark());
+        assertServes(port, "before");
+        jvm.desire(Desired.running(port, other));
+        assertServes(port, "after");
+    }
+
+    @Test
+    void messagesSurviveTheEncoding() throws Exception {
+        Path odd = jvm.file("ä & b=c%20+\"'.yaml", "hostPort: 1\n");
+        Files.writeString(odd, "just ü & = % + words");
+        String message = jvm.desire(Desired.running(port, odd)).get("message");
+        assertTrue(message.contains("ä & b=c%20+\"'.yaml"), message);
+    }
+
+    @Test
+    void stopsAndStartsAgain() throws Exception {
+        Map<String, String> stopped = jvm.desire(Desired.stopped());
+        assertEquals("stopped", stopped.get("state"));
+        assertFalse(stopped.containsKey("port"), stopped.toString());
+        assertTrue(Scrape.refused(port));
+
+        Desired again = Desired.running(port, other);
+        again.write(jvm.desiredFile());
+        jvm.loadAgent(Jvm.AGENT, jvm.desiredFile().toString());
+        Map<String, String> mark = jvm.markWith(m -> again.token().equals(m.get("token")) && !"starting".equals(m.get("state")));
+        assertEquals("running", mark.get("state"));
+        assertEquals("2", mark.get("loads"));
+        assertServes(port, "after");
+    }
+
+    private static void assertServes(int port, String metric) throws Exception {
+        assertTrue(Scrape.metrics(port).contains("\n" + metric + " "), "no metric " + metric);
+    }
+
+    /** A metric of this name from an MBean that every JVM has. */
+    private static String rule(String name) {
+        return "rules:\n- {pattern: 'java.lang<type=Threading><>ThreadCount', name: " + name + "}\n";
+    }
+}

@@ -1,0 +1,216 @@
+package com.banzaicloud.jmxexporter.tests;
+
+import com.sun.tools.attach.VirtualMachine;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+
+/** A JVM with an application in it, and what an operator's helper can do to it: load, desire, read the mark. */
+final class Jvm implements AutoCloseable {
+
+    static final Path HOME = Path.of(System.getProperty("java.home"));
+    static final Path AGENT = Path.of(System.getProperty("agent.jar")).normalize();
+    static final Path EXPORTER = Path.of(System.getProperty("exporter.jar")).normalize();
+    static final Path STOCK = Path.of(System.getProperty("stock.jar"));
+
+    /** The applications alone, so that the agents' jars are not on their class path. */
+    private static final Path CLASSES = Path.of(URI.create(Jvm.class.getProtectionDomain().getCodeSource().getLocation().toString()));
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    final Process process;
+    private final Path directory;
+    private final Path out;
+    private final Path err;
+    private VirtualMachine vm;
+    private int acknowledged;
+
+    private Jvm(Path home, List<String> arguments) throws IOException {
+        directory = Files.createTempDirectory("jmx-exporter-test");
+        out = directory.resolve("out");
+        err = directory.resolve("err");
+        List<String> command = new ArrayList<>(List.of(home.resolve("bin/java").toString(), "-cp", CLASSES.toString()));
+        command.addAll(arguments);
+        process = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        until("the application is ready", () -> Files.size(out) > 0);
+    }
+
+    /** The subject, with these options of the JVM. */
+    static Jvm start(String... options) throws IOException {
+        return start(HOME, options);
+    }
+
+    /** The subject in another Java runtime. */
+    static Jvm start(Path home, String... options) throws IOException {
+        List<String> arguments = new ArrayList<>(List.of(options));
+        arguments.add(Subject.class.getName());
+        return new Jvm(home, arguments);
+    }
+
+    /** Options, main class and arguments as given. */
+    static Jvm run(String... arguments) throws IOException {
+        return new Jvm(HOME, List.of(arguments));
+    }
+
+    static int freePort() {
+        try (ServerSocket socket = new ServerSocket(0)) {
+            return socket.getLocalPort();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** A file in a directory of this JVM's test. */
+    Path file(String name, String content) throws IOException {
+        return Files.writeString(directory.resolve(name), content);
+    }
+
+    Path desiredFile() {
+        return directory.resolve("desired");
+    }
+
+    /** Tells the subject to do something, and waits until it has. */
+    void tell(String line) throws IOException {
+        Writer in = process.outputWriter();
+        in.write(line + "\n");
+        in.flush();
+        acknowledged++;
+        until("the subject did: " + line, () -> out().stream().filter("ok"::equals).count() == acknowledged);
+    }
+
+    /** Loads the agent and waits for the answer to what is desired. */
+    Map<String, String> load(Desired desired) throws Exception {
+        desired.write(desiredFile());
+        loadAgent(AGENT, desiredFile().toString());
+        return answer(desired);
+    }
+
+    void loadAgent(Path jar, String argument) throws Exception {
+        attached().loadAgent(jar.toString(), argument);
+    }
+
+    /** Replaces what is desired and waits for the answer. */
+    Map<String, String> desire(Desired desired) throws Exception {
+        desired.write(desiredFile());
+        return answer(desired);
+    }
+
+    private Map<String, String> answer(Desired desired) throws Exception {
+        return markWith(mark -> desired.token().equals(mark.get("token")) && !"starting".equals(mark.get("state")));
+    }
+
+    /** The mark, as soon as it is as expected. */
+    Map<String, String> markWith(Predicate<Map<String, String>> expected) throws Exception {
+        until("the mark is as expected", () -> expected.test(mark()));
+        return mark();
+    }
+
+    /** The mark as it is; empty when there is none. */
+    Map<String, String> mark() throws Exception {
+        return parse(attached().getSystemProperties());
+    }
+
+    private static Map<String, String> parse(Properties properties) {
+        Map<String, String> mark = new TreeMap<>();
+        String text = properties.getProperty("com.banzaicloud.jmxexporter", "");
+        for (String pair : text.isEmpty() ? new String[0] : text.split("&")) {
+            String[] parts = pair.split("=", 2);
+            mark.put(URLDecoder.decode(parts[0], StandardCharsets.UTF_8), URLDecoder.decode(parts[1], StandardCharsets.UTF_8));
+        }
+        return mark;
+    }
+
+    private VirtualMachine attached() throws Exception {
+        if (vm == null) {
+            vm = VirtualMachine.attach(String.valueOf(process.pid()));
+        }
+        return vm;
+    }
+
+    /** What the JVM answers to a diagnostic command. */
+    String jcmd(String... command) throws Exception {
+        List<String> line = new ArrayList<>(List.of(HOME.resolve("bin/jcmd").toString(), String.valueOf(process.pid())));
+        line.addAll(List.of(command));
+        Process jcmd = new ProcessBuilder(line).redirectErrorStream(true).start();
+        String answer = new String(jcmd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        if (jcmd.waitFor() != 0) {
+            throw new IllegalStateException(line + ": " + answer);
+        }
+        return answer;
+    }
+
+    /** The files that the process has open. */
+    List<String> openFiles() throws IOException {
+        try (var links = Files.list(Path.of("/proc/" + process.pid() + "/fd"))) {
+            return links.map(link -> {
+                try {
+                    return Files.readSymbolicLink(link).toString();
+                } catch (IOException closedMeanwhile) {
+                    return "";
+                }
+            }).toList();
+        }
+    }
+
+    List<String> out() throws IOException {
+        return Files.readAllLines(out);
+    }
+
+    /** What the application wrote to its stderr: without the four lines that JDK 21 and later print at a load. */
+    List<String> err() throws IOException {
+        return Files.readAllLines(err).stream().filter(line -> !line.matches(
+                "WARNING: (A Java agent has been loaded dynamically|If a serviceability tool is|Dynamic loading of agents).*")).toList();
+    }
+
+    /** Ends the subject's input, and with it its main; returns its exit code. */
+    int end() throws Exception {
+        process.getOutputStream().close();
+        if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+            throw new AssertionError("the application does not exit:\n" + jcmd("Thread.print"));
+        }
+        return process.exitValue();
+    }
+
+    /** Waits for a condition. */
+    static void until(String what, Condition condition) {
+        Instant end = Instant.now().plus(PATIENCE);
+        try {
+            while (!condition.holds()) {
+                if (Instant.now().isAfter(end)) {
+                    throw new AssertionError("not in " + PATIENCE + ": " + what);
+                }
+                Thread.sleep(20);
+            }
+        } catch (RuntimeException | Error e) {
+            throw e;
+        } catch (Exception e) {
+            throw new AssertionError("while waiting until " + what, e);
+        }
+    }
+
+    interface Condition {
+        boolean holds() throws Exception;
+    }
+
+    @Override
+    public void close() throws IOException {
+        process.destroyForcibly().onExit().join();
+        try (var files = Files.walk(directory)) {
+            files.sorted(java.util.Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
+        }
+    }
+}

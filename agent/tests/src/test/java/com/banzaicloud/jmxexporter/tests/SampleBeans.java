@@ -1,0 +1,172 @@
+package com.banzaicloud.jmxexporter.tests;
+
+import java.lang.management.ManagementFactory;
+import java.util.Date;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import javax.management.MXBean;
+import javax.management.ObjectName;
+
+/** MBeans of every shape that the collector knows, with values that do not change. */
+public final class SampleBeans {
+
+    private SampleBeans() {}
+
+    /** Loaded by the subject. */
+    public static void register() throws Exception {
+        for (String shop : List.of("north", "south")) {
+            register("sample:type=Shop,name=" + shop + ",zone=\"a b\"", (Shop) new Open());
+        }
+        register("sample:type=Plain", new Plain());
+        register("sample.dots-and-dashes:type=Shop,name=odd", (Shop) new Open());
+    }
+
+    private static void register(String name, Object bean) throws Exception {
+        ManagementFactory.getPlatformMBeanServer().registerMBean(bean, new ObjectName(name));
+    }
+
+    /** Open types. */
+    @MXBean
+    public interface Shop {
+        long getOrdersTotal();
+
+        int getQueueSize();
+
+        double getRatio();
+
+        boolean isOpen();
+
+        String getVersion();
+
+        Thread.State getState();
+
+        Stock getStock();
+
+        Map<String, Long> getSalesByDay();
+
+        Map<String, Stock> getStockByShelf();
+
+        int[] getHistory();
+
+        String getNothing();
+    }
+
+
+    /** A composite. */
+    public static final class Stock {
+        public int getApples() {
+            return 3;
+        }
+
+        public long getPears() {
+            return 4;
+        }
+    }
+
+    private static final class Open implements Shop {
+        @Override
+        public long getOrdersTotal() {
+            return 1234;
+        }
+
+        @Override
+        public int getQueueSize() {
+            return 7;
+        }
+
+        @Override
+        public double getRatio() {
+            return 0.25;
+        }
+
+        @Override
+        public boolean isOpen() {
+            return true;
+        }
+
+        @Override
+        public String getVersion() {
+            return "1.2";
+        }
+
+        @Override
+        public Thread.State getState() {
+            return Thread.State.RUNNABLE;
+        }
+
+        @Override
+        public Stock getStock() {
+            return new Stock();
+        }
+
+        @Override
+        public Map<String, Long> getSalesByDay() {
+            return new TreeMap<>(Map.of("monday", 1L, "tuesday", 2L));
+        }
+
+        @Override
+        public Map<String, Stock> getStockByShelf() {
+            return new TreeMap<>(Map.of("left", new Stock()));
+        }
+
+        @Override
+        public int[] getHistory() {
+            return new int[] {1, 2};
+        }
+
+        @Override
+        public String getNothing() {
+            return null;
+        }
+    }
+
+    /** Types that only a standard MBean has, and attributes that fail. */
+    public interface PlainMBean {
+        Date getStarted();
+
+        Optional<Integer> getSometimes();
+
+        Number getNumber();
+
+        Object getOpaque();
+
+        int getFailing();
+
+        int getExploding();
+    }
+
+    /** The implementation, named as standard MBeans must be. */
+    public static final class Plain implements PlainMBean {
+        @Override
+        public Date getStarted() {
+            return new Date(1_700_000_000_500L);
+        }
+
+        @Override
+        public Optional<Integer> getSometimes() {
+            return Optional.of(5);
+        }
+
+        @Override
+        public Number getNumber() {
+            return 1e300;
+        }
+
+        @Override
+        public Object getOpaque() {
+            return new Object();
+        }
+
+        @Override
+        public int getFailing() {
+            throw new UnsupportedOperationException("not today");
+        }
+
+        @Override
+        public int getExploding() {
+            throw new StackOverflowError("in the application's own code");
+        }
+    }
+}
