@@ -48,7 +48,7 @@ compile() (
       version=$(module_version k8s.io/kubernetes) minor=${version#v1.}
       for v in gitVersion="$version" gitMajor=1 gitMinor="${minor%%.*}"; do ldflags+=" -X k8s.io/component-base/version.$v"; done ;;
     # Of the service discoveries only the one for Kubernetes: the others are most of the compile time.
-    *prometheus) tags=(-tags netgo,remove_all_sd,enable_kubernetes_sd) ;;
+    *prometheus) tags=(-tags 'netgo,remove_all_sd,enable_kubernetes_sd') ;;
   esac
   mkdir -p "${2%/*}"
   CGO_ENABLED=0 go build "${tags[@]}" -ldflags "$ldflags" -o "$2.part" "$package"

@@ -1,5 +1,6 @@
 # What the scripts under hack/ share. Sourced, never run.
 set -euo pipefail
+[ "$(uname)" = Linux ] && [ "${BASH_VERSINFO[0]}" -ge 5 ] || { echo "This needs Linux and bash 5: for images with a C library in them, and for the engine." >&2; exit 1; }
 shopt -s inherit_errexit nullglob
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

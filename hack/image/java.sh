@@ -4,7 +4,7 @@
 java_home() {
   local v=$1 home
   for home in "$(printenv "JAVA_HOME_$v" "JAVA_HOME_${v}_X64" "JAVA_HOME_${v}_arm64" | head -n 1)" "${JAVA_HOME:-}" /usr/lib/jvm/*/; do
-    [ -n "$home" ] && [ -x "$home/bin/jlink" ] && grep -q "^JAVA_VERSION=\"$v[.\"]" "$home/release" 2>/dev/null && readlink -f "$home" && return
+    [ -n "$home" ] && [ -x "$home/bin/jlink" ] && grep -q "^JAVA_VERSION=\"${v}[.\"]" "$home/release" 2>/dev/null && readlink -f "$home" && return
   done
   fail "No JDK $v is here." "Install one (on Debian: openjdk-$v-jdk-headless or temurin-$v-jdk), or set JAVA_HOME_$v."
 }
@@ -14,7 +14,7 @@ java_modules=java.se,jdk.httpserver,jdk.management,jdk.management.agent,jdk.unsu
 need_runtime() {
   local home
   home=$(java_home "$1")
-  runtime=$cache/java/$1-$(hash_of "$home/release" "$repo/hack/image/java.sh")
+  runtime=$cache/java/$1-$({ cat "$home/release"; echo "$java_modules"; } | sha256sum | cut -c1-12)
   [ -d "$runtime" ] || step "linking a Java $1 runtime" link_runtime "$home"
 }
 link_runtime() {

@@ -43,13 +43,13 @@ func main() {
 	flag.Var(&o.env, "env", "NAME=value (repeat)")
 	flag.Var(&o.layers, "layer", "source=/target[,source=/target...], one layer each (repeat)")
 	flag.Parse()
-	if err := write(o); err != nil {
+	if err := writeArchive(o); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
 }
 
-func write(o options) error {
+func writeArchive(o options) error {
 	tag, err := name.NewTag(o.name)
 	if err != nil {
 		return err

@@ -30,43 +30,30 @@ operator() {
 build_operator() (
   cd "$repo"
   agent/build
-  export CGO_ENABLED=0
-  for arch in amd64 arm64; do GOARCH=$arch go build -trimpath -ldflags '-s -w' -o "bin/jmx-attach-$arch" ./cmd/jmx-attach; done
-  go build -trimpath -ldflags '-s -w' -o bin/manager ./cmd/manager
+  hack/helper-build
+  CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/manager ./cmd/manager
 )
 
-# A Java application as people deploy it: a runtime, the C library, perhaps a shell, its classes.
+# A Java application as people deploy it: a runtime, the C library, perhaps a shell, its jar.
 dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell
   need_runtime "$2"
   need_skeleton
-  need_classes
+  step "building dummyapp" "$repo/test/apps/build"
   local shell=()
   [ "$3" = without-shell ] || shell=(-layer "$(shell)")
   local binaries=("$runtime"/bin/java "$runtime"/lib/*.so "$runtime"/lib/server/*.so)
   # The shell's libraries go in with Java's: two layers with the same file would only be larger.
   [ "$3" = without-shell ] || binaries+=($(type -P "${shell_tools[@]}"))
   image "$1" -user 1000:1000 -env JAVA_HOME=/opt/java -env PATH=/opt/java/bin:/usr/local/bin:/usr/bin:/bin \
-    -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$classes=/app" \
-    -entrypoint /opt/java/bin/java -entrypoint -cp -entrypoint /app -entrypoint DummyApp
+    -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$repo/bin/apps/dummyapp/dummyapp.jar=/app/dummyapp.jar" \
+    -entrypoint /opt/java/bin/java -entrypoint -jar -entrypoint /app/dummyapp.jar
 }
 
 # need_skeleton: sets skeleton to a folder with what every root file system has: users and /tmp.
 need_skeleton() {
   skeleton=$cache/images/skeleton
-  mkdir -p "$skeleton"/{etc,home/app}
-  mkdir -p -m 1777 "$skeleton/tmp"
+  mkdir -p "$skeleton"/{etc,home/app,tmp}
+  chmod 1777 "$skeleton/tmp"
   printf 'root:x:0:0:root:/:/bin/sh\napp:x:1000:1000:app:/home/app:/bin/sh\n' >"$skeleton/etc/passwd"
   printf 'root:x:0:\napp:x:1000:\n' >"$skeleton/etc/group"
-}
-
-# need_classes: sets classes to a folder with the compiled application, the same for every runtime.
-need_classes() {
-  local sources=$repo/test/apps/dummyapp
-  classes=$cache/images/dummyapp-$(hash_of "$sources")
-  [ -d "$classes" ] || step "compiling dummyapp" compile_classes "$sources"
-}
-compile_classes() {
-  rm -rf "$classes.part"
-  "$(java_home 17)/bin/javac" --release 8 -Xlint:-options -d "$classes.part" $(find "$1" -name '*.java' -not -path '*/src/test/*')
-  mv "$classes.part" "$classes"
 }

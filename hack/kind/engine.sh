@@ -73,13 +73,21 @@ start_engine() {
     --bridge none --cgroup-parent "/$engine_cgroup" --add-runtime "lean=$engine_run/bin/runc" --default-runtime lean \
     >"$engine_run/dockerd.log" 2>&1 </dev/null 9>&- {progress}>&- &
   echo $! >"$engine_run/pid"
+  local tries=300
   until our_engine; do
-    kill -0 "$(cat "$engine_run/pid")" || { cat "$engine_run/dockerd.log"; return 1; }
+    ((tries-- > 0)) && kill -0 "$(cat "$engine_run/pid")" || { cat "$engine_run/dockerd.log"; return 1; }
     sleep 0.2
   done
   # kind takes a network of this name as it finds it. Ours has a bridge with a name that we can find again.
   docker network inspect kind >/dev/null 2>&1 ||
     docker network create -d bridge -o com.docker.network.bridge.name=$engine_bridge -o com.docker.network.bridge.enable_ip_masquerade=true kind
+}
+
+# start_engine_or_forget: for taking away, an engine that does not start has only to be forgotten, with all it held.
+start_engine_or_forget() {
+  start_engine && return
+  stop_engine
+  rm -rf "$engine_data"
 }
 
 # stop_engine: ends ours, whatever state it is in.

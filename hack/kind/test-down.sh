@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Asserts that "cluster down" leaves nothing: no process, mount, network link, cgroup or packet filter rule that was
+# not there before "up". Also twice in a row, and after the engine crashed.
+# It takes down the cluster of this name (KIND_CLUSTER), and wants no other containers to come and go meanwhile.
+. "$(dirname "$0")/../lib.sh"
+. "$repo/hack/kind/engine.sh"
+cluster=$repo/hack/kind/cluster
+
+# Whatever the engine starts lives in another pid namespace than we do.
+processes() {
+  local own p
+  own=$(readlink /proc/self/ns/pid)
+  for p in /proc/[0-9]*; do
+    if [ "$(readlink "$p/ns/pid" 2>/dev/null || echo "$own")" != "$own" ]; then echo "process ${p#/proc/} $(cat "$p/comm" 2>/dev/null)"; fi
+  done
+  pgrep -fa "$engine_run|engine-init" | sed 's/^/process /' || true
+}
+mounts() { awk '{print "mount " $5}' /proc/self/mountinfo; }
+links() { ip -o link | awk -F': ' '{print "link " $2}'; }
+cgroups() { find /sys/fs/cgroup -type d 2>/dev/null | sed 's/^/cgroup /'; }
+rules() {
+  local table
+  for table in filter nat mangle raw; do iptables -t $table -S 2>/dev/null | sed "s/^/rule in $table: /"; done
+}
+everything() { { processes; mounts; links; cgroups; rules; } | sort; }
+
+nothing_is_left() { # AFTER WHAT
+  local left
+  left=$(comm -13 "$cache/tmp/before" <(everything))
+  [ -z "$left" ] || fail "left after $1:" "$left"
+  [ ! -e "$engine_run" ] || fail "left after $1: $engine_run"
+  say "ok: nothing is left after $1"
+}
+crash_engine() {
+  local pid
+  pid=$(pgrep -x dockerd -P "$(pgrep -P "$(cat "$engine_run/pid")")")
+  kill -9 "$pid"
+}
+
+"$cluster" down
+everything >"$cache/tmp/before"
+
+"$cluster" up
+ours=
+if our_engine; then ours=yes; fi
+"$cluster" down
+nothing_is_left "up and down"
+"$cluster" down
+nothing_is_left "a second down"
+
+if [ -n "$ours" ]; then
+  "$cluster" up
+  crash_engine
+  "$cluster" down
+  nothing_is_left "a crash of the engine and down"
+
+  "$cluster" up
+  crash_engine
+  "$cluster" up
+  say "ok: the cluster comes up again after a crash of the engine"
+  "$cluster" down
+  nothing_is_left "a crash of the engine, up and down"
+else
+  say "the engine is not ours to crash: that part is left out"
+fi
