@@ -9,13 +9,13 @@ COPY apis apis
 COPY cmd cmd
 COPY internal internal
 COPY pkg pkg
-ARG TARGETOS=linux TARGETARCH
-ENV CGO_ENABLED=0
+ARG TARGETOS=linux TARGETARCH VERSION=dev
+ENV CGO_ENABLED=0 VERSION_OF=banzaicloud.com/jmx-exporter-operator/internal/version.Version=$VERSION
 # The helper for both: the nodes that it runs on need not be like the operator's.
 RUN for arch in amd64 arm64; do \
-      GOARCH=$arch go build -trimpath -ldflags='-s -w' -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
+      GOARCH=$arch go build -trimpath -ldflags="-s -w -X $VERSION_OF" -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
     done
-RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags='-s -w' -o /out/manager ./cmd/manager
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w -X $VERSION_OF" -o /out/manager ./cmd/manager
 
 FROM --platform=$BUILDPLATFORM maven:3.9-eclipse-temurin-17 AS java
 WORKDIR /src/agent

@@ -166,8 +166,9 @@ func (c *checker) merge(n *yaml.Node, depth int) ([]entry, error) {
 			all = append(all, more...)
 		}
 		return all, nil
+	default:
+		return nil, invalid(n, "<< can merge mappings only, and this is %s", kindOf(n))
 	}
-	return nil, invalid(n, "<< can merge mappings only, and this is %s", kindOf(n))
 }
 
 // keys are the keys that a mapping may have.
@@ -343,8 +344,9 @@ func number(c *checker, path string, n *yaml.Node) error {
 			}
 			return nil
 		})
+	default:
+		return wrongKind(path, n, string(kindFloat))
 	}
-	return wrongKind(path, n, string(kindFloat))
 }
 
 func objectName(c *checker, path string, n *yaml.Node) error {

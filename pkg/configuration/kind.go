@@ -61,16 +61,17 @@ func kindOf(n *yaml.Node) kind {
 		}
 		return kindUnknown
 	}
-	switch n.Kind {
-	case yaml.SequenceNode:
+	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+	switch {
+	case n.Kind == yaml.SequenceNode:
 		return kindList
-	case yaml.MappingNode:
+	case n.Kind == yaml.MappingNode:
 		return kindMapping
-	}
-	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+	case n.Style&quoted != 0:
 		return kindString
+	default:
+		return plainKind(n.Value)
 	}
-	return plainKind(n.Value)
 }
 
 func plainKind(value string) kind {
