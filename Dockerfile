@@ -10,12 +10,13 @@ COPY cmd cmd
 COPY internal internal
 COPY pkg pkg
 ARG TARGETOS=linux TARGETARCH VERSION=dev
-ENV CGO_ENABLED=0 VERSION_OF=banzaicloud.com/jmx-exporter-operator/internal/version.Version=$VERSION
+ENV CGO_ENABLED=0
 # The helper for both: the nodes that it runs on need not be like the operator's.
 RUN for arch in amd64 arm64; do \
-      GOARCH=$arch go build -trimpath -ldflags="-s -w -X $VERSION_OF" -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
+      GOARCH=$arch go build -trimpath -ldflags="-s -w -X main.version=$VERSION" -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
     done
-RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags="-s -w -X $VERSION_OF" -o /out/manager ./cmd/manager
+RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -o /out/manager \
+      -ldflags="-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$VERSION" ./cmd/manager
 
 FROM --platform=$BUILDPLATFORM maven:3.9-eclipse-temurin-17 AS java
 WORKDIR /src/agent
