@@ -244,6 +244,9 @@ type Attempt struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key"`
+	// phase that the attempts were to reach.
+	// +required
+	Phase Phase `json:"phase"`
 	// count of attempts that did not succeed.
 	// +required
 	// +kubebuilder:validation:Minimum=1

@@ -38,6 +38,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: nextTime
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: phase
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.CheckedFrom
   scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ConfigMapKey

@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -14,6 +15,8 @@ type AttemptApplyConfiguration struct {
 	// key names what the attempts were made with: the pod's containers, the
 	// configuration, the exporter. When it changes, the count starts again.
 	Key *string `json:"key,omitempty"`
+	// phase that the attempts were to reach.
+	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
 	// count of attempts that did not succeed.
 	Count *int32 `json:"count,omitempty"`
 	// lastError is the last attempt's error.
@@ -34,6 +37,14 @@ func Attempt() *AttemptApplyConfiguration {
 // If called multiple times, the Key field is set to the value of the last call.
 func (b *AttemptApplyConfiguration) WithKey(value string) *AttemptApplyConfiguration {
 	b.Key = &value
+	return b
+}
+
+// WithPhase sets the Phase field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Phase field is set to the value of the last call.
+func (b *AttemptApplyConfiguration) WithPhase(value apisv1alpha1.Phase) *AttemptApplyConfiguration {
+	b.Phase = &value
 	return b
 }
 

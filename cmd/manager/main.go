@@ -1,0 +1,27 @@
+// Command manager is the operator: it attaches the Prometheus JMX exporter to
+// the Java processes of the pods that PrometheusJmxExporters select.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/version"
+)
+
+func main() {
+	o := parse(os.Args[1:])
+	if o.version {
+		fmt.Println(version.Version) //nolint:forbidigo // asked for on the command line
+		return
+	}
+	ctrl.SetLogger(o.logger())
+	log := ctrl.Log.WithName("manager")
+	log.Info("starting", "version", version.Version, "namespace", o.namespace)
+	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
+		log.Error(err, "cannot go on")
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// options are the command line.
+type options struct {
+	namespace           string
+	helpers, agent      string
+	metrics, health     string
+	leaderElect         bool
+	leaderNamespace     string
+	concurrent          int
+	execs, execsPerNode int64
+	version             bool
+	zap                 zap.Options
+}
+
+const usage = `The JMX exporter operator attaches the Prometheus JMX exporter to Java processes
+that already run in pods, without a restart.
+
+It is meant to run in a cluster (config/default deploys it). To try a build from
+a shell, against the current context of the kubeconfig:
+
+  manager --leader-elect=false --helpers=bin --agent=bin/agent
+
+Flags:
+`
+
+func parse(args []string) *options {
+	o := &options{}
+	flags := flag.NewFlagSet("manager", flag.ExitOnError)
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), usage)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.namespace, "namespace", "", "the one `namespace` to work in; all if empty")
+	flags.StringVar(&o.helpers, "helpers", "/helpers", "`folder` with the helper's binaries, jmx-attach-amd64 and jmx-attach-arm64")
+	flags.StringVar(&o.agent, "agent", "/agent", "`folder` with the agent's jars, agent.jar and exporter.jar")
+	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the operator's own /metrics; 0 serves none")
+	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work, the others wait")
+	flags.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the lease; where the pod runs if empty")
+	flags.IntVar(&o.concurrent, "concurrent-attachments", 16, "`number` of pods worked on at once")
+	flags.Int64Var(&o.execs, "max-execs", 16, "`number` of execs at once, in all")
+	flags.Int64Var(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
+	flags.BoolVar(&o.version, "version", false, "print the version and exit")
+	o.zap.BindFlags(flags)
+	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
+		os.Exit(2)
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(flags.Output(), "unexpected argument %q; manager --help tells the flags\n", flags.Arg(0))
+		os.Exit(2)
+	}
+	for name, n := range map[string]int64{"concurrent-attachments": int64(o.concurrent), "max-execs": o.execs, "max-execs-per-node": o.execsPerNode} {
+		if n < 1 {
+			fmt.Fprintf(flags.Output(), "--%s=%d: must be 1 or more\n", name, n)
+			os.Exit(2)
+		}
+	}
+	return o
+}
+
+func (o *options) logger() logr.Logger { return zap.New(zap.UseFlagOptions(&o.zap)) }

@@ -1,0 +1,37 @@
+package attachment
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// announce tells that a phase was reached or could not be, as an Event on the
+// record, related to the pod.
+func (w *walk) announce(ctx context.Context, step steps.Step, outcome steps.Outcome) {
+	log := ctrl.LoggerFrom(ctx)
+	switch outcome.Kind {
+	case steps.Done:
+		log.Info("phase reached", "phase", step.Phase())
+		w.Recorder.Eventf(w.scope.Attachment, w.scope.Pod, corev1.EventTypeNormal, string(step.Phase()), string(step.Phase()), "%s", outcome.Message)
+	case steps.Retry, steps.Stop:
+		log.Info("phase not reached", "phase", step.Phase(), "reason", outcome.Reason, "error", outcome.Err)
+		w.Recorder.Eventf(w.scope.Attachment, w.scope.Pod, corev1.EventTypeWarning, outcome.Reason, string(step.Phase()), "%s", outcome.Message)
+	case steps.Wait:
+		log.V(1).Info("phase awaited", "phase", step.Phase(), "reason", outcome.Reason)
+	}
+}
+
+// tellLeft tells what stays behind in a pod that is taken out.
+func (r *Reconciler) tellLeft(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) {
+	for _, p := range attachment.Status.Processes {
+		if p.Port != 0 {
+			r.Recorder.Eventf(pod, attachment, corev1.EventTypeNormal, "AgentLeft", "TakeOut",
+				"Annotations and endpoint are withdrawn; the agent goes on serving port %d in container %s until its JVM ends.", p.Port, p.Container)
+		}
+	}
+}

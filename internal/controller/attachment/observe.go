@@ -1,0 +1,71 @@
+package attachment
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// pod is the pod that the record is about; nil if it is gone.
+func (r *Reconciler) pod(ctx context.Context, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if pod.UID != attachment.Spec.Pod.UID {
+		return nil, nil
+	}
+	return &pod, nil
+}
+
+// observe reads all that the steps look at; nil when the pod does not belong to
+// the record's exporter any more.
+func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) (*steps.Scope, error) {
+	if pod == nil {
+		return nil, nil
+	}
+	var exporters v1alpha1.PrometheusJmxExporterList
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(pod.Namespace)); err != nil {
+		return nil, err
+	}
+	exporter := selection.Owner(exporters.Items, pod)
+	if exporter == nil || exporter.UID != attachment.Spec.Exporter.UID {
+		return nil, nil
+	}
+	config, err := r.Source.Get(ctx, exporter)
+	if err != nil {
+		return nil, err
+	}
+	published, err := r.published(ctx, pod, exporter)
+	if err != nil {
+		return nil, err
+	}
+	return &steps.Scope{Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published}, nil
+}
+
+func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) ([]steps.PublishedEndpoint, error) {
+	var slices discoveryv1.EndpointSliceList
+	if err := r.Reader.List(ctx, &slices, client.InNamespace(pod.Namespace),
+		client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter.UID)}); err != nil {
+		return nil, err
+	}
+	var published []steps.PublishedEndpoint
+	for _, slice := range slices.Items {
+		for _, endpoint := range slice.Endpoints {
+			if endpoint.TargetRef == nil || endpoint.TargetRef.UID != pod.UID {
+				continue
+			}
+			for _, port := range slice.Ports {
+				published = append(published, steps.PublishedEndpoint{Address: endpoint.Addresses[0], Port: *port.Port})
+			}
+		}
+	}
+	return published, nil
+}

@@ -1,0 +1,95 @@
+// Package attachment leads one pod through the phases: it reads what is there,
+// takes the record back where it is no longer so, and runs the steps that are left.
+package attachment
+
+import (
+	"context"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// Reconciler reconciles JmxAttachments. All fields are required.
+type Reconciler struct {
+	Reader    client.Reader
+	Writer    *apply.Client
+	Source    *source.Source
+	Steps     []steps.Step
+	Artifacts *steps.Artifacts
+	Recorder  events.EventRecorder
+	Clock     clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments,verbs=get;list;watch;delete
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",resources=pods/exec,verbs=get;create
+
+// Reconcile leads the pod of one JmxAttachment as far as it comes.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var attachment v1alpha1.JmxAttachment
+	err := r.Reader.Get(ctx, request.NamespacedName, &attachment)
+	if err != nil || !attachment.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	pod, err := r.pod(ctx, &attachment)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	scope, err := r.observe(ctx, &attachment, pod)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if scope == nil {
+		return ctrl.Result{}, r.takeOut(ctx, &attachment, pod)
+	}
+	w := r.walk(scope)
+	result, err := w.run(ctx)
+	if apply.IsGone(err) || apierrors.IsNotFound(err) {
+		return ctrl.Result{}, nil
+	}
+	return result, err
+}
+
+// run goes back to where the record is still true, and from there on through
+// the steps. The record is persisted before the next effect begins.
+func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
+	if err := w.goBack(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	for next, ok := w.machine.Phase().Next(); ok; next, ok = w.machine.Phase().Next() {
+		if after, blocked := w.blocked(); blocked {
+			return ctrl.Result{RequeueAfter: after}, nil
+		}
+		step := w.step(next)
+		if announcer, ok := step.(steps.Announcer); ok && announcer.Announce(w.scope) {
+			if err := w.persist(ctx); err != nil {
+				return ctrl.Result{}, err
+			}
+		}
+		outcome := w.ensure(ctx, step)
+		if err := w.record(ctx, step, outcome); err != nil {
+			return ctrl.Result{}, err
+		}
+		if outcome.Kind != steps.Done {
+			after, _ := w.blocked()
+			return ctrl.Result{RequeueAfter: after}, nil
+		}
+	}
+	return ctrl.Result{}, nil
+}
+
+func (w *walk) step(phase statemachine.Phase) steps.Step {
+	i := slices.IndexFunc(w.Steps, func(s steps.Step) bool { return s.Phase() == phase })
+	return w.Steps[i]
+}

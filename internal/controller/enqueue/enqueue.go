@@ -1,0 +1,64 @@
+// Package enqueue turns events of one kind of object into reconciles of another.
+package enqueue
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// Map names the reconciles that an event is about. Before is nil when an object
+// was created, after is nil when it was deleted.
+type Map[T client.Object] func(ctx context.Context, before, after *T) []reconcile.Request
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// After handles events by enqueuing what m names after a delay. Whatever
+// happens to the same request meanwhile is one reconcile.
+func After[T client.Object](delay time.Duration, m Map[T]) handler.TypedEventHandler[T, reconcile.Request] {
+	add := func(ctx context.Context, q queue, before, after *T) {
+		for _, request := range m(ctx, before, after) {
+			if delay == 0 {
+				q.Add(request)
+			} else {
+				q.AddAfter(request, delay)
+			}
+		}
+	}
+	return handler.TypedFuncs[T, reconcile.Request]{
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q queue) { add(ctx, q, nil, &e.Object) },
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q queue) {
+			add(ctx, q, &e.ObjectOld, &e.ObjectNew)
+		},
+		DeleteFunc:  func(ctx context.Context, e event.TypedDeleteEvent[T], q queue) { add(ctx, q, &e.Object, nil) },
+		GenericFunc: func(ctx context.Context, e event.TypedGenericEvent[T], q queue) { add(ctx, q, nil, &e.Object) },
+	}
+}
+
+// Present are the objects of an event that are there: before, after, or both.
+func Present[T client.Object](before, after *T) []T {
+	var present []T
+	for _, o := range []*T{before, after} {
+		if o != nil {
+			present = append(present, *o)
+		}
+	}
+	return present
+}
+
+// Requests names the objects of a list, each once.
+func Requests[T any, P interface {
+	*T
+	client.Object
+}](items []T) []reconcile.Request {
+	requests := make([]reconcile.Request, len(items))
+	for i := range items {
+		requests[i] = reconcile.Request{NamespacedName: client.ObjectKeyFromObject(P(&items[i]))}
+	}
+	return requests
+}

@@ -1,0 +1,140 @@
+package exporter
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
+)
+
+// maxEndpoints is what a slice holds at most, as Kubernetes' own do.
+const maxEndpoints = 100
+
+// group is what all endpoints of a slice have in common.
+type group struct {
+	family discoveryv1.AddressType
+	port   int32
+}
+
+// endpoint is an endpoint to be published.
+type endpoint struct {
+	group
+	discoveryv1.Endpoint
+}
+
+// slice is an EndpointSlice to be, or that is no more when it has no endpoints.
+type slice struct {
+	group
+	name      string
+	endpoints []discoveryv1.Endpoint
+	// changed tells that it is not so yet.
+	changed bool
+}
+
+// endpointOf is the member's endpoint, if one has answered.
+func endpointOf(m member) (endpoint, bool) {
+	if m.attachment == nil || m.attachment.Status.Endpoint == nil {
+		return endpoint{}, false
+	}
+	answered := m.attachment.Status.Endpoint
+	address, err := netip.ParseAddr(answered.Address)
+	if err != nil || answered.Address != m.pod.Status.PodIP {
+		return endpoint{}, false
+	}
+	family := discoveryv1.AddressTypeIPv4
+	if address.Is6() {
+		family = discoveryv1.AddressTypeIPv6
+	}
+	ready := podReady(m.pod)
+	return endpoint{
+		group: group{family: family, port: answered.Port},
+		Endpoint: discoveryv1.Endpoint{
+			Addresses:  []string{answered.Address},
+			Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(ready), Serving: ptr.To(ready), Terminating: ptr.To(false)},
+			NodeName:   ptr.To(m.pod.Spec.NodeName),
+			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: m.pod.Namespace, Name: m.pod.Name, UID: m.pod.UID},
+		},
+	}, true
+}
+
+// plan spreads the wanted endpoints over slices: each stays in the slice where
+// it is, so that a change of one pod changes one slice; new ones fill the gaps.
+// Every existing slice is in the plan, also one that is left without endpoints.
+func plan(service string, existing []discoveryv1.EndpointSlice, wanted []endpoint) []slice {
+	left := map[string]endpoint{}
+	for _, e := range wanted {
+		left[e.key()] = e
+	}
+	var planned []slice
+	for _, was := range existing {
+		s := slice{group: groupOf(was), name: was.Name}
+		for _, e := range was.Endpoints {
+			k := endpoint{group: s.group, Endpoint: e}.key()
+			if stays, ok := left[k]; ok && len(s.endpoints) < maxEndpoints {
+				s.endpoints = append(s.endpoints, stays.Endpoint)
+				delete(left, k)
+			}
+		}
+		planned = append(planned, s)
+	}
+	slices.SortFunc(planned, func(a, b slice) int { return cmp.Compare(a.name, b.name) })
+	for _, e := range wanted {
+		if _, ok := left[e.key()]; !ok {
+			continue
+		}
+		i := slices.IndexFunc(planned, func(s slice) bool { return s.group == e.group && len(s.endpoints) < maxEndpoints })
+		if i < 0 {
+			planned = append(planned, slice{group: e.group, name: freeName(service, e.group, planned)})
+			i = len(planned) - 1
+		}
+		planned[i].endpoints = append(planned[i].endpoints, e.Endpoint)
+	}
+	for i := range planned {
+		s := &planned[i]
+		slices.SortFunc(s.endpoints, func(a, b discoveryv1.Endpoint) int { return cmp.Compare(a.TargetRef.Name, b.TargetRef.Name) })
+		s.changed = !same(existing, *s)
+	}
+	return planned
+}
+
+func (e endpoint) key() string {
+	uid := ""
+	if e.TargetRef != nil {
+		uid = string(e.TargetRef.UID)
+	}
+	return fmt.Sprintf("%s/%d/%s/%v", e.family, e.port, uid, e.Addresses)
+}
+
+func groupOf(s discoveryv1.EndpointSlice) group {
+	g := group{family: s.AddressType}
+	if len(s.Ports) == 1 && s.Ports[0].Port != nil {
+		g.port = *s.Ports[0].Port
+	}
+	return g
+}
+
+func freeName(service string, g group, taken []slice) string {
+	family := "ipv4"
+	if g.family == discoveryv1.AddressTypeIPv6 {
+		family = "ipv6"
+	}
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s-%d-%s-%d", service, g.port, family, n)
+		if !slices.ContainsFunc(taken, func(s slice) bool { return s.name == name }) {
+			return name
+		}
+	}
+}
+
+func podReady(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

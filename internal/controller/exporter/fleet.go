@@ -1,0 +1,118 @@
+package exporter
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// fleet is what one reconcile of an exporter knows.
+type fleet struct {
+	exporter *v1alpha1.PrometheusJmxExporter
+	config   steps.Config
+	// members are the matched pods that belong to the exporter, by name.
+	members []member
+	// claimed are the matched pods that belong to an older one, by name.
+	claimed []claim
+}
+
+// member is a pod with its record, which is nil until it is made.
+type member struct {
+	pod        *corev1.Pod
+	attachment *v1alpha1.JmxAttachment
+}
+
+type claim struct{ pod, owner string }
+
+func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (*fleet, error) {
+	config, err := r.Source.Get(ctx, exporter)
+	if err != nil {
+		return nil, err
+	}
+	f := &fleet{exporter: exporter, config: config}
+
+	var exporters v1alpha1.PrometheusJmxExporterList
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace)); err != nil {
+		return nil, err
+	}
+	attachments, err := r.attachments(ctx, exporter)
+	if err != nil {
+		return nil, err
+	}
+	var pods corev1.PodList
+	if err := r.Reader.List(ctx, &pods, client.InNamespace(exporter.Namespace),
+		client.MatchingLabels(exporter.Spec.LabelSelector)); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		switch owner := selection.Owner(exporters.Items, pod); {
+		case owner == nil:
+		case owner.UID == exporter.UID:
+			f.members = append(f.members, member{pod: pod, attachment: attachments[pod.UID]})
+		case selection.Matched(exporter, pod):
+			f.claimed = append(f.claimed, claim{pod: pod.Name, owner: owner.Name})
+		}
+	}
+	return f, nil
+}
+
+func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (map[types.UID]*v1alpha1.JmxAttachment, error) {
+	var list v1alpha1.JmxAttachmentList
+	if err := r.Reader.List(ctx, &list, client.InNamespace(exporter.Namespace),
+		client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter.UID)}); err != nil {
+		return nil, err
+	}
+	byPod := map[types.UID]*v1alpha1.JmxAttachment{}
+	for i := range list.Items {
+		byPod[list.Items[i].Spec.Pod.UID] = &list.Items[i]
+	}
+	return byPod, nil
+}
+
+// attach makes the records that are missing. One that another exporter still
+// has is left to go first: its deletion is an event that brings us back.
+func (r *Reconciler) attach(ctx context.Context, f *fleet) error {
+	for i := range f.members {
+		m := &f.members[i]
+		if m.attachment != nil {
+			continue
+		}
+		name := selection.AttachmentName(m.pod)
+		var other v1alpha1.JmxAttachment
+		err := r.Reader.Get(ctx, client.ObjectKey{Namespace: m.pod.Namespace, Name: name}, &other)
+		if err == nil {
+			continue
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err := r.Writer.Attachment(ctx, name, m.pod, f.exporter); err != nil && !apply.IsGone(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// phase of the member; Pending before its record says more.
+func (m member) phase() v1alpha1.Phase {
+	if m.attachment == nil || m.attachment.Status.Phase == "" {
+		return v1alpha1.PhasePending
+	}
+	return m.attachment.Status.Phase
+}
+
+// refused tells that the member needs a person.
+func (m member) refused() bool {
+	return m.attachment != nil && v1alpha1.NeedsPerson(m.attachment.Status.Reason)
+}

@@ -1,0 +1,138 @@
+package exporter
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	discoveryv1ac "k8s.io/client-go/applyconfigurations/discovery/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+)
+
+const (
+	// managedBy keeps the EndpointSlice controller away from our slices.
+	managedBy = "jmx-exporter-operator.banzaicloud.com"
+	portName  = "metrics"
+)
+
+// publish keeps the headless Service and its EndpointSlices: all endpoints that
+// answered last, in pods that still belong to the exporter.
+func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
+	if err := r.service(ctx, f.exporter); err != nil {
+		return err
+	}
+	var existing discoveryv1.EndpointSliceList
+	if err := r.Reader.List(ctx, &existing, client.InNamespace(f.exporter.Namespace), ours(f.exporter)); err != nil {
+		return err
+	}
+	var wanted []endpoint
+	for _, m := range f.members {
+		if e, ok := endpointOf(m); ok {
+			wanted = append(wanted, e)
+		}
+	}
+	for _, s := range plan(selection.ServiceName(f.exporter), existing.Items, wanted) {
+		if err := r.write(ctx, f.exporter, existing.Items, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) write(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, existing []discoveryv1.EndpointSlice, s slice) error {
+	was := find(existing, s.name)
+	switch {
+	case len(s.endpoints) == 0:
+		return r.Writer.Delete(ctx, was)
+	case !s.changed:
+		return nil
+	}
+	return r.Writer.EndpointSlice(ctx, sliceConfiguration(exporter, was, s))
+}
+
+func find(existing []discoveryv1.EndpointSlice, name string) *discoveryv1.EndpointSlice {
+	for i := range existing {
+		if existing[i].Name == name {
+			return &existing[i]
+		}
+	}
+	return nil
+}
+
+// same tells whether the slice is there as planned.
+func same(existing []discoveryv1.EndpointSlice, s slice) bool {
+	was := find(existing, s.name)
+	return was != nil && groupOf(*was) == s.group && len(was.Ports) == 1 && was.Ports[0].Name != nil && *was.Ports[0].Name == portName &&
+		equality.Semantic.DeepEqual(was.Endpoints, s.endpoints)
+}
+
+// service keeps the Service: without a selector, so that nobody else fills it,
+// and without prometheus.io annotations, or targets would double.
+func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) error {
+	name := selection.ServiceName(exporter)
+	stated := corev1ac.Service(name, exporter.Namespace).
+		WithLabels(labels(exporter)).
+		WithOwnerReferences(ownedBy(exporter)).
+		WithSpec(corev1ac.ServiceSpec().
+			WithClusterIP(corev1.ClusterIPNone).
+			WithPorts(corev1ac.ServicePort().WithName(portName).WithPort(exporter.Spec.Port).WithProtocol(corev1.ProtocolTCP)))
+
+	var was corev1.Service
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: exporter.Namespace, Name: name}, &was)
+	if client.IgnoreNotFound(err) != nil {
+		return err
+	}
+	if err == nil {
+		if len(was.Spec.Ports) == 1 && was.Spec.Ports[0].Port == exporter.Spec.Port && was.Spec.Ports[0].Name == portName &&
+			metav1.IsControlledBy(&was, exporter) {
+			return nil
+		}
+		stated.WithUID(was.UID)
+	}
+	return r.Writer.Service(ctx, stated)
+}
+
+func sliceConfiguration(exporter *v1alpha1.PrometheusJmxExporter, was *discoveryv1.EndpointSlice, s slice) *discoveryv1ac.EndpointSliceApplyConfiguration {
+	l := labels(exporter)
+	l[discoveryv1.LabelServiceName] = selection.ServiceName(exporter)
+	l[discoveryv1.LabelManagedBy] = managedBy
+	ac := discoveryv1ac.EndpointSlice(s.name, exporter.Namespace).
+		WithLabels(l).
+		WithOwnerReferences(ownedBy(exporter)).
+		WithAddressType(s.family).
+		WithPorts(discoveryv1ac.EndpointPort().WithName(portName).WithPort(s.port).WithProtocol(corev1.ProtocolTCP))
+	if was != nil {
+		ac.WithUID(was.UID)
+	}
+	for _, e := range s.endpoints {
+		ac.WithEndpoints(discoveryv1ac.Endpoint().
+			WithAddresses(e.Addresses...).
+			WithNodeName(*e.NodeName).
+			WithConditions(discoveryv1ac.EndpointConditions().
+				WithReady(*e.Conditions.Ready).WithServing(*e.Conditions.Serving).WithTerminating(*e.Conditions.Terminating)).
+			WithTargetRef(corev1ac.ObjectReference().
+				WithKind(e.TargetRef.Kind).WithNamespace(e.TargetRef.Namespace).WithName(e.TargetRef.Name).WithUID(e.TargetRef.UID)))
+	}
+	return ac
+}
+
+func ours(exporter *v1alpha1.PrometheusJmxExporter) client.MatchingLabels {
+	return client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter.UID)}
+}
+
+func labels(exporter *v1alpha1.PrometheusJmxExporter) map[string]string {
+	return map[string]string{v1alpha1.LabelExporterUID: string(exporter.UID)}
+}
+
+func ownedBy(exporter *v1alpha1.PrometheusJmxExporter) *metav1ac.OwnerReferenceApplyConfiguration {
+	return metav1ac.OwnerReference().
+		WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind("PrometheusJmxExporter").
+		WithName(exporter.Name).WithUID(exporter.UID).WithController(true)
+}

@@ -1,0 +1,62 @@
+// Package exporter keeps what an exporter owns as a whole: which pods have a
+// JmxAttachment, the Service and the EndpointSlices, and the sums in its status.
+package exporter
+
+import (
+	"context"
+
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+)
+
+// Reconciler reconciles PrometheusJmxExporters. All fields are required.
+type Reconciler struct {
+	Reader   client.Reader
+	Writer   *apply.Client
+	Source   *source.Source
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters/status,verbs=patch
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=pods;configmaps,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile sees to it that every pod of the exporter has its record, that the
+// endpoints that answer are published, and that the status sums it up. What is
+// to be undone undoes itself: attachments take themselves out, and Service and
+// slices are the exporter's by owner reference.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var exporter v1alpha1.PrometheusJmxExporter
+	err := r.Reader.Get(ctx, request.NamespacedName, &exporter)
+	if err != nil || !exporter.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	f, err := r.observe(ctx, &exporter)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.attach(ctx, f); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.publish(ctx, f); err != nil {
+		return ctrl.Result{}, err
+	}
+	err = r.sum(ctx, f)
+	if apply.IsGone(err) {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, err
+}

@@ -1,0 +1,118 @@
+package exporter
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	crsource "sigs.k8s.io/controller-runtime/pkg/source"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+)
+
+// settle is how long what happens to an exporter's fleet is gathered: status
+// and slices, which grow with it, are written at most that often.
+const settle = time.Second
+
+const maxBackoff = 10 * time.Minute
+
+// Setup adds the Reconciler to the manager, with what makes it look: the
+// exporter's spec, the pods, the attachments, the ConfigMaps, and the Services
+// and EndpointSlices that are its own.
+func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+	cache := mgr.GetCache()
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("prometheusjmxexporter").
+		For(&v1alpha1.PrometheusJmxExporter{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(settle, r.ofPod))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(settle, r.ofAttachment))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(settle, r.ofSibling))).
+		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.After(settle, r.ofConfigMap))).
+		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.After(settle, ofOwned[*corev1.Service]))).
+		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(settle, ofOwned[*discoveryv1.EndpointSlice]))).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: 4,
+			ReconciliationTimeout:   time.Minute,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, maxBackoff),
+		}).
+		Complete(r)
+}
+
+func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []reconcile.Request {
+	if before != nil && after != nil && !podcache.Changed(*before, *after) {
+		return nil
+	}
+	pods := enqueue.Present(before, after)
+	return r.those(ctx, pods[0].Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
+		for _, pod := range pods {
+			if selection.Selects(e, pod) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// ofAttachment: its own exporter; when it is gone, whoever waited for the pod.
+func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
+	attachment := enqueue.Present(before, after)[0]
+	return r.those(ctx, attachment.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
+		return after == nil || e.UID == attachment.Spec.Exporter.UID
+	})
+}
+
+// ofSibling: a new, changed or deleted exporter may take pods from others or
+// leave them.
+func (r *Reconciler) ofSibling(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
+	if before != nil && after != nil && (*before).Generation == (*after).Generation && (*before).DeletionTimestamp.Equal((*after).DeletionTimestamp) {
+		return nil
+	}
+	sibling := enqueue.Present(before, after)[0]
+	return r.those(ctx, sibling.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool { return e.UID != sibling.UID })
+}
+
+func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
+	configMap := enqueue.Present(before, after)[0]
+	return r.those(ctx, configMap.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
+		return e.Spec.Config.ConfigMapName == configMap.Name
+	})
+}
+
+// ofOwned names the exporter that controls the object.
+func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.Request {
+	object := enqueue.Present(before, after)[0]
+	owner := metav1.GetControllerOf(object)
+	if owner == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: owner.Name}}}
+}
+
+// those names the exporters of a namespace that are meant.
+func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
+	var exporters v1alpha1.PrometheusJmxExporterList
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(namespace)); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range exporters.Items {
+		if e := &exporters.Items[i]; meant(e) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e)})
+		}
+	}
+	return requests
+}

@@ -1,0 +1,180 @@
+package exporter
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+)
+
+// maxListed is how many endpoints the status lists; the EndpointSlices hold all.
+const maxListed = 1000
+
+// sum writes the status if it differs, and tells what is new in it.
+func (r *Reconciler) sum(ctx context.Context, f *fleet) error {
+	before := f.exporter.Status
+	status := r.status(f)
+	if equality.Semantic.DeepEqual(&before, status) {
+		return nil
+	}
+	if err := r.Writer.ExporterStatus(ctx, f.exporter, status); err != nil {
+		return err
+	}
+	r.announce(f.exporter, before.Conditions, status.Conditions)
+	return nil
+}
+
+func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
+	status := &v1alpha1.PrometheusJmxExporterStatus{
+		ObservedGeneration: f.exporter.Generation,
+		Matched:            int32(len(f.members) + len(f.claimed)),
+		Refused:            int32(len(f.claimed)),
+		ServiceName:        selection.ServiceName(f.exporter),
+		Phase:              f.phase(),
+		Phases:             f.phases(),
+	}
+	for _, m := range f.members {
+		if m.refused() {
+			status.Refused++
+		}
+		if m.attachment == nil || !meta.IsStatusConditionTrue(m.attachment.Status.Conditions, string(v1alpha1.PhaseExposed)) {
+			continue
+		}
+		if len(status.MetricsEndpoints) == maxListed {
+			status.MetricsEndpointsOmitted++
+			continue
+		}
+		status.MetricsEndpoints = append(status.MetricsEndpoints,
+			v1alpha1.MetricsEndpoint{Pod: m.pod.Name, Port: m.attachment.Status.Endpoint.Port})
+	}
+	status.Pods = fmt.Sprintf("%d/%d", f.count(v1alpha1.PhaseAnnotated), status.Matched)
+
+	status.Conditions = append([]metav1.Condition(nil), f.exporter.Status.Conditions...)
+	for _, c := range f.conditions(status) {
+		c.ObservedGeneration = f.exporter.Generation
+		c.LastTransitionTime = metav1.NewTime(r.Clock.Now()).Rfc3339Copy()
+		meta.SetStatusCondition(&status.Conditions, c)
+	}
+	return status
+}
+
+// phase is that of the least advanced member, refused ones aside.
+func (f *fleet) phase() v1alpha1.Phase {
+	if len(f.members)+len(f.claimed) == 0 {
+		return v1alpha1.PhasePending
+	}
+	for _, p := range append([]v1alpha1.Phase{v1alpha1.PhasePending}, v1alpha1.Phases()...) {
+		for _, m := range f.members {
+			if !m.refused() && m.phase() == p {
+				return p
+			}
+		}
+	}
+	return v1alpha1.PhaseRefused
+}
+
+func (f *fleet) count(phase v1alpha1.Phase) int32 {
+	var n int32
+	for _, m := range f.members {
+		if m.phase() == phase {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *fleet) phases() []v1alpha1.PhaseCount {
+	var counts []v1alpha1.PhaseCount
+	for _, p := range append([]v1alpha1.Phase{v1alpha1.PhasePending}, v1alpha1.Phases()...) {
+		if n := f.count(p); n > 0 {
+			counts = append(counts, v1alpha1.PhaseCount{Phase: p, Count: n})
+		}
+	}
+	return counts
+}
+
+// conditions are all of them, in the sense of kstatus.
+func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.Condition {
+	annotated := f.count(v1alpha1.PhaseAnnotated)
+	refusals := f.refusals()
+	progress := fmt.Sprintf("%d of %d matched pods are Annotated.", annotated, status.Matched)
+
+	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration is read and accepted.")
+	if p := f.config.Problem; p != nil {
+		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
+	}
+	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonSettled, "Nothing needs a person.")
+	switch {
+	case valid.Status == metav1.ConditionFalse:
+		stalled = condition(v1alpha1.ConditionStalled, true, valid.Reason, valid.Message)
+	case len(refusals) > 0:
+		stalled = condition(v1alpha1.ConditionStalled, true, v1alpha1.ReasonPodsRefused, listed(refusals))
+	}
+	working := int(status.Matched) > int(annotated)+len(refusals) && valid.Status == metav1.ConditionTrue
+	reconciling := condition(v1alpha1.ConditionReconciling, working, v1alpha1.ReasonProgressing, progress)
+	if !working {
+		reconciling.Reason, reconciling.Message = v1alpha1.ReasonSettled, "Nothing is under way."
+	}
+
+	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
+	switch {
+	case stalled.Status == metav1.ConditionTrue:
+		ready.Reason, ready.Message = stalled.Reason, stalled.Message
+	case status.Matched == 0:
+		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod of the namespace has all labels of spec.labelSelector."
+	case !working:
+		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonAllAnnotated, progress)
+	}
+	return []metav1.Condition{ready, reconciling, stalled, valid}
+}
+
+// refusals say which pods need a person and why, by pod name.
+func (f *fleet) refusals() []string {
+	var refusals []string
+	for _, m := range f.members {
+		if m.refused() {
+			refusals = append(refusals, fmt.Sprintf("%s: %s", m.pod.Name, m.attachment.Status.Reason))
+		}
+	}
+	for _, c := range f.claimed {
+		refusals = append(refusals, fmt.Sprintf("%s: %s by the older exporter %s", c.pod, v1alpha1.ReasonPodClaimed, c.owner))
+	}
+	return refusals
+}
+
+// listed is a sentence with the first few.
+func listed(refusals []string) string {
+	const few = 3
+	if len(refusals) <= few {
+		return "Refused: " + strings.Join(refusals, "; ") + "."
+	}
+	return fmt.Sprintf("Refused: %s; and %d more. kubectl get jmxattachments tells all.", strings.Join(refusals[:few], "; "), len(refusals)-few)
+}
+
+func condition(kind string, holds bool, reason, message string) metav1.Condition {
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	if holds {
+		c.Status = metav1.ConditionTrue
+	}
+	return c
+}
+
+// announce tells as Events what became ready and what needs a person, when the
+// reason is new.
+func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, after []metav1.Condition) {
+	tell := func(kind, eventType, action string, when metav1.ConditionStatus) {
+		was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
+		if is.Status == when && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
+			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", is.Message)
+		}
+	}
+	tell(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach", metav1.ConditionTrue)
+	tell(v1alpha1.ConditionStalled, corev1.EventTypeWarning, "Attach", metav1.ConditionTrue)
+}

@@ -1,0 +1,87 @@
+// Package podcache says what the cache keeps of a pod: the fields that the
+// operator reads, so that a cluster's pods fit into little memory.
+package podcache
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// Trim is a cache transform. Of managedFields it leaves what tells whose the
+// scrape annotations are. It changes nothing that it has trimmed before.
+func Trim(obj any) (any, error) {
+	pod, ok := obj.(*corev1.Pod)
+	if !ok {
+		return obj, nil
+	}
+	steps.TrimManagedFields(pod)
+	trimmed := &corev1.Pod{
+		TypeMeta: pod.TypeMeta,
+		ObjectMeta: metav1.ObjectMeta{
+			Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
+			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
+			Labels: pod.Labels, Annotations: scrapeAnnotations(pod.Annotations),
+			OwnerReferences: pod.OwnerReferences, ManagedFields: pod.ManagedFields,
+		},
+		Spec: corev1.PodSpec{
+			NodeName:       pod.Spec.NodeName,
+			Containers:     names(pod.Spec.Containers),
+			InitContainers: names(pod.Spec.InitContainers),
+		},
+		Status: corev1.PodStatus{
+			Phase: pod.Status.Phase, PodIP: pod.Status.PodIP,
+			Conditions:            ready(pod.Status.Conditions),
+			ContainerStatuses:     identities(pod.Status.ContainerStatuses),
+			InitContainerStatuses: identities(pod.Status.InitContainerStatuses),
+		},
+	}
+	return trimmed, nil
+}
+
+func scrapeAnnotations(all map[string]string) map[string]string {
+	kept := map[string]string{}
+	for _, name := range steps.Annotations() {
+		if value, ok := all[name]; ok {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+func names(containers []corev1.Container) []corev1.Container {
+	out := make([]corev1.Container, len(containers))
+	for i, c := range containers {
+		out[i] = corev1.Container{Name: c.Name}
+	}
+	return out
+}
+
+func ready(conditions []corev1.PodCondition) []corev1.PodCondition {
+	for _, c := range conditions {
+		if c.Type == corev1.PodReady {
+			return []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
+		}
+	}
+	return nil
+}
+
+func identities(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
+	out := make([]corev1.ContainerStatus, len(statuses))
+	for i, s := range statuses {
+		out[i] = corev1.ContainerStatus{Name: s.Name, ContainerID: s.ContainerID}
+		if s.State.Running != nil {
+			out[i].State.Running = &corev1.ContainerStateRunning{}
+		}
+	}
+	return out
+}
+
+// Changed tells whether two states of a trimmed pod differ in what is kept of it.
+func Changed(before, after *corev1.Pod) bool {
+	b := *before
+	b.ResourceVersion = after.ResourceVersion
+	return !equality.Semantic.DeepEqual(&b, after)
+}

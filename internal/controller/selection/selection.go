@@ -1,0 +1,77 @@
+// Package selection says which pods belong to which exporter. Both controllers
+// ask it, so that they cannot disagree.
+package selection
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Matched tells whether the pod has the exporter's labels, runs, and is not
+// terminating. An empty selector, which the API refuses, matches nothing.
+func Matched(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
+	return Selects(exporter, pod) && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
+}
+
+// Selects tells whether the pod has the exporter's labels.
+func Selects(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
+	return len(exporter.Spec.LabelSelector) > 0 &&
+		labels.SelectorFromSet(exporter.Spec.LabelSelector).Matches(labels.Set(pod.Labels))
+}
+
+// Owner is the exporter that the pod belongs to: the oldest that matches it; of
+// those created in the same second, the one with the lowest UID. It is nil when
+// none does.
+func Owner(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) *v1alpha1.PrometheusJmxExporter {
+	var owner *v1alpha1.PrometheusJmxExporter
+	for i := range exporters {
+		e := &exporters[i]
+		if e.DeletionTimestamp.IsZero() && Matched(e, pod) && (owner == nil || older(e, owner)) {
+			owner = e
+		}
+	}
+	return owner
+}
+
+func older(a, b *v1alpha1.PrometheusJmxExporter) bool {
+	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.UID < b.UID
+	}
+	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+}
+
+// AttachmentName is the name of the pod's JmxAttachment: one for a pod, whoever
+// its exporter, and never that of a later pod of the same name.
+func AttachmentName(pod *corev1.Pod) string {
+	return named(pod.Name, "-"+hash(pod.UID), 253)
+}
+
+// ServiceName is the name of the exporter's headless Service: a DNS label that
+// begins with a letter.
+func ServiceName(exporter *v1alpha1.PrometheusJmxExporter) string {
+	name := strings.ReplaceAll(exporter.Name, ".", "-")
+	if name[0] >= '0' && name[0] <= '9' {
+		name = "x" + name
+	}
+	return named(name, "-jmx-"+hash(exporter.UID), 63)
+}
+
+// named is the name, cut to leave room for the suffix that makes it unique.
+func named(name, suffix string, limit int) string {
+	if room := limit - len(suffix); len(name) > room {
+		name = strings.TrimRight(name[:room], "-.")
+	}
+	return name + suffix
+}
+
+func hash(uid types.UID) string {
+	sum := sha256.Sum256([]byte(uid))
+	return hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,125 @@
+// Package source reads the configurations that exporters name. ConfigMaps are
+// cached as metadata only: their content is read when it has changed, and kept.
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// Source reads configurations. It is safe for concurrent use.
+type Source struct {
+	metadata client.Reader
+	live     client.Reader
+
+	mu   sync.Mutex
+	kept map[location]content
+}
+
+type location struct {
+	types.NamespacedName
+	key string
+}
+
+type content struct {
+	resourceVersion string
+	config          steps.Config
+}
+
+// New returns a Source that learns from metadata, a cache, whether a ConfigMap
+// has changed, and then reads it from live, the API server.
+func New(metadata, live client.Reader) *Source {
+	return &Source{metadata: metadata, live: live, kept: map[location]content{}}
+}
+
+// Metadata is an object to watch or get the metadata of ConfigMaps with.
+func Metadata() *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
+	return m
+}
+
+// Get returns the configuration of the exporter. What is wrong with it is its
+// Problem; the error is one of reading.
+func (s *Source) Get(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Config, error) {
+	ref := exporter.Spec.Config
+	at := location{types.NamespacedName{Namespace: exporter.Namespace, Name: ref.ConfigMapName}, ref.ConfigMapKey}
+	current := Metadata()
+	if err := s.metadata.Get(ctx, at.NamespacedName, current); err != nil {
+		s.forget(at)
+		return unreadable(ref, err)
+	}
+	if kept, ok := s.recall(at, current.ResourceVersion); ok {
+		return kept, nil
+	}
+	var configMap corev1.ConfigMap
+	if err := s.live.Get(ctx, at.NamespacedName, &configMap); err != nil {
+		return unreadable(ref, err)
+	}
+	config := parse(ref, &configMap)
+	s.keep(at, content{resourceVersion: configMap.ResourceVersion, config: config})
+	return config, nil
+}
+
+func (s *Source) recall(at location, resourceVersion string) (steps.Config, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept, ok := s.kept[at]
+	return kept.config, ok && kept.resourceVersion == resourceVersion
+}
+
+func (s *Source) keep(at location, c content) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[at] = c
+}
+
+func (s *Source) forget(at location) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, at)
+}
+
+func parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config {
+	text, ok := configMap.Data[ref.ConfigMapKey]
+	if !ok {
+		return problem(v1alpha1.ReasonConfigKeyMissing,
+			fmt.Sprintf("ConfigMap %s has no key %s in data; spec.config.configMapKey names it.", ref.ConfigMapName, ref.ConfigMapKey))
+	}
+	parsed, err := configuration.Parse([]byte(text))
+	var invalid *configuration.Error
+	switch {
+	case errors.As(err, &invalid):
+		return problem(string(invalid.Reason), fmt.Sprintf("ConfigMap %s, key %s: %s.", ref.ConfigMapName, ref.ConfigMapKey, invalid.Error()))
+	case err != nil:
+		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
+	}
+	return steps.Config{Blob: transport.NewBlob("config", ".yaml", parsed.Content)}
+}
+
+func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Config, error) {
+	switch {
+	case apierrors.IsNotFound(err):
+		return problem(v1alpha1.ReasonConfigMapMissing, fmt.Sprintf("There is no ConfigMap %s; spec.config.configMapName names it.", ref.ConfigMapName)), nil
+	case apierrors.IsForbidden(err):
+		return problem(v1alpha1.ReasonConfigMapForbidden, fmt.Sprintf("RBAC does not let the operator read ConfigMap %s.", ref.ConfigMapName)), nil
+	}
+	return steps.Config{}, fmt.Errorf("cannot read ConfigMap %s: %w", ref.ConfigMapName, err)
+}
+
+func problem(reason, message string) steps.Config {
+	return steps.Config{Problem: &steps.Problem{Reason: reason, Message: message}}
+}

@@ -1,0 +1,117 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// The annotations that we own on a pod. Prometheus' usual scrape configurations
+// read prometheus.io/*; the flag names the JmxAttachment for people.
+const (
+	AnnotationScrape = "prometheus.io/scrape"
+	AnnotationPort   = "prometheus.io/port"
+	AnnotationPath   = "prometheus.io/path"
+	AnnotationScheme = "prometheus.io/scheme"
+	AnnotationFlag   = "banzaicloud.com/jmx-attachment"
+)
+
+// scrapeAnnotations are read together by whoever scrapes: ours beside
+// somebody else's would mislead.
+var scrapeAnnotations = []string{AnnotationScrape, AnnotationPort, AnnotationPath, AnnotationScheme}
+
+// Annotations are the annotations of a pod that this package reads.
+func Annotations() []string { return append([]string{AnnotationFlag}, scrapeAnnotations...) }
+
+// PodWriter writes the annotations that we own on a pod; pkg/apply is one.
+type PodWriter interface {
+	PodAnnotations(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error
+}
+
+// Annotate puts our annotations on the pod, beside nobody else's.
+type Annotate struct{ Writer PodWriter }
+
+// Phase implements Step.
+func (Annotate) Phase() statemachine.Phase { return statemachine.Annotated }
+
+// Lost implements Step.
+func (Annotate) Lost(s *Scope) statemachine.Event {
+	if len(foreignAnnotations(s.Pod)) == 0 && annotated(s) {
+		return ""
+	}
+	return statemachine.AnnotationLost
+}
+
+// Ensure implements Step.
+func (a Annotate) Ensure(ctx context.Context, s *Scope) Outcome {
+	if foreign := foreignAnnotations(s.Pod); len(foreign) > 0 {
+		if err := Withdraw(ctx, a.Writer, s.Pod); err != nil {
+			return annotationFailed(err)
+		}
+		return NotReached(v1alpha1.ReasonAnnotationConflict, conflictMessage(s.Pod, foreign))
+	}
+	if !annotated(s) {
+		if err := a.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
+			return annotationFailed(err)
+		}
+	}
+	return Reached("The pod carries prometheus.io/scrape, port and path.")
+}
+
+// Withdraw takes our annotations off the pod, if there are any.
+func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
+	if !ownsAnnotations(pod) {
+		return nil
+	}
+	err := writer.PodAnnotations(ctx, pod, nil)
+	if apply.IsGone(err) {
+		return nil
+	}
+	return err
+}
+
+func annotations(s *Scope) map[string]string {
+	return map[string]string{
+		AnnotationScrape: "true",
+		AnnotationPort:   strconv.Itoa(int(s.Status().Endpoint.Port)),
+		AnnotationPath:   MetricsPath,
+		AnnotationFlag:   s.Attachment.Name,
+	}
+}
+
+func annotated(s *Scope) bool {
+	if s.Status().Endpoint == nil || !ownsAnnotations(s.Pod) {
+		return false
+	}
+	for name, value := range annotations(s) {
+		if s.Pod.Annotations[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+func annotationFailed(err error) Outcome {
+	var o Outcome
+	switch managers := apply.ConflictingManagers(err); {
+	case len(managers) > 0:
+		o = NotReached(v1alpha1.ReasonAnnotationConflict,
+			fmt.Sprintf("prometheus.io annotations of the pod belong to %s; none of ours is written beside them.", strings.Join(managers, ", ")))
+	case apply.IsGone(err):
+		o = NotReached(v1alpha1.ReasonPodGone, "The pod is gone.")
+	case apierrors.IsForbidden(err), strings.Contains(err.Error(), "denied the request"):
+		o = NotReached(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+apply.Said(err))
+	default:
+		o = NotReached(v1alpha1.ReasonAPIError, "The API server did not take the annotation of the pod; it is tried again.")
+	}
+	o.Err = err
+	return o
+}

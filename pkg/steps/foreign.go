@@ -1,0 +1,118 @@
+package steps
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+)
+
+// unknownManager stands for the owner of a field that no entry of managedFields names.
+const unknownManager = "an unknown field manager"
+
+// foreignAnnotation is a prometheus.io annotation that is not ours alone.
+type foreignAnnotation struct {
+	Name     string
+	Managers []string
+}
+
+// foreignAnnotations are the scrape annotations of the pod that somebody else
+// owns, alone or with us. An apply that is not forced tells only those whose
+// value differs, hence managedFields is read.
+func foreignAnnotations(pod *corev1.Pod) []foreignAnnotation {
+	var foreign []foreignAnnotation
+	for _, name := range scrapeAnnotations {
+		if _, ok := pod.Annotations[name]; !ok {
+			continue
+		}
+		managers := managersOf(pod, name)
+		others := slices.DeleteFunc(slices.Clone(managers), func(m string) bool { return m == string(apply.OwnerPodAnnotations) })
+		if len(managers) == 0 {
+			others = []string{unknownManager}
+		}
+		if len(others) > 0 {
+			foreign = append(foreign, foreignAnnotation{Name: name, Managers: others})
+		}
+	}
+	return foreign
+}
+
+// ownsAnnotations tells whether our field manager owns annotations of the pod.
+func ownsAnnotations(pod *corev1.Pod) bool {
+	return slices.Contains(managersOf(pod, AnnotationFlag), string(apply.OwnerPodAnnotations))
+}
+
+func managersOf(pod *corev1.Pod, annotation string) []string {
+	path := fieldpath.MakePathOrDie("metadata", "annotations", annotation)
+	var managers []string
+	for _, entry := range pod.ManagedFields {
+		if owned(entry).Has(path) {
+			managers = append(managers, entry.Manager)
+		}
+	}
+	slices.Sort(managers)
+	return slices.Compact(managers)
+}
+
+func owned(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
+	set := &fieldpath.Set{}
+	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+		return &fieldpath.Set{}
+	}
+	return set
+}
+
+// TrimManagedFields leaves of a pod's managedFields only what tells whose the
+// annotations are that matter here: for the cache.
+func TrimManagedFields(pod *corev1.Pod) {
+	annotations := fieldpath.NewSet()
+	for _, name := range Annotations() {
+		annotations.Insert(fieldpath.MakePathOrDie("metadata", "annotations", name))
+	}
+	var kept []metav1.ManagedFieldsEntry
+	for _, entry := range pod.ManagedFields {
+		set := owned(entry).Intersection(annotations)
+		if set.Empty() {
+			continue
+		}
+		raw, err := set.ToJSON()
+		if err != nil { // paths of strings always serialize
+			panic(err)
+		}
+		kept = append(kept, metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, FieldsV1: &metav1.FieldsV1{Raw: raw}})
+	}
+	pod.ManagedFields = kept
+}
+
+func conflictMessage(pod *corev1.Pod, foreign []foreignAnnotation) string {
+	var names, owners []string
+	for _, f := range foreign {
+		names = append(names, f.Name)
+		for _, m := range f.Managers {
+			owners = append(owners, ownerName(pod, m))
+		}
+	}
+	slices.Sort(owners)
+	return fmt.Sprintf("%s of the pod: set by %s. None of ours is written beside it, so that nobody's scrape is redirected; the endpoint stands in the exporter's EndpointSlices.",
+		strings.Join(names, ", "), strings.Join(slices.Compact(owners), ", "))
+}
+
+// ownerName is the field manager, or the workload from whose template the
+// controller manager took the annotation when it created the pod.
+func ownerName(pod *corev1.Pod, manager string) string {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil || manager != "kube-controller-manager" {
+		return fmt.Sprintf("field manager %q", manager)
+	}
+	kind, name := owner.Kind, owner.Name
+	if deployment, ok := strings.CutSuffix(name, "-"+pod.Labels["pod-template-hash"]); ok && kind == "ReplicaSet" {
+		kind, name = "Deployment", deployment
+	}
+	return fmt.Sprintf("the pod template of %s %s", kind, name)
+}

@@ -1,0 +1,85 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// MetricsPath is the path under which the exporter serves its metrics.
+const MetricsPath = "/metrics"
+
+// ErrUnreachable is the cause of a Probe that got no answer at all.
+var ErrUnreachable = errors.New("no answer")
+
+// Prober asks an endpoint whether it serves metrics.
+type Prober interface {
+	// Probe returns nil when the endpoint answers as it should, an error that
+	// is ErrUnreachable when it does not answer, and another *transport.Error
+	// when it answers otherwise. It ends in bounded time.
+	Probe(ctx context.Context, address string, port int32) error
+}
+
+const (
+	probeTimeout = 5 * time.Second
+	// maxProbed bounds what is read of the answer: it is not parsed, only seen
+	// to come.
+	maxProbed = 64 << 10
+)
+
+// HTTPProber asks over HTTP, directly and without following redirects.
+type HTTPProber struct {
+	client *http.Client
+	seam   effects.Seam
+}
+
+// NewHTTPProber returns a Prober whose requests pass the seam.
+func NewHTTPProber(seam effects.Seam) *HTTPProber {
+	return &HTTPProber{seam: seam, client: &http.Client{
+		Timeout:       probeTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		// No proxy and no idle connections: each pod is asked once.
+		Transport: &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
+	}}
+}
+
+// Probe implements Prober.
+func (p *HTTPProber) Probe(ctx context.Context, address string, port int32) error {
+	host := net.JoinHostPort(address, strconv.Itoa(int(port)))
+	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: host}
+	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, host) })
+}
+
+func (p *HTTPProber) get(ctx context.Context, host string) error {
+	endpoint := url.URL{Scheme: "http", Host: host, Path: MetricsPath}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint.String(), nil)
+	if err != nil {
+		return err
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return notServing("The endpoint cannot be reached.", errors.Join(ErrUnreachable, err))
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return notServing(fmt.Sprintf("%s answers with HTTP status %d instead of 200.", MetricsPath, response.StatusCode), nil)
+	}
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxProbed)); err != nil {
+		return notServing(MetricsPath+" breaks off while it answers.", err)
+	}
+	return nil
+}
+
+func notServing(message string, err error) error {
+	return &transport.Error{Reason: v1alpha1.ReasonEndpointNotServing, Message: message, Err: err}
+}
