@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
 
 // PrometheusJmxExporter makes every Java process in the pods that it selects
 // serve its MBeans to Prometheus, while it runs, without a restart, and keeps
@@ -40,8 +43,7 @@ type PrometheusJmxExporterSpec struct {
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="a key is not a valid label key: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.labelValue().validate(self[k]).hasValue())",message="a value is not a valid label value: up to 63 letters, digits, '-', '_' or '.'"
-	LabelSelector map[string]string `json:"labelSelector"`
+	LabelSelector map[string]LabelValue `json:"labelSelector"`
 
 	// config names the exporter's configuration. A change of the ConfigMap
 	// reaches every pod.
@@ -57,6 +59,13 @@ type PrometheusJmxExporterSpec struct {
 	Port int32 `json:"port"`
 }
 
+// LabelValue is the value of a label: empty, or letters, digits, '-', '_' and
+// '.', the first and the last a letter or digit.
+//
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
+type LabelValue string
+
 // ConfigMapKey names a key of a ConfigMap in the same namespace.
 type ConfigMapKey struct {
 	// configMapName is the name of the ConfigMap.
@@ -70,6 +79,19 @@ type ConfigMapKey struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMapKey string `json:"configMapKey"`
+}
+
+// Selector is labelSelector as a selector. Empty, which the API refuses, it
+// selects nothing.
+func (s *PrometheusJmxExporterSpec) Selector() labels.Selector {
+	if len(s.LabelSelector) == 0 {
+		return labels.Nothing()
+	}
+	set := labels.Set{}
+	for key, value := range s.LabelSelector {
+		set[key] = string(value)
+	}
+	return labels.SelectorFromSet(set)
 }
 
 // PrometheusJmxExporterStatus sums up the JmxAttachments of the exporter.

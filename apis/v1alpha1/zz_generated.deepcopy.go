@@ -320,7 +320,7 @@ func (in *PrometheusJmxExporterSpec) DeepCopyInto(out *PrometheusJmxExporterSpec
 	*out = *in
 	if in.LabelSelector != nil {
 		in, out := &in.LabelSelector, &out.LabelSelector
-		*out = make(map[string]string, len(*in))
+		*out = make(map[string]LabelValue, len(*in))
 		for key, val := range *in {
 			(*out)[key] = val
 		}

@@ -15,15 +15,14 @@ import (
 )
 
 // Matched tells whether the pod has the exporter's labels, runs, and is not
-// terminating. An empty selector, which the API refuses, matches nothing.
+// terminating.
 func Matched(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
 	return Selects(exporter, pod) && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
 }
 
 // Selects tells whether the pod has the exporter's labels.
 func Selects(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
-	return len(exporter.Spec.LabelSelector) > 0 &&
-		labels.SelectorFromSet(exporter.Spec.LabelSelector).Matches(labels.Set(pod.Labels))
+	return exporter.Spec.Selector().Matches(labels.Set(pod.Labels))
 }
 
 // Owner is the exporter that the pod belongs to: the oldest that matches it; of

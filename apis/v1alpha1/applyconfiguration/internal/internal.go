@@ -177,6 +177,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: staged
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.StagedFiles
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelValue
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
   map:
     fields:
@@ -255,7 +257,7 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         map:
           elementType:
-            scalar: string
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelValue
     - name: port
       type:
         scalar: numeric

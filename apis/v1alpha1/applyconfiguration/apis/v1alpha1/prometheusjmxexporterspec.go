@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
 // PrometheusJmxExporterSpecApplyConfiguration represents a declarative configuration of the PrometheusJmxExporterSpec type for use
 // with apply.
 //
@@ -10,7 +14,7 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// labelSelector selects running pods of this namespace: those that carry
 	// all of these labels. It cannot be empty. A pod that two exporters select
 	// belongs to the older one.
-	LabelSelector map[string]string `json:"labelSelector,omitempty"`
+	LabelSelector map[string]apisv1alpha1.LabelValue `json:"labelSelector,omitempty"`
 	// config names the exporter's configuration. A change of the ConfigMap
 	// reaches every pod.
 	Config *ConfigMapKeyApplyConfiguration `json:"config,omitempty"`
@@ -29,9 +33,9 @@ func PrometheusJmxExporterSpec() *PrometheusJmxExporterSpecApplyConfiguration {
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, the entries provided by each call will be put on the LabelSelector field,
 // overwriting an existing map entries in LabelSelector field with the same key.
-func (b *PrometheusJmxExporterSpecApplyConfiguration) WithLabelSelector(entries map[string]string) *PrometheusJmxExporterSpecApplyConfiguration {
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithLabelSelector(entries map[string]apisv1alpha1.LabelValue) *PrometheusJmxExporterSpecApplyConfiguration {
 	if b.LabelSelector == nil && len(entries) > 0 {
-		b.LabelSelector = make(map[string]string, len(entries))
+		b.LabelSelector = make(map[string]apisv1alpha1.LabelValue, len(entries))
 	}
 	for k, v := range entries {
 		b.LabelSelector[k] = v
