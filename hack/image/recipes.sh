@@ -31,7 +31,7 @@ build_operator() (
   cd "$repo"
   agent/build
   hack/helper-build
-  CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bin/manager ./cmd/manager
+  make --no-print-directory build
 )
 
 # A Java application as people deploy it: a runtime, the C library, perhaps a shell, its jar.
