@@ -8,6 +8,7 @@ engine_run=${JMX_ENGINE_RUN:-/run/jmx-exporter-operator}    # socket, pid, logs:
 engine_socket=unix://$engine_run/docker.sock
 engine_cgroup=jmx-exporter-operator
 engine_bridge=jmx-kind
+engine_started= # whether this run did
 
 answers() { timeout 10 docker info >/dev/null 2>&1; }
 
@@ -26,6 +27,7 @@ need_engine() {
   packages docker.io:dockerd docker.io:docker runc:runc iptables:iptables iproute2:ip
   build runc-lean
   step "starting the engine" start_engine
+  engine_started=yes
   export DOCKER_HOST=$engine_socket
 }
 
