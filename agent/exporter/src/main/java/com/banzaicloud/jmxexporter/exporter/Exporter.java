@@ -10,7 +10,6 @@ import java.util.function.Function;
  */
 public final class Exporter implements Function<Map<String, String>, Map<String, String>> {
 
-    private final Silence silence = new Silence();
     private Server server;
     private Metrics metrics;
 
@@ -40,7 +39,6 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     }
 
     private void serve(Map<String, String> desired) throws Rejection {
-        silence.begin();
         Address address = Address.of(desired.get("host"), desired.get("port"));
         Configuration configuration = Configuration.read(desired.get("config"), desired.get("config.sha256"));
         Metrics old = metrics;
@@ -92,7 +90,6 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
             metrics.close();
             metrics = null;
         }
-        silence.end();
     }
 
     private Map<String, String> answer(String state) {

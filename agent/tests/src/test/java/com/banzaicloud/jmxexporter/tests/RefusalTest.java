@@ -44,11 +44,7 @@ class RefusalTest {
         int busy = Jvm.freePort();
         jvm.tell("listen " + busy);
         assertRefused(Desired.running(busy, good), "PortInUse", "port " + busy);
-
         jvm.tell("close");
-        assertEquals("running", jvm.desire(Desired.running(busy, good)).get("state"));
-        assertEquals("stopped", jvm.desire(Desired.stopped()).get("state"));
-        jvm.loadAgent(Jvm.AGENT, jvm.desiredFile().toString());
     }
 
     @ParameterizedTest

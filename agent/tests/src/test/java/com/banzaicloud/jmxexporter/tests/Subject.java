@@ -7,6 +7,7 @@ import java.io.OutputStream;
 import java.io.PrintStream;
 import java.net.ServerSocket;
 import java.util.Properties;
+import java.util.logging.Logger;
 
 /**
  * The application that agents are loaded into. It does what its input tells it, line by line, acknowledges each
@@ -36,6 +37,7 @@ public final class Subject {
                 case "replace-properties" -> System.setProperties(new Properties());
                 case "interrupt" -> Thread.getAllStackTraces().keySet().stream()
                         .filter(thread -> thread != Thread.currentThread()).forEach(Thread::interrupt);
+                case "log" -> Logger.getLogger("application").info("about the application");
                 case "break-streams" -> {
                     System.setOut(new PrintStream(new Broken()));
                     System.setErr(new PrintStream(new Broken()));

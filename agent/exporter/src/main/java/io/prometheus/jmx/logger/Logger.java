@@ -1,0 +1,35 @@
+package io.prometheus.jmx.logger;
+
+/**
+ * Takes the place of the collector's own class, and says nothing. That one logs through java.util.logging, which
+ * ends on the application's output, prints there by itself when told to debug, and needs the module java.logging.
+ */
+public final class Logger {
+
+    static final Logger SILENT = new Logger();
+
+    private Logger() {}
+
+    /** Never. */
+    public boolean isTraceEnabled() {
+        return false;
+    }
+
+    /** Ignores the message. */
+    public void trace(String message) {}
+
+    /** Ignores the message. */
+    public void trace(String format, Object object) {}
+
+    /** Ignores the message. */
+    public void trace(String format, Object... objects) {}
+
+    /** Ignores the message. */
+    public void warn(String format, Object... objects) {}
+
+    /** Ignores the message. */
+    public void error(String message) {}
+
+    /** Ignores the message. */
+    public void error(String format, Object object) {}
+}

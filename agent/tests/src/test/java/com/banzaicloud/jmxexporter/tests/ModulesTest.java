@@ -1,0 +1,73 @@
+package com.banzaicloud.jmxexporter.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.spi.ToolProvider;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Trimmed Java runtimes: what the agent needs is these modules, and one that is missing is named. */
+class ModulesTest {
+
+    private static final List<String> NEEDED = List.of("java.base", "java.instrument", "java.management", "jdk.httpserver");
+
+    private final int port = Jvm.freePort();
+
+    @TempDir
+    Path directory;
+
+    @Test
+    void runsOnWhatItNeeds() throws Exception {
+        try (Jvm jvm = Jvm.start(runtime(NEEDED))) {
+            Map<String, String> mark = jvm.load(Desired.running(port, jvm.file("config.yaml", "{}\n")));
+            assertEquals("running", mark.get("state"), mark.toString());
+            assertTrue(Scrape.metrics(port).contains("jvm_threads_current"));
+            jvm.jcmd("GC.run");
+            Scrape.metrics(port);
+            assertEquals(0, jvm.end());
+            assertEquals(List.of(), jvm.err());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"jdk.httpserver", "java.management"})
+    void namesWhatIsMissing(String missing) throws Exception {
+        List<String> modules = NEEDED.stream().filter(module -> !module.equals(missing)).toList();
+        try (Jvm jvm = Jvm.start(runtime(modules))) {
+            assertMissing(missing, jvm);
+        }
+    }
+
+    /** A modular application may leave modules aside that its runtime has. */
+    @Test
+    void namesWhatIsNotResolved() throws Exception {
+        try (Jvm jvm = Jvm.start("--limit-modules", "java.base,java.instrument,java.logging,java.management")) {
+            assertMissing("jdk.httpserver", jvm);
+        }
+    }
+
+    private void assertMissing(String module, Jvm jvm) throws Exception {
+        Map<String, String> mark = jvm.load(Desired.running(port, jvm.file("config.yaml", "{}\n")));
+        assertEquals("failed", mark.get("state"));
+        assertEquals("MissingModule", mark.get("reason"));
+        assertTrue(mark.get("message").contains("the module " + module + " "), mark.get("message"));
+        assertEquals(0, jvm.end());
+        assertEquals(List.of(), jvm.err());
+    }
+
+    private Path runtime(List<String> modules) {
+        Path home = directory.resolve("runtime");
+        String[] arguments = {"--add-modules", String.join(",", modules), "--output", home.toString()};
+        int result = ToolProvider.findFirst("jlink").orElseThrow().run(System.out, System.err, arguments);
+        assertEquals(0, result, () -> Arrays.stream(arguments).collect(Collectors.joining(" ")));
+        return home;
+    }
+}
