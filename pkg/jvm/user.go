@@ -11,7 +11,8 @@ import (
 // As runs f with the user and group given, and nothing but them: f runs on an
 // operating-system thread of its own, which ends with it, so that no other part
 // of this process ever has these credentials. It returns an Error of Kind
-// UserMismatch when they cannot be had, else f's error.
+// UserMismatch when they cannot be had, else f's error. Within f, what concerns
+// that user calls nothing that starts another As.
 //
 // Being root is not enough for what f does here. In a container without
 // CAP_SYS_PTRACE the kernel shows /proc/<pid>/{maps,root,cwd,fd} only to the

@@ -1,0 +1,470 @@
+//go:build linux
+
+package jvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+func TestMain(m *testing.M) {
+	if target := os.Getenv(strangerTarget); target != "" {
+		stranger(target)
+		return
+	}
+	jvmtest.Main(m)
+}
+
+// strangerTarget makes this binary attach to a process, as whoever runs it, and
+// say what kind of error that is.
+const strangerTarget = "JVM_TEST_TARGET"
+
+func stranger(target string) {
+	var p Process
+	if _, err := fmt.Sscan(target, &p.PID, &p.StartTime); err != nil {
+		panic(err)
+	}
+	p, err := Lookup(p.PID, p.StartTime)
+	if err == nil {
+		err = p.Attach(context.Background())
+	}
+	var typed *Error
+	if errors.As(err, &typed) {
+		fmt.Print(typed.Kind)
+		return
+	}
+	fmt.Print(err)
+}
+
+const (
+	nobody   = 65534
+	property = "jvmtest.agent"
+	escaped  = " \u00e9\u4e16\U0001F600:=#!\\" // what the test agent puts behind its options
+)
+
+func found(t *testing.T, pid int) Process {
+	t.Helper()
+	start, err := StartTime(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Lookup(pid, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func deadline(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func wantKind(t *testing.T, err error, kind Kind) {
+	t.Helper()
+	var typed *Error
+	if !errors.As(err, &typed) || typed.Kind != kind {
+		t.Fatalf("error is %v, want one of kind %s", err, kind)
+	}
+}
+
+func wantProperty(t *testing.T, p Process, want string) {
+	t.Helper()
+	value, _, err := p.Property(deadline(t), property)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, value); diff != "" {
+		t.Errorf("property (-want +got):\n%s", diff)
+	}
+}
+
+func TestAttachAndLoad(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:+EnableDynamicAgentLoading", "-Dsecret=hush"}})
+		p := found(t, app.PID)
+
+		want := Process{
+			PID: app.PID, NamespacePID: app.PID, Implementation: HotSpot,
+			MainClass: "App", Flags: Flags{AgentLoading: On}, CatchesQuit: true,
+		}
+		if diff := cmp.Diff(want, p, cmpopts.IgnoreUnexported(Process{}), cmpopts.IgnoreFields(Process{}, "StartTime", "Vendor", "Version")); diff != "" {
+			t.Errorf("process (-want +got):\n%s", diff)
+		}
+		if Major(p.Version) != jdk.Major {
+			t.Errorf("version is %q, want %d", p.Version, jdk.Major)
+		}
+		if refusal := p.Refusal(); refusal != nil {
+			t.Errorf("refused: %v", refusal)
+		}
+		if p.HasSocket() {
+			t.Error("there is a socket before anybody attached")
+		}
+		if _, _, err := p.Property(deadline(t), property); err == nil {
+			t.Error("a property was read without a listener: who signalled?")
+		}
+		for range 2 { // the second time, the socket is there
+			if err := p.Attach(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, found, err := p.Property(deadline(t), property); found || err != nil {
+			t.Errorf("property before the load: %v, %v", found, err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "a=b,c"); err != nil {
+			t.Fatal(err)
+		}
+		wantProperty(t, p, "loads=1 options=a=b,c"+escaped)
+		files, err := p.OpenFiles()
+		if err != nil || !contains(files, jvmtest.AgentJar(t)) {
+			t.Errorf("the agent's jar is not open: %v, %v", files, err)
+		}
+		app.Unharmed()
+		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+}
+
+func contains(list []string, want string) bool {
+	for _, s := range list {
+		if s == want {
+			return true
+		}
+	}
+	return false
+}
+
+// Loading an agent that throws, or a jar that is none, is an error and hurts nobody.
+func TestLoadFails(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{})
+		p := found(t, app.PID)
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, p.LoadAgent(deadline(t), "/nowhere/agent.jar", ""), AttachFailed)
+		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "throw"), AgentFailed)
+		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), strings.Repeat("x", 1024)), AttachFailed)
+		app.Tell("ping")
+	})
+}
+
+// A runtime that was linked for one application may lack java.instrument.
+func TestMissingInstrumentModule(t *testing.T) {
+	app := jvmtest.Need(t, 17).Link(t, "java.base").Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "")
+	wantKind(t, err, MissingModule)
+	if !strings.Contains(err.Error(), "java.instrument") {
+		t.Errorf("the module is not named: %v", err)
+	}
+	app.Unharmed()
+}
+
+// -XX:+DisableAttachMechanism: SIGQUIT would print all stacks.
+func TestAttachDisabled(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		for name, o := range map[string]jvmtest.Options{
+			"argument":          {Args: []string{"-XX:+DisableAttachMechanism"}},
+			"JAVA_TOOL_OPTIONS": {Env: []string{"JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism"}},
+			"last wins":         {Args: []string{"-XX:-DisableAttachMechanism"}, Env: []string{"_JAVA_OPTIONS=-XX:+DisableAttachMechanism"}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				app := jdk.Start(t, o)
+				wantKind(t, found(t, app.PID).Attach(deadline(t)), AttachDisabled)
+				app.Unharmed()
+			})
+		}
+	})
+}
+
+// The flag says it before, and the JVM says it where the flag could not be seen.
+func TestAgentLoadingDisabled(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:-EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		wantKind(t, p.Attach(deadline(t)), AgentLoadingDisabled)
+		p.Flags.AgentLoading = Unset
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""), AgentLoadingDisabled)
+		app.Unharmed()
+	})
+}
+
+// -Xrs: SIGQUIT would kill, but the socket is there from the start.
+func TestSignalsReduced(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Xrs", "-XX:+EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
+			t.Fatal(err)
+		}
+		app.Await("the JVM is old enough", func() bool { return p.age() > listenerStart })
+		wantKind(t, p.Attach(deadline(t)), SignalsReduced)
+		app.Unharmed()
+	})
+}
+
+// What cleans /tmp removes the socket; HotSpot makes a new one.
+func TestSocketDeleted(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:+EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		if p.listens() {
+			t.Error("listens before anybody attached")
+		}
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
+			t.Fatal(err)
+		}
+		if !p.listens() {
+			t.Error("with its file deleted, the listening socket is not found")
+		}
+		old := p
+		old.Version = "11.0.2" // which would print its stacks
+		wantKind(t, old.Attach(deadline(t)), AttachFailed)
+		app.Unharmed()
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
+			t.Fatal(err)
+		}
+		app.Unharmed()
+	})
+}
+
+// A JVM in its first milliseconds dies of SIGQUIT, a little later of an agent.
+// Attaching begins as soon as a libjvm is mapped, and must neither harm the JVM
+// nor make it print. With -Xrs, the socket is there long before it may be used.
+func TestYoungJVM(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		for i := range 20 {
+			o := jvmtest.Options{Unready: true, Args: []string{"-XX:+EnableDynamicAgentLoading"}}
+			if i%2 == 1 {
+				o.Args = append(o.Args, "-Xrs")
+			}
+			app := jdk.Start(t, o)
+			start, err := StartTime(app.PID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p Process
+			app.Await("libjvm is mapped", func() bool { p, err = Lookup(app.PID, start); return err == nil })
+			if err := p.Attach(deadline(t)); err != nil {
+				t.Fatalf("%v\n%s", err, app.Output())
+			}
+			if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "young"); err != nil {
+				t.Fatalf("%v\n%s", err, app.Output())
+			}
+			wantProperty(t, p, "loads=1 options=young"+escaped)
+			app.AwaitOutput("ready\n")
+			app.Unharmed()
+			app.Stop()
+		}
+	})
+}
+
+// The JVM of another user takes its user and group, also from root.
+func TestOtherUser(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{User: nobody, Args: []string{"-XX:+EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		if p.UID != nobody || p.GID != nobody {
+			t.Errorf("user and group are %d and %d, want %d", p.UID, p.GID, nobody)
+		}
+		for _, id := range []syscall.Credential{{Uid: 1234, Gid: 1234}, {Uid: nobody, Gid: 1234}} {
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = []string{fmt.Sprintf("%s=%d %d", strangerTarget, p.PID, p.StartTime)}
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &id}
+			kind, err := cmd.CombinedOutput()
+			if err != nil || Kind(kind) != UserMismatch {
+				t.Errorf("attached as %+v: %s, %v, want %s", id, kind, err, UserMismatch)
+			}
+		}
+		app.Unharmed()
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
+			t.Fatal(err)
+		}
+		app.Unharmed()
+		if os.Geteuid() != 0 {
+			t.Error("this process is no longer root")
+		}
+	})
+}
+
+// A person on a host attaches to a JVM in a container: another PID, another /tmp.
+func TestContainer(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Container: true, Args: []string{"-XX:+EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		if p.NamespacePID != 1 {
+			t.Errorf("the JVM sees itself as %d, want 1", p.NamespacePID)
+		}
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat("/tmp/.java_pid1"); err == nil {
+			t.Error("the socket is in this /tmp, not in the container's")
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "x"); err != nil {
+			t.Fatal(err)
+		}
+		wantProperty(t, p, "loads=1 options=x"+escaped)
+		app.Unharmed()
+	})
+}
+
+func TestTmpNotWritable(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	app := jdk.Start(t, jvmtest.Options{User: nobody})
+	p := found(t, app.PID)
+	if err := os.Chmod("/tmp", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.Chmod("/tmp", 0o777|os.ModeSticky); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	wantKind(t, p.Attach(deadline(t)), TmpNotWritable)
+	app.Unharmed()
+}
+
+// Nothing but the very process that was looked at is ever signalled.
+func TestNeverSignalled(t *testing.T) {
+	sleeper := jvmtest.Run(t, exec.Command("sleep", "3600")) // dies of SIGQUIT
+	start, err := StartTime(sleeper.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Lookup(sleeper.PID, start)
+	wantKind(t, err, UnsupportedJVM)
+
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	_, err = Lookup(app.PID, p.StartTime+1)
+	wantKind(t, err, ProcessGone)
+
+	reused := p // its PID now is a process that would die
+	reused.PID, reused.NamespacePID, reused.StartTime = sleeper.PID, sleeper.PID, start-1
+	wantKind(t, reused.Attach(deadline(t)), ProcessGone)
+	wantKind(t, reused.signal(), ProcessGone)
+	reused.StartTime = start
+	wantKind(t, reused.signal(), JVMStarting)
+
+	exited := found(t, app.PID)
+	app.Unharmed()
+	app.Stop()
+	wantKind(t, exited.Attach(deadline(t)), ProcessGone)
+
+	if _, err := StartTime(sleeper.PID); err != nil {
+		t.Errorf("the bystander is gone: %v", err)
+	}
+}
+
+// Whoever may write to /tmp can put something where the socket should be.
+func TestHostileSocket(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	socket := filepath.Join("/tmp", p.socketName())
+	place := map[string]func(t *testing.T){
+		"link": func(t *testing.T) {
+			if err := os.Symlink("/nowhere", socket); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"file": func(t *testing.T) {
+			if err := os.WriteFile(socket, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"pipe": func(t *testing.T) {
+			if err := syscall.Mkfifo(socket, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"listener": func(t *testing.T) { listen(t, socket) },
+		"listener of another user": func(t *testing.T) {
+			listen(t, socket)
+			if err := os.Chown(socket, 1234, 1234); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for name, put := range place {
+		t.Run(name, func(t *testing.T) {
+			put(t)
+			defer os.Remove(socket)
+			wantKind(t, p.Attach(deadline(t)), AttachFailed)
+			app.Unharmed()
+		})
+	}
+	t.Run("left by a former JVM", func(t *testing.T) {
+		listen(t, socket).Close() // the file stays, nobody listens
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		app.Unharmed()
+	})
+}
+
+func listen(t *testing.T, socket string) *net.UnixListener {
+	t.Helper()
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.SetUnlinkOnClose(false)
+	t.Cleanup(func() { listener.Close() })
+	return listener
+}
+
+func TestFindListsAll(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	one, other := jdk.Start(t, jvmtest.Options{}), jdk.Start(t, jvmtest.Options{User: nobody})
+	jvmtest.Run(t, exec.Command("sleep", "3600"))
+	processes, err := Find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, p := range processes {
+		pids = append(pids, p.PID)
+	}
+	if diff := cmp.Diff([]int{one.PID, other.PID}, pids); diff != "" {
+		t.Errorf("processes (-want +got):\n%s", diff)
+	}
+}

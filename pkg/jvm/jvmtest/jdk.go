@@ -1,0 +1,175 @@
+//go:build linux
+
+package jvmtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// JDK is a Java runtime to test with.
+type JDK struct {
+	Home  string
+	Major int
+}
+
+// String is its name in test output.
+func (j JDK) String() string { return "jdk" + strconv.Itoa(j.Major) }
+
+// found are the runtimes in /usr/lib/jvm and those in JMX_TEST_JVMS, a list of
+// java.home directories separated by colons; the first of each major version.
+var found = sync.OnceValue(func() map[int]JDK {
+	homes, _ := filepath.Glob("/usr/lib/jvm/*")
+	homes = append(homes, filepath.SplitList(os.Getenv("JMX_TEST_JVMS"))...)
+	version := regexp.MustCompile(`(?m)^JAVA_VERSION="(?:1\.)?(\d+)`)
+	jdks := map[int]JDK{}
+	for _, home := range homes {
+		release, err := os.ReadFile(filepath.Join(home, "release"))
+		if m := version.FindSubmatch(release); err == nil && m != nil {
+			major, _ := strconv.Atoi(string(m[1]))
+			if _, known := jdks[major]; !known {
+				jdks[major] = JDK{Home: home, Major: major}
+			}
+		}
+	}
+	return jdks
+})
+
+// Need returns the runtime of one major version. Without it the test is skipped,
+// or fails where CI is set: there nothing is left out silently.
+func Need(t *testing.T, major int) JDK {
+	t.Helper()
+	jdk, ok := found()[major]
+	if !ok {
+		missing(t, "a JDK "+strconv.Itoa(major))
+	}
+	return jdk
+}
+
+// Link makes a runtime of only the modules named, and what they need.
+func (j JDK) Link(t *testing.T, modules string) JDK {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(j.Home, "jmods")); err != nil {
+		missing(t, "jmods in "+j.Home)
+	}
+	home := filepath.Join(t.TempDir(), "runtime")
+	out, err := exec.Command(filepath.Join(j.Home, "bin/jlink"), "--add-modules", modules, "--strip-debug", "--output", home).CombinedOutput()
+	if err != nil {
+		t.Fatalf("jlink: %v\n%s", err, out)
+	}
+	return JDK{Home: home, Major: j.Major}
+}
+
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s is missing: install it into /usr/lib/jvm or name its home in JMX_TEST_JVMS", what)
+	}
+	t.Skipf("%s is missing: install it into /usr/lib/jvm or name its home in JMX_TEST_JVMS", what)
+}
+
+// EachJDK runs a test with 17 and 25, and with whatever else is there.
+func EachJDK(t *testing.T, test func(*testing.T, JDK)) {
+	t.Helper()
+	majors := []int{17, 25}
+	for major := range found() {
+		majors = append(majors, major)
+	}
+	slices.Sort(majors)
+	for _, major := range slices.Compact(majors) {
+		t.Run("jdk"+strconv.Itoa(major), func(t *testing.T) { test(t, Need(t, major)) })
+	}
+}
+
+// application is what JVMs of tests run. It says ready, does what it is told to
+// on standard input, and ends when that does.
+const application = `
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.Properties;
+
+public class App {
+    public static void main(String[] args) throws Exception {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        for (String line; (line = in.readLine()) != null; ) {
+            switch (line) {
+                case "forget": System.setProperties(new Properties()); break;
+                case "ping": break;
+                default: throw new IllegalArgumentException(line);
+            }
+            System.out.println(line + " done");
+        }
+    }
+}
+`
+
+// agent is a Java agent that counts its loads in a system property, and throws
+// if its options say so.
+const agent = `
+public class Agent {
+    public static void agentmain(String options) {
+        if ("throw".equals(options)) throw new IllegalStateException("as told");
+        System.setProperty("jvmtest.agent", "loads=" + (++loads) + " options=" + options + " \u00e9\u4e16\ud83d\ude00:=#!\\");
+    }
+    private static int loads;
+}
+`
+
+// jars compiles them once, for Java 8 as far as the compiler still can.
+var jars = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("/tmp", "jars")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", err
+	}
+	script := `set -eu
+cd "$1"
+javac -encoding UTF-8 --release 8 -Xlint:-options App.java Agent.java
+printf 'Main-Class: App\n' >app.mf
+printf 'Agent-Class: Agent\n' >agent.mf
+jar cfm app.jar app.mf App.class
+jar cfm agent.jar agent.mf Agent.class
+chmod 644 *.jar`
+	for name, source := range map[string]string{"App.java": application, "Agent.java": agent} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o644); err != nil {
+			return "", err
+		}
+	}
+	cmd := exec.Command("sh", "-c", script, "sh", dir)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(found()[17].Home, "bin")+":"+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", &compileError{strings.TrimSpace(string(out)), err}
+	}
+	return dir, nil
+})
+
+type compileError struct {
+	output string
+	err    error
+}
+
+func (e *compileError) Error() string { return e.err.Error() + ": " + e.output }
+
+// AgentJar is a Java agent that sets the system property jvmtest.agent to
+// "loads=<n> options=<options> <characters that need escapes>".
+func AgentJar(t *testing.T) string { return jar(t, "agent.jar") }
+
+func jar(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := jars()
+	if err != nil {
+		t.Fatalf("compiling for the tests: %v", err)
+	}
+	return filepath.Join(dir, name)
+}

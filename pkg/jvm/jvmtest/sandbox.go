@@ -1,0 +1,148 @@
+//go:build linux
+
+// Package jvmtest runs tests against real JVMs, each test binary in a sandbox of
+// its own: private PID and mount namespaces with an empty /tmp. So tests may fill
+// /tmp with what would harm others, see no Java process but their own, and leave
+// none behind, however they end.
+package jvmtest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What a re-executed test binary is to be, and what it keeps of /tmp.
+const (
+	role      = "JVMTEST_ROLE"
+	keep      = "JVMTEST_KEEP"
+	sandboxed = "sandbox"
+	container = "container"
+)
+
+// Main is for TestMain: it runs the tests in the sandbox and ends the process.
+func Main(m *testing.M) {
+	switch os.Getenv(role) {
+	case sandboxed:
+		check(isolate())
+		os.Exit(m.Run())
+	case container:
+		check(isolate())
+		check(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
+	}
+	runtime.LockOSThread() // Pdeathsig is about the thread
+	cmd := reexec(sandboxed, testDirectories(), os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		os.Exit(exit.ExitCode())
+	}
+	check(err)
+	os.Exit(0)
+}
+
+// reexec starts this binary in namespaces of its own. Who is not root becomes it
+// in a user namespace.
+func reexec(as, keeping string, args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), role+"="+as, keep+"="+keeping)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	return cmd
+}
+
+// isolate gives this process, the first of its namespaces, a /proc and a /tmp of
+// its own. The directories to keep stay where they are, although they lie in /tmp.
+func isolate() error {
+	if err := os.Unsetenv(role); err != nil {
+		return err
+	}
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return err
+	}
+	restore, err := holdDirectories(filepath.SplitList(os.Getenv(keep)))
+	if err != nil {
+		return err
+	}
+	if err := syscall.Mount("tmp", "/tmp", "tmpfs", 0, "mode=1777"); err != nil {
+		return err
+	}
+	return restore()
+}
+
+// holdDirectories returns what mounts the directories that lie in /tmp again,
+// once that is another one.
+func holdDirectories(dirs []string) (restore func() error, err error) {
+	held := map[string]*os.File{}
+	for _, dir := range dirs {
+		if strings.HasPrefix(dir, "/tmp/") {
+			if held[dir], err = os.Open(dir); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return func() error {
+		for dir, f := range held {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			if err := syscall.Mount(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), dir, "", syscall.MS_BIND|syscall.MS_REC, ""); err != nil {
+				return err
+			}
+			f.Close()
+		}
+		return nil
+	}, nil
+}
+
+// testDirectories are where "go test" wants its files, among them the coverage,
+// and where this module lies.
+func testDirectories() string {
+	var dirs []string
+	for _, arg := range os.Args {
+		if name, ok := strings.CutPrefix(arg, "-test.testlogfile="); ok {
+			dirs = append(dirs, filepath.Dir(name))
+		}
+	}
+	if module, err := ModuleRoot(); err == nil {
+		dirs = append(dirs, module)
+	}
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+// ModuleRoot is the directory of this repository's go.mod: the closest one above
+// the working directory, which is a test's package.
+func ModuleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", os.ErrNotExist
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "jvmtest: no sandbox:", err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,168 @@
+//go:build linux
+
+package jvmtest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Options are how a JVM is started.
+type Options struct {
+	// Args are options of the java command.
+	Args []string
+	// Env is added to the environment.
+	Env []string
+	// User is user and group; 0 is root.
+	User uint32
+	// Container puts it into PID and mount namespaces of its own.
+	Container bool
+	// Unready does not wait until main runs.
+	Unready bool
+}
+
+// Process is a process of a test.
+type Process struct {
+	// PID is the process ID in the sandbox.
+	PID int
+
+	t      *testing.T
+	stdin  io.Writer
+	output buffer
+	ended  chan struct{}
+}
+
+// Start starts a JVM that ends with the test.
+func (j JDK) Start(t *testing.T, o Options) *Process {
+	t.Helper()
+	app := jar(t, "app.jar")
+	args := append([]string{filepath.Join(j.Home, "bin/java"), "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
+	args = append(args, "-cp", app, "App")
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env, cmd.SysProcAttr = os.Environ(), &syscall.SysProcAttr{}
+	if o.Container {
+		cmd = reexec(container, filepath.Dir(app), args...)
+	}
+	if o.User != 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: o.User, Gid: o.User}
+	}
+	cmd.Env = append(cmd.Env, o.Env...)
+	p := Run(t, cmd)
+	if !o.Unready {
+		p.AwaitOutput("ready\n")
+	}
+	return p
+}
+
+// Run starts any command as a process that ends with the test.
+func Run(t *testing.T, cmd *exec.Cmd) *Process {
+	t.Helper()
+	p := &Process{t: t, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = &p.output, &p.output
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stdin = stdin
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.PID = cmd.Process.Pid
+	go func() {
+		_ = cmd.Wait() // how it ended is in the output
+		fmt.Fprintf(&p.output, "[%s]\n", cmd.ProcessState)
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		<-p.ended
+	})
+	return p
+}
+
+// Tell has the application do something, and waits until it did.
+func (p *Process) Tell(line string) {
+	p.t.Helper()
+	seen := strings.Count(p.Output(), line+" done\n")
+	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
+		p.t.Fatalf("the application is gone: %v\n%s", err, p.Output())
+	}
+	p.Await(fmt.Sprintf("%q is done", line), func() bool { return strings.Count(p.Output(), line+" done\n") > seen })
+}
+
+// Output is what the process wrote so far, to either stream.
+func (p *Process) Output() string { return p.output.String() }
+
+// AwaitOutput waits until the process wrote a text.
+func (p *Process) AwaitOutput(text string) {
+	p.t.Helper()
+	p.Await(fmt.Sprintf("the output has %q", text), func() bool { return strings.Contains(p.Output(), text) })
+}
+
+// Await waits for a condition as long as the process runs.
+func (p *Process) Await(what string, condition func() bool) {
+	p.t.Helper()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for !condition() {
+		select {
+		case <-p.ended:
+			p.t.Fatalf("until %s: the process ended:\n%s", what, p.Output())
+		case <-deadline.C:
+			p.t.Fatalf("until %s: not within a minute:\n%s", what, p.Output())
+		case <-ticker.C:
+		}
+	}
+}
+
+// Unharmed fails the test unless the application goes on working and has not
+// written anything on its output that it did not mean to.
+func (p *Process) Unharmed() {
+	p.t.Helper()
+	p.Tell("ping")
+	for line := range strings.Lines(p.Output()) {
+		own := line == "ready\n" || strings.HasSuffix(line, " done\n")
+		picked := strings.HasPrefix(line, "Picked up ") || strings.HasPrefix(line, "NOTE: Picked up ")
+		if !own && !picked {
+			p.t.Fatalf("the application's output was touched:\n%s", p.Output())
+		}
+	}
+}
+
+// Stop ends the process and waits for its end.
+func (p *Process) Stop() {
+	p.t.Helper()
+	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.ended
+}
+
+// buffer is a bytes.Buffer for two goroutines.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
