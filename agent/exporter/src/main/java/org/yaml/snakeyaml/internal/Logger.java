@@ -9,8 +9,10 @@ public final class Logger {
 
     /** What SnakeYAML asks for. */
     public enum Level {
-        /** The one level it knows. */
-        WARNING
+        /** For mistakes. */
+        WARNING,
+        /** For details. */
+        DEBUG
     }
 
     /** The silent logger, for every class. */
@@ -25,4 +27,7 @@ public final class Logger {
 
     /** Ignores the message. */
     public void warn(String message) {}
+
+    /** Ignores the message. */
+    public void debug(String message) {}
 }
