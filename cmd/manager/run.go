@@ -15,7 +15,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -93,7 +92,7 @@ func newManager(config *rest.Config, o *options) (ctrl.Manager, error) {
 		Client: client.Options{Cache: &client.CacheOptions{
 			// A reconcile never acts on a record older than what the one
 			// before it wrote.
-			EnableReadYourWritesConsistency: ptr.To(true),
+			EnableReadYourWritesConsistency: new(true),
 		}},
 	})
 	if err != nil {

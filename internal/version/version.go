@@ -2,5 +2,5 @@
 package version
 
 // Version is the operator's version, set by the linker:
-// -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=v1.2.3
+// -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=v1.2.3.
 var Version = "dev"

@@ -10,7 +10,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -47,7 +46,7 @@ func (c *Client) do(ctx context.Context, owner client.FieldOwner, on string, wri
 func (c *Client) Delete(ctx context.Context, obj client.Object) error {
 	effect := effects.Effect{Kind: effects.Delete, What: obj.GetObjectKind().GroupVersionKind().Kind, On: key(obj)}
 	return c.seam(ctx, effect, func(ctx context.Context) error {
-		err := c.client.Delete(ctx, obj, client.Preconditions{UID: ptr.To(obj.GetUID())})
+		err := c.client.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})
 		if IsGone(err) {
 			return nil
 		}

@@ -5,7 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // PodAnnotations states the annotations that we own on this pod and on no later
@@ -16,6 +15,6 @@ import (
 func (c *Client) PodAnnotations(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error {
 	return c.do(ctx, OwnerPodAnnotations, key(pod), func(ctx context.Context) error {
 		stated := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID).WithAnnotations(annotations)
-		return c.client.Apply(ctx, stated, client.FieldOwner(OwnerPodAnnotations))
+		return c.client.Apply(ctx, stated, OwnerPodAnnotations)
 	})
 }

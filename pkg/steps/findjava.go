@@ -117,11 +117,11 @@ func worst(obstacles []obstacle) Outcome {
 
 func describe(p v1alpha1.JavaProcess, obstacles []obstacle) string {
 	what := strings.TrimSpace(strings.Join([]string{p.Implementation, p.Version}, " "))
-	message := fmt.Sprintf("%s runs %s in container %s.", what, cmp.Or(p.MainClass, "a Java program"), p.Container)
+	sentences := []string{fmt.Sprintf("%s runs %s in container %s.", what, cmp.Or(p.MainClass, "a Java program"), p.Container)}
 	for _, o := range obstacles {
-		message += fmt.Sprintf(" Left alone in container %s: %s.", o.container, o.outcome.Reason)
+		sentences = append(sentences, fmt.Sprintf("Left alone in container %s: %s.", o.container, o.outcome.Reason))
 	}
-	return message
+	return strings.Join(sentences, " ")
 }
 
 func cut(s string, limit int) string {

@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,7 +61,7 @@ func managersOf(pod *corev1.Pod, annotation string) []string {
 
 func owned(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := &fieldpath.Set{}
-	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 		return &fieldpath.Set{}
 	}
 	return set
@@ -85,7 +84,7 @@ func TrimManagedFields(pod *corev1.Pod) {
 		if err != nil { // paths of strings always serialize
 			panic(err)
 		}
-		kept = append(kept, metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, FieldsV1: &metav1.FieldsV1{Raw: raw}})
+		kept = append(kept, metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, FieldsV1: metav1.NewFieldsV1(string(raw))})
 	}
 	pod.ManagedFields = kept
 }

@@ -146,8 +146,7 @@ func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}
-	var exit utilexec.CodeExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
 		return exit.Code
 	}
 	return -1
@@ -155,8 +154,7 @@ func exitCode(err error) int {
 
 // said is what the command printed on standard error, as the end of a sentence.
 func said(err error) string {
-	var failed *execError
-	if errors.As(err, &failed) && failed.stderr != "" {
+	if failed, ok := errors.AsType[*execError](err); ok && failed.stderr != "" {
 		return ": " + failed.stderr
 	}
 	return ""

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	"k8s.io/utils/ptr"
 )
 
 // maxEndpoints is what a slice holds at most, as Kubernetes' own do.
@@ -54,8 +53,8 @@ func endpointOf(m member) (endpoint, bool) {
 		group: group{family: family, port: answered.Port},
 		Endpoint: discoveryv1.Endpoint{
 			Addresses:  []string{answered.Address},
-			Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(ready), Serving: ptr.To(ready), Terminating: ptr.To(false)},
-			NodeName:   ptr.To(m.pod.Spec.NodeName),
+			Conditions: discoveryv1.EndpointConditions{Ready: new(ready), Serving: new(ready), Terminating: new(false)},
+			NodeName:   new(m.pod.Spec.NodeName),
 			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: m.pod.Namespace, Name: m.pod.Name, UID: m.pod.UID},
 		},
 	}, true

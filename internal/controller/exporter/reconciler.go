@@ -26,7 +26,6 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters/status,verbs=patch
-// +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods;configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
