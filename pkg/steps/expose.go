@@ -9,7 +9,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // Expose asks the endpoint, and records that it answered. The exporter's
@@ -63,7 +62,7 @@ func (e Expose) probe(ctx context.Context, s *Scope) (v1alpha1.CheckedFrom, erro
 		return "", err
 	}
 	request := attach.Request{Probe: &attach.Endpoint{Port: port, Path: MetricsPath}}
-	_, err = e.Helper.Run(ctx, s.target(s.Process().Container), transport.Probe, request)
+	_, err = e.Helper.Run(ctx, s.target(s.Process().Container), attach.VerbProbe, request)
 	return v1alpha1.CheckedFromPod, err
 }
 

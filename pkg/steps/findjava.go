@@ -10,7 +10,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // FindJava inspects every running container and identifies the first Java
@@ -71,7 +70,7 @@ func refused(p v1alpha1.JavaProcess) int {
 const maxProcesses = 64
 
 func (f FindJava) inspect(ctx context.Context, s *Scope, c container) ([]attach.Process, error) {
-	report, err := f.Helper.Run(ctx, s.target(c.name), transport.Inspect, attach.Request{})
+	report, err := f.Helper.Run(ctx, s.target(c.name), attach.VerbInspect, attach.Request{})
 	if err != nil {
 		return nil, err
 	}

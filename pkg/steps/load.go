@@ -7,7 +7,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // Load makes our agent answer in the process, with the configuration staged, on
@@ -49,7 +48,7 @@ func (Load) Announce(s *Scope) bool {
 // Ensure implements Step.
 func (l Load) Ensure(ctx context.Context, s *Scope) Outcome {
 	p := s.Process()
-	report, err := l.Helper.Run(ctx, s.target(p.Container), transport.Load, attach.Request{
+	report, err := l.Helper.Run(ctx, s.target(p.Container), attach.VerbLoad, attach.Request{
 		Target: &attach.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)},
 		Desired: &attach.Desired{
 			Agent:                l.Artifacts.Agent.Name,

@@ -36,13 +36,13 @@ func (st Stage) Ensure(ctx context.Context, s *Scope) Outcome {
 	in := s.target(s.Process().Container)
 	blobs := []transport.Blob{st.Artifacts.Agent, st.Artifacts.Implementation, s.Config.Blob}
 
-	present, err := st.Helper.Run(ctx, in, transport.Inspect, attach.Request{Files: files(blobs)})
+	present, err := st.Helper.Run(ctx, in, attach.VerbInspect, attach.Request{Files: files(blobs)})
 	if err != nil {
 		return failed(err)
 	}
 	missing := without(blobs, present.Files)
 	if len(missing) > 0 {
-		if _, err := st.Helper.Run(ctx, in, transport.Stage, attach.Request{Files: files(missing)}, missing...); err != nil {
+		if _, err := st.Helper.Run(ctx, in, attach.VerbStage, attach.Request{Files: files(missing)}, missing...); err != nil {
 			return failed(err)
 		}
 	}

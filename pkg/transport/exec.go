@@ -42,7 +42,7 @@ func NewExec(config *rest.Config, core rest.Interface, artifacts *Artifacts, sea
 }
 
 // Run implements Helper.
-func (e *Exec) Run(ctx context.Context, in Container, verb Verb, request attach.Request, blobs ...Blob) (*attach.Report, error) {
+func (e *Exec) Run(ctx context.Context, in Container, verb attach.Verb, request attach.Request, blobs ...Blob) (*attach.Report, error) {
 	request.PodUID = string(in.PodUID)
 	line, err := json.Marshal(request)
 	if err != nil {

@@ -68,7 +68,7 @@ set -- "$1" "$3" $(sha256sum <"$t") || exit 127
 [ "$2" = "$3" ] || exit 65
 chmod 755 "$t" && mv -f "$t" "$h/$1" || exit 68`
 
-func runCommand(verb Verb, helpers map[string]Blob) []string {
+func runCommand(verb attach.Verb, helpers map[string]Blob) []string {
 	return []string{"sh", "-c", runScript, "jmx-attach", string(verb), helpers["x86_64"].Name, helpers["aarch64"].Name}
 }
 

@@ -10,17 +10,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 )
 
-// Verb is what the helper is asked to do: its first argument.
-type Verb string
-
-// The verbs of the helper. Probe and Inspect change nothing in the container.
-const (
-	Inspect Verb = "inspect"
-	Stage   Verb = "stage"
-	Load    Verb = "load"
-	Probe   Verb = "probe"
-)
-
 // Container is where the helper runs: a container of exactly this pod.
 type Container struct {
 	Namespace string
@@ -35,14 +24,14 @@ type Container struct {
 // itself reported it, the Report is there too. Implementations are safe for
 // concurrent use, and each Run ends in bounded time.
 type Helper interface {
-	Run(ctx context.Context, in Container, verb Verb, request attach.Request, blobs ...Blob) (*attach.Report, error)
+	Run(ctx context.Context, in Container, verb attach.Verb, request attach.Request, blobs ...Blob) (*attach.Report, error)
 }
 
 // HelperFunc is a function that is a Helper.
-type HelperFunc func(ctx context.Context, in Container, verb Verb, request attach.Request, blobs ...Blob) (*attach.Report, error)
+type HelperFunc func(ctx context.Context, in Container, verb attach.Verb, request attach.Request, blobs ...Blob) (*attach.Report, error)
 
 // Run calls f.
-func (f HelperFunc) Run(ctx context.Context, in Container, verb Verb, request attach.Request, blobs ...Blob) (*attach.Report, error) {
+func (f HelperFunc) Run(ctx context.Context, in Container, verb attach.Verb, request attach.Request, blobs ...Blob) (*attach.Report, error) {
 	return f(ctx, in, verb, request, blobs...)
 }
 
