@@ -1,5 +1,7 @@
 package statemachine
 
+import "slices"
+
 // Event is what moves a Machine from one phase to another.
 type Event string
 
@@ -28,13 +30,17 @@ const (
 	AnnotationLost Event = "annotationLost"
 )
 
-type transition struct {
-	event Event
-	from  []Phase
-	to    Phase
+// Transition says which phases an Event is legal in, and which one it leads to.
+type Transition struct {
+	Event Event
+	From  []Phase
+	To    Phase
 }
 
-var transitions = []transition{
+// Transitions are all moves that are legal, those forward first.
+func Transitions() []Transition { return slices.Clone(transitions) }
+
+var transitions = []Transition{
 	{Discover, []Phase{Pending}, Discovered},
 	{FindJava, []Phase{Discovered}, JavaFound},
 	{Stage, []Phase{JavaFound}, Staged},
@@ -52,8 +58,8 @@ var transitions = []transition{
 // Forward is the event that the step of a phase brings about.
 func Forward(to Phase) Event {
 	for _, t := range transitions {
-		if t.to == to && t.to.Reached(t.from[0]) {
-			return t.event
+		if t.To == to && t.To.Reached(t.From[0]) {
+			return t.Event
 		}
 	}
 	return ""

@@ -44,11 +44,11 @@ func (m *Machine) Fire(e Event) error {
 func newFSM(initial Phase) *fsm.FSM {
 	events := make(fsm.Events, 0, len(transitions))
 	for _, t := range transitions {
-		from := make([]string, len(t.from))
-		for i, p := range t.from {
+		from := make([]string, len(t.From))
+		for i, p := range t.From {
 			from[i] = string(p)
 		}
-		events = append(events, fsm.EventDesc{Name: string(t.event), Src: from, Dst: string(t.to)})
+		events = append(events, fsm.EventDesc{Name: string(t.Event), Src: from, Dst: string(t.To)})
 	}
 	// No callbacks: effects belong to the steps, and a callback that fails
 	// leaves looplab/fsm moved all the same.
