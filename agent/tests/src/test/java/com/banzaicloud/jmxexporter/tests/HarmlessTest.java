@@ -47,7 +47,8 @@ class HarmlessTest {
 
     @Test
     void applicationReplacesItsStreams() throws Exception {
-        try (Jvm jvm = Jvm.start()) {
+        // JDK 25 prints its warning through System.err; the option says that it need not warn.
+        try (Jvm jvm = Jvm.start("-XX:+EnableDynamicAgentLoading")) {
             jvm.tell("break-streams");
             load(jvm);
             Scrape.metrics(port);

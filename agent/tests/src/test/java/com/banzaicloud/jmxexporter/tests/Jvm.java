@@ -24,9 +24,9 @@ import java.util.function.Predicate;
 final class Jvm implements AutoCloseable {
 
     static final Path HOME = Path.of(System.getProperty("java.home"));
-    static final Path AGENT = Path.of(System.getProperty("agent.jar")).normalize();
-    static final Path EXPORTER = Path.of(System.getProperty("exporter.jar")).normalize();
-    static final Path STOCK = Path.of(System.getProperty("stock.jar"));
+    static final Path AGENT = Path.of(System.getProperty("jars"), "agent.jar");
+    static final Path EXPORTER = Path.of(System.getProperty("jars"), "exporter.jar");
+    static final Path STOCK = Path.of(System.getProperty("jars"), "stock.jar");
 
     /** The applications alone, so that the agents' jars are not on their class path. */
     private static final Path CLASSES = Path.of(URI.create(Jvm.class.getProtectionDomain().getCodeSource().getLocation().toString()));
