@@ -57,7 +57,7 @@ func observe(ctx context.Context, p jvm.Process) Process {
 	if refusal := p.Refusal(); refusal != nil {
 		process.Refusal = typed(refusal)
 	}
-	if p.Implementation == jvm.HotSpot && p.HasSocket() {
+	if process.Refusal == nil && p.HasSocket() {
 		ctx, cancel := context.WithTimeout(ctx, markPatience)
 		defer cancel()
 		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway

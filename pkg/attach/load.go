@@ -143,10 +143,8 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 	if err := a.home.writePairs(a.file, want); err != nil {
 		return false, err
 	}
-	if a.mark == nil && a.jarOpen {
-		return false, a.checkSilent(ctx, d.Port)
-	}
-	if a.mark == nil || a.mark.State == AgentStopped {
+	silent := a.mark == nil && a.jarOpen
+	if !silent && (a.mark == nil || a.mark.State == AgentStopped) {
 		loaded = true
 		err := a.process.LoadAgent(ctx, path.Join(Home, d.Agent), path.Join(Home, a.file))
 		if err != nil {
@@ -154,7 +152,11 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 			return loaded, err
 		}
 	}
-	if err := a.await(ctx, want.Get("token")); err != nil {
+	err = a.await(ctx, want.Get("token"))
+	if err != nil && silent && a.mark == nil && a.process.SharesNetwork() {
+		return false, get(ctx, Endpoint{Port: d.Port, Path: metricsPath}) // the last witness
+	}
+	if err != nil {
 		return loaded, err
 	}
 	return loaded, a.verdict(d)
@@ -204,15 +206,6 @@ func (a *agent) silence() error {
 	default:
 		return failf(ReasonAgentNotAnswering, "The agent is %s and did not answer within %s.", a.mark.State, answerPatience)
 	}
-}
-
-// checkSilent is for an agent whose mark the application removed: whether it
-// does as it was told can only be seen on its port.
-func (a *agent) checkSilent(ctx context.Context, port int32) error {
-	if a.process.SharesNetwork() && awaitMetrics(ctx, port) == nil {
-		return nil
-	}
-	return a.silence()
 }
 
 // verdict turns the agent's answer into the operation's outcome.

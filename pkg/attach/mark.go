@@ -18,7 +18,10 @@ func parseMark(value string) (*Mark, error) {
 		return nil, err
 	}
 	number := func(key string, bits int) int64 {
-		n, _ := strconv.ParseInt(pairs.Get(key), 10, bits)
+		n, err := strconv.ParseInt(pairs.Get(key), 10, bits)
+		if err != nil {
+			return 0
+		}
 		return n
 	}
 	mark := &Mark{

@@ -127,20 +127,3 @@ func connected(conn *os.File) error {
 	}
 	return failed
 }
-
-// awaitMetrics asks for metrics until they are there.
-func awaitMetrics(ctx context.Context, port int32) error {
-	ctx, cancel := context.WithTimeout(ctx, answerPatience)
-	defer cancel()
-	for {
-		err := get(ctx, Endpoint{Port: port, Path: metricsPath})
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}

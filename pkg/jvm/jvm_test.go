@@ -347,6 +347,40 @@ func TestContainer(t *testing.T) {
 	})
 }
 
+// Whatever happens to the attacher, a SIGQUIT that was sent finds its announcement.
+func TestDeadline(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{})
+		p := found(t, app.PID)
+		past, cancel := context.WithCancel(t.Context())
+		cancel()
+		wantKind(t, p.Attach(past), AttachTimeout)
+		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+			t.Errorf("left behind without a signal: %v", left)
+		}
+
+		if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil { // as the freezer does
+			t.Fatal(err)
+		}
+		for range 2 {
+			short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			wantKind(t, p.Attach(short), AttachTimeout)
+		}
+		if err := syscall.Kill(app.PID, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		app.Await("the socket is there", p.HasSocket)
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		app.Unharmed()
+	})
+}
+
 func TestTmpNotWritable(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	app := jdk.Start(t, jvmtest.Options{User: nobody})
@@ -381,9 +415,9 @@ func TestNeverSignalled(t *testing.T) {
 	reused := p // its PID now is a process that would die
 	reused.PID, reused.NamespacePID, reused.StartTime = sleeper.PID, sleeper.PID, start-1
 	wantKind(t, reused.Attach(deadline(t)), ProcessGone)
-	wantKind(t, reused.signal(), ProcessGone)
+	wantKind(t, reused.signal(deadline(t)), ProcessGone)
 	reused.StartTime = start
-	wantKind(t, reused.signal(), JVMStarting)
+	wantKind(t, reused.signal(deadline(t)), JVMStarting)
 
 	exited := found(t, app.PID)
 	app.Unharmed()

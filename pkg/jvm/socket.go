@@ -3,16 +3,13 @@
 package jvm
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // errNotListening: nobody listens on the attach socket, if there is one.
@@ -145,49 +142,4 @@ func parseUnix(data []byte, name string) []string {
 		}
 	}
 	return inodes
-}
-
-// maxReply bounds a reply. The longest used is that of "properties".
-const maxReply = 8 << 20
-
-// execute has the JVM perform one command. It never signals: without a listener
-// it returns errNotListening. The JVM performs commands one after the other, in
-// the order of their connections, also those whose client is gone.
-func (p Process) execute(ctx context.Context, command string, args ...string) (code int, text string, err error) {
-	request, err := encodeRequest(command, args...)
-	if err != nil {
-		return 0, "", err
-	}
-	conn, err := p.connect()
-	if err != nil {
-		return 0, "", err
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	if _, err := conn.Write(request); err != nil {
-		return 0, "", p.broken(command, err)
-	}
-	reply, err := io.ReadAll(io.LimitReader(conn, maxReply))
-	if err != nil {
-		return 0, "", p.broken(command, err)
-	}
-	if len(reply) == 0 {
-		return 0, "", errorf(AttachFailed, "The JVM closed the attach connection without an answer; it does that to other users and groups than its own (%d, %d), and when it exits.", p.UID, p.GID)
-	}
-	code, text, err = decodeReply(reply)
-	if err != nil {
-		return 0, "", errorf(AttachFailed, "%s: %v.", command, err)
-	}
-	return code, text, nil
-}
-
-// broken explains an error on the attach connection.
-func (p Process) broken(command string, err error) error {
-	if gone := p.verify(); gone != nil {
-		return gone
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return errorf(AttachTimeout, "The JVM did not answer %q in time; it may be paused, starved of CPU, or busy with another attacher.", command)
-	}
-	return errorf(AttachFailed, "%s: %v.", command, err)
 }

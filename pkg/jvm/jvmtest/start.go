@@ -93,10 +93,16 @@ func Run(t *testing.T, cmd *exec.Cmd) *Process {
 func (p *Process) Tell(line string) {
 	p.t.Helper()
 	seen := strings.Count(p.Output(), line+" done\n")
-	if _, err := io.WriteString(p.stdin, line+"\n"); err != nil {
-		p.t.Fatalf("the application is gone: %v\n%s", err, p.Output())
-	}
+	p.Write(line + "\n")
 	p.Await(fmt.Sprintf("%q is done", line), func() bool { return strings.Count(p.Output(), line+" done\n") > seen })
+}
+
+// Write writes to the standard input of the process, which stays open.
+func (p *Process) Write(text string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.stdin, text); err != nil {
+		p.t.Fatalf("the process is gone: %v\n%s", err, p.Output())
+	}
 }
 
 // Output is what the process wrote so far, to either stream.

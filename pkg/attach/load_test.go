@@ -1,0 +1,340 @@
+//go:build linux
+
+package attach
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// silentLoad keeps JDK 21 and later from printing their warning.
+var silentLoad = jvmtest.Options{Args: []string{"-XX:+EnableDynamicAgentLoading"}}
+
+// The agent's whole life in one JVM.
+func TestLife(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		if jdk.Major == 11 {
+			t.Log("this runtime may lack jdk.httpserver: see TestMissingModule")
+			return
+		}
+		cleanHome(t)
+		app := jdk.Start(t, silentLoad)
+		target := targetOf(t, app)
+		port := freePort(t)
+
+		report := do(t, VerbInspect, Request{})
+		if len(report.Processes) != 1 || report.Processes[0].Refusal != nil || report.Processes[0].Mark != nil || report.Processes[0].AgentJarOpen {
+			t.Fatalf("before: %+v", report.Processes)
+		}
+		if _, err := os.Lstat(Home); err == nil {
+			t.Error("inspect made Home")
+		}
+
+		desired := stageAgent(t, nil, anyMBean, port)
+		first := do(t, VerbLoad, Request{Target: target, Desired: desired})
+		wantReason(t, first, "")
+		mark := wantMark(t, first, AgentRunning, 1)
+		if !strings.Contains(scrape(port), "jvm_") {
+			t.Error("no metrics")
+		}
+
+		again := do(t, VerbLoad, Request{Target: target, Desired: desired})
+		wantReason(t, again, "")
+		if diff := cmp.Diff(mark, wantMark(t, again, AgentRunning, 1)); diff != "" {
+			t.Errorf("a load of what runs changed something (-first +again):\n%s", diff)
+		}
+
+		reconfigured := stageAgent(t, nil, otherConfig, port)
+		report = do(t, VerbLoad, Request{Target: target, Desired: reconfigured})
+		wantReason(t, report, "")
+		if got := wantMark(t, report, AgentRunning, 1).ConfigSHA256; got != reconfigured.ConfigSHA256 {
+			t.Errorf("serves configuration %s, want %s", got, reconfigured.ConfigSHA256)
+		}
+
+		moved := *reconfigured
+		moved.Port = freePort(t)
+		report = do(t, VerbLoad, Request{Target: target, Desired: &moved})
+		wantReason(t, report, "")
+		wantMark(t, report, AgentRunning, 1)
+		if scrape(port) != "" || scrape(moved.Port) == "" {
+			t.Error("the port did not move")
+		}
+
+		report = do(t, VerbStatus, Request{Target: target})
+		wantReason(t, report, "")
+		wantMark(t, report, AgentRunning, 1)
+		wantReason(t, do(t, VerbProbe, Request{Probe: &Endpoint{Port: moved.Port, Path: "/metrics"}}), "")
+
+		for range 2 { // the second time, there is nothing left to do
+			report = do(t, VerbUnload, Request{Target: target})
+			wantReason(t, report, "")
+			wantMark(t, report, AgentStopped, 1)
+			if left, _ := os.ReadDir(Home); len(left) > 0 {
+				t.Errorf("left in %s: %v", Home, left)
+			}
+		}
+		if scrape(moved.Port) != "" {
+			t.Error("serves after unload")
+		}
+		wantReason(t, do(t, VerbProbe, Request{Probe: &Endpoint{Port: moved.Port, Path: "/metrics"}}), ReasonEndpointNotServing)
+
+		desired = stageAgent(t, nil, anyMBean, port)
+		report = do(t, VerbLoad, Request{Target: target, Desired: desired})
+		wantReason(t, report, "")
+		wantMark(t, report, AgentRunning, 2)
+		app.Unharmed()
+	})
+}
+
+// Helpers that are run at the same time load once.
+func TestConcurrentLoads(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		if jdk.Major == 11 {
+			return
+		}
+		cleanHome(t)
+		app := jdk.Start(t, silentLoad)
+		req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+		var wg sync.WaitGroup
+		for range 6 {
+			wg.Go(func() {
+				if report := do(t, VerbLoad, req); report.Error != nil && report.Error.Reason != ReasonBusy {
+					t.Errorf("%s: %s", report.Error.Reason, report.Error.Message)
+				}
+			})
+		}
+		wg.Wait()
+		report := do(t, VerbStatus, req)
+		wantReason(t, report, "")
+		wantMark(t, report, AgentRunning, 1)
+		app.Unharmed()
+	})
+}
+
+func TestBusy(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target := targetOf(t, app)
+	req := Request{Target: target, Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	p, err := lookup(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(filepath.Join(Home, jvmName(p)+lockSuffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, do(t, VerbLoad, req), ReasonBusy)
+	f.Close()
+	wantReason(t, do(t, VerbLoad, req), "")
+	app.Unharmed()
+}
+
+// A busy port is found before anything is loaded, and forgotten once it is free.
+func TestPortInUse(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	listener, port := listen(t)
+	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, port)}
+	report := do(t, VerbLoad, req)
+	wantReason(t, report, ReasonPortInUse)
+	if p := report.Processes[0]; p.AgentJarOpen || p.Mark != nil {
+		t.Errorf("something was loaded: %+v", p)
+	}
+	listener.Close()
+	wantReason(t, do(t, VerbLoad, req), "")
+
+	// An agent that runs keeps running when the port it shall move to is busy.
+	_, busy := listen(t)
+	moved := *req.Desired
+	moved.Port = busy
+	report = do(t, VerbLoad, Request{Target: req.Target, Desired: &moved})
+	wantReason(t, report, ReasonPortInUse)
+	if got := wantMark(t, report, AgentRunning, 1).Port; got != port || scrape(port) == "" {
+		t.Errorf("the agent is on port %d, want %d", got, port)
+	}
+	app.Unharmed()
+}
+
+// What the agent rejects leaves the application alone, and can be mended.
+func TestBadConfiguration(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target, port := targetOf(t, app), freePort(t)
+	for range 2 {
+		bad := stageAgent(t, nil, "hostPort: localhost:1\n"+anyMBean, port)
+		report := do(t, VerbLoad, Request{Target: target, Desired: bad})
+		wantReason(t, report, ReasonConfigRejected)
+		wantMark(t, report, AgentFailed, 1)
+	}
+	good := stageAgent(t, nil, anyMBean, port)
+	report := do(t, VerbLoad, Request{Target: target, Desired: good})
+	wantReason(t, report, "")
+	wantMark(t, report, AgentRunning, 1)
+
+	bad := stageAgent(t, nil, "rules: {{{", port)
+	report = do(t, VerbLoad, Request{Target: target, Desired: bad})
+	wantReason(t, report, ReasonConfigRejected)
+	if got := wantMark(t, report, AgentRunning, 1).ConfigSHA256; got != good.ConfigSHA256 || scrape(port) == "" {
+		t.Errorf("serves %s, want what it served before, %s", got, good.ConfigSHA256)
+	}
+	report = do(t, VerbLoad, Request{Target: target, Desired: good}) // back to what still runs
+	wantReason(t, report, "")
+	app.Unharmed()
+}
+
+func TestMissingModule(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Link(t, "java.base,java.instrument,java.management").Start(t, silentLoad)
+	report := do(t, VerbLoad, Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))})
+	wantReason(t, report, ReasonMissingModule)
+	if !strings.Contains(report.Error.Message, "jdk.httpserver") {
+		t.Errorf("the module is not named: %s", report.Error.Message)
+	}
+	app.Unharmed()
+}
+
+// An application that replaces its properties takes the mark away; its agent is
+// told again, and not loaded again.
+func TestMarkLost(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target := targetOf(t, app)
+	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
+	app.Tell("forget")
+	report := do(t, VerbStatus, Request{Target: target})
+	wantReason(t, report, ReasonAgentNotAnswering)
+	if p := report.Processes[0]; p.Mark != nil || !p.AgentJarOpen {
+		t.Errorf("got %+v", p)
+	}
+	report = do(t, VerbLoad, Request{Target: target, Desired: desired})
+	wantReason(t, report, "")
+	wantMark(t, report, AgentRunning, 1)
+	wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
+	app.Tell("ping")
+}
+
+// Each reason not to attach comes with the application's output untouched.
+func TestRefused(t *testing.T) {
+	for _, major := range []int{17, 25} {
+		jdk := jvmtest.Need(t, major)
+		for reason, arg := range map[Reason]string{
+			ReasonAttachDisabled:       "-XX:+DisableAttachMechanism",
+			ReasonAgentLoadingDisabled: "-XX:-EnableDynamicAgentLoading",
+		} {
+			t.Run(jdk.String()+string(reason), func(t *testing.T) {
+				cleanHome(t)
+				app := jdk.Start(t, jvmtest.Options{Args: []string{arg}})
+				target := targetOf(t, app)
+				inspected := do(t, VerbInspect, Request{})
+				if r := inspected.Processes[0].Refusal; r == nil || r.Reason != reason {
+					t.Errorf("inspect says %v, want %s", r, reason)
+				}
+				report := do(t, VerbLoad, Request{Target: target, Desired: stageAgent(t, nil, anyMBean, freePort(t))})
+				wantReason(t, report, reason)
+				wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
+				app.Unharmed()
+			})
+		}
+	}
+}
+
+// JEP 451: the report says what the application's output shows.
+func TestWarning(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 25).Start(t, jvmtest.Options{})
+	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	report := do(t, VerbLoad, req)
+	wantReason(t, report, "")
+	if report.Processes[0].Warning == "" || strings.Count(app.Output(), "WARNING") != 4 {
+		t.Errorf("warning %q for the output\n%s", report.Processes[0].Warning, app.Output())
+	}
+	if report := do(t, VerbLoad, req); report.Processes[0].Warning != "" {
+		t.Errorf("warning %q without a load", report.Processes[0].Warning)
+	}
+}
+
+func TestOtherUsersJVM(t *testing.T) {
+	cleanHome(t)
+	o := silentLoad
+	o.User = nobody
+	app := jvmtest.Need(t, 25).Start(t, o)
+	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	report := do(t, VerbLoad, req)
+	wantReason(t, report, "")
+	wantMark(t, report, AgentRunning, 1)
+	wantReason(t, do(t, VerbUnload, req), "")
+	app.Unharmed()
+}
+
+// From outside of its container: other PIDs, another /tmp.
+func TestContainer(t *testing.T) {
+	cleanHome(t)
+	o := silentLoad
+	o.Container = true
+	app := jvmtest.Need(t, 17).Start(t, o)
+	target := targetOf(t, app)
+	port := freePort(t)
+	desired := stageAgent(t, target, anyMBean, port)
+	if _, err := os.Lstat(Home); err == nil {
+		t.Errorf("%s is in this /tmp, not in the container's", Home)
+	}
+	report := do(t, VerbLoad, Request{Target: target, Desired: desired})
+	wantReason(t, report, "")
+	wantMark(t, report, AgentRunning, 1)
+	if scrape(port) == "" {
+		t.Error("no metrics")
+	}
+	wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
+	app.Unharmed()
+}
+
+// What is asked of the wrong process or with the wrong files does nothing.
+func TestWrongRequests(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target := targetOf(t, app)
+	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	reused := &Target{PID: target.PID, StartTime: target.StartTime + 1}
+	change := func(f func(*Desired)) *Desired { d := *desired; f(&d); return &d }
+	missing := NewFile("config-", []byte("missing"), ".yaml")
+	for name, test := range map[string]struct {
+		req    Request
+		reason Reason
+	}{
+		"reused PID":      {Request{Target: reused, Desired: desired}, ReasonProcessGone},
+		"no target":       {Request{Desired: desired}, ReasonBadRequest},
+		"nothing desired": {Request{Target: target}, ReasonBadRequest},
+		"path":            {Request{Target: target, Desired: change(func(d *Desired) { d.Config = "../etc/passwd" })}, ReasonBadRequest},
+		"no digest":       {Request{Target: target, Desired: change(func(d *Desired) { d.ConfigSHA256 = "" })}, ReasonBadRequest},
+		"no port":         {Request{Target: target, Desired: change(func(d *Desired) { d.Port = 0 })}, ReasonBadRequest},
+		"not staged":      {Request{Target: target, Desired: change(func(d *Desired) { d.Config, d.ConfigSHA256 = missing.Name, missing.SHA256 })}, ReasonStagingIncomplete},
+		"other content":   {Request{Target: target, Desired: change(func(d *Desired) { d.ConfigSHA256 = missing.SHA256 })}, ReasonStagingIncomplete},
+		"wrong pod":       {Request{PodUID: "0f3f5a6e-0000-4000-8000-000000000000", Target: target, Desired: desired}, ReasonWrongPod},
+	} {
+		t.Run(name, func(t *testing.T) { wantReason(t, do(t, VerbLoad, test.req), test.reason) })
+	}
+	wantReason(t, do(t, VerbUnload, Request{Target: reused}), "") // gone is out
+	report := Helper{}.Do(cancelled(), VerbLoad, Request{Target: target, Desired: desired}, bytes.NewReader(nil))
+	if report.Error == nil {
+		t.Error("loads after the deadline")
+	}
+	if report := do(t, VerbInspect, Request{}); report.Processes[0].AgentJarOpen {
+		t.Error("something was loaded")
+	}
+	app.Unharmed()
+}

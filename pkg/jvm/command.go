@@ -1,0 +1,95 @@
+//go:build linux
+
+package jvm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+)
+
+// Property reads one system property of the JVM, which must be listening: it
+// never signals. The others do not leave this function.
+func (p Process) Property(ctx context.Context, name string) (value string, found bool, err error) {
+	code, text, err := p.execute(ctx, "properties")
+	if err != nil {
+		return "", false, asError(err)
+	}
+	if code != 0 {
+		return "", false, errorf(AttachFailed, "The JVM answered %d to the question for its properties.", code)
+	}
+	value, found = parseProperties(text)[name]
+	return value, found, nil
+}
+
+// LoadAgent has the JVM, which must be listening, load a Java agent and waits for
+// its agentmain to return. Both jar, a path as the JVM sees it, and options are
+// limited to 1022 bytes together. Nil means that agentmain returned; an error
+// of Kind AttachTimeout that nobody knows.
+func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
+	const absolutePath = "false" // of "instrument": the library lies in java.home
+	code, text, err := p.execute(ctx, "load", "instrument", absolutePath, jar+"="+options)
+	if err != nil {
+		return asError(err)
+	}
+	if err := decodeLoad(code, text); err != nil {
+		return err
+	}
+	return nil
+}
+
+// asError gives every error a Kind.
+func asError(err error) error {
+	var typed *Error
+	if errors.As(err, &typed) {
+		return typed
+	}
+	return errorf(AttachFailed, "%v.", err)
+}
+
+// maxReply bounds a reply. The longest used is that of "properties".
+const maxReply = 8 << 20
+
+// execute has the JVM perform one command. It never signals: without a listener
+// it returns errNotListening. The JVM performs commands one after the other, in
+// the order of their connections, also those whose client is gone.
+func (p Process) execute(ctx context.Context, command string, args ...string) (code int, text string, err error) {
+	request, err := encodeRequest(command, args...)
+	if err != nil {
+		return 0, "", err
+	}
+	conn, err := p.connect()
+	if err != nil {
+		return 0, "", err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := conn.Write(request); err != nil {
+		return 0, "", p.broken(command, err)
+	}
+	reply, err := io.ReadAll(io.LimitReader(conn, maxReply))
+	if err != nil {
+		return 0, "", p.broken(command, err)
+	}
+	if len(reply) == 0 {
+		return 0, "", errorf(AttachFailed, "The JVM closed the attach connection without an answer; it does that to other users and groups than its own (%d, %d), and when it exits.", p.UID, p.GID)
+	}
+	code, text, err = decodeReply(reply)
+	if err != nil {
+		return 0, "", errorf(AttachFailed, "%s: %v.", command, err)
+	}
+	return code, text, nil
+}
+
+// broken explains an error on the attach connection.
+func (p Process) broken(command string, err error) error {
+	if gone := p.verify(); gone != nil {
+		return gone
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errorf(AttachTimeout, "The JVM did not answer %q in time; it may be paused, starved of CPU, or busy with another attacher.", command)
+	}
+	return errorf(AttachFailed, "%s: %v.", command, err)
+}
