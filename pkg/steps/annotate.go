@@ -71,11 +71,11 @@ func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 	if !ownsAnnotations(pod) {
 		return nil
 	}
-	err := writer.PodAnnotations(ctx, pod, nil)
-	if apply.IsGone(err) {
-		return nil
+	if err := writer.PodAnnotations(ctx, pod, nil); err != nil && !apply.IsGone(err) {
+		return err
 	}
-	return err
+	disown(pod)
+	return nil
 }
 
 func annotations(s *Scope) map[string]string {

@@ -59,6 +59,18 @@ func managersOf(pod *corev1.Pod, annotation string) []string {
 	return slices.Compact(managers)
 }
 
+// disown does to what was read of the pod what Withdraw did to the pod.
+func disown(pod *corev1.Pod) {
+	for _, name := range Annotations() {
+		if slices.Equal(managersOf(pod, name), []string{string(apply.OwnerPodAnnotations)}) {
+			delete(pod.Annotations, name)
+		}
+	}
+	pod.ManagedFields = slices.DeleteFunc(pod.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == string(apply.OwnerPodAnnotations)
+	})
+}
+
 func owned(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := &fieldpath.Set{}
 	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {

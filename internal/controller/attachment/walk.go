@@ -46,7 +46,7 @@ func (w *walk) goBack(ctx context.Context) error {
 		if event == "" {
 			continue
 		}
-		if err := w.fire(event); err != nil {
+		if err := w.fire(ctx, event); err != nil {
 			return err
 		}
 		w.state(nil, steps.NotReached(lost[event], lostMessages[event]))
@@ -68,11 +68,11 @@ func (w *walk) ensure(ctx context.Context, step steps.Step) steps.Outcome {
 func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcome) error {
 	switch {
 	case outcome.Kind == steps.Done:
-		if err := w.fire(statemachine.Forward(step.Phase())); err != nil {
+		if err := w.fire(ctx, statemachine.Forward(step.Phase())); err != nil {
 			return err
 		}
 	case outcome.Back != "" && w.machine.Can(outcome.Back):
-		if err := w.fire(outcome.Back); err != nil {
+		if err := w.fire(ctx, outcome.Back); err != nil {
 			return err
 		}
 	}
@@ -87,14 +87,17 @@ func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcom
 	return nil
 }
 
-// fire moves the machine, and forgets what is no longer so.
-func (w *walk) fire(event statemachine.Event) error {
+// fire moves the machine, and forgets what is no longer so. A JVM that is gone
+// takes the annotations along, as it does the endpoint: nobody is to scrape what
+// is not there.
+func (w *walk) fire(ctx context.Context, event statemachine.Event) error {
 	if err := w.machine.Fire(event); err != nil {
 		return err
 	}
 	if event == statemachine.Replaced {
 		s := w.scope.Status()
 		s.Processes, s.Staged, s.Intent, s.Endpoint = nil, nil, nil, nil
+		return steps.Withdraw(ctx, w.Writer, w.scope.Pod)
 	}
 	return nil
 }
