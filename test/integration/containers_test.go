@@ -1,0 +1,253 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// containers stands for what the operator reaches into: a fake transport.Helper
+// and steps.Prober, there to inject faults and to count. It keeps what matters
+// of a container: the files in it by their digests, its JVMs by PID and start
+// time, the agent's mark in each, and how often an agent was loaded.
+//
+// What a real helper does in a real JVM is the matter of pkg/attach and test/e2e.
+type containers struct {
+	mu  sync.Mutex
+	all map[containerKey]*container
+	// faults are what a verb fails with until it is mended.
+	faults map[attach.Verb]error
+	// calls are the verbs run, in their order.
+	calls []attach.Verb
+	// probe is what the endpoint answers from outside of the pod.
+	probe error
+}
+
+type containerKey struct {
+	pod  types.UID
+	name string
+}
+
+// container is one container, until it restarts.
+type container struct {
+	files map[attach.File]bool
+	jvms  []*jvm
+	// busy are ports that somebody else listens on.
+	busy []int32
+	// fault is what every exec into it fails with.
+	fault error
+}
+
+// jvm is one Java process.
+type jvm struct {
+	attach.Process
+	// loads counts the loads of an agent: rule 1 allows one.
+	loads int
+	// fault is what a load ends with.
+	fault error
+}
+
+const (
+	javaPID       = 7
+	javaStartTime = 4711000
+)
+
+func newContainers() *containers {
+	return &containers{all: map[containerKey]*container{}, faults: map[attach.Verb]error{}}
+}
+
+// aJVM is a Java process that nothing speaks against.
+func aJVM(startTime uint64) *jvm {
+	return &jvm{Process: attach.Process{
+		Target: attach.Target{PID: javaPID, StartTime: startTime}, UID: 1000, GID: 1000,
+		Implementation: "HotSpot", Vendor: "Eclipse Adoptium", Version: "17.0.15", MainClass: "com.example.Main",
+	}}
+}
+
+// start puts a new container in the place of an earlier one.
+func (cs *containers) start(pod types.UID, name string, jvms ...*jvm) *container {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c := &container{files: map[attach.File]bool{}, jvms: jvms}
+	cs.all[containerKey{pod, name}] = c
+	return c
+}
+
+func (cs *containers) get(pod types.UID, name string) *container {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.all[containerKey{pod, name}]
+}
+
+// fail makes a verb fail with a reason, until mend.
+func (cs *containers) fail(verb attach.Verb, reason string) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.faults[verb] = fault(reason)
+}
+
+func (cs *containers) mend() {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	clear(cs.faults)
+	cs.probe = nil
+}
+
+// called are the verbs run since the last time it was asked.
+func (cs *containers) called() []attach.Verb {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	calls := cs.calls
+	cs.calls = nil
+	return calls
+}
+
+func fault(reason string) error {
+	return &transport.Error{Reason: reason, Message: "The container says " + reason + "."}
+}
+
+// through is the helper as an operator has it, whose execs pass a seam. What a
+// seam fails with is an exec that broke off.
+func (cs *containers) through(seam effects.Seam) transport.Helper {
+	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb attach.Verb, request attach.Request, blobs ...transport.Blob) (*attach.Report, error) {
+		var report *attach.Report
+		effect := effects.Effect{Kind: effects.Exec, What: string(verb), On: fmt.Sprintf("%s/%s/%s", in.Namespace, in.Pod, in.Name)}
+		err := seam(ctx, effect, func(context.Context) error {
+			var err error
+			report, err = cs.exec(in, verb, request, blobs)
+			return err
+		})
+		var known *transport.Error
+		if err != nil && !errors.As(err, &known) {
+			err = &transport.Error{Reason: v1alpha1.ReasonExecFailed, Message: "The exec into the container broke off.", Err: err}
+		}
+		if err != nil {
+			return nil, err
+		}
+		return report, nil
+	})
+}
+
+func (cs *containers) exec(in transport.Container, verb attach.Verb, request attach.Request, blobs []transport.Blob) (*attach.Report, error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.calls = append(cs.calls, verb)
+	c := cs.all[containerKey{in.PodUID, in.Name}]
+	if c == nil {
+		return nil, fault(v1alpha1.ReasonPodGone)
+	}
+	if err := errors.Join(cs.faults[verb], c.fault); err != nil {
+		return nil, err
+	}
+	switch verb {
+	case attach.VerbInspect:
+		return c.inspect(request.Files), nil
+	case attach.VerbStage:
+		return c.stage(request.Files, blobs)
+	case attach.VerbLoad:
+		return c.load(request)
+	case attach.VerbProbe:
+		return c.answer(request.Probe.Port)
+	}
+	return nil, fault(v1alpha1.ReasonBadRequest)
+}
+
+func (c *container) inspect(files []attach.File) *attach.Report {
+	report := &attach.Report{ListeningPorts: c.busy}
+	for _, j := range c.jvms {
+		report.Processes = append(report.Processes, j.Process)
+	}
+	for _, file := range files {
+		if c.files[file] {
+			report.Files = append(report.Files, file)
+		}
+	}
+	return report
+}
+
+func (c *container) stage(files []attach.File, blobs []transport.Blob) (*attach.Report, error) {
+	for i, blob := range blobs {
+		if files[i] != blob.File || int64(len(blob.Content)) != blob.Size {
+			return nil, fault(v1alpha1.ReasonStagingIncomplete)
+		}
+		c.files[blob.File] = true
+	}
+	return &attach.Report{}, nil
+}
+
+// load is idempotent: an agent that is there is told, not loaded.
+func (c *container) load(request attach.Request) (*attach.Report, error) {
+	i := slices.IndexFunc(c.jvms, func(j *jvm) bool { return j.Target == *request.Target })
+	if i < 0 {
+		return nil, fault(v1alpha1.ReasonProcessGone)
+	}
+	j, desired := c.jvms[i], request.Desired
+	switch {
+	case j.Refusal != nil:
+		return nil, fault(string(j.Refusal.Reason))
+	case j.fault != nil:
+		return nil, j.fault
+	case slices.Contains(c.busy, desired.Port):
+		return nil, fault(v1alpha1.ReasonPortInUse)
+	case !c.has(desired.Agent) || !c.has(desired.Implementation) || !c.has(desired.Config):
+		return nil, fault(v1alpha1.ReasonStagingIncomplete)
+	}
+	if j.Mark == nil {
+		j.loads++
+	}
+	j.Mark = &attach.Mark{
+		Protocol: 1, State: attach.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: desired.Port,
+		ConfigSHA256: desired.ConfigSHA256, ImplementationSHA256: desired.ImplementationSHA256,
+	}
+	return &attach.Report{Processes: []attach.Process{j.Process}}, nil
+}
+
+func (c *container) has(name string) bool {
+	for file := range c.files {
+		if file.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// answer is what the agent answers on a port from within the pod.
+func (c *container) answer(port int32) (*attach.Report, error) {
+	for _, j := range c.jvms {
+		if j.Mark != nil && j.Mark.Port == port {
+			return &attach.Report{}, nil
+		}
+	}
+	return nil, fault(v1alpha1.ReasonEndpointNotServing)
+}
+
+// prober asks an endpoint as an operator does, through a seam.
+type prober struct {
+	*containers
+	seam effects.Seam
+}
+
+// Probe implements steps.Prober.
+func (p prober) Probe(ctx context.Context, address string, port int32) error {
+	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: fmt.Sprintf("%s:%d", address, port)}
+	err := p.seam(ctx, effect, func(context.Context) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.probe
+	})
+	var known *transport.Error
+	if err != nil && !errors.As(err, &known) {
+		err = &transport.Error{Reason: v1alpha1.ReasonEndpointNotServing, Message: "The endpoint cannot be reached.", Err: errors.Join(steps.ErrUnreachable, err)}
+	}
+	return err
+}

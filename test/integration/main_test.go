@@ -1,0 +1,103 @@
+package integration
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// The API server of this package's tests, as an administrator sees it.
+var (
+	environment *envtest.Environment
+	config      *rest.Config
+	admin       client.WithWatch
+	scheme      = runtime.NewScheme()
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	assets, err := binaries()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "SKIP: there is no etcd and kube-apiserver to test with:", err)
+		if os.Getenv("CI") == "true" {
+			return 1
+		}
+		return 0
+	}
+	log.SetLogger(zap.New(zap.WriteTo(logs())))
+	environment = &envtest.Environment{
+		BinaryAssetsDirectory: assets,
+		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
+		ErrorIfCRDPathMissing: true,
+	}
+	// No controller manager runs, hence nobody makes the service accounts that
+	// this plugin asks for.
+	environment.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
+	defer func() {
+		if err := environment.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "cannot stop etcd and kube-apiserver:", err)
+		}
+	}()
+	if config, err = environment.Start(); err == nil {
+		config.QPS = -1
+		admin, err = newClient(config)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot start etcd and kube-apiserver:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// binaries is the directory with etcd and kube-apiserver: that of the variable,
+// or what hack/binaries builds once and keeps.
+func binaries() (string, error) {
+	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
+		return assets, nil
+	}
+	command := exec.Command(filepath.Join("..", "..", "hack", "binaries"), "assets")
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		return "", fmt.Errorf("KUBEBUILDER_ASSETS is not set, and hack/binaries assets failed: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// logs is where the operator's log goes: nowhere, unless LOGS names a file.
+func logs() *os.File {
+	name := os.Getenv("LOGS")
+	if name == "" {
+		name = os.DevNull
+	}
+	file, err := os.Create(name)
+	if err != nil {
+		panic(err)
+	}
+	return file
+}
+
+func newClient(config *rest.Config) (client.WithWatch, error) {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+}

@@ -1,0 +1,280 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// operator is one instance of the operator, whose reconcilers are called by the
+// test. It remembers its effects.
+type operator struct {
+	*cluster
+	exporters   reconcile.Reconciler
+	attachments reconcile.Reconciler
+	events      *recorder
+
+	mu      sync.Mutex
+	effects []effects.Effect
+	// fate, if set, performs an effect or has it fail: n counts from 0.
+	fate func(n int, effect effects.Effect, do func() error) error
+}
+
+// artifacts are files as good as any: no JVM reads them.
+var artifacts = &transport.Artifacts{
+	Helpers: map[string]transport.Blob{
+		"x86_64":  transport.NewBlob("jmx-attach", "", []byte("amd64")),
+		"aarch64": transport.NewBlob("jmx-attach", "", []byte("arm64")),
+	},
+	Agent:          transport.NewBlob("agent", ".jar", []byte("agent")),
+	Implementation: transport.NewBlob("exporter", ".jar", []byte("exporter")),
+}
+
+// operate starts an operator that acts as an administrator, with scripted
+// containers.
+func (c *cluster) operate() *operator { return c.operateAs(admin, nil) }
+
+// operateAs starts an operator with a client, and a helper if the scripted
+// containers are not meant.
+func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator {
+	o := &operator{cluster: c, events: &recorder{}}
+	if helper == nil {
+		helper = c.containers.through(o.seam)
+	}
+	reader := cached{as}
+	writer := apply.New(as, o.seam)
+	configs := source.New(as, as)
+	o.exporters = &exporter.Reconciler{Reader: reader, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock}
+	o.attachments = &attachment.Reconciler{
+		Reader: reader, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: artifacts,
+		Steps: steps.All(helper, writer, prober{c.containers, o.seam}, artifacts),
+	}
+	return o
+}
+
+func (o *operator) seam(ctx context.Context, effect effects.Effect, do func(context.Context) error) error {
+	o.mu.Lock()
+	n := len(o.effects)
+	o.effects = append(o.effects, effect)
+	o.mu.Unlock()
+	perform := func() error {
+		err := do(ctx)
+		o.checkWritten(effect)
+		return err
+	}
+	if o.fate == nil {
+		return perform()
+	}
+	return o.fate(n, effect, perform)
+}
+
+// checkWritten checks a status that was just written.
+func (o *operator) checkWritten(effect effects.Effect) {
+	var object client.Object
+	switch effect.What {
+	case string(apply.OwnerAttachmentStatus):
+		object = &v1alpha1.JmxAttachment{}
+	case string(apply.OwnerExporterStatus):
+		object = &v1alpha1.PrometheusJmxExporter{}
+	default:
+		return
+	}
+	namespace, name, _ := strings.Cut(effect.On, "/")
+	object.SetNamespace(namespace)
+	object.SetName(name)
+	if get(o.t, object) {
+		o.checker.check(o.t, object)
+	}
+}
+
+// did are the effects since the last time it was asked.
+func (o *operator) did() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var did []string
+	for _, effect := range o.effects {
+		did = append(did, fmt.Sprintf("%s %s", effect.Kind, effect.What))
+	}
+	o.effects = nil
+	return did
+}
+
+func (o *operator) count() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.effects)
+}
+
+// settle reconciles everything until nothing more happens, as the watches would
+// bring it about, and returns when the operator wants to look again by itself;
+// 0 for never.
+func (o *operator) settle() time.Duration {
+	o.t.Helper()
+	o.later(time.Second) // or a time that moves in a status could not be seen
+	var err error
+	for range 40 {
+		before := o.count()
+		var again time.Duration
+		if again, err = o.round(); err == nil && o.count() == before {
+			return again
+		}
+	}
+	o.t.Fatalf("the operator does not come to rest; last error: %v; it did %q", err, o.did())
+	return 0
+}
+
+// round reconciles every exporter and every attachment once.
+func (o *operator) round() (again time.Duration, err error) {
+	o.t.Helper()
+	var failed []error
+	run := func(r reconcile.Reconciler, object client.Object) {
+		result, err := r.Reconcile(o.t.Context(), ctrl.Request{NamespacedName: keyOf(object)})
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if result.RequeueAfter > 0 && (again == 0 || result.RequeueAfter < again) {
+			again = result.RequeueAfter
+		}
+	}
+	var exporters v1alpha1.PrometheusJmxExporterList
+	o.list(&exporters)
+	for i := range exporters.Items {
+		run(o.exporters, &exporters.Items[i])
+	}
+	var attachments v1alpha1.JmxAttachmentList
+	o.list(&attachments)
+	for i := range attachments.Items {
+		run(o.attachments, &attachments.Items[i])
+	}
+	return again, errors.Join(failed...)
+}
+
+// outlast settles again and again, each time when the operator wants to, until
+// it does not want to any more. Errors are tried again, as the queue does.
+func (o *operator) outlast() {
+	o.t.Helper()
+	var err error
+	for range 60 {
+		before := o.count()
+		var again time.Duration
+		again, err = o.round()
+		if err == nil && o.count() == before {
+			if again == 0 {
+				return
+			}
+			o.later(again)
+		}
+	}
+	o.t.Fatalf("the operator does not come to rest; last error: %v; it did %q", err, o.did())
+}
+
+// cached reads from the API server what the manager's cache would have: pods
+// trimmed, of Services and EndpointSlices only ours, managedFields of pods only.
+type cached struct{ client.Reader }
+
+// Get implements client.Reader.
+func (c cached) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if err := c.Reader.Get(ctx, key, object, options...); err != nil {
+		return err
+	}
+	switch o := object.(type) {
+	case *corev1.Pod:
+		return trim(o)
+	case *corev1.Service, *discoveryv1.EndpointSlice:
+		if _, ok := o.GetLabels()[v1alpha1.LabelExporterUID]; !ok {
+			return apierrors.NewNotFound(corev1.Resource("cached"), key.Name)
+		}
+	}
+	object.SetManagedFields(nil)
+	return nil
+}
+
+// List implements client.Reader.
+func (c cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if err := c.Reader.List(ctx, list, options...); err != nil {
+		return err
+	}
+	return meta.EachListItem(list, func(o runtime.Object) error {
+		if pod, ok := o.(*corev1.Pod); ok {
+			return trim(pod)
+		}
+		o.(client.Object).SetManagedFields(nil)
+		return nil
+	})
+}
+
+func trim(pod *corev1.Pod) error {
+	trimmed, err := podcache.Trim(pod)
+	if err == nil {
+		*pod = *trimmed.(*corev1.Pod)
+	}
+	return err
+}
+
+// recorder keeps the Events.
+type recorder struct {
+	mu     sync.Mutex
+	events []event
+}
+
+type event struct{ Type, Reason, Note string }
+
+// Eventf implements events.EventRecorder.
+func (r *recorder) Eventf(_, _ runtime.Object, eventType, reason, _, note string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, event{eventType, reason, fmt.Sprintf(note, args...)})
+}
+
+// with are the Events of a reason since the last time they were asked for.
+func (r *recorder) with(reason string) []event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found, others []event
+	for _, e := range r.events {
+		if e.Reason == reason {
+			found = append(found, e)
+		} else {
+			others = append(others, e)
+		}
+	}
+	r.events = others
+	return found
+}
+
+func versionsOf(t *testing.T, list client.ObjectList) map[string]string {
+	t.Helper()
+	versions := map[string]string{}
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		object := o.(client.Object)
+		versions[object.GetName()] = object.GetResourceVersion()
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return versions
+}
