@@ -106,7 +106,7 @@ Going backwards withdraws neither the endpoint nor the annotations: what Prometh
 
 A pod that is gone, no longer matched, or another exporter's by now is no phase either: its annotations are withdrawn and its record is deleted, from whatever phase.
 
-A PrometheusJmxExporter has the phase of the least advanced of its pods, refused ones aside: Pending also when it matches none, Refused when all that it matches are refused. Its `+"`status.metricsEndpoints`"+` lists the pods whose Exposed is True, so a pod that went backwards is missing there while its EndpointSlice still has it.
+A PrometheusJmxExporter has the phase of the least advanced of its pods, refused ones aside: Pending also when it matches none, Refused when all that it matches are refused. Its ` + "`status.metricsEndpoints`" + ` lists the pods whose Exposed is True, so a pod that went backwards is missing there while its EndpointSlice still has it.
 `)
 	return b.String(), nil
 }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.."
+
+// Every reason has its section in docs/troubleshooting.md, and none is there that does not exist.
+func TestReasons(t *testing.T) {
+	want := values(constants(t, "apis/v1alpha1/reasons.go", "Reason"))
+	var got []string
+	for _, m := range regexp.MustCompile("(?m)^### (\\w+)$").FindAllStringSubmatch(read(t, "docs/troubleshooting.md"), -1) {
+		got = append(got, m[1])
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sections of docs/troubleshooting.md (-reasons +sections):\n%s", diff)
+	}
+}
+
+// Every field owner is in the table of docs/architecture.md, every metric in docs/metrics.md, every flag of the
+// manager in docs/operations.md, every key of the configuration in docs/configuration.md.
+func TestNames(t *testing.T) {
+	cases := map[string]struct {
+		source, pattern, page string
+	}{
+		"field owners": {"pkg/apply/owner.go", `"(jmx-exporter-operator/[\w-]+)"`, "docs/architecture.md"},
+		"metrics":      {"internal/metrics/metrics.go", `"(jmx_exporter_operator_\w+)"`, "docs/metrics.md"},
+		"flags":        {"cmd/manager/options.go", `Var\(&o\.\w+, "([\w-]+)"`, "docs/operations.md"},
+		"keys":         {"pkg/configuration/schema.go", `(?m)^\t+"(\w+)":`, "docs/configuration.md"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			page := read(t, tc.page)
+			found := regexp.MustCompile(tc.pattern).FindAllStringSubmatch(read(t, tc.source), -1)
+			if len(found) == 0 {
+				t.Fatalf("nothing in %s matches %s", tc.source, tc.pattern)
+			}
+			for _, m := range found {
+				if !strings.Contains(page, "`"+m[1]+"`") && !strings.Contains(page, "`--"+m[1]+"`") {
+					t.Errorf("%s says nothing of `%s`", tc.page, m[1])
+				}
+			}
+		})
+	}
+}
+
+// Every link to a file or heading leads there.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(withoutCode(read(t, page)), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			file := page
+			if target != "" {
+				file = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, m[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(read(t, file)), anchor) {
+				t.Errorf("%s links to %s, and there is no such heading", page, m[1])
+			}
+		}
+	}
+}
+
+// Every make target that a page names exists.
+func TestMakeTargets(t *testing.T) {
+	var rules strings.Builder
+	for _, file := range []string{"Makefile", "hack/demo/demo.mk", "hack/try/try.mk", "hack/images.mk", "hack/kind/kind.mk"} {
+		rules.WriteString(read(t, file))
+	}
+	for _, page := range pages(t) {
+		for _, m := range regexp.MustCompile("`make ([a-z0-9-]+)").FindAllStringSubmatch(read(t, page), -1) {
+			if !strings.Contains(rules.String(), "\n"+m[1]+":") {
+				t.Errorf("%s names make %s, which does not exist", page, m[1])
+			}
+		}
+	}
+}
+
+// constants are the values of the string constants of a file whose names begin so.
+func constants(t *testing.T, file, prefix string) map[string]string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, prefix) {
+			return true
+		}
+		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[spec.Names[0].Name] = value
+		return true
+	})
+	return found
+}
+
+func values(m map[string]string) []string {
+	var all []string
+	for _, v := range m {
+		all = append(all, v)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func pages(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/design/*.md", "hack/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			name, err := filepath.Rel(root, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func withoutCode(page string) string {
+	return regexp.MustCompile("(?s)```.*?```").ReplaceAllString(page, "")
+}
+
+// anchors are the headings of a page as GitHub links to them.
+func anchors(page string) []string {
+	var all []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(withoutCode(page), -1) {
+		kept := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ' || r == '-':
+				return '-'
+			case r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
+				return r
+			}
+			return -1
+		}, strings.ToLower(m[1]))
+		all = append(all, kept)
+	}
+	return all
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
