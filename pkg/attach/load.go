@@ -153,8 +153,9 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 		}
 	}
 	err = a.await(ctx, want.Get("token"))
-	if err != nil && silent && a.mark == nil && a.process.SharesNetwork() {
-		return false, get(ctx, Endpoint{Port: d.Port, Path: metricsPath}) // the last witness
+	if err != nil && silent && a.mark == nil && a.process.SharesNetwork() &&
+		get(ctx, Endpoint{Port: d.Port, Path: metricsPath}) == nil { // the last witness
+		return false, nil
 	}
 	if err != nil {
 		return loaded, err

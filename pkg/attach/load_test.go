@@ -4,6 +4,7 @@ package attach
 
 import (
 	"bytes"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -207,25 +208,65 @@ func TestMissingModule(t *testing.T) {
 	app.Unharmed()
 }
 
-// An application that replaces its properties takes the mark away; its agent is
-// told again, and not loaded again.
+// An application that replaces its properties takes the mark away for a moment;
+// its agent is told again, and not loaded again.
 func TestMarkLost(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, freePort(t))
 	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
-	app.Tell("forget")
-	report := do(t, VerbStatus, Request{Target: target})
-	wantReason(t, report, ReasonAgentNotAnswering)
-	if p := report.Processes[0]; p.Mark != nil || !p.AgentJarOpen {
-		t.Errorf("got %+v", p)
+	for range 3 {
+		app.Tell("forget")
+		report := do(t, VerbLoad, Request{Target: target, Desired: desired})
+		wantReason(t, report, "")
+		if !report.Processes[0].AgentJarOpen || scrape(desired.Port) == "" {
+			t.Errorf("got %+v", report.Processes[0])
+		}
 	}
-	report = do(t, VerbLoad, Request{Target: target, Desired: desired})
-	wantReason(t, report, "")
-	wantMark(t, report, AgentRunning, 1)
+	app.Tell("forget")
 	wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
 	app.Tell("ping")
+}
+
+// A jar of ours that is open without a mark is an agent that does not answer. It
+// is never loaded again; its port is the last witness.
+func TestSilentAgent(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target := targetOf(t, app)
+	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	jar, err := os.ReadFile(jvmtest.AgentJar(t)) // sets a property that is not the mark
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := NewFile("agent-", jar, ".jar")
+	wantReason(t, do(t, VerbStage, Request{Files: []File{silent}}, jar), "")
+	desired.Agent = silent.Name
+	for range 2 {
+		report := do(t, VerbLoad, Request{Target: target, Desired: desired})
+		wantReason(t, report, ReasonAgentNotAnswering)
+		if !report.Processes[0].AgentJarOpen {
+			t.Error("the agent's jar is not open")
+		}
+	}
+	wantReason(t, do(t, VerbStatus, Request{Target: target}), ReasonAgentNotAnswering)
+
+	listener, port := listen(t)
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	defer server.Close()
+	desired.Port = port
+	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
+
+	p, err := lookup(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, _, err := p.Property(t.Context(), "jvmtest.agent"); err != nil || !strings.HasPrefix(value, "loads=1 ") {
+		t.Errorf("the agent says %q, %v, want one load", value, err)
+	}
+	app.Unharmed()
 }
 
 // Each reason not to attach comes with the application's output untouched.

@@ -325,6 +325,30 @@ func TestOtherUser(t *testing.T) {
 	})
 }
 
+// Root in a container with next to no capabilities: it takes those to become the
+// JVM's user, and not CAP_SYS_PTRACE.
+func TestDroppedCapabilities(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{User: nobody})
+	p := found(t, app.PID)
+	for _, test := range []struct{ capabilities, want string }{
+		{"-all", string(UserMismatch)},
+		{"-all,+setuid", string(UserMismatch)},
+		{"-all,+setuid,+setgid", "<nil>"},
+	} {
+		self, err := os.Readlink("/proc/self/exe")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("setpriv", "--bounding-set="+test.capabilities, self)
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", strangerTarget, p.PID, p.StartTime))
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != test.want {
+			t.Errorf("with %s: %s, %v, want %s", test.capabilities, out, err, test.want)
+		}
+	}
+	app.Unharmed()
+}
+
 // A person on a host attaches to a JVM in a container: another PID, another /tmp.
 func TestContainer(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
@@ -452,6 +476,7 @@ func TestHostileSocket(t *testing.T) {
 		},
 		"listener": func(t *testing.T) { listen(t, socket) },
 		"listener of another user": func(t *testing.T) {
+			jvmtest.NeedUsers(t)
 			listen(t, socket)
 			if err := os.Chown(socket, 1234, 1234); err != nil {
 				t.Fatal(err)

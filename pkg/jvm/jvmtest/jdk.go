@@ -48,7 +48,7 @@ func Need(t *testing.T, major int) JDK {
 	t.Helper()
 	jdk, ok := found()[major]
 	if !ok {
-		missing(t, "a JDK "+strconv.Itoa(major))
+		missing(t, "a JDK "+strconv.Itoa(major), "install it into /usr/lib/jvm or name its home in JMX_TEST_JVMS")
 	}
 	return jdk
 }
@@ -57,7 +57,7 @@ func Need(t *testing.T, major int) JDK {
 func (j JDK) Link(t *testing.T, modules string) JDK {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(j.Home, "jmods")); err != nil {
-		missing(t, "jmods in "+j.Home)
+		missing(t, "jmods in "+j.Home, "install the JDK's jmods")
 	}
 	home := filepath.Join(t.TempDir(), "runtime")
 	out, err := exec.Command(filepath.Join(j.Home, "bin/jlink"), "--add-modules", modules, "--strip-debug", "--output", home).CombinedOutput()
@@ -67,12 +67,12 @@ func (j JDK) Link(t *testing.T, modules string) JDK {
 	return JDK{Home: home, Major: j.Major}
 }
 
-func missing(t *testing.T, what string) {
+func missing(t *testing.T, what, remedy string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
-		t.Fatalf("%s is missing: install it into /usr/lib/jvm or name its home in JMX_TEST_JVMS", what)
+		t.Fatalf("%s is missing: %s", what, remedy)
 	}
-	t.Skipf("%s is missing: install it into /usr/lib/jvm or name its home in JMX_TEST_JVMS", what)
+	t.Skipf("%s is missing: %s", what, remedy)
 }
 
 // EachJDK runs a test with 17 and 25, and with whatever else is there.

@@ -140,9 +140,22 @@ func ModuleRoot() (string, error) {
 	return "", os.ErrNotExist
 }
 
+// NeedUsers skips a test that needs other users where there are none: in the
+// user namespace of somebody who is not root. Where CI is set, it fails.
+func NeedUsers(t *testing.T) {
+	t.Helper()
+	mapped, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fields := strings.Fields(string(mapped)); len(fields) == 3 && fields[2] == "1" {
+		missing(t, "a second user", "run the tests as root")
+	}
+}
+
 func check(err error) {
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "jvmtest: no sandbox:", err)
+		fmt.Fprintln(os.Stderr, "jvmtest: no sandbox; run the tests as root, or allow user namespaces:", err)
 		os.Exit(1)
 	}
 }

@@ -53,6 +53,7 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 		cmd = reexec(container, filepath.Dir(app), args...)
 	}
 	if o.User != 0 {
+		NeedUsers(t)
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: o.User, Gid: o.User}
 	}
 	cmd.Env = append(cmd.Env, o.Env...)
