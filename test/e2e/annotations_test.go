@@ -1,0 +1,51 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// Nobody's scrape is redirected: beside an annotation of somebody else stands
+// none of ours; the endpoint stands all the same.
+func TestForeignAnnotationInTemplate(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("foreign-template", 1, 1, "manifests/foreign-annotations/app.yaml")
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		Assess("AnnotationConflict names the Deployment", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
+			"the pod template of Deployment dummyapp", "prometheus.io/scrape", "prometheus.io/port")).
+		Assess("theirs are as before, ours absent", funcs.Annotations(namespace, map[string]string{
+			"prometheus.io/scrape": "true", "prometheus.io/port": "8080",
+		})).
+		Assess("the endpoint stands in the EndpointSlice", funcs.All(
+			funcs.Published(namespace, funcs.Exporter, 1, port),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("mended, the pod is Annotated", funcs.All(
+			funcs.Apply(namespace, java17),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
+		Feature())
+}
+
+func TestForeignAnnotationAfterwards(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("foreign-later", 1, 1, java17)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
+		Assess("somebody takes the port over", funcs.AnnotatedAs("somebody", namespace, map[string]string{"prometheus.io/port": "1234"})).
+		Assess("AnnotationConflict names them", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
+			`"somebody"`, "prometheus.io/port")).
+		Assess("theirs stands, ours are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/port": "1234"})).
+		Assess("the endpoint stands", funcs.Published(namespace, funcs.Exporter, 1, port)).
+		Assess("they take theirs away, and the pod is Annotated", funcs.All(
+			funcs.AnnotatedAs("somebody", namespace, nil),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
+		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Feature())
+}

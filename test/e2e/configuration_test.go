@@ -1,0 +1,89 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// A configuration that cannot be used is told before anything is loaded. Each
+// mistake takes the place of the one before it; the last change mends all.
+func TestConfiguration(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("configuration", 1, 1, java17)
+	feature.WithSetup("an exporter without its ConfigMap", funcs.Apply(namespace, exporter))
+	for _, c := range []struct {
+		name, file, reason string
+		words              []string
+	}{
+		{"there is no ConfigMap", "", v1alpha1.ReasonConfigMapMissing, []string{"prometheus-jmx-exporter-config"}},
+		{"the key is missing", "key-missing", v1alpha1.ReasonConfigKeyMissing, []string{"config.yaml"}},
+		{"it is not YAML", "not-yaml", v1alpha1.ReasonConfigNotYAML, []string{"config.yaml"}},
+		{"a key is unknown", "unknown-key", v1alpha1.ReasonConfigInvalid, []string{"line 3", "whitelistObjectNam"}},
+		{"a value has the wrong type", "wrong-type", v1alpha1.ReasonConfigInvalid, []string{"line 2", "lowercaseOutputName"}},
+		{"a key makes no sense", "forbidden", v1alpha1.ReasonConfigForbidden, []string{"hostPort"}},
+		{"it is too large", "too-large", v1alpha1.ReasonConfigTooLarge, []string{"256 KiB"}},
+	} {
+		switch c.file {
+		case "":
+		case "too-large":
+			feature.Assess(c.name, funcs.TooLarge(namespace))
+		default:
+			feature.Assess(c.name, funcs.Apply(namespace, "manifests/configuration/"+c.file+".yaml"))
+		}
+		feature.
+			Assess(c.name+": "+c.reason, funcs.All(
+				funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseStaged, c.reason, c.words...),
+				funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionFalse, c.reason, c.words...),
+				funcs.ExporterTold(namespace, funcs.Exporter, corev1.EventTypeWarning, c.reason)))
+	}
+	testenv.Test(t, feature.
+		Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("mended, the pod is Annotated", funcs.All(
+			funcs.Apply(namespace, rules),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
+		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the application is still as before", applications.Untouched()).
+		Feature())
+}
+
+// What changes reaches the agent that runs: no second load, which Java 25 would
+// tell by its warning.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("changes", 2, 2, java17, java25)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
+		Assess("another configuration serves another metric", funcs.All(
+			funcs.Apply(namespace, "manifests/configuration/renamed.yaml"),
+			funcs.Serves(namespace, "dummyapp_orders_total"),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.LoadedOnce(namespace))).
+		Assess("a mistake in it withdraws nothing", funcs.All(
+			funcs.Apply(namespace, "manifests/configuration/not-yaml.yaml"),
+			funcs.ConditionWithReason(namespace, 2, v1alpha1.PhaseStaged, v1alpha1.ReasonConfigNotYAML),
+			funcs.Scrapable(namespace, port),
+			funcs.Published(namespace, funcs.Exporter, 2, port),
+			funcs.Serves(namespace, "dummyapp_orders_total"))).
+		Assess("mended, all pods are Annotated again", funcs.All(
+			funcs.Apply(namespace, rules),
+			funcs.Serves(namespace, "dummyapp_requests_total"),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.LoadedOnce(namespace))).
+		Assess("another port is served, annotated and published", funcs.All(
+			funcs.Apply(namespace, "manifests/changes/port.yaml"),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, 9401),
+			funcs.Serves(namespace, "dummyapp_requests_total"),
+			funcs.Closed(namespace, port),
+			funcs.LoadedOnce(namespace))).
+		Assess("the applications are as before, but for one warning", applications.UntouchedButWarned("dummyapp:25")).
+		Feature())
+}

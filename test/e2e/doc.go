@@ -1,0 +1,15 @@
+// Package e2e tests the whole on a real cluster with real JVMs:
+//
+//	go test -tags e2e ./test/e2e/...
+//
+// It takes the kind cluster of hack/kind/cluster, which it brings up if it is
+// not there, and leaves everything as it found it. Environment:
+//
+//	E2E_CLUSTER=existing  takes the current context instead
+//	IMAGES=present        with it: the images are there already (hack/images build makes them)
+//	E2E_KEEP=1            leaves the cluster, the operator and the namespaces of failed features for a look
+//
+// A feature has a namespace of its own. Those that need the operator to
+// themselves (it is killed, loses a right, is scaled to zero) run first, one by
+// one; the others then run side by side.
+package e2e

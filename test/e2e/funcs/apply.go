@@ -1,0 +1,164 @@
+package funcs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+)
+
+// fieldManager owns what the features apply.
+const fieldManager = client.FieldOwner("e2e")
+
+// labelFeature marks the namespaces of the features.
+const labelFeature = "jmx-exporter-operator/e2e"
+
+// NamespaceFor is the name of a new namespace for a feature.
+func NamespaceFor(feature string) string { return "e2e-" + feature + "-" + rand.String(5) }
+
+// InNamespace creates the namespace. When the feature ends it tells what is in
+// it if the feature failed, and deletes it. It belongs into a Setup.
+func InNamespace(namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{labelFeature: "true"}}}
+		if err := c.Create(ctx, object); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			ctx := context.WithoutCancel(ctx)
+			if t.Failed() {
+				t.Log(c.diagnostics(ctx, namespace))
+				if os.Getenv("E2E_KEEP") != "" {
+					t.Logf("namespace %s is kept", namespace)
+					return
+				}
+			}
+			if err := c.Delete(ctx, object); err != nil {
+				t.Errorf("cannot delete namespace %s: %v", namespace, err)
+			}
+		})
+	})
+}
+
+// Apply applies manifests by server-side apply; NAMESPACE in them stands for
+// the namespace. What they hold beside the namespace, such as a policy, is
+// deleted when the test of this step ends: apply that in a Setup.
+func Apply(namespace string, files ...string) features.Func {
+	return ApplyAs(string(fieldManager), namespace, files...)
+}
+
+// ApplyAs applies manifests as another field manager.
+func ApplyAs(manager, namespace string, files ...string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		for _, file := range files {
+			objects, err := read(file, namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				if err := c.apply(ctx, object, client.FieldOwner(manager), namespace); err != nil {
+					t.Fatalf("%s: %v", file, err)
+				}
+				if object.GetNamespace() == "" {
+					t.Cleanup(func() {
+						if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
+							t.Errorf("%s: %v", file, err)
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+// Delete deletes what manifests name, and waits until it is gone.
+func Delete(namespace string, files ...string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		for _, file := range files {
+			objects, err := read(file, namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				if err := c.place(object, namespace); err != nil {
+					t.Fatalf("%s: %v", file, err)
+				}
+				eventually(ctx, t, func(ctx context.Context) error {
+					err := c.Delete(ctx, object)
+					if err == nil {
+						return fmt.Errorf("%s %s is still there", object.GetKind(), object.GetName())
+					}
+					return client.IgnoreNotFound(err)
+				})
+			}
+		}
+	})
+}
+
+// apply states the object as its manifest does; what somebody else has stated
+// in the fields of it is taken over.
+func (c *cluster) apply(ctx context.Context, object *unstructured.Unstructured, owner client.FieldOwner, namespace string) error {
+	if err := c.place(object, namespace); err != nil {
+		return err
+	}
+	// An apply writes the server's answer into what it is given.
+	return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), owner, client.ForceOwnership)
+}
+
+// place puts an object that has no namespace into the given one, if its kind
+// has namespaces.
+func (c *cluster) place(object *unstructured.Unstructured, namespace string) error {
+	mapping, err := c.RESTMapper().RESTMapping(object.GroupVersionKind().GroupKind(), object.GroupVersionKind().Version)
+	if err != nil {
+		return err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace && object.GetNamespace() == "" {
+		object.SetNamespace(namespace)
+	}
+	return nil
+}
+
+func read(file, namespace string) ([]*unstructured.Unstructured, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := decode(strings.ReplaceAll(string(data), "NAMESPACE", namespace))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return objects, nil
+}
+
+func decode(text string) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(text), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}

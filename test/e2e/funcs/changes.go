@@ -1,0 +1,159 @@
+package funcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// JVMEnds ends the JVM of the one application as its own container would, and
+// waits until the kubelet has started the container again.
+func JVMEnds(namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pods, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pods) != 1 {
+			t.Fatalf("%d pods are there, not one", len(pods))
+		}
+		if err := c.kill(ctx, pods[0], "java"); err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			var pod corev1.Pod
+			if err := c.Get(ctx, client.ObjectKeyFromObject(&pods[0]), &pod); err != nil {
+				return err
+			}
+			if s := pod.Status.ContainerStatuses[0]; s.RestartCount != 1 || s.State.Running == nil {
+				return fmt.Errorf("container %s was restarted %d times: %+v", s.Name, s.RestartCount, s.State)
+			}
+			return nil
+		})
+	})
+}
+
+// Follows waits until each record is about the container that runs now, and
+// asserts that it was restarted so many times and no more.
+func Follows(namespace string, times int32) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			records, err := c.records(ctx, namespace)
+			if err != nil {
+				return err
+			}
+			if len(records) == 0 {
+				return errors.New("there are no attachments")
+			}
+			for _, r := range records {
+				var pod corev1.Pod
+				if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: r.Spec.Pod.Name}, &pod); err != nil {
+					return err
+				}
+				s := pod.Status.ContainerStatuses[0]
+				if len(r.Status.Processes) == 0 || r.Status.Processes[0].ContainerID != s.ContainerID {
+					return fmt.Errorf("%s: the record is not about container %s", pod.Name, s.ContainerID)
+				}
+				if s.RestartCount != times {
+					return fmt.Errorf("%s: restarted %d times, not %d", pod.Name, s.RestartCount, times)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// PodDeleted deletes one of the pods with a record, at once, and waits until the
+// record is gone with it.
+func PodDeleted(namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		var gone v1alpha1.JmxAttachment
+		eventually(ctx, t, func(ctx context.Context) error {
+			records, err := c.records(ctx, namespace)
+			if err != nil {
+				return err
+			}
+			if len(records) == 0 {
+				return errors.New("there are no attachments")
+			}
+			gone = records[0]
+			return nil
+		})
+		pod := &corev1.Pod{}
+		pod.Namespace, pod.Name = namespace, gone.Spec.Pod.Name
+		if err := c.Delete(ctx, pod, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			err := c.Get(ctx, client.ObjectKeyFromObject(&gone), &v1alpha1.JmxAttachment{})
+			if err == nil {
+				return fmt.Errorf("the record %s is still there", gone.Name)
+			}
+			return client.IgnoreNotFound(err)
+		})
+	})
+}
+
+// AnotherSecond waits until what is created now is younger than the exporter by
+// its time stamp, which has seconds only.
+func AnotherSecond(namespace, exporter string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			var e v1alpha1.PrometheusJmxExporter
+			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+				return err
+			}
+			if time.Since(e.CreationTimestamp.Time) < 2*time.Second {
+				return errors.New("it is too young")
+			}
+			return nil
+		})
+	})
+}
+
+// TooLarge puts a configuration larger than 256 KiB into the sample's ConfigMap.
+func TooLarge(namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		objects, err := decode(`{apiVersion: v1, kind: ConfigMap, metadata: {name: prometheus-jmx-exporter-config}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects[0].Object["data"] = map[string]any{"config.yaml": fmt.Sprintf("rules: []\n# %0*d\n", 256<<10, 0)}
+		if err := c.apply(ctx, objects[0], fieldManager, namespace); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// AnnotatedAs has another field manager state annotations of each pod of the
+// application, whoever has stated them before.
+func AnnotatedAs(manager, namespace string, annotations map[string]string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pods, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range pods {
+			stated := corev1ac.Pod(pod.Name, namespace).WithUID(pod.UID).WithAnnotations(annotations)
+			if err := c.Client.Apply(ctx, stated, client.FieldOwner(manager), client.ForceOwnership); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

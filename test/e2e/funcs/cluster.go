@@ -1,0 +1,88 @@
+// Package funcs holds the verbs of the features: each is a step of the
+// e2e-framework, and fails the test with what it saw last.
+package funcs
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/klient/wait"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+)
+
+const (
+	// patience is how long a condition may take. It is no promise of the
+	// product: machines that run tests are slow.
+	patience = 4 * time.Minute
+	interval = 300 * time.Millisecond
+)
+
+// cluster is the cluster as the verbs need it.
+type cluster struct {
+	client.Client
+	config *rest.Config
+	kube   kubernetes.Interface
+}
+
+func clusterOf(cfg *envconf.Config) (*cluster, error) {
+	config := cfg.Client().RESTConfig()
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{Client: cfg.Client().Resources().GetControllerRuntimeClient(), config: config, kube: kube}, nil
+}
+
+// verb is a step without the context that the framework hands on: the steps of
+// a feature share variables of its test instead.
+func verb(do func(ctx context.Context, t *testing.T, c *cluster)) features.Func {
+	return func(ctx context.Context, t *testing.T, cfg *envconf.Config) context.Context {
+		t.Helper()
+		c, err := clusterOf(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		do(ctx, t, c)
+		return ctx
+	}
+}
+
+// All runs verbs one after the other, as one step.
+func All(verbs ...features.Func) features.Func {
+	return func(ctx context.Context, t *testing.T, cfg *envconf.Config) context.Context {
+		t.Helper()
+		for _, v := range verbs {
+			ctx = v(ctx, t, cfg)
+		}
+		return ctx
+	}
+}
+
+// eventually waits until nothing is missing, and fails the test with what still is.
+func eventually(ctx context.Context, t *testing.T, missing func(context.Context) error) {
+	t.Helper()
+	if err := await(ctx, patience, missing); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits until nothing is missing; its error is what still is.
+func await(ctx context.Context, timeout time.Duration, missing func(context.Context) error) error {
+	last := errors.New("not looked at yet")
+	err := wait.For(func(ctx context.Context) (bool, error) {
+		if err := missing(ctx); ctx.Err() == nil {
+			last = err
+		}
+		return last == nil, nil
+	}, wait.WithContext(ctx), wait.WithTimeout(timeout), wait.WithInterval(interval), wait.WithImmediate())
+	if err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
+}

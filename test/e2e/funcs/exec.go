@@ -1,0 +1,146 @@
+package funcs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/httpstream"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+)
+
+const execTimeout = 30 * time.Second
+
+// Exec runs a command in the first container of every pod with the labels.
+func Exec(namespace, label string, command ...string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pods, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range pods {
+			if _, err := c.exec(ctx, pod.Namespace, pod.Name, pod.Spec.Containers[0].Name, command...); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// exec runs a command in a container and returns its standard output.
+func (c *cluster) exec(ctx context.Context, namespace, pod, container string, command ...string) (string, error) {
+	return execAs(ctx, c.config, namespace, pod, container, command...)
+}
+
+func execAs(ctx context.Context, config *rest.Config, namespace, pod, container string, command ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, execTimeout)
+	defer cancel()
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return "", err
+	}
+	address := kube.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
+		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdout: true, Stderr: true}, scheme.ParameterCodec).URL()
+	executor, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, address.String())
+	if err != nil {
+		return "", err
+	}
+	var stdout, stderr bytes.Buffer
+	if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr}); err != nil {
+		return stdout.String(), fmt.Errorf("%s in pod %s: %w %s", strings.Join(command, " "), pod, err, stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+// get asks a pod over HTTP, through the API server.
+func (c *cluster) get(ctx context.Context, namespace, pod string, port int32, pathAndQuery string) (body string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, execTimeout)
+	defer cancel()
+	address := c.kube.CoreV1().RESTClient().Get().Resource("pods").Namespace(namespace).Name(pod).SubResource("portforward").URL()
+	local, err := c.forward(ctx, address, port)
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", local, pathAndQuery), nil)
+	if err != nil {
+		return "", err
+	}
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", fmt.Errorf("port %d of pod %s: %w", port, pod, err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("port %d of pod %s: %s: %s", port, pod, response.Status, answer)
+	}
+	return string(answer), nil
+}
+
+// forward makes a port of a pod reachable until ctx ends.
+func (c *cluster) forward(ctx context.Context, address *url.URL, port int32) (local uint16, err error) {
+	dialer, err := portforward.NewSPDYOverWebsocketDialer(address, c.config)
+	if err != nil {
+		return 0, err
+	}
+	// That a port does not answer yet is told by the request, not on standard error.
+	ctx = klog.NewContext(ctx, logr.Discard())
+	ready := make(chan struct{})
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, httpstream.Dialer(dialer), []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", port)}, ready, io.Discard, io.Discard)
+	if err != nil {
+		return 0, err
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- forwarder.ForwardPorts() }()
+	select {
+	case <-ready:
+	case err := <-failed:
+		return 0, errors.Join(errors.New("no way to the pod"), err)
+	}
+	ports, err := forwarder.GetPorts()
+	if err != nil {
+		return 0, err
+	}
+	return ports[0].Local, nil
+}
+
+// pods are the pods with the label that are not about to go, by name.
+func (c *cluster) pods(ctx context.Context, namespace, label string) ([]corev1.Pod, error) {
+	var list corev1.PodList
+	key, value, _ := strings.Cut(label, "=")
+	if err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{key: value}); err != nil {
+		return nil, err
+	}
+	var pods []corev1.Pod
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp.IsZero() {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}
+
+func (c *cluster) log(ctx context.Context, pod *corev1.Pod, container string) (string, error) {
+	data, err := c.kube.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container}).DoRaw(ctx)
+	return string(data), err
+}

@@ -1,0 +1,69 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/e2e-framework/pkg/env"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+var (
+	testenv = env.New()
+	suite   = funcs.NewSuite("../..")
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	flag.Parse()
+	// Features wait for the cluster, hardly for this machine: as many side by
+	// side as processors would be few.
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6")
+	}
+	log.SetLogger(logr.Discard())
+	code := testenv.
+		Setup(suite.Up, suite.Load, suite.Deploy).
+		Finish(suite.Leave).
+		Run(m)
+	if err := suite.Err(); err != nil {
+		fmt.Fprintln(os.Stderr, "FAIL:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+const (
+	demo     = "../../hack/demo/manifests/"
+	samples  = "../../config/samples/"
+	rules    = samples + "configmap.yaml"
+	exporter = samples + "prometheusjmxexporter.yaml"
+	java17   = "manifests/app/java17.yaml"
+	java25   = "manifests/app/java25.yaml"
+	java17x3 = "manifests/app/three.yaml"
+	// port of the sample's exporter.
+	port = 9400
+)
+
+// running is a feature with applications that run before anything is done to
+// them: pods of which so many start Java, and how they were.
+func running(name string, pods, jvms int, files ...string) (namespace string, applications *funcs.Applications, feature *features.FeatureBuilder) {
+	namespace = funcs.NamespaceFor(name)
+	applications = funcs.ApplicationsIn(namespace)
+	return namespace, applications, features.New(name).
+		WithSetup("a namespace", funcs.InNamespace(namespace)).
+		WithSetup("applications", funcs.Apply(namespace, files...)).
+		WithSetup("that run", funcs.Running(namespace, pods, jvms)).
+		WithSetup("as they are before", applications.Remember())
+}

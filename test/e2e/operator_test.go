@@ -1,0 +1,44 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// The operator's pod passes the strictest Pod Security Standard.
+func TestOperatorIsRestricted(t *testing.T) {
+	testenv.Test(t, features.New("restricted").
+		Assess("the operator runs where restricted is enforced", funcs.Restricted()).
+		Feature())
+}
+
+// config/namespaced needs no right outside of its namespace, and looks at no
+// other. The operator of all namespaces rests meanwhile; no feature runs beside
+// this one.
+func TestNamespaced(t *testing.T) {
+	const namespace = "jmx-exporter-e2e-namespaced"
+	applications := funcs.ApplicationsIn(namespace)
+	elsewhere := funcs.NamespaceFor("elsewhere")
+	testenv.Test(t, features.New("namespaced").
+		WithSetup("the other operator rests", suite.Scaled(0)).
+		WithSetup("a namespace", funcs.InNamespace(namespace)).
+		WithSetup("an operator for it", suite.Deployed("test/e2e/manifests/namespaced", namespace)).
+		WithSetup("an application in it", funcs.Apply(namespace, java17)).
+		WithSetup("that runs", funcs.Running(namespace, 1, 1)).
+		WithSetup("as it is before", applications.Remember()).
+		WithSetup("another namespace", funcs.InNamespace(elsewhere)).
+		WithSetup("with an exporter", funcs.Apply(elsewhere, rules, exporter, java17)).
+		WithSetup("that runs, too", funcs.Running(elsewhere, 1, 1)).
+		Assess("the pod in its namespace is Annotated", funcs.All(
+			funcs.Apply(namespace, rules, exporter),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
+		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("the exporter elsewhere is none of its business", funcs.Untended(elsewhere, funcs.Exporter)).
+		Feature())
+}
