@@ -32,8 +32,8 @@ libraries() {
   join "${parts[@]}"
 }
 
-# shell: sh and the coreutils that a small image has, as parts of a layer, without libraries.
-shell_tools=(sh cat chmod chown cp date dd df du env expr head id ln ls mkdir mktemp mv nohup printf pwd rm rmdir sha256sum sleep sort stat sync tail test timeout touch tr true uname wc)
+# shell: sh and the tools that a small image has, as parts of a layer, without libraries.
+shell_tools=(sh cat chmod chown cp date dd df du env expr grep head id ln ls mkdir mktemp mv nohup printf pwd rm rmdir setpriv sha256sum sleep sort stat sync tail test timeout touch tr true uname wc)
 shell() {
   local tool parts=()
   for tool in "${shell_tools[@]}"; do parts+=("$(type -P "$tool")=/bin/$tool"); done
