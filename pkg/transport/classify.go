@@ -52,8 +52,9 @@ func classify(err error) error {
 		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into pods of this namespace: it needs get and create on pods/exec.", err}
 	case strings.Contains(text, "denied request") || strings.Contains(text, "denied the request") || apierrors.IsForbidden(err):
 		return &Error{v1alpha1.ReasonExecRefused, "An admission policy refuses the exec: " + policyWords(err) + ".", err}
-	case strings.Contains(text, "executable file not found") || strings.Contains(text, "no such file or directory"):
-		// runc's wording, which the kubelet passes on.
+	case strings.Contains(text, "executable file not found") || strings.Contains(text, "no such file or directory") && !strings.Contains(text, "dial "):
+		// The runtime's wording, which the kubelet passes on; a runtime whose
+		// socket is not there at the moment is another matter.
 		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
 	case errors.As(err, &status):
 		return &Error{v1alpha1.ReasonExecFailed, "The exec into the container failed: " + firstLine(status.Status().Message) + ".", err}

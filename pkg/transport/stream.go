@@ -2,10 +2,12 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
@@ -38,10 +40,26 @@ func (s execStreams) stream(ctx context.Context, in Container, command []string,
 		return err
 	}
 	executor, err := remotecommand.NewFallbackExecutor(webSocket, spdy, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+		return answer(err) == nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err))
 	})
 	if err != nil {
 		return err
 	}
-	return executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: stdout, Stderr: stderr})
+	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: stdout, Stderr: stderr})
+	if no := answer(err); no != nil {
+		return no
+	}
+	return err
+}
+
+// answer is the API server's own answer to the upgrade: it knows WebSocket and
+// says no. Over SPDY it would say the same, but client-go would leave of it a
+// text without a type. Nil if something else failed.
+func answer(err error) error {
+	var upgrade *httpstream.UpgradeFailureError
+	var status *apierrors.StatusError
+	if errors.As(err, &upgrade) && errors.As(upgrade.Cause, &status) {
+		return status
+	}
+	return nil
 }
