@@ -107,7 +107,9 @@ func annotationFailed(err error) Outcome {
 			fmt.Sprintf("prometheus.io annotations of the pod belong to %s; none of ours is written beside them.", strings.Join(managers, ", ")))
 	case apply.IsGone(err):
 		o = NotReached(v1alpha1.ReasonPodGone, "The pod is gone.")
-	case apierrors.IsForbidden(err), strings.Contains(err.Error(), "denied the request"):
+	case apierrors.IsForbidden(err), strings.Contains(err.Error(), "denied the request"), strings.Contains(err.Error(), "denied request"):
+		// A webhook denies "the request", a ValidatingAdmissionPolicy just
+		// "request"; the status that it denies with is the policy's choice.
 		o = NotReached(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+apply.Said(err))
 	default:
 		o = NotReached(v1alpha1.ReasonAPIError, "The API server did not take the annotation of the pod; it is tried again.")
