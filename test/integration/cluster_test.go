@@ -10,7 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -281,9 +283,9 @@ func (c *cluster) resourceVersions() map[string]string {
 		"exporter": &v1alpha1.PrometheusJmxExporterList{}, "attachment": &v1alpha1.JmxAttachmentList{},
 	} {
 		c.list(list)
-		for name, version := range versionsOf(c.t, list) {
-			versions[kind+"/"+name] = version
-		}
+		each(c.t, list, func(object client.Object) {
+			versions[kind+"/"+object.GetName()] = object.GetResourceVersion()
+		})
 	}
 	return versions
 }
@@ -294,3 +296,36 @@ func (c *cluster) named(name string) metav1.ObjectMeta {
 }
 
 func keyOf(object client.Object) types.NamespacedName { return client.ObjectKeyFromObject(object) }
+
+// garbageCollect does what Kubernetes' garbage collector would: what is owned by
+// a pod or an exporter that is gone goes too.
+func (c *cluster) garbageCollect() {
+	c.t.Helper()
+	for _, list := range []client.ObjectList{&v1alpha1.JmxAttachmentList{}, &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}} {
+		c.list(list)
+		each(c.t, list, func(object client.Object) {
+			owner := metav1.GetControllerOf(object)
+			if owner == nil {
+				return
+			}
+			var owning client.Object = &v1alpha1.PrometheusJmxExporter{ObjectMeta: c.named(owner.Name)}
+			if owner.Kind == "Pod" {
+				owning = &corev1.Pod{ObjectMeta: c.named(owner.Name)}
+			}
+			if !get(c.t, owning) || owning.GetUID() != owner.UID {
+				remove(c.t, object)
+			}
+		})
+	}
+}
+
+func each(t *testing.T, list client.ObjectList, do func(client.Object)) {
+	t.Helper()
+	err := meta.EachListItem(list, func(o runtime.Object) error {
+		do(o.(client.Object))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -263,18 +262,4 @@ func (r *recorder) with(reason string) []event {
 	}
 	r.events = others
 	return found
-}
-
-func versionsOf(t *testing.T, list client.ObjectList) map[string]string {
-	t.Helper()
-	versions := map[string]string{}
-	err := meta.EachListItem(list, func(o runtime.Object) error {
-		object := o.(client.Object)
-		versions[object.GetName()] = object.GetResourceVersion()
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return versions
 }
