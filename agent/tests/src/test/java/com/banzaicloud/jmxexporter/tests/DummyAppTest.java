@@ -31,8 +31,7 @@ class DummyAppTest {
 
     @Test
     void exitsByItself() throws Exception {
-        try (Jvm jvm = Jvm.run("-Ddummy.exitAfter=3", "DummyApp")) {
-            jvm.load(Desired.running(Jvm.freePort(), Path.of(System.getProperty("dummyapp.config"))));
+        try (Jvm jvm = Jvm.run("-Ddummy.exitAfter=1", "DummyApp")) {
             assertEquals(0, jvm.process.onExit().get().exitValue());
             assertEquals(List.of("dummyapp is ready"), jvm.out());
             assertEquals(List.of(), jvm.err());

@@ -30,7 +30,8 @@ final class Jvm implements AutoCloseable {
 
     /** The applications alone, so that the agents' jars are not on their class path. */
     private static final Path CLASSES = Path.of(URI.create(Jvm.class.getProtectionDomain().getCodeSource().getLocation().toString()));
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** Long, for machines that do more than this: what holds is seen at once. */
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     final Process process;
     private final Path directory;
