@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,10 +22,7 @@ import (
 
 // home is Home, opened: every name is looked up in the directory that was
 // checked, and no link leads out of it.
-type home struct {
-	*os.Root
-	owner int
-}
+type home struct{ *os.Root }
 
 // openHome opens Home in the /tmp given, and creates it if it is told to;
 // fs.ErrNotExist otherwise. Its owner must be root, this process, or one of
@@ -53,7 +51,7 @@ func openHome(tmp *os.Root, create bool, owners ...int) (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &home{Root: root}
+	h := &home{root}
 	if err := h.check(entry, owners); err != nil {
 		root.Close()
 		return nil, err
@@ -70,13 +68,9 @@ func (h *home) check(entry fs.FileInfo, owners []int) error {
 	if !os.SameFile(info, entry) {
 		return failf(ReasonHomeNotTrusted, "%s was replaced while it was opened.", Home)
 	}
-	h.owner = int(info.Sys().(*syscall.Stat_t).Uid)
-	trusted := h.owner == 0 || h.owner == os.Geteuid()
-	for _, uid := range owners {
-		trusted = trusted || h.owner == uid
-	}
-	if !trusted {
-		return failf(ReasonHomeNotTrusted, "%s belongs to user %d; remove it.", Home, h.owner)
+	owner := int(info.Sys().(*syscall.Stat_t).Uid)
+	if owner != 0 && owner != os.Geteuid() && !slices.Contains(owners, owner) {
+		return failf(ReasonHomeNotTrusted, "%s belongs to user %d; remove it.", Home, owner)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
 		return failf(ReasonHomeNotTrusted, "%s is writable by others (%v); remove it.", Home, info.Mode())

@@ -42,9 +42,6 @@ func load(ctx context.Context, req Request, report *Report) error {
 		return err
 	}
 	defer h.Close()
-	if h.owner != 0 && h.owner != p.UID { // ours is not enough: the JVM would run what we may replace
-		return failf(ReasonHomeNotTrusted, "%s belongs to user %d, and the JVM runs as %d.", Home, h.owner, p.UID)
-	}
 	unlock, err := h.lock(ctx, jvmName(p)+lockSuffix)
 	if err != nil {
 		return err
