@@ -335,11 +335,13 @@ func TestDroppedCapabilities(t *testing.T) {
 		{"-all,+setuid", string(UserMismatch)},
 		{"-all,+setuid,+setgid", "<nil>"},
 	} {
-		self, err := os.Readlink("/proc/self/exe")
+		self, err := os.Open("/proc/self/exe")
 		if err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command("setpriv", "--bounding-set="+test.capabilities, self)
+		defer self.Close()
+		cmd := exec.Command("setpriv", "--bounding-set="+test.capabilities, "/proc/self/fd/3")
+		cmd.ExtraFiles = []*os.File{self}
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", strangerTarget, p.PID, p.StartTime))
 		out, err := cmd.CombinedOutput()
 		if err != nil || string(out) != test.want {
