@@ -148,7 +148,7 @@ func pages(t *testing.T) []string {
 }
 
 func withoutCode(page string) string {
-	return regexp.MustCompile("(?s)```.*?```").ReplaceAllString(page, "")
+	return regexp.MustCompile("(?s)```.*?```|`[^`\n]*`").ReplaceAllString(page, "")
 }
 
 // anchors are the headings of a page as GitHub links to them.
