@@ -24,12 +24,19 @@ func (c *Client) Attachment(ctx context.Context, name string, pod *corev1.Pod, e
 			WithExporter(ac.ObjectIdentity().WithName(exporter.Name).WithUID(exporter.UID))))
 }
 
-// AttachmentStatus states the whole status of a JmxAttachment.
+// AttachmentStatus states the whole status of a JmxAttachment as it was read,
+// and takes its new resourceVersion over, so that it can be stated again. One
+// that has changed since is a conflict.
 func (c *Client) AttachmentStatus(ctx context.Context, attachment *v1alpha1.JmxAttachment, status *v1alpha1.JmxAttachmentStatus) error {
 	stated, err := configuration[ac.JmxAttachmentStatusApplyConfiguration](status)
 	if err != nil {
 		return err
 	}
-	return c.applyStatus(ctx, OwnerAttachmentStatus, key(attachment),
-		ac.JmxAttachment(attachment.Name, attachment.Namespace).WithUID(attachment.UID).WithStatus(stated))
+	object := ac.JmxAttachment(attachment.Name, attachment.Namespace).
+		WithUID(attachment.UID).WithResourceVersion(attachment.ResourceVersion).WithStatus(stated)
+	if err := c.applyStatus(ctx, OwnerAttachmentStatus, key(attachment), object); err != nil {
+		return err
+	}
+	attachment.ResourceVersion = *object.ResourceVersion
+	return nil
 }

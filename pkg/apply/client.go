@@ -31,6 +31,9 @@ func (c *Client) apply(ctx context.Context, owner client.FieldOwner, on string, 
 	})
 }
 
+// applyStatus is for custom resources, whose status subresource ignores the UID
+// (apiextensions-apiserver pkg/registry/customresource/status_strategy.go): it
+// is the resourceVersion that keeps a status from a successor of the same name.
 func (c *Client) applyStatus(ctx context.Context, owner client.FieldOwner, on string, ac runtime.ApplyConfiguration) error {
 	return c.do(ctx, owner, on, func(ctx context.Context) error {
 		return c.client.Status().Apply(ctx, ac, owner, client.ForceOwnership)

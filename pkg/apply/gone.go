@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,9 +11,10 @@ import (
 // or deleted and created again under the same name.
 //
 // An apply that carries a UID answers 409 Conflict for an object that does not
-// exist and for one with another UID (k8s.io/apiserver
-// pkg/endpoints/handlers/patch.go, applyPatch), and a delete with a UID
-// precondition 409 Conflict too; neither is told from a field conflict by its
+// exist (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyPatch) and
+// Invalid for one with another UID; a delete with a UID precondition answers 409
+// Conflict in one of two wordings (pkg/registry/rest/delete.go, and
+// apimachinery's storage errors). None is told from another conflict by its
 // code, so the causes and the words are looked at.
 func IsGone(err error) bool {
 	if err == nil {
@@ -24,6 +26,7 @@ func IsGone(err error) bool {
 	if apierrors.IsInvalid(err) {
 		return strings.Contains(err.Error(), "metadata.uid")
 	}
-	return apierrors.IsConflict(err) && len(ConflictingManagers(err)) == 0 &&
-		(strings.Contains(err.Error(), "uid mismatch") || strings.Contains(err.Error(), "UID in precondition"))
+	return apierrors.IsConflict(err) && len(ConflictingManagers(err)) == 0 && slices.ContainsFunc(
+		[]string{"uid mismatch", "UID in precondition", "UID in the precondition"},
+		func(words string) bool { return strings.Contains(err.Error(), words) })
 }
