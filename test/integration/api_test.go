@@ -1,0 +1,211 @@
+package integration
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+)
+
+// What the API refuses, and in which words.
+func TestValidation(t *testing.T) {
+	c := newCluster(t)
+	long := strings.Repeat("x", 64)
+	cases := map[string]struct {
+		spec string // what differs from a spec that is accepted
+		want string // in the error; accepted if empty
+	}{
+		"nothing":                   {spec: `{}`},
+		"no labelSelector":          {spec: `{"labelSelector":null}`, want: "spec.labelSelector: Required value"},
+		"an empty labelSelector":    {spec: `{"labelSelector":{}}`, want: "spec.labelSelector in body should have at least 1 properties"},
+		"a key with a prefix":       {spec: `{"labelSelector":{"app.kubernetes.io/name":"x"}}`},
+		"an empty value":            {spec: `{"labelSelector":{"app":""}}`},
+		"a key with a space":        {spec: `{"labelSelector":{"my app":"x"}}`, want: "a key is not a valid label key"},
+		"a key with two slashes":    {spec: `{"labelSelector":{"a/b/c":"x"}}`, want: "a key is not a valid label key"},
+		"an empty key":              {spec: `{"labelSelector":{"":"x"}}`, want: "a key is not a valid label key"},
+		"a long key":                {spec: `{"labelSelector":{"` + long + `":"x"}}`, want: "a key is not a valid label key"},
+		"a value with a space":      {spec: `{"labelSelector":{"app":"my app"}}`, want: "spec.labelSelector.app in body should match"},
+		"a value that ends in -":    {spec: `{"labelSelector":{"app":"x-"}}`, want: "spec.labelSelector.app in body should match"},
+		"a long value":              {spec: `{"labelSelector":{"app":"` + long + `"}}`, want: "Too long: may not be more than 63"},
+		"many labels":               {spec: `{"labelSelector":` + labelsJSON(33) + `}`, want: "must have at most 32 items"},
+		"no port":                   {spec: `{"port":null}`, want: "spec.port: Required value"},
+		"port 0":                    {spec: `{"port":0}`, want: "spec.port in body should be greater than or equal to 1"},
+		"port 1":                    {spec: `{"port":1}`},
+		"port 65535":                {spec: `{"port":65535}`},
+		"port 65536":                {spec: `{"port":65536}`, want: "spec.port in body should be less than or equal to 65535"},
+		"a port in quotes":          {spec: `{"port":"9400"}`, want: "must be of type integer"},
+		"no config":                 {spec: `{"config":null}`, want: "spec.config: Required value"},
+		"an empty ConfigMap's name": {spec: `{"config":{"configMapName":""}}`, want: "spec.config.configMapName in body should be at least 1 chars long"},
+		"an empty ConfigMap's key":  {spec: `{"config":{"configMapKey":""}}`, want: "spec.config.configMapKey in body should be at least 1 chars long"},
+		"a long ConfigMap's name":   {spec: `{"config":{"configMapName":"` + strings.Repeat("x", 254) + `"}}`, want: "Too long"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "banzaicloud.com/v1alpha1", "kind": "PrometheusJmxExporter",
+				"metadata": map[string]any{"namespace": c.namespace, "generateName": "exporter-"},
+				"spec": map[string]any{
+					"labelSelector": map[string]any{"app": "dummyapp"},
+					"config":        map[string]any{"configMapName": "rules", "configMapKey": "config.yaml"},
+					"port":          int64(9400),
+				},
+			}}
+			var differs map[string]any
+			if err := json.Unmarshal([]byte(tc.spec), &differs); err != nil {
+				t.Fatal(err)
+			}
+			merge(e.Object["spec"].(map[string]any), differs)
+			err := admin.Create(t.Context(), e)
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("the API says %v, not %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// merge puts what differs into a spec: maps of scalars into maps, null deletes.
+func merge(spec, differs map[string]any) {
+	for key, value := range differs {
+		inner, isMap := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(spec, key)
+		case isMap && key == "config":
+			merge(spec[key].(map[string]any), inner)
+		default:
+			if number, ok := value.(float64); ok {
+				value = int64(number)
+			}
+			spec[key] = value
+		}
+	}
+}
+
+func labelsJSON(n int) string {
+	labels := map[string]string{}
+	for i := range n {
+		labels[fmt.Sprintf("label-%d", i)] = "x"
+	}
+	data, _ := json.Marshal(labels)
+	return string(data)
+}
+
+func TestAttachmentIsImmutable(t *testing.T) {
+	s, _ := annotated(t)
+	a := s.attachment(s.pod)
+	a.Spec.Pod.UID = "another"
+	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "the spec of a JmxAttachment is immutable") {
+		t.Errorf("the API says %v", err)
+	}
+	a = s.attachment(s.pod)
+	a.Status.Phase = "Verified"
+	if err := admin.Status().Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "Unsupported value") {
+		t.Errorf("the API says %v", err)
+	}
+}
+
+// The manifest of the 2018 operator is the compatibility test: not a byte of it
+// may change, and it is accepted as it is.
+func TestManifestOfTheAncestor(t *testing.T) {
+	const golden = "8c4cdb1a46f978e3bfed7ae34acddd518176f587544282ba16f5711bf355d035"
+	manifest, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "prometheusjmxexporter.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(manifest)
+	if got := hex.EncodeToString(sum[:]); got != golden {
+		t.Errorf("config/samples/prometheusjmxexporter.yaml has changed: its SHA-256 is %s", got)
+	}
+	c := newCluster(t)
+	var e v1alpha1.PrometheusJmxExporter
+	if err := yaml.UnmarshalStrict(manifest, &e); err != nil {
+		t.Fatal(err)
+	}
+	e.Namespace = c.namespace
+	create(t, &e)
+	want := v1alpha1.PrometheusJmxExporterSpec{
+		LabelSelector: map[string]v1alpha1.LabelValue{"app": "dummyapp"},
+		Config:        v1alpha1.ConfigMapKey{ConfigMapName: "prometheus-jmx-exporter-config", ConfigMapKey: "config.yaml"},
+		Port:          9400,
+	}
+	if diff := cmp.Diff(want, e.Spec); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What kubectl get shows, and with -o wide: the server makes these tables.
+func TestColumns(t *testing.T) {
+	s, o := annotated(t)
+	cold := s.run(aPod("app-1"))
+	s.container(cold).fault = fault(v1alpha1.ReasonNoShell)
+	o.settle()
+	for resource, want := range map[string]string{
+		"prometheusjmxexporters": `
+			Name Phase Pods Refused Port Ready Reason(wide) Age
+			exporter Annotated 1/2 1 9400 False PodsRefused *`,
+		"jmxattachments": `
+			Name Pod Phase Port Ready Reason Container(wide) JVM(wide) Node(wide) Age
+			` + selection.AttachmentName(s.pod) + ` app-0 Annotated 9400 True <nil> app 17.0.15 node-1 *
+			` + selection.AttachmentName(cold) + ` app-1 Discovered <nil> False NoShell <nil> <nil> node-1 *`,
+	} {
+		if diff := cmp.Diff(strings.ReplaceAll(strings.TrimSpace(want), "\t", ""), s.table(resource)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", resource, diff)
+		}
+	}
+}
+
+// table is what the API server prints of a resource; an age is *.
+func (c *cluster) table(resource string) string {
+	c.t.Helper()
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	data, err := clientset.RESTClient().Get().
+		AbsPath("/apis/banzaicloud.com/v1alpha1/namespaces", c.namespace, resource).
+		SetHeader("Accept", "application/json;as=Table;g=meta.k8s.io;v=v1").
+		DoRaw(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var table metav1.Table
+	if err := json.Unmarshal(data, &table); err != nil {
+		c.t.Fatal(err)
+	}
+	var names []string
+	for _, column := range table.ColumnDefinitions {
+		name := column.Name
+		if column.Priority > 0 {
+			name += "(wide)"
+		}
+		names = append(names, name)
+	}
+	lines := []string{strings.Join(names, " ")}
+	for _, row := range table.Rows {
+		var cells []string
+		for i, cell := range row.Cells {
+			if names[i] == "Age" {
+				cell = "*"
+			}
+			cells = append(cells, fmt.Sprint(cell))
+		}
+		lines = append(lines, strings.Join(cells, " "))
+	}
+	return strings.Join(lines, "\n")
+}

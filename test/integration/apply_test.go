@@ -1,0 +1,268 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	discoveryv1ac "k8s.io/client-go/applyconfigurations/discovery/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+var ours = map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "9400"}
+
+// writer is pkg/apply alone.
+func writer() *apply.Client { return apply.New(admin, effects.Direct) }
+
+// What is applied a second time moves no resourceVersion.
+func TestApplyTwice(t *testing.T) {
+	c := newCluster(t)
+	pod := c.run(aPod("app-0"))
+	e := c.export("exporter")
+	w := writer()
+	name := selection.AttachmentName(pod)
+	if err := w.Attachment(t.Context(), name, pod, e); err != nil {
+		t.Fatal(err)
+	}
+	a := c.attachment(pod)
+	now := metav1.NewTime(c.clock.Now())
+	conditions := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Reached", LastTransitionTime: now}}
+	writes := map[string]func() error{
+		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
+		"attachment":  func() error { return w.Attachment(t.Context(), name, pod, e) },
+		"attachment status": func() error {
+			return w.AttachmentStatus(t.Context(), a, &v1alpha1.JmxAttachmentStatus{Phase: "Annotated", Conditions: conditions})
+		},
+		"exporter status": func() error {
+			return w.ExporterStatus(t.Context(), e, &v1alpha1.PrometheusJmxExporterStatus{Phase: "Annotated", Conditions: conditions})
+		},
+		"Service": func() error {
+			return w.Service(t.Context(), corev1ac.Service("service", c.namespace).
+				WithSpec(corev1ac.ServiceSpec().WithClusterIP("None").WithPorts(corev1ac.ServicePort().WithName("metrics").WithPort(9400))))
+		},
+		"EndpointSlice": func() error {
+			return w.EndpointSlice(t.Context(), discoveryv1ac.EndpointSlice("slice", c.namespace).WithAddressType(discoveryv1.AddressTypeIPv4).
+				WithPorts(discoveryv1ac.EndpointPort().WithName("metrics").WithPort(9400)).
+				WithEndpoints(discoveryv1ac.Endpoint().WithAddresses("10.0.0.1")))
+		},
+	}
+	for what, write := range writes {
+		if err := write(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		before := c.resourceVersions()
+		if err := write(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if diff := cmp.Diff(before, c.resourceVersions()); diff != "" {
+			t.Errorf("%s written again moves a resourceVersion:\n%s", what, diff)
+		}
+	}
+}
+
+// What others own stays, when we write and when we withdraw.
+func TestForeignFieldsSurvive(t *testing.T) {
+	c := newCluster(t)
+	pod := c.run(aPod("app-0").annotated("example.com/owner", "team-a"))
+	before := pod.DeepCopy()
+	w := writer()
+	if err := w.PodAnnotations(t.Context(), pod, ours); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"example.com/owner": "team-a", "prometheus.io/scrape": "true", "prometheus.io/port": "9400"}
+	if diff := cmp.Diff(want, c.annotations(pod)); diff != "" {
+		t.Errorf("after the write (-want +got):\n%s", diff)
+	}
+	change(t, pod, func(pod *corev1.Pod) { pod.Annotations["example.com/other"] = "team-b" })
+	if err := w.PodAnnotations(t.Context(), pod, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"example.com/owner": "team-a", "example.com/other": "team-b"}, c.annotations(pod)); diff != "" {
+		t.Errorf("after the withdrawal (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]any{before.Spec, before.Labels}, []any{pod.Spec, pod.Labels}); diff != "" {
+		t.Errorf("more than annotations changed:\n%s", diff)
+	}
+	for _, entry := range pod.ManagedFields {
+		if entry.Manager == string(apply.OwnerPodAnnotations) {
+			t.Errorf("after the withdrawal we still own %s", entry.FieldsV1)
+		}
+	}
+}
+
+// What somebody else owns with another value is not taken, and the error names
+// whose it is; of several, all.
+func TestConflictNamesTheManager(t *testing.T) {
+	c := newCluster(t)
+	pod := c.run(aPod("app-0"))
+	applyAnnotation(t, pod, "team-b's tool", "prometheus.io/port", "8080")
+	applyAnnotation(t, pod, "helm", "prometheus.io/scrape", "false")
+
+	err := writer().PodAnnotations(t.Context(), pod, ours)
+	if diff := cmp.Diff([]string{"helm", "team-b's tool"}, apply.ConflictingManagers(err)); diff != "" {
+		t.Errorf("managers (-want +got):\n%s\nerror: %v", diff, err)
+	}
+	if apply.IsGone(err) {
+		t.Error("a conflict is taken for a pod that is gone")
+	}
+	if diff := cmp.Diff(map[string]string{"prometheus.io/port": "8080", "prometheus.io/scrape": "false"}, c.annotations(pod)); diff != "" {
+		t.Errorf("something was written (-want +got):\n%s", diff)
+	}
+	for _, other := range []error{nil, apierrors.NewNotFound(corev1.Resource("pods"), "x"), errAccident} {
+		if managers := apply.ConflictingManagers(other); managers != nil {
+			t.Errorf("%v names %v", other, managers)
+		}
+	}
+}
+
+// A pod that is gone is not made again, and its successor of the same name is
+// left alone, whatever is written.
+func TestGone(t *testing.T) {
+	c := newCluster(t)
+	e := c.export("exporter")
+	w := writer()
+	pod := c.run(aPod("app-0"))
+	if err := w.Attachment(t.Context(), "record", pod, e); err != nil {
+		t.Fatal(err)
+	}
+	a := &v1alpha1.JmxAttachment{ObjectMeta: c.named("record")}
+	get(t, a)
+	writes := map[string]func() error{
+		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
+		"withdrawal":  func() error { return w.PodAnnotations(t.Context(), pod, nil) },
+		"attachment status": func() error {
+			return w.AttachmentStatus(t.Context(), a, &v1alpha1.JmxAttachmentStatus{Phase: "Annotated"})
+		},
+		"exporter status": func() error {
+			return w.ExporterStatus(t.Context(), e, &v1alpha1.PrometheusJmxExporterStatus{Phase: "Annotated"})
+		},
+	}
+	gone := func(when string) {
+		t.Helper()
+		for what, write := range writes {
+			// A status of a successor is refused for its resourceVersion.
+			if err := write(); !apply.IsGone(err) && !(strings.HasSuffix(what, "status") && apierrors.IsConflict(err)) {
+				t.Errorf("%s, %s: %v", what, when, err)
+			}
+		}
+		if err := w.Delete(t.Context(), a); err != nil {
+			t.Errorf("delete, %s: %v", when, err)
+		}
+	}
+	for _, object := range []client.Object{pod, a, e} {
+		remove(t, object.DeepCopyObject().(client.Object))
+	}
+	gone("deleted")
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &v1alpha1.JmxAttachmentList{}, &v1alpha1.PrometheusJmxExporterList{}} {
+		c.list(list)
+		each(t, list, func(object client.Object) { t.Errorf("%T %s was made again", object, object.GetName()) })
+	}
+
+	successor := c.run(aPod("app-0"))
+	e2 := c.export("exporter")
+	if err := w.Attachment(t.Context(), "record", successor, e2); err != nil {
+		t.Fatal(err)
+	}
+	before := c.resourceVersions()
+	gone("deleted and created again")
+	if diff := cmp.Diff(before, c.resourceVersions()); diff != "" {
+		t.Errorf("a successor was written to:\n%s", diff)
+	}
+}
+
+// An annotation that somebody else owns with the value that ours would have
+// raises no conflict; it is theirs all the same: the pod says whose, and gets
+// none of ours. It comes on when they let go.
+func TestForeignAnnotations(t *testing.T) {
+	cases := map[string]struct {
+		then func(*testing.T, *corev1.Pod)
+		says string
+	}{
+		"applied with our value": {
+			then: func(t *testing.T, pod *corev1.Pod) { applyAnnotation(t, pod, "helm", "prometheus.io/scrape", "true") },
+			says: `prometheus.io/scrape of the pod: set by field manager "helm"`,
+		},
+		"applied with another value": {
+			then: func(t *testing.T, pod *corev1.Pod) { applyAnnotation(t, pod, "helm", "prometheus.io/port", "8080") },
+			says: `prometheus.io/port of the pod: set by field manager "helm"`,
+		},
+		"a scheme": {
+			then: func(t *testing.T, pod *corev1.Pod) { applyAnnotation(t, pod, "helm", "prometheus.io/scheme", "https") },
+			says: `prometheus.io/scheme of the pod: set by field manager "helm"`,
+		},
+		"two by two": {
+			then: func(t *testing.T, pod *corev1.Pod) {
+				applyAnnotation(t, pod, "zed", "prometheus.io/path", "/m")
+				applyAnnotation(t, pod, "helm", "prometheus.io/port", "8080")
+			},
+			says: `prometheus.io/port, prometheus.io/path of the pod: set by field manager "helm", field manager "zed"`,
+		},
+	}
+	for name, tc := range cases {
+		for _, when := range []string{"before", "after"} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				s := &story{cluster: newCluster(t)}
+				o := s.operate()
+				s.pod = s.run(aPod("app-0"))
+				if when == "before" {
+					tc.then(t, s.pod)
+				}
+				s.exporter = s.export("exporter")
+				o.settle()
+				if when == "after" {
+					tc.then(t, s.pod)
+				}
+				o.settle()
+				a := s.attachment(s.pod)
+				if got := phaseOf(a); got != "Exposed AnnotationConflict" {
+					t.Fatalf("the pod is %s", got)
+				}
+				ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady)
+				if !strings.HasPrefix(ready.Message, tc.says) {
+					t.Errorf("the pod says %q", ready.Message)
+				}
+				for name := range s.annotations(s.pod) {
+					if !strings.Contains(tc.says, name) {
+						t.Errorf("annotation %s is left", name)
+					}
+				}
+				for _, entry := range s.pod.ManagedFields {
+					if entry.Manager == string(apply.OwnerPodAnnotations) {
+						t.Error("we own annotations beside theirs")
+					}
+				}
+				if s.endpoints(s.exporter) == "" {
+					t.Error("the endpoint is withdrawn")
+				}
+				if events := o.events.with(v1alpha1.ReasonAnnotationConflict); len(events) != 1 {
+					t.Errorf("of Events there are %v", events)
+				}
+
+				change(t, s.pod, func(pod *corev1.Pod) { pod.Annotations = nil })
+				o.settle()
+				s.isAnnotated("9400")
+			})
+		}
+	}
+}
+
+// applyAnnotation is what somebody else does.
+func applyAnnotation(t *testing.T, pod *corev1.Pod, manager, name, value string) {
+	t.Helper()
+	stated := corev1ac.Pod(pod.Name, pod.Namespace).WithAnnotations(map[string]string{name: value})
+	if err := admin.Apply(t.Context(), stated, client.FieldOwner(manager), client.ForceOwnership); err != nil {
+		t.Fatal(err)
+	}
+}
