@@ -5,9 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.EnabledForJreRange;
-import org.junit.jupiter.api.condition.JRE;
 
 /** The application does not notice the agent, and the agent does not mind the application. */
 class HarmlessTest {
@@ -103,7 +102,7 @@ class HarmlessTest {
     }
 
     @Test
-    @EnabledForJreRange(max = JRE.JAVA_23, disabledReason = "JDK 24 removed the security manager (JEP 486)")
+    @Tag("security-manager")
     void applicationHasASecurityManager() throws Exception {
         try (Jvm outer = Jvm.start()) {
             Path policy = outer.file("policy", "grant { permission java.io.FilePermission \"<<ALL FILES>>\", \"read\"; };\n");
