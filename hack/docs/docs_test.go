@@ -21,7 +21,7 @@ const root = "../.."
 func TestReasons(t *testing.T) {
 	want := values(constants(t, "apis/v1alpha1/reasons.go", "Reason"))
 	var got []string
-	for _, m := range regexp.MustCompile("(?m)^### (\\w+)$").FindAllStringSubmatch(read(t, "docs/troubleshooting.md"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(read(t, "docs/troubleshooting.md"), -1) {
 		got = append(got, m[1])
 	}
 	slices.Sort(got)
