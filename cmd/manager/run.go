@@ -63,7 +63,7 @@ func run(ctx context.Context, o *options) error {
 	metrics.Register(mgr.GetCache())
 
 	if err := (&exporter.Reconciler{
-		Reader: mgr.GetClient(), Writer: writer, Source: configs,
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return err

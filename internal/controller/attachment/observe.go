@@ -63,6 +63,9 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter *v
 				continue
 			}
 			for _, port := range slice.Ports {
+				if port.Port == nil { // somebody else's edit
+					continue
+				}
 				published = append(published, steps.PublishedEndpoint{Address: endpoint.Addresses[0], Port: *port.Port})
 			}
 		}

@@ -2,10 +2,12 @@ package exporter
 
 import (
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	discoveryv1ac "k8s.io/client-go/applyconfigurations/discovery/v1"
@@ -74,7 +76,8 @@ func same(existing []discoveryv1.EndpointSlice, s slice) bool {
 }
 
 // service keeps the Service: without a selector, so that nobody else fills it,
-// and without prometheus.io annotations, or targets would double.
+// and without prometheus.io annotations, or targets would double. One of that
+// name that is not the exporter's is left alone, and no slices are put behind it.
 func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) error {
 	name := selection.ServiceName(exporter)
 	stated := corev1ac.Service(name, exporter.Namespace).
@@ -85,18 +88,23 @@ func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJ
 			WithPorts(corev1ac.ServicePort().WithName(portName).WithPort(exporter.Spec.Port).WithProtocol(corev1.ProtocolTCP)))
 
 	var was corev1.Service
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: exporter.Namespace, Name: name}, &was)
-	if client.IgnoreNotFound(err) != nil {
+	key := client.ObjectKey{Namespace: exporter.Namespace, Name: name}
+	err := r.Reader.Get(ctx, key, &was)
+	if apierrors.IsNotFound(err) { // the cache has ours only
+		err = r.Live.Get(ctx, key, &was)
+	}
+	switch {
+	case apierrors.IsNotFound(err):
+		return r.Writer.Service(ctx, stated)
+	case err != nil:
 		return err
+	case !metav1.IsControlledBy(&was, exporter):
+		return fmt.Errorf("service %s is not of this exporter: it is left alone, and no endpoint is published", name)
+	case len(was.Spec.Ports) == 1 && was.Spec.Ports[0].Port == exporter.Spec.Port && was.Spec.Ports[0].Name == portName &&
+		was.Labels[v1alpha1.LabelExporterUID] == string(exporter.UID):
+		return nil
 	}
-	if err == nil {
-		if len(was.Spec.Ports) == 1 && was.Spec.Ports[0].Port == exporter.Spec.Port && was.Spec.Ports[0].Name == portName &&
-			metav1.IsControlledBy(&was, exporter) {
-			return nil
-		}
-		stated.WithUID(was.UID)
-	}
-	return r.Writer.Service(ctx, stated)
+	return r.Writer.Service(ctx, stated.WithUID(was.UID))
 }
 
 func sliceConfiguration(exporter *v1alpha1.PrometheusJmxExporter, was *discoveryv1.EndpointSlice, s slice) *discoveryv1ac.EndpointSliceApplyConfiguration {

@@ -4,6 +4,7 @@ package exporter
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -17,7 +18,9 @@ import (
 
 // Reconciler reconciles PrometheusJmxExporters. All fields are required.
 type Reconciler struct {
-	Reader   client.Reader
+	Reader client.Reader
+	// Live reads from the API server, past the cache.
+	Live     client.Reader
 	Writer   *apply.Client
 	Source   *source.Source
 	Recorder events.EventRecorder
@@ -50,10 +53,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := r.attach(ctx, f); err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.publish(ctx, f); err != nil {
-		return ctrl.Result{}, err
-	}
-	err = r.sum(ctx, f)
+	err = errors.Join(r.publish(ctx, f), r.sum(ctx, f))
 	if apply.IsGone(err) {
 		return ctrl.Result{}, nil
 	}
