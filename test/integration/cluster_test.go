@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -294,8 +293,6 @@ func (c *cluster) resourceVersions() map[string]string {
 func (c *cluster) named(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: c.namespace, Name: name}
 }
-
-func keyOf(object client.Object) types.NamespacedName { return client.ObjectKeyFromObject(object) }
 
 // garbageCollect does what Kubernetes' garbage collector would: what is owned by
 // a pod or an exporter that is gone goes too.

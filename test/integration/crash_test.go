@@ -137,6 +137,12 @@ func TestCrash(t *testing.T) {
 // once, and everything is there once.
 func (s *story) isAnnotated(port string) {
 	s.t.Helper()
+	s.isAnnotatedOf(1, port)
+}
+
+// isAnnotatedOf is isAnnotated in a namespace with several exporters.
+func (s *story) isAnnotatedOf(exporters int, port string) {
+	s.t.Helper()
 	a := s.attachment(s.pod)
 	if a == nil || a.Status.Phase != v1alpha1.PhaseAnnotated {
 		s.t.Fatalf("the pod is not Annotated: %+v", a)
@@ -163,7 +169,7 @@ func (s *story) isAnnotated(port string) {
 		s.t.Errorf("published is %q, not %q", got, want)
 	}
 	var services corev1.ServiceList
-	if s.list(&services); len(services.Items) != 1 {
+	if s.list(&services); len(services.Items) != exporters {
 		s.t.Errorf("there are %d Services", len(services.Items))
 	}
 }

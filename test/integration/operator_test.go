@@ -45,11 +45,11 @@ type operator struct {
 // artifacts are files as good as any: no JVM reads them.
 var artifacts = &transport.Artifacts{
 	Helpers: map[string]transport.Blob{
-		"x86_64":  transport.NewBlob("jmx-attach", "", []byte("amd64")),
-		"aarch64": transport.NewBlob("jmx-attach", "", []byte("arm64")),
+		"x86_64":  transport.NewBlob("jmx-attach-", []byte("amd64"), ""),
+		"aarch64": transport.NewBlob("jmx-attach-", []byte("arm64"), ""),
 	},
-	Agent:          transport.NewBlob("agent", ".jar", []byte("agent")),
-	Implementation: transport.NewBlob("exporter", ".jar", []byte("exporter")),
+	Agent:          transport.NewBlob("agent-", []byte("agent"), ".jar"),
+	Implementation: transport.NewBlob("exporter-", []byte("exporter"), ".jar"),
 }
 
 // operate starts an operator that acts as an administrator, with scripted
@@ -66,7 +66,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	reader := cached{as}
 	writer := apply.New(as, o.seam)
 	configs := source.New(as, as)
-	o.exporters = &exporter.Reconciler{Reader: reader, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock}
+	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{
 		Reader: reader, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: artifacts,
 		Steps: steps.All(helper, writer, prober{c.containers, o.seam}, artifacts),
@@ -150,7 +150,7 @@ func (o *operator) round() (again time.Duration, err error) {
 	o.t.Helper()
 	var failed []error
 	run := func(r reconcile.Reconciler, object client.Object) {
-		result, err := r.Reconcile(o.t.Context(), ctrl.Request{NamespacedName: keyOf(object)})
+		result, err := r.Reconcile(o.t.Context(), requestFor(object))
 		if err != nil {
 			failed = append(failed, err)
 		}
@@ -169,6 +169,10 @@ func (o *operator) round() (again time.Duration, err error) {
 		run(o.attachments, &attachments.Items[i])
 	}
 	return again, errors.Join(failed...)
+}
+
+func requestFor(object client.Object) ctrl.Request {
+	return ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}
 }
 
 // outlast settles again and again, each time when the operator wants to, until

@@ -1,0 +1,325 @@
+package integration
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+)
+
+// The older of two exporters keeps the pod, the younger says whose it is, and
+// takes it when the older is gone: the agent is told, not loaded again.
+func TestTwoExporters(t *testing.T) {
+	type exporter = v1alpha1.PrometheusJmxExporter
+	again := func(t *testing.T, exporters ...*exporter) {
+		for _, e := range exporters {
+			remove(t, e)
+			e.ObjectMeta = metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Name}
+		}
+	}
+	cases := map[string]struct {
+		create func(t *testing.T, first, second *exporter)
+		// keeps tells which of the two keeps the pod.
+		keeps func(first, second *exporter) *exporter
+	}{
+		"the older keeps it": {
+			create: func(t *testing.T, first, second *exporter) {
+				create(t, first)
+				eventually(t, func() bool {
+					if create(t, second); first.CreationTimestamp.Before(&second.CreationTimestamp) {
+						return true
+					}
+					again(t, second)
+					return false
+				})
+			},
+			keeps: func(first, _ *exporter) *exporter { return first },
+		},
+		"of the same second, the lower UID keeps it": {
+			create: func(t *testing.T, first, second *exporter) {
+				eventually(t, func() bool {
+					create(t, first)
+					if create(t, second); first.CreationTimestamp.Equal(&second.CreationTimestamp) {
+						return true
+					}
+					again(t, first, second)
+					return false
+				})
+			},
+			keeps: func(first, second *exporter) *exporter {
+				if second.UID < first.UID {
+					return second
+				}
+				return first
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &story{cluster: newCluster(t)}
+			o := s.operate()
+			s.pod = s.run(aPod("app-0"))
+			s.configure(rules)
+			first, second := s.anExporter("z-first"), s.anExporter("a-second")
+			first.Spec.Port, second.Spec.Port = 9401, 9402
+			tc.create(t, first, second)
+			keeps, waits := first, second
+			if tc.keeps(first, second) == second {
+				keeps, waits = second, first
+			}
+
+			o.settle()
+			s.exporter = keeps
+			s.isAnnotatedOf(2, fmt.Sprint(keeps.Spec.Port))
+			get(t, waits)
+			if waits.Status.Phase != v1alpha1.PhaseRefused || waits.Status.Pods != "0/1" || waits.Status.Refused != 1 {
+				t.Errorf("the other says %+v", waits.Status)
+			}
+			want := fmt.Sprintf("Refused: app-0: PodClaimed by the older exporter %s.", keeps.Name)
+			if ready := meta.FindStatusCondition(waits.Status.Conditions, v1alpha1.ConditionReady); ready.Message != want {
+				t.Errorf("the other says %q, not %q", ready.Message, want)
+			}
+			if events := o.events.with(v1alpha1.ReasonPodsRefused); len(events) != 1 || events[0].Note != want {
+				t.Errorf("of Events there are %v", events)
+			}
+
+			remove(t, keeps)
+			s.garbageCollect()
+			o.settle()
+			s.exporter = waits
+			s.isAnnotated(fmt.Sprint(waits.Spec.Port))
+		})
+	}
+}
+
+// Why a pod is taken out, and what is left: what is not ours, and the agent.
+func TestTakenOut(t *testing.T) {
+	cases := map[string]func(*story){
+		"the exporter is deleted": func(s *story) { remove(s.t, s.exporter) },
+		"the label is removed": func(s *story) {
+			change(s.t, s.pod, func(pod *corev1.Pod) { delete(pod.Labels, "app") })
+		},
+		"the selector is another": func(s *story) {
+			change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+				e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "other"}
+			})
+		},
+		"the pod ends": func(s *story) {
+			s.changeStatus(s.pod, func(status *corev1.PodStatus) { status.Phase = corev1.PodSucceeded })
+		},
+	}
+	for name, leave := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := annotated(t)
+			change(t, s.pod, func(pod *corev1.Pod) { pod.Annotations["example.com/owner"] = "team-a" })
+			o.settle()
+			leave(s)
+			o.settle()
+			s.garbageCollect()
+			if diff := cmp.Diff(map[string]string{"example.com/owner": "team-a"}, s.annotations(s.pod)); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if a := s.attachment(s.pod); a != nil {
+				t.Errorf("the record is left: %+v", a)
+			}
+			if got := s.slices(s.exporter); len(got) > 0 {
+				t.Errorf("slices are left: %v", got)
+			}
+			if events := o.events.with("AgentLeft"); len(events) != 1 || !strings.Contains(events[0].Note, "port 9400 in container app") {
+				t.Errorf("of Events there are %v", events)
+			}
+			if get(t, s.exporter) && s.exporter.Status.Phase != v1alpha1.PhasePending {
+				t.Errorf("the exporter still counts the pod: %+v", s.exporter.Status)
+			}
+		})
+	}
+}
+
+// 250 pods: slices of at most 100, and one pod's change writes one slice.
+func TestEndpointSlices(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.exporter = s.export("exporter")
+	var pods []*corev1.Pod
+	for i := range 250 {
+		pods = append(pods, s.run(aPod(fmt.Sprintf("app-%03d", i))))
+	}
+	reconcile := func() []string {
+		t.Helper()
+		o.did()
+		if _, err := o.exporters.Reconcile(t.Context(), requestFor(s.exporter)); err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(o.did(), func(effect string) bool { return strings.HasSuffix(effect, "/exporter-status") })
+	}
+	reconcile()
+	for _, pod := range pods {
+		s.answers(pod)
+	}
+	const slice = "apply jmx-exporter-operator/endpoints"
+	if diff := cmp.Diff([]string{slice, slice, slice}, reconcile()); diff != "" {
+		t.Errorf("250 endpoints (-want +got):\n%s", diff)
+	}
+	spread := func() (spread map[string]string, sizes []int) {
+		spread = map[string]string{}
+		for _, slice := range s.slices(s.exporter) {
+			sizes = append(sizes, len(slice.Endpoints))
+			for _, endpoint := range slice.Endpoints {
+				spread[endpoint.TargetRef.Name] = slice.Name
+			}
+		}
+		slices.Sort(sizes)
+		return spread, sizes
+	}
+	before, sizes := spread()
+	if diff := cmp.Diff([]int{50, 100, 100}, sizes); diff != "" {
+		t.Errorf("sizes (-want +got):\n%s", diff)
+	}
+	if get(t, s.exporter); len(s.exporter.Status.MetricsEndpoints) != 250 || s.exporter.Status.Pods != "250/250" {
+		t.Errorf("the status lists %d endpoints of %s pods", len(s.exporter.Status.MetricsEndpoints), s.exporter.Status.Pods)
+	}
+	if did := reconcile(); len(did) > 0 {
+		t.Errorf("without a change it did %q", did)
+	}
+
+	s.changeStatus(pods[7], func(status *corev1.PodStatus) { status.Conditions[0].Status = corev1.ConditionFalse })
+	if diff := cmp.Diff([]string{slice}, reconcile()); diff != "" {
+		t.Errorf("one pod is not ready (-want +got):\n%s", diff)
+	}
+	for _, slice := range s.slices(s.exporter) {
+		for _, endpoint := range slice.Endpoints {
+			if ready := endpoint.TargetRef.Name != pods[7].Name; *endpoint.Conditions.Ready != ready || *endpoint.Conditions.Serving != ready {
+				t.Errorf("%s is published as ready: %t", endpoint.TargetRef.Name, *endpoint.Conditions.Ready)
+			}
+		}
+	}
+
+	remove(t, pods[8])
+	s.garbageCollect()
+	if diff := cmp.Diff([]string{slice}, reconcile()); diff != "" {
+		t.Errorf("one pod is gone (-want +got):\n%s", diff)
+	}
+	delete(before, pods[8].Name)
+	after, _ := spread()
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("pods moved from slice to slice:\n%s", diff)
+	}
+
+	young := s.run(aPod("app-999"))
+	reconcile()
+	s.answers(young)
+	if diff := cmp.Diff([]string{slice}, reconcile()); diff != "" {
+		t.Errorf("one pod is new (-want +got):\n%s", diff)
+	}
+	after, _ = spread()
+	delete(after, young.Name)
+	if !maps.Equal(before, after) {
+		t.Errorf("pods moved from slice to slice")
+	}
+}
+
+// answers writes into the pod's record that it is Annotated.
+func (s *story) answers(pod *corev1.Pod) {
+	s.t.Helper()
+	a := s.attachment(pod)
+	now := metav1.NewTime(s.clock.Now())
+	status := &v1alpha1.JmxAttachmentStatus{
+		Phase:    v1alpha1.PhaseAnnotated,
+		Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
+	}
+	for _, phase := range v1alpha1.Phases() {
+		status.Conditions = append(status.Conditions, metav1.Condition{
+			Type: string(phase), Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReached, LastTransitionTime: now,
+		})
+	}
+	if err := writer().AttachmentStatus(s.t.Context(), a, status); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// The slices are as those who read them expect, one family and one port each.
+func TestSlicesByFamilyAndPort(t *testing.T) {
+	s, o := annotated(t)
+	six := s.run(aPod("app-6").at("fd00::6"))
+	o.settle()
+	got := map[string]string{}
+	for _, slice := range s.slices(s.exporter) {
+		if slice.Labels[discoveryv1.LabelServiceName] != selection.ServiceName(s.exporter) || !metav1.IsControlledBy(&slice, s.exporter) {
+			t.Errorf("slice %s does not belong to the Service and the exporter: %v", slice.Name, slice.ObjectMeta)
+		}
+		endpoint := slice.Endpoints[0]
+		got[slice.Name] = fmt.Sprintf("%s %s %s %d on %s", slice.AddressType, endpoint.Addresses[0], *slice.Ports[0].Name, *slice.Ports[0].Port, *endpoint.NodeName)
+	}
+	service := selection.ServiceName(s.exporter)
+	want := map[string]string{
+		service + "-9400-ipv4-1": fmt.Sprintf("IPv4 %s metrics 9400 on node-1", s.pod.Status.PodIP),
+		service + "-9400-ipv6-1": fmt.Sprintf("IPv6 %s metrics 9400 on node-1", six.Status.PodIP),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
+	o.settle()
+	var ports []int32
+	for _, slice := range s.slices(s.exporter) {
+		ports = append(ports, *slice.Ports[0].Port)
+	}
+	if diff := cmp.Diff([]int32{9500, 9500}, ports); diff != "" {
+		t.Errorf("ports after the change (-want +got):\n%s", diff)
+	}
+	var list corev1.ServiceList
+	s.list(&list, client.MatchingLabels{v1alpha1.LabelExporterUID: string(s.exporter.UID)})
+	if len(list.Items) != 1 || list.Items[0].Spec.ClusterIP != corev1.ClusterIPNone || list.Items[0].Spec.Ports[0].Port != 9500 ||
+		len(list.Items[0].Spec.Selector) > 0 || len(list.Items[0].Annotations) > 0 {
+		t.Errorf("Services: %+v", list.Items)
+	}
+}
+
+// A Service that has the name of ours by hand is not touched, and gets no
+// endpoints of ours behind it.
+func TestServiceByHand(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.pod = s.run(aPod("app-0"))
+	s.exporter = s.export("exporter")
+	byHand := create(t, &corev1.Service{ObjectMeta: s.named(selection.ServiceName(s.exporter)), Spec: corev1.ServiceSpec{
+		ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
+	}})
+	before := byHand.DeepCopy()
+	for range 5 {
+		if _, err := o.round(); err == nil || !strings.Contains(err.Error(), "is not of this exporter") {
+			t.Errorf("the operator says %v", err)
+		}
+	}
+	get(t, byHand)
+	if diff := cmp.Diff(before, byHand); diff != "" {
+		t.Errorf("the Service was touched:\n%s", diff)
+	}
+	if got := s.slices(s.exporter); len(got) > 0 {
+		t.Errorf("slices were put behind it: %v", got)
+	}
+	if got := phaseOf(s.attachment(s.pod)); got != "Loaded EndpointPending" {
+		t.Errorf("the pod is %s", got)
+	}
+	if get(t, s.exporter); s.exporter.Status.Pods != "0/1" {
+		t.Errorf("the exporter says %+v", s.exporter.Status)
+	}
+
+	remove(t, byHand)
+	o.settle()
+	s.isAnnotated("9400")
+}
