@@ -22,6 +22,11 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 		return err
 	}
 	for _, p := range found {
+		// A pod's container answers for its own processes: those that it sees of
+		// others, or of the whole node (hostPID), are theirs to report.
+		if req.PodUID != "" && p.InOtherContainer() {
+			continue
+		}
 		report.Processes = append(report.Processes, observe(ctx, p))
 	}
 	network := os.Getpid()

@@ -223,5 +223,5 @@ func loadWarning(p jvm.Process) string {
 	if jvm.Major(p.Version) < 21 || p.Flags.AgentLoading == jvm.On {
 		return ""
 	}
-	return "the JVM wrote the four warning lines of JEP 451 to the application's standard error; -XX:+EnableDynamicAgentLoading hides them"
+	return "The JVM wrote the four warning lines of JEP 451 to the application's standard error; -XX:+EnableDynamicAgentLoading hides them."
 }

@@ -359,6 +359,9 @@ func TestContainer(t *testing.T) {
 		if p.NamespacePID != 1 {
 			t.Errorf("the JVM sees itself as %d, want 1", p.NamespacePID)
 		}
+		if beside := jdk.Start(t, jvmtest.Options{}); !p.InOtherContainer() || found(t, beside.PID).InOtherContainer() {
+			t.Error("a JVM in a container is not told from one beside this process")
+		}
 		if err := p.Attach(deadline(t)); err != nil {
 			t.Fatal(err)
 		}

@@ -236,6 +236,19 @@ func (p Process) OpenTmp() (*os.Root, error) {
 // sharesFiles tells whether the process sees the same file system as we do.
 func (p Process) sharesFiles() bool { return p.sameLink("ns/mnt") && p.sameFile("root") }
 
+// InOtherContainer tells whether the process has another mount namespace than
+// this one: where a pod shares its PID namespace, or its node's, the processes of
+// other containers and pods are seen too. False if this process may not look.
+func (p Process) InOtherContainer() bool {
+	other := false
+	_ = As(p.UID, p.GID, func() error {
+		_, err := os.Readlink(procPath(p.PID, "ns/mnt"))
+		other = err == nil && !p.sameLink("ns/mnt")
+		return nil
+	})
+	return other
+}
+
 // SharesNetwork tells whether the process is in our network namespace, so that
 // its ports can be reached on the loopback address.
 func (p Process) SharesNetwork() bool {

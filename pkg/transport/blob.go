@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,15 +14,9 @@ type Blob struct {
 	Content []byte
 }
 
-// NewBlob names content by its digest, as docs/agent-protocol.md has it:
-// NewBlob("config", ".yaml", c) is config-0123456789ab.yaml.
-func NewBlob(prefix, suffix string, content []byte) Blob {
-	sum := sha256.Sum256(content)
-	digest := hex.EncodeToString(sum[:])
-	return Blob{
-		File:    attach.File{Name: prefix + "-" + digest[:12] + suffix, Size: int64(len(content)), SHA256: digest},
-		Content: content,
-	}
+// NewBlob names content as attach.NewFile does.
+func NewBlob(prefix string, content []byte, suffix string) Blob {
+	return Blob{File: attach.NewFile(prefix, content, suffix), Content: content}
 }
 
 // Artifacts are the files that the operator brings into containers.
@@ -46,14 +38,14 @@ func ReadArtifacts(helpers, agent string) (*Artifacts, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the helper for %s: %w", arch, err)
 		}
-		a.Helpers[machine] = NewBlob("jmx-attach", "", content)
+		a.Helpers[machine] = NewBlob("jmx-attach-", content, "")
 	}
 	for name, blob := range map[string]*Blob{"agent": &a.Agent, "exporter": &a.Implementation} {
 		content, err := os.ReadFile(filepath.Join(agent, name+".jar"))
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the agent: %w", err)
 		}
-		*blob = NewBlob(name, ".jar", content)
+		*blob = NewBlob(name+"-", content, ".jar")
 	}
 	return a, nil
 }

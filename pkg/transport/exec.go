@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// deadline bounds one exec. The helper bounds itself in less: cancelling
-	// a stream does not end the process behind it.
-	deadline = 30 * time.Second
+	// deadline bounds one exec. The helper bounds itself in less (a minute for
+	// staging): cancelling a stream does not end the process behind it.
+	deadline = 75 * time.Second
 	// maxOutput bounds each of standard output and standard error, in bytes.
 	maxOutput = 256 << 10
 )

@@ -38,8 +38,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(0, ofSlice))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrent,
-			// An exec may take half a minute, and there are several in a walk.
-			ReconciliationTimeout: 3 * time.Minute,
+			// An exec may take more than a minute, and there are several in a walk.
+			ReconciliationTimeout: 5 * time.Minute,
 			RateLimiter:           workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, maxBackoff),
 		}).
 		Complete(r)

@@ -107,7 +107,7 @@ func parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config 
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	return steps.Config{Blob: transport.NewBlob("config", ".yaml", parsed.Content)}
+	return steps.Config{Blob: transport.NewBlob("config-", parsed.Content, ".yaml")}
 }
 
 func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Config, error) {
