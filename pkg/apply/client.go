@@ -47,7 +47,11 @@ func (c *Client) do(ctx context.Context, owner client.FieldOwner, on string, wri
 // Delete deletes this object and no later one of its name. That it is gone
 // already is no error.
 func (c *Client) Delete(ctx context.Context, obj client.Object) error {
-	effect := effects.Effect{Kind: effects.Delete, What: obj.GetObjectKind().GroupVersionKind().Kind, On: key(obj)}
+	gvk, err := c.client.GroupVersionKindFor(obj) // what was read has no kind in it
+	if err != nil {
+		return err
+	}
+	effect := effects.Effect{Kind: effects.Delete, What: gvk.Kind, On: key(obj)}
 	return c.seam(ctx, effect, func(ctx context.Context) error {
 		err := c.client.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})
 		if IsGone(err) {
