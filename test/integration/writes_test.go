@@ -1,0 +1,154 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Every kind of event, and all that the operator does about it: what is changed
+// is written once, what is not is not. Afterwards, and however long nothing
+// happens, it does nothing.
+func TestWrites(t *testing.T) {
+	const (
+		record    = "apply attachment-status"
+		sums      = "apply exporter-status"
+		endpoints = "apply endpoints"
+		annotate  = "apply pod-annotations"
+	)
+	cases := map[string]struct {
+		event func(*story)
+		want  []string
+	}{
+		"nothing": {event: func(*story) {}},
+		"a label that nobody selects by": {event: func(s *story) {
+			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Labels["version"] = "2" })
+		}},
+		"an annotation of somebody else": {event: func(s *story) {
+			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Annotations["example.com/x"] = "y" })
+		}},
+		"a label of the exporter": {event: func(s *story) {
+			change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Labels = map[string]string{"a": "b"} })
+		}},
+		"a label of the ConfigMap": {event: func(s *story) {
+			change(s.t, &corev1.ConfigMap{ObjectMeta: s.named("rules")}, func(c *corev1.ConfigMap) { c.Labels = map[string]string{"a": "b"} })
+		}},
+		"another key of the ConfigMap": {event: func(s *story) {
+			change(s.t, &corev1.ConfigMap{ObjectMeta: s.named("rules")}, func(c *corev1.ConfigMap) { c.Data["other"] = "x" })
+		}},
+		"an endpoint of a slice is edited": {
+			event: func(s *story) {
+				change(s.t, &s.slices(s.exporter)[0], func(slice *discoveryv1.EndpointSlice) { slice.Endpoints[0].Zone = new("a") })
+			},
+			want: []string{endpoints},
+		},
+		"the pod is not ready": {
+			event: func(s *story) {
+				s.changeStatus(s.pod, func(status *corev1.PodStatus) { status.Conditions[0].Status = corev1.ConditionFalse })
+			},
+			want: []string{endpoints},
+		},
+		"the annotation is removed": {
+			event: func(s *story) { change(s.t, s.pod, func(pod *corev1.Pod) { pod.Annotations = nil }) },
+			want:  []string{record, annotate, record},
+		},
+		"the slice is deleted": {
+			event: func(s *story) { remove(s.t, &s.slices(s.exporter)[0]) },
+			want:  []string{endpoints},
+		},
+		"the Service is deleted": {
+			event: func(s *story) {
+				get(s.t, s.exporter)
+				remove(s.t, &corev1.Service{ObjectMeta: s.named(s.exporter.Status.ServiceName)})
+			},
+			want: []string{endpoints},
+		},
+		"the record is deleted": {
+			event: func(s *story) { remove(s.t, s.attachment(s.pod)) },
+			// The endpoint goes with the record, and comes with the next.
+			want: []string{
+				"apply attachment", "delete EndpointSlice", sums,
+				record, "exec inspect", record, "exec inspect", record, record, "exec load", record, "http probe", record,
+				endpoints, sums, record, record, sums,
+			},
+		},
+		"the configuration changes": {
+			event: func(s *story) { s.configure("lowercaseOutputName: true\n" + rules) },
+			want: []string{
+				record, "exec inspect", "exec stage", record, record, "exec load", record, record, record,
+			},
+		},
+		"the configuration breaks": {
+			event: func(s *story) { s.configure("rules: {") },
+			want:  []string{sums, record, record, sums},
+		},
+		"the port changes": {
+			event: func(s *story) {
+				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
+			},
+			want: []string{
+				endpoints, sums, // the Service
+				record, record, "exec load", record, "http probe", record,
+				"delete EndpointSlice", endpoints, sums,
+				record, annotate, record, sums,
+			},
+		},
+		"the container is replaced": {
+			event: func(s *story) { s.restart(s.pod) },
+			want: []string{
+				annotate, // withdrawn
+				record, "exec inspect", record, "exec inspect", "exec stage", record, record, "exec load", record, "http probe",
+				record, annotate, record,
+			},
+		},
+		"the pod is deleted": {
+			event: func(s *story) {
+				remove(s.t, s.pod)
+				s.garbageCollect()
+			},
+			want: []string{"delete EndpointSlice", sums},
+		},
+		"the label is removed": {
+			event: func(s *story) { change(s.t, s.pod, func(pod *corev1.Pod) { pod.Labels = nil }) },
+			want:  []string{"delete EndpointSlice", sums, annotate, "delete JmxAttachment"},
+		},
+		"the exporter is deleted": {
+			event: func(s *story) { remove(s.t, s.exporter) },
+			want:  []string{annotate, "delete JmxAttachment"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := annotated(t)
+			tc.event(s)
+			if again := o.settle(); again != 0 {
+				t.Errorf("it is looked at again in %s", again)
+			}
+			var did []string
+			for _, effect := range o.did() {
+				did = append(did, strings.ReplaceAll(effect, "jmx-exporter-operator/", ""))
+			}
+			if diff := cmp.Diff(tc.want, did); diff != "" {
+				t.Errorf("effects (-want +got):\n%s", diff)
+			}
+			before := s.resourceVersions()
+			for range 3 {
+				s.later(24 * time.Hour)
+				o.settle()
+			}
+			if idle := o.did(); len(idle) > 0 {
+				t.Errorf("without an event it did %q", idle)
+			}
+			if diff := cmp.Diff(before, s.resourceVersions()); diff != "" {
+				t.Errorf("without an event something was written:\n%s", diff)
+			}
+		})
+	}
+}
