@@ -102,7 +102,7 @@ Failure is not a phase. The condition of the next phase is then False, or Unknow
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", t.Event, strings.Join(from, ", "), t.To, text)
 	}
 	b.WriteString(`
-Going backwards withdraws neither the endpoint nor the annotations: what Prometheus scrapes follows the endpoint that answered last, ` + "`status.endpoint`" + `. Only ` + "`replaced`" + ` forgets it, since the JVM that answered is gone.
+Going backwards withdraws neither the endpoint nor the annotations: what Prometheus scrapes follows the endpoint that answered last, ` + "`status.endpoint`" + `. Only ` + "`replaced`" + ` takes both back, since the JVM that answered is gone.
 
 A pod that is gone, no longer matched, or another exporter's by now is no phase either: its annotations are withdrawn and its record is deleted, from whatever phase.
 
