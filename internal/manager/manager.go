@@ -1,0 +1,126 @@
+// Package manager wires the operator: the cache, the watches, and both
+// reconcilers. What reaches out of the API, into containers, is handed in.
+package manager
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// name is that of the lease and of who reports Events.
+const name = "jmx-exporter-operator"
+
+// Options are what the manager is to do, and with what.
+type Options struct {
+	// Namespace is the one to work in; all if empty.
+	Namespace string
+	// MetricsAddress and HealthAddress are where to serve; "0" is nowhere.
+	MetricsAddress, HealthAddress string
+	// LeaderElect lets one of several replicas work; its lease is in
+	// LeaderNamespace, or where the pod runs.
+	LeaderElect     bool
+	LeaderNamespace string
+	// Concurrent is the number of pods worked on at once.
+	Concurrent int
+
+	// Seam is what writes to the API pass.
+	Seam effects.Seam
+	// Helper, Prober and Artifacts are what the steps work with.
+	Helper    steps.Helper
+	Prober    steps.Prober
+	Artifacts *steps.Artifacts
+}
+
+// New returns a manager with both controllers, ready to start.
+func New(config *rest.Config, o Options) (ctrl.Manager, error) {
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme(),
+		Cache:                         cacheOptions(o.Namespace),
+		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:        o.HealthAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              name,
+		LeaderElectionNamespace:       o.LeaderNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		Client: client.Options{Cache: &client.CacheOptions{
+			// A reconcile never acts on a record older than what the one
+			// before it wrote.
+			EnableReadYourWritesConsistency: new(true),
+		}},
+		// The names are constants; a test starts several managers.
+		Controller: controllerconfig.Controller{SkipNameValidation: new(true)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	writer := apply.New(mgr.GetClient(), o.Seam)
+	configs := source.New(mgr.GetClient(), mgr.GetAPIReader())
+	if err := (&exporter.Reconciler{
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
+		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+	}).Setup(mgr); err != nil {
+		return nil, err
+	}
+	return mgr, (&attachment.Reconciler{
+		Reader: mgr.GetClient(), Writer: writer, Source: configs,
+		Steps:     steps.All(o.Helper, writer, o.Prober, o.Artifacts),
+		Artifacts: o.Artifacts,
+		Recorder:  mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+	}).Setup(mgr, o.Concurrent)
+}
+
+// cacheOptions keep little of what is not ours.
+func cacheOptions(namespace string) cache.Options {
+	exporters, err := labels.NewRequirement(v1alpha1.LabelExporterUID, selection.Exists, nil)
+	utilruntime.Must(err)
+	ours := cache.ByObject{Label: labels.NewSelector().Add(*exporters)}
+	options := cache.Options{
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Pod{}:                {Transform: podcache.Trim},
+			&corev1.Service{}:            ours,
+			&discoveryv1.EndpointSlice{}: ours,
+			source.Metadata():            {Transform: cache.TransformStripManagedFields()},
+		},
+		DefaultTransform: cache.TransformStripManagedFields(),
+	}
+	if namespace != metav1.NamespaceAll {
+		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	}
+	return options
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
