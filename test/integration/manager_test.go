@@ -1,0 +1,136 @@
+package integration
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// The operator as cmd/manager runs it, with its cache and its watches: whatever
+// happens wakes it, and it comes to the right end by itself.
+func TestManager(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	mgr, err := manager.New(config, manager.Options{
+		Namespace: s.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct,
+		Helper: s.containers.through(effects.Direct), Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+
+	isAnnotated := func(t *testing.T, port string) {
+		t.Helper()
+		eventually(t, func() bool {
+			a := s.attachment(s.pod)
+			get(t, s.exporter)
+			return a != nil && a.Status.Phase == v1alpha1.PhaseAnnotated && s.annotations(s.pod)["prometheus.io/port"] == port &&
+				s.endpoints(s.exporter) != "" && s.exporter.Status.Pods == "1/1" && len(s.exporter.Status.MetricsEndpoints) == 1
+		})
+		s.t = t
+		s.isAnnotated(port)
+	}
+	isTakenOut := func(t *testing.T) {
+		t.Helper()
+		eventually(t, func() bool { return s.attachment(s.pod) == nil && s.endpoints(s.exporter) == "" })
+		if left := s.annotations(s.pod); left["prometheus.io/port"] != "" {
+			t.Errorf("annotations are left: %v", left)
+		}
+	}
+	uid := func() types.UID { return s.slices(s.exporter)[0].UID }
+
+	s.exporter = s.export("exporter")
+	s.pod = s.run(aPod("app-0"))
+	happens := []struct {
+		what string
+		test func(*testing.T)
+	}{
+		{"an exporter and a pod come", func(t *testing.T) { isAnnotated(t, "9400") }},
+		{"the ConfigMap changes", func(t *testing.T) {
+			before := s.attachment(s.pod).Status.Staged.ConfigSHA256
+			s.configure("lowercaseOutputName: true\n" + rules)
+			eventually(t, func() bool { return s.attachment(s.pod).Status.Processes[0].ConfigSHA256 != before })
+			isAnnotated(t, "9400")
+		}},
+		{"the ConfigMap breaks, and is mended", func(t *testing.T) {
+			s.configure("rules: {")
+			eventually(t, func() bool { return phaseOf(s.attachment(s.pod)) == "JavaFound ConfigNotYAML" })
+			s.configure(rules)
+			isAnnotated(t, "9400")
+		}},
+		{"the slice is deleted", func(t *testing.T) {
+			before := uid()
+			remove(t, &s.slices(s.exporter)[0])
+			eventually(t, func() bool { return s.endpoints(s.exporter) != "" && uid() != before })
+			isAnnotated(t, "9400")
+		}},
+		{"the Service is deleted", func(t *testing.T) {
+			get(t, s.exporter)
+			service := &corev1.Service{ObjectMeta: s.named(s.exporter.Status.ServiceName)}
+			remove(t, service)
+			eventually(t, func() bool { return get(t, service) })
+		}},
+		{"an annotation is removed", func(t *testing.T) {
+			change(t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, "prometheus.io/port") })
+			isAnnotated(t, "9400")
+		}},
+		{"the record is deleted", func(t *testing.T) {
+			remove(t, s.attachment(s.pod))
+			isAnnotated(t, "9400")
+		}},
+		{"the port changes", func(t *testing.T) {
+			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
+			isAnnotated(t, "9500")
+		}},
+		{"the container is replaced", func(t *testing.T) {
+			before := s.pod.Status.ContainerStatuses[0].ContainerID
+			s.restart(s.pod)
+			eventually(t, func() bool {
+				a := s.attachment(s.pod)
+				return len(a.Status.Processes) == 1 && a.Status.Processes[0].ContainerID != before
+			})
+			isAnnotated(t, "9500")
+		}},
+		{"the pod's label changes", func(t *testing.T) {
+			change(t, s.pod, func(pod *corev1.Pod) { pod.Labels["app"] = "other" })
+			isTakenOut(t)
+		}},
+		{"the pod's label comes back", func(t *testing.T) {
+			change(t, s.pod, func(pod *corev1.Pod) { pod.Labels["app"] = "dummyapp" })
+			isAnnotated(t, "9500")
+		}},
+		{"another exporter takes over", func(t *testing.T) {
+			heir := create(t, s.anExporter("heir"))
+			eventually(t, func() bool { return get(t, heir) && heir.Status.Refused == 1 })
+			remove(t, s.exporter)
+			s.garbageCollect()
+			s.exporter = heir
+			isAnnotated(t, "9400")
+		}},
+		{"the exporter is deleted", func(t *testing.T) {
+			remove(t, s.exporter)
+			s.garbageCollect()
+			isTakenOut(t)
+		}},
+	}
+	for _, event := range happens {
+		if !t.Run(event.what, func(t *testing.T) { s.t = t; event.test(t) }) {
+			break
+		}
+	}
+	s.t = t
+}
