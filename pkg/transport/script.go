@@ -24,6 +24,12 @@ const (
 	exitNoJava
 )
 
+// endScript defines how a script ends before it has read all of its standard
+// input: it reads the rest. An exec whose command ends earlier hangs until its
+// deadline once there is more than fits into the buffers on the way.
+const endScript = `end() { cat >/dev/null; exit "$1"; }
+`
+
 // runScript runs the helper if it is there, and says the machine if it is not:
 // $1 verb, $2 name on x86_64, $3 name on aarch64.
 //
@@ -33,8 +39,8 @@ const (
 //
 // The shell stays until the helper has ended: containerd cuts standard input
 // when the command that it runs closes its output early.
-const runScript = `h=` + attach.Home + ` m=$(uname -m)
-case $m in x86_64) n=$2 ;; aarch64) n=$3 ;; *) echo "$m"; exit 70 ;; esac
+const runScript = endScript + `h=` + attach.Home + ` m=$(uname -m)
+case $m in x86_64) n=$2 ;; aarch64) n=$3 ;; *) echo "$m"; end 70 ;; esac
 if [ ! -x "$h/$n" ]; then
   if [ "$1" = inspect ]; then
     j=
@@ -42,27 +48,27 @@ if [ ! -x "$h/$n" ]; then
       grep -qs -e libjvm.so -e libj9vm "$p"
       case $? in 0) j=1 ;; 1) ;; *) [ ! -e "$p" ] || j=1 ;; esac
     done
-    [ "$j" ] || exit 71
+    [ "$j" ] || end 71
   fi
   echo "$m"
-  exit 64
+  end 64
 fi
 "$h/$n" "$1" --request
-exit $?`
+end $?`
 
 // installScript takes the pod's UID (a line) and the helper from standard
 // input: $1 name, $2 size, $3 SHA-256. The copy gets its name only when it is
 // whole: a cut stream looks like a clean end of file.
-const installScript = `umask 022
+const installScript = endScript + `umask 022
 h=` + attach.Home + `
 read -r uid
-case $(cat /proc/self/mountinfo) in *"/pods/$uid/"*) ;; *) exit 69 ;; esac
+case $(cat /proc/self/mountinfo) in *"/pods/$uid/"*) ;; *) end 69 ;; esac
 mkdir "$h" 2>/dev/null
-if [ ! -e "$h" ]; then exit 66; fi
-if [ -L "$h" ] || [ ! -d "$h" ] || [ ! -O "$h" ]; then exit 67; fi
+if [ ! -e "$h" ]; then end 66; fi
+if [ -L "$h" ] || [ ! -d "$h" ] || [ ! -O "$h" ]; then end 67; fi
 t=$h/.$1.$$
 trap 'rm -f "$t"' EXIT
-cat >"$t" || exit 68
+cat >"$t" || end 68
 [ "$(wc -c <"$t")" -eq "$2" ] || exit 65
 set -- "$1" "$3" $(sha256sum <"$t") || exit 127
 [ "$2" = "$3" ] || exit 65
