@@ -46,12 +46,16 @@ func classify(err error) error {
 		return &Error{v1alpha1.ReasonHelperFailed, "The helper broke off" + said(err) + ".", err}
 	case apierrors.IsNotFound(err):
 		return &Error{v1alpha1.ReasonPodGone, "The pod is gone.", err}
+	case strings.Contains(text, "denied request") || strings.Contains(text, "denied the request"):
+		// A policy's and a webhook's wording; what they say of their own may
+		// sound like RBAC.
+		return refused(err)
 	case apierrors.IsForbidden(err) && strings.Contains(text, "cannot "):
 		// RBAC's wording: User "…" cannot create resource "pods/exec" (k8s.io/apiserver
 		// pkg/endpoints/handlers/responsewriters/errors.go).
 		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into pods of this namespace: it needs get and create on pods/exec.", err}
-	case strings.Contains(text, "denied request") || strings.Contains(text, "denied the request") || apierrors.IsForbidden(err):
-		return &Error{v1alpha1.ReasonExecRefused, "An admission policy refuses the exec: " + policyWords(err) + ".", err}
+	case apierrors.IsForbidden(err):
+		return refused(err)
 	case strings.Contains(text, "executable file not found") || strings.Contains(text, "no such file or directory") && !strings.Contains(text, "dial "):
 		// The runtime's wording, which the kubelet passes on; a runtime whose
 		// socket is not there at the moment is another matter.
@@ -60,6 +64,10 @@ func classify(err error) error {
 		return &Error{v1alpha1.ReasonExecFailed, "The exec into the container failed: " + firstLine(status.Status().Message) + ".", err}
 	}
 	return &Error{v1alpha1.ReasonExecFailed, "The exec into the container broke off.", err}
+}
+
+func refused(err error) error {
+	return &Error{v1alpha1.ReasonExecRefused, "An admission policy refuses the exec: " + policyWords(err) + ".", err}
 }
 
 // policyWords is what the policy said, without the pod's name before it.
