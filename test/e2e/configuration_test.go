@@ -28,7 +28,7 @@ func TestConfiguration(t *testing.T) {
 		{"a key is unknown", "unknown-key", v1alpha1.ReasonConfigInvalid, []string{"line 3", "whitelistObjectNam"}},
 		{"a value has the wrong type", "wrong-type", v1alpha1.ReasonConfigInvalid, []string{"line 2", "lowercaseOutputName"}},
 		{"a key makes no sense", "forbidden", v1alpha1.ReasonConfigForbidden, []string{"hostPort"}},
-		{"it is too large", "too-large", v1alpha1.ReasonConfigTooLarge, []string{"256 KiB"}},
+		{"it is too large", "too-large", v1alpha1.ReasonConfigTooLarge, []string{"262144 are accepted"}},
 	} {
 		switch c.file {
 		case "":
