@@ -58,7 +58,7 @@ func All(verbs ...features.Func) features.Func {
 	return func(ctx context.Context, t *testing.T, cfg *envconf.Config) context.Context {
 		t.Helper()
 		for _, v := range verbs {
-			ctx = v(ctx, t, cfg)
+			v(ctx, t, cfg)
 		}
 		return ctx
 	}

@@ -12,7 +12,6 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -69,7 +68,7 @@ func (c *cluster) diagnostics(ctx context.Context, namespace string) string {
 }
 
 func (c *cluster) tail(ctx context.Context, pod *corev1.Pod, container string, lines int64) string {
-	data, err := c.kube.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container, TailLines: ptr.To(lines)}).DoRaw(ctx)
+	data, err := c.kube.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container, TailLines: new(lines)}).DoRaw(ctx)
 	return said(err) + string(data)
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -106,7 +105,7 @@ func (c *cluster) forward(ctx context.Context, address *url.URL, port int32) (lo
 	// That a port does not answer yet is told by the request, not on standard error.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	ready := make(chan struct{})
-	forwarder, err := portforward.NewOnAddressesWithContext(ctx, httpstream.Dialer(dialer), []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", port)}, ready, io.Discard, io.Discard)
+	forwarder, err := portforward.NewOnAddressesWithContext(ctx, dialer, []string{"127.0.0.1"}, []string{fmt.Sprintf(":%d", port)}, ready, io.Discard, io.Discard)
 	if err != nil {
 		return 0, err
 	}

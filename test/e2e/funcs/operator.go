@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -28,7 +27,7 @@ import (
 func (s *Suite) KilledMidway(namespace string, pods int, files ...string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		operator, err := c.operator(ctx, OperatorNamespace)
+		operator, err := c.operator(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +210,7 @@ func outcome(err error) error {
 func (s *Suite) Scaled(replicas int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pod, err := c.operator(ctx, OperatorNamespace)
+		pod, err := c.operator(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +222,7 @@ func (s *Suite) Scaled(replicas int32) features.Func {
 			if err := c.scale(ctx, OperatorNamespace, 1); err != nil {
 				t.Fatal(err)
 			}
-			pod, err := c.operator(ctx, OperatorNamespace)
+			pod, err := c.operator(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -241,7 +240,7 @@ func (c *cluster) scale(ctx context.Context, namespace string, replicas int32) e
 		return err
 	}
 	base := d.DeepCopy()
-	d.Spec.Replicas = ptr.To(replicas)
+	d.Spec.Replicas = new(replicas)
 	if err := c.Patch(ctx, &d, client.MergeFrom(base)); err != nil {
 		return err
 	}
@@ -276,7 +275,7 @@ func Restricted() features.Func {
 		if err := c.operatorReady(ctx, OperatorNamespace); err != nil {
 			t.Error(err)
 		}
-		operator, err := c.operator(ctx, OperatorNamespace)
+		operator, err := c.operator(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +283,7 @@ func Restricted() features.Func {
 		more := operator.DeepCopy()
 		more.ObjectMeta = namespaceOnly(operator)
 		more.Spec.NodeName = ""
-		more.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation = ptr.To(true)
+		more.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation = new(true)
 		if err := c.Create(ctx, more, client.DryRunAll); !apierrors.IsForbidden(err) {
 			t.Errorf("a pod with privilege escalation is not refused: %v", err)
 		}

@@ -146,7 +146,7 @@ func (s *Suite) Deploy(ctx context.Context, cfg *envconf.Config) (context.Contex
 	if err := c.startObserver(ctx); err != nil {
 		return ctx, err
 	}
-	pod, err := c.operator(ctx, OperatorNamespace)
+	pod, err := c.operator(ctx)
 	if err != nil {
 		return ctx, err
 	}
@@ -230,14 +230,14 @@ func (c *cluster) operatorReady(ctx context.Context, namespace string) error {
 	})
 }
 
-// operator is the pod of the operator.
-func (c *cluster) operator(ctx context.Context, namespace string) (*corev1.Pod, error) {
-	pods, err := c.pods(ctx, namespace, operatorLabel)
+// operator is the pod of the operator of config/default.
+func (c *cluster) operator(ctx context.Context) (*corev1.Pod, error) {
+	pods, err := c.pods(ctx, OperatorNamespace, operatorLabel)
 	if err != nil {
 		return nil, err
 	}
 	if len(pods) != 1 {
-		return nil, fmt.Errorf("%d operators are in %s, not one", len(pods), namespace)
+		return nil, fmt.Errorf("%d operators are in %s, not one", len(pods), OperatorNamespace)
 	}
 	return &pods[0], nil
 }
@@ -288,7 +288,7 @@ func (s *Suite) survived(ctx context.Context, c *cluster) error {
 	if s.operatorUID == "" {
 		return nil
 	}
-	pod, err := c.operator(ctx, OperatorNamespace)
+	pod, err := c.operator(ctx)
 	if err != nil {
 		return err
 	}
