@@ -1,0 +1,153 @@
+package exporter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+)
+
+func wanted(port int32, pods ...string) []endpoint {
+	var all []endpoint
+	for _, pod := range pods {
+		family := discoveryv1.AddressTypeIPv4
+		if strings.HasPrefix(pod, "six") {
+			family = discoveryv1.AddressTypeIPv6
+		}
+		all = append(all, endpoint{group{family, port}, discoveryv1.Endpoint{
+			Addresses: []string{"of " + pod},
+			TargetRef: &corev1.ObjectReference{Name: pod, UID: types.UID(pod)},
+		}})
+	}
+	return all
+}
+
+// there is what a plan leads to.
+func there(planned []slice) []discoveryv1.EndpointSlice {
+	var existing []discoveryv1.EndpointSlice
+	for _, s := range planned {
+		if len(s.endpoints) == 0 {
+			continue
+		}
+		e := discoveryv1.EndpointSlice{AddressType: s.family, Endpoints: s.endpoints}
+		e.Name = s.name
+		e.Ports = []discoveryv1.EndpointPort{{Name: ptr.To(portName), Port: ptr.To(s.port)}}
+		existing = append(existing, e)
+	}
+	return existing
+}
+
+// lines say of each slice its name, what it holds, and whether it is written.
+func lines(planned []slice) []string {
+	var all []string
+	for _, s := range planned {
+		line := s.name + ":"
+		for _, e := range s.endpoints {
+			line += " " + e.TargetRef.Name
+		}
+		if s.changed {
+			line += " (changed)"
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func TestPlan(t *testing.T) {
+	stray := discoveryv1.EndpointSlice{AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}}}
+	stray.Name = "stray"
+	cases := map[string]struct {
+		existing []discoveryv1.EndpointSlice
+		wanted   []endpoint
+		want     []string
+	}{
+		"nothing": {},
+		"the first": {
+			wanted: wanted(1, "a", "b"),
+			want:   []string{"s-1-ipv4-1: a b (changed)"},
+		},
+		"nothing new": {
+			existing: there(plan("s", nil, wanted(1, "a", "b"))),
+			wanted:   wanted(1, "b", "a"),
+			want:     []string{"s-1-ipv4-1: a b"},
+		},
+		"one goes, one comes": {
+			existing: there(plan("s", nil, wanted(1, "a", "b"))),
+			wanted:   wanted(1, "a", "c"),
+			want:     []string{"s-1-ipv4-1: a c (changed)"},
+		},
+		"the last goes": {
+			existing: there(plan("s", nil, wanted(1, "a"))),
+			want:     []string{"s-1-ipv4-1: (changed)"},
+		},
+		"another port": {
+			existing: there(plan("s", nil, wanted(1, "a"))),
+			wanted:   wanted(2, "a"),
+			want:     []string{"s-1-ipv4-1: (changed)", "s-2-ipv4-1: a (changed)"},
+		},
+		"both ports for a while": {
+			existing: there(plan("s", nil, wanted(1, "a", "b"))),
+			wanted:   append(wanted(1, "a"), wanted(2, "b")...),
+			want:     []string{"s-1-ipv4-1: a (changed)", "s-2-ipv4-1: b (changed)"},
+		},
+		"both families": {
+			wanted: wanted(1, "a", "six"),
+			want:   []string{"s-1-ipv4-1: a (changed)", "s-1-ipv6-1: six (changed)"},
+		},
+		"a slice that somebody edited": {
+			existing: []discoveryv1.EndpointSlice{stray},
+			wanted:   wanted(1, "a"),
+			want:     []string{"stray: (changed)", "s-1-ipv4-1: a (changed)"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, lines(plan("s", tc.existing, tc.wanted))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Of many, each stays where it is, and one that goes or comes changes one slice.
+func TestPlanOfMany(t *testing.T) {
+	var pods []string
+	for i := range 250 {
+		pods = append(pods, fmt.Sprintf("pod-%03d", i))
+	}
+	changed := func(planned []slice) (n int) {
+		for _, s := range planned {
+			if s.changed {
+				n++
+			}
+			if len(s.endpoints) > maxEndpoints {
+				t.Errorf("slice %s has %d endpoints", s.name, len(s.endpoints))
+			}
+		}
+		return n
+	}
+	planned := plan("s", nil, wanted(1, pods...))
+	if len(planned) != 3 {
+		t.Errorf("%d slices", len(planned))
+	}
+	for _, change := range [][]string{
+		pods,
+		slices.Delete(slices.Clone(pods), 100, 101),
+		append([]string{"pod-new"}, slices.Delete(slices.Clone(pods), 100, 101)...),
+	} {
+		most := 1
+		if slices.Equal(change, pods) {
+			most = 0
+		}
+		planned = plan("s", there(planned), wanted(1, change...))
+		if n := changed(planned); n != most {
+			t.Errorf("%d pods: %d slices are written, not %d", len(change), n, most)
+		}
+	}
+}
