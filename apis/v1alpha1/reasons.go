@@ -48,6 +48,9 @@ const (
 	ReasonJVMStarting = "JVMStarting"
 	// ReasonProcessGone: the JVM ended while it was worked on.
 	ReasonProcessGone = "ProcessGone"
+	// ReasonQueued: as many execs are under way as may be at once. It is not
+	// recorded.
+	ReasonQueued = "Queued"
 	// ReasonBusy: another helper works on this JVM.
 	ReasonBusy = "Busy"
 	// ReasonPortInUse: somebody else in the pod listens on the port.
@@ -138,24 +141,93 @@ const (
 	ReasonPodsRefused = "PodsRefused"
 )
 
-var needsPerson = map[string]bool{
-	ReasonNoShell: true, ReasonTmpNotWritable: true, ReasonHomeNotTrusted: true,
-	ReasonHelperNotExecutable: true, ReasonWrongPod: true, ReasonUserMismatch: true,
-	ReasonUnsupportedJVM: true, ReasonSignalsReduced: true, ReasonAttachDisabled: true,
-	ReasonAgentLoadingDisabled: true, ReasonMissingModule: true, ReasonConfigRejected: true,
-	ReasonAnnotationConflict: true, ReasonPodClaimed: true, ReasonBadRequest: true,
+// class says how a reason ends, and so what its condition is meanwhile.
+type class int
+
+const (
+	// passing: nothing is wrong; it is brought about next, or looked at again soon.
+	passing class = iota + 1
+	// awaited: nothing is wrong; an event of the API ends it.
+	awaited
+	// failing: looked at again, at growing intervals.
+	failing
+	// mended: an event of the API tells that somebody mended it.
+	mended
+	// refused: needs a person.
+	refused
+)
+
+var classes = map[string]class{
+	ReasonReplaced:       passing,
+	ReasonConfigChanged:  passing,
+	ReasonAgentChanged:   passing,
+	ReasonEndpointLost:   passing,
+	ReasonAnnotationLost: passing,
+	ReasonJVMStarting:    passing,
+	ReasonProcessGone:    passing,
+	ReasonQueued:         passing,
+	ReasonBusy:           passing,
+
+	ReasonContainerNotRunning: awaited,
+	ReasonEndpointPending:     awaited,
+	ReasonPodGone:             awaited,
+
+	ReasonNoJavaProcess:      failing,
+	ReasonPortInUse:          failing,
+	ReasonStagingIncomplete:  failing,
+	ReasonNoSpace:            failing,
+	ReasonAttachFailed:       failing,
+	ReasonAttachTimeout:      failing,
+	ReasonAgentNotAnswering:  failing,
+	ReasonAgentFailed:        failing,
+	ReasonEndpointNotServing: failing,
+	ReasonExecForbidden:      failing,
+	ReasonExecRefused:        failing,
+	ReasonExecFailed:         failing,
+	ReasonExecTimeout:        failing,
+	ReasonAnnotationRefused:  failing,
+	ReasonAPIError:           failing,
+	ReasonHelperFailed:       failing,
+	ReasonConfigMapForbidden: failing,
+
+	ReasonConfigMapMissing: mended,
+	ReasonConfigKeyMissing: mended,
+	ReasonConfigNotYAML:    mended,
+	ReasonConfigInvalid:    mended,
+	ReasonConfigForbidden:  mended,
+	ReasonConfigTooLarge:   mended,
+
+	ReasonNoShell:              refused,
+	ReasonTmpNotWritable:       refused,
+	ReasonHomeNotTrusted:       refused,
+	ReasonHelperNotExecutable:  refused,
+	ReasonWrongPod:             refused,
+	ReasonUserMismatch:         refused,
+	ReasonUnsupportedJVM:       refused,
+	ReasonSignalsReduced:       refused,
+	ReasonAttachDisabled:       refused,
+	ReasonAgentLoadingDisabled: refused,
+	ReasonMissingModule:        refused,
+	ReasonConfigRejected:       refused,
+	ReasonAnnotationConflict:   refused,
+	ReasonPodClaimed:           refused,
+	ReasonBadRequest:           refused,
 }
 
-var awaitsEvent = map[string]bool{
-	ReasonContainerNotRunning: true, ReasonEndpointPending: true, ReasonPodGone: true,
-	ReasonConfigMapMissing: true, ReasonConfigKeyMissing: true, ReasonConfigNotYAML: true,
-	ReasonConfigInvalid: true, ReasonConfigForbidden: true, ReasonConfigTooLarge: true,
+// Known tells whether this is a reason why a phase is not reached.
+func Known(reason string) bool { return classes[reason] != 0 }
+
+// Passing tells whether nothing is wrong: the condition is Unknown, not False.
+func Passing(reason string) bool {
+	return classes[reason] == passing || classes[reason] == awaited
+}
+
+// AwaitsEvent tells whether what ends this reason is announced by an event of
+// the API, so that nothing needs to be tried again before.
+func AwaitsEvent(reason string) bool {
+	return classes[reason] == awaited || classes[reason] == mended
 }
 
 // NeedsPerson tells whether a pod with this reason is refused: nothing that the
 // operator could wait for mends it.
-func NeedsPerson(reason string) bool { return needsPerson[reason] }
-
-// AwaitsEvent tells whether what ends this reason is announced by an event of
-// the API, so that nothing needs to be looked at again.
-func AwaitsEvent(reason string) bool { return awaitsEvent[reason] }
+func NeedsPerson(reason string) bool { return classes[reason] == refused }

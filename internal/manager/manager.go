@@ -3,6 +3,8 @@
 package manager
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,6 +67,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		LeaderElectionID:              name,
 		LeaderElectionNamespace:       o.LeaderNamespace,
 		LeaderElectionReleaseOnCancel: true,
+		// Within the pod's grace period, so that the lease is let go of.
+		GracefulShutdownTimeout: new(8 * time.Second),
 		Client: client.Options{Cache: &client.CacheOptions{
 			// A reconcile never acts on a record older than what the one
 			// before it wrote.
@@ -91,7 +95,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	return mgr, (&attachment.Reconciler{
-		Reader: mgr.GetClient(), Writer: writer, Source: configs,
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
 		Steps:     steps.All(o.Helper, writer, o.Prober, o.Artifacts),
 		Artifacts: o.Artifacts,
 		Recorder:  mgr.GetEventRecorder(name), Clock: clock.RealClock{},
@@ -108,7 +112,7 @@ func cacheOptions(namespace string) cache.Options {
 			&corev1.Pod{}:                {Transform: podcache.Trim},
 			&corev1.Service{}:            ours,
 			&discoveryv1.EndpointSlice{}: ours,
-			source.Metadata():            {Transform: cache.TransformStripManagedFields()},
+			source.Metadata():            {Transform: source.Trim},
 		},
 		DefaultTransform: cache.TransformStripManagedFields(),
 	}

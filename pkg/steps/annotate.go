@@ -12,6 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // The annotations that we own on a pod. Prometheus' usual scrape configurations
@@ -110,7 +111,7 @@ func annotationFailed(err error) Outcome {
 	case apierrors.IsForbidden(err), strings.Contains(err.Error(), "denied the request"), strings.Contains(err.Error(), "denied request"):
 		// A webhook denies "the request", a ValidatingAdmissionPolicy just
 		// "request"; the status that it denies with is the policy's choice.
-		o = NotReached(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+apply.Said(err))
+		o = NotReached(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+text.Denial(err)+".")
 	default:
 		o = NotReached(v1alpha1.ReasonAPIError, "The API server did not take the annotation of the pod; it is tried again.")
 	}

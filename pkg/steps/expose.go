@@ -55,11 +55,8 @@ func (e Expose) Ensure(ctx context.Context, s *Scope) Outcome {
 func (e Expose) probe(ctx context.Context, s *Scope) (v1alpha1.CheckedFrom, error) {
 	port := s.Process().Port
 	err := e.Prober.Probe(ctx, s.Pod.Status.PodIP, port)
-	if err == nil {
-		return v1alpha1.CheckedFromOperator, nil
-	}
 	if !errors.Is(err, ErrUnreachable) {
-		return "", err
+		return v1alpha1.CheckedFromOperator, err
 	}
 	request := attach.Request{Probe: &attach.Endpoint{Port: port, Path: MetricsPath}}
 	_, err = e.Helper.Run(ctx, s.target(s.Process().Container), attach.VerbProbe, request)

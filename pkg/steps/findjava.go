@@ -10,6 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // FindJava inspects every running container and identifies the first Java
@@ -34,29 +35,96 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 	if len(containers) == 0 {
 		return NotReached(v1alpha1.ReasonContainerNotRunning, "No container of the pod is running.")
 	}
-	var found []v1alpha1.JavaProcess
-	var obstacles []obstacle
+	seen := sighting{withoutJava: len(containers)}
 	for _, c := range containers {
-		processes, err := f.inspect(ctx, s, c)
+		report, err := f.Helper.Run(ctx, s.target(c.name), attach.VerbInspect, attach.Request{})
 		if err != nil {
-			obstacles = append(obstacles, obstacle{container: c.name, outcome: failed(err)})
+			outcome := failed(err)
+			if outcome.Kind != Stop && (outcome.Reason == v1alpha1.ReasonQueued || tries(s) < patience) {
+				// What fails now may work in a moment: a container after this
+				// one is not to take its place for that.
+				return in(c, outcome)
+			}
+			seen.obstacles = append(seen.obstacles, obstacle{c.name, outcome})
+			seen.withoutJava--
+			continue
 		}
-		for _, p := range processes {
-			found = append(found, javaProcess(c, p))
+		if len(report.Processes) > 0 {
+			seen.withoutJava--
+		}
+		for _, p := range report.Processes {
+			seen.found = append(seen.found, javaProcess(c, p))
 			if p.Refusal != nil {
-				obstacles = append(obstacles, obstacle{c.name, NotReached(string(p.Refusal.Reason), p.Refusal.Message)})
+				seen.obstacles = append(seen.obstacles, obstacle{c.name, NotReached(string(p.Refusal.Reason), p.Refusal.Message)})
 			}
 		}
 	}
 	// Those that can be attached to first, each kind in the order of the containers.
-	slices.SortStableFunc(found, func(a, b v1alpha1.JavaProcess) int {
+	slices.SortStableFunc(seen.found, func(a, b v1alpha1.JavaProcess) int {
 		return cmp.Compare(refused(a), refused(b))
 	})
-	s.Status().Processes = found[:min(len(found), maxProcesses)]
-	if len(found) > 0 && found[0].Refusal == "" {
-		return Reached(describe(found[0], obstacles))
+	s.Status().Processes = seen.found[:min(len(seen.found), maxProcesses)]
+	return seen.outcome()
+}
+
+const (
+	// maxProcesses is what a record holds, as its schema says.
+	maxProcesses = 64
+	// patience is how often an exec into one container may fail before the
+	// others are looked at without it.
+	patience = 4
+)
+
+// tries counts the attempts made to reach the phase so far.
+func tries(s *Scope) int32 {
+	if a := s.Status().Attempt; a != nil && a.Phase == v1alpha1.PhaseJavaFound {
+		return a.Count
 	}
-	return worst(obstacles)
+	return 0
+}
+
+// sighting is what was found in a pod's containers.
+type sighting struct {
+	// found are the Java processes, those that can be attached to first.
+	found []v1alpha1.JavaProcess
+	// obstacles are what stood in the way, in the order of the containers.
+	obstacles []obstacle
+	// withoutJava counts the containers that could be inspected and run no
+	// Java process, or not yet.
+	withoutJava int
+}
+
+// obstacle is what stood in the way in one container.
+type obstacle struct {
+	container string
+	outcome   Outcome
+}
+
+// outcome is decided by the first process that can be attached to. Without one
+// it is what may pass by itself, so that a pod is refused for good only when no
+// container is left in which a JVM could be about to start.
+func (v *sighting) outcome() Outcome {
+	if len(v.found) > 0 && v.found[0].Refusal == "" {
+		return Reached(describe(v.found[0], v.obstacles))
+	}
+	for _, o := range v.obstacles {
+		if o.outcome.Kind != Stop {
+			return in(container{name: o.container}, o.outcome)
+		}
+	}
+	// A JVM that refuses decides; a container that cannot be looked into does
+	// not, as long as another may be about to start one.
+	if len(v.obstacles) > 0 && (len(v.found) > 0 || v.withoutJava == 0) {
+		return in(container{name: v.obstacles[0].container}, v.obstacles[0].outcome)
+	}
+	return NotReached(v1alpha1.ReasonNoJavaProcess, strings.Join(append(
+		[]string{"No container of the pod runs a Java process."}, leftAlone(v.obstacles)...), " "))
+}
+
+func in(c container, o Outcome) Outcome {
+	o.Message = fmt.Sprintf("Container %s: %s", c.name, o.Message)
+	o.Back = ""
+	return o
 }
 
 func refused(p v1alpha1.JavaProcess) int {
@@ -66,67 +134,29 @@ func refused(p v1alpha1.JavaProcess) int {
 	return 1
 }
 
-// maxProcesses is what a record holds, as its schema says.
-const maxProcesses = 64
-
-func (f FindJava) inspect(ctx context.Context, s *Scope, c container) ([]attach.Process, error) {
-	report, err := f.Helper.Run(ctx, s.target(c.name), attach.VerbInspect, attach.Request{})
-	if err != nil {
-		return nil, err
-	}
-	return report.Processes, nil
-}
-
 func javaProcess(c container, p attach.Process) v1alpha1.JavaProcess {
 	found := v1alpha1.JavaProcess{
 		Container: c.name, ContainerID: c.id,
 		PID: int32(p.PID), StartTime: int64(p.StartTime), UID: int64(p.UID), GID: int64(p.GID),
-		Implementation: cut(p.Implementation, 64), Vendor: cut(p.Vendor, 128),
-		Version: cut(p.Version, 64), MainClass: cut(p.MainClass, 512),
+		Implementation: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
+		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
 	}
 	if p.Refusal != nil {
-		found.Refusal = cut(string(p.Refusal.Reason), 64)
+		found.Refusal = text.Cut(string(p.Refusal.Reason), 64)
 	}
 	return found
 }
 
-// obstacle is what stood in the way in one container.
-type obstacle struct {
-	container string
-	outcome   Outcome
-}
-
-// worst is the Outcome when no process can be attached to: the first obstacle
-// that a person must remove, else the first at all.
-func worst(obstacles []obstacle) Outcome {
-	if len(obstacles) == 0 {
-		return NotReached(v1alpha1.ReasonNoJavaProcess, "No container of the pod runs a Java process.")
-	}
-	chosen := obstacles[0]
-	for _, o := range obstacles {
-		if o.outcome.Kind == Stop && chosen.outcome.Kind != Stop {
-			chosen = o
-		}
-	}
-	o := chosen.outcome
-	o.Message = fmt.Sprintf("Container %s: %s", chosen.container, o.Message)
-	o.Back = ""
-	return o
-}
-
 func describe(p v1alpha1.JavaProcess, obstacles []obstacle) string {
 	what := strings.TrimSpace(strings.Join([]string{p.Implementation, p.Version}, " "))
-	sentences := []string{fmt.Sprintf("%s runs %s in container %s.", what, cmp.Or(p.MainClass, "a Java program"), p.Container)}
+	runs := fmt.Sprintf("%s runs %s in container %s.", what, cmp.Or(p.MainClass, "a Java program"), p.Container)
+	return strings.Join(append([]string{runs}, leftAlone(obstacles)...), " ")
+}
+
+func leftAlone(obstacles []obstacle) []string {
+	var sentences []string
 	for _, o := range obstacles {
 		sentences = append(sentences, fmt.Sprintf("Left alone in container %s: %s.", o.container, o.outcome.Reason))
 	}
-	return strings.Join(sentences, " ")
-}
-
-func cut(s string, limit int) string {
-	s = strings.ToValidUTF8(s, "?")
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
+	return sentences
 }

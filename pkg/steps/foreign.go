@@ -25,8 +25,12 @@ type foreignAnnotation struct {
 // owns, alone or with us. An apply that is not forced tells only those whose
 // value differs, hence managedFields is read.
 func foreignAnnotations(pod *corev1.Pod) []foreignAnnotation {
+	return othersAnnotations(pod, scrapeAnnotations)
+}
+
+func othersAnnotations(pod *corev1.Pod, names []string) []foreignAnnotation {
 	var foreign []foreignAnnotation
-	for _, name := range scrapeAnnotations {
+	for _, name := range names {
 		if _, ok := pod.Annotations[name]; !ok {
 			continue
 		}
@@ -42,9 +46,11 @@ func foreignAnnotations(pod *corev1.Pod) []foreignAnnotation {
 	return foreign
 }
 
-// ownsAnnotations tells whether our field manager owns annotations of the pod.
+// ownsAnnotations tells whether our field manager owns any annotation of the pod.
 func ownsAnnotations(pod *corev1.Pod) bool {
-	return slices.Contains(managersOf(pod, AnnotationFlag), string(apply.OwnerPodAnnotations))
+	return slices.ContainsFunc(Annotations(), func(name string) bool {
+		return slices.Contains(managersOf(pod, name), string(apply.OwnerPodAnnotations))
+	})
 }
 
 func managersOf(pod *corev1.Pod, annotation string) []string {

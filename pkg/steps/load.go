@@ -7,6 +7,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // Load makes our agent answer in the process, with the configuration staged, on
@@ -68,16 +69,16 @@ func (l Load) Ensure(ctx context.Context, s *Scope) Outcome {
 	loaded := report.Processes[0]
 	mark := loaded.Mark
 	p.Port = mark.Port
-	p.ConfigSHA256 = cut(mark.ConfigSHA256, 64)
-	p.ImplementationSHA256 = cut(mark.ImplementationSHA256, 64)
-	p.AgentVersion = cut(mark.Agent, 64)
+	p.ConfigSHA256 = text.Cut(mark.ConfigSHA256, 64)
+	p.ImplementationSHA256 = text.Cut(mark.ImplementationSHA256, 64)
+	p.AgentVersion = text.Cut(mark.Agent, 64)
 	if l.Lost(s) != "" {
 		return NotReached(v1alpha1.ReasonAgentNotAnswering,
 			fmt.Sprintf("The agent is in the JVM, but does not serve port %d with the configuration wanted.", s.Exporter.Spec.Port))
 	}
 	message := fmt.Sprintf("The agent serves port %d.", p.Port)
 	if loaded.Warning != "" {
-		message += " " + cut(loaded.Warning, 300)
+		message += " " + text.Cut(loaded.Warning, 300)
 	}
 	return Reached(message)
 }

@@ -58,21 +58,6 @@ func Reached(message string) Outcome {
 	return Outcome{Kind: Done, Reason: v1alpha1.ReasonReached, Message: message}
 }
 
-var waits = map[string]bool{
-	v1alpha1.ReasonContainerNotRunning: true,
-	v1alpha1.ReasonEndpointPending:     true,
-	v1alpha1.ReasonPodGone:             true,
-	v1alpha1.ReasonJVMStarting:         true,
-	v1alpha1.ReasonProcessGone:         true,
-	v1alpha1.ReasonBusy:                true,
-	// What was so and is no longer: about to be brought about again.
-	v1alpha1.ReasonReplaced:       true,
-	v1alpha1.ReasonConfigChanged:  true,
-	v1alpha1.ReasonAgentChanged:   true,
-	v1alpha1.ReasonEndpointLost:   true,
-	v1alpha1.ReasonAnnotationLost: true,
-}
-
 // NotReached is the Outcome of a step whose phase does not hold for a reason,
 // which decides by itself whether to wait, to try again, or to stop.
 func NotReached(reason, message string) Outcome {
@@ -80,7 +65,7 @@ func NotReached(reason, message string) Outcome {
 	switch {
 	case v1alpha1.NeedsPerson(reason):
 		o.Kind = Stop
-	case waits[reason]:
+	case v1alpha1.Passing(reason):
 		o.Kind = Wait
 	}
 	if reason == v1alpha1.ReasonProcessGone {

@@ -19,19 +19,23 @@ import (
 // MetricsPath is the path under which the exporter serves its metrics.
 const MetricsPath = "/metrics"
 
-// ErrUnreachable is the cause of a Probe that got no answer at all.
-var ErrUnreachable = errors.New("no answer")
+// ErrUnreachable is the cause of a Probe that could not connect.
+var ErrUnreachable = errors.New("no connection")
 
 // Prober asks an endpoint whether it serves metrics.
 type Prober interface {
 	// Probe returns nil when the endpoint answers as it should, an error that
-	// is ErrUnreachable when it does not answer, and another *transport.Error
-	// when it answers otherwise. It ends in bounded time.
+	// is ErrUnreachable when it cannot be connected to, and another
+	// *transport.Error when it answers otherwise, or not in time. It ends in
+	// bounded time.
 	Probe(ctx context.Context, address string, port int32) error
 }
 
 const (
-	probeTimeout = 5 * time.Second
+	connectTimeout = 3 * time.Second
+	// answerTimeout is Prometheus' own default for a scrape: the agent renders
+	// all of it before the first byte.
+	answerTimeout = 10 * time.Second
 	// maxProbed bounds what is read of the answer: it is not parsed, only seen
 	// to come.
 	maxProbed = 64 << 10
@@ -46,10 +50,15 @@ type HTTPProber struct {
 // NewHTTPProber returns a Prober whose requests pass the seam.
 func NewHTTPProber(seam effects.Seam) *HTTPProber {
 	return &HTTPProber{seam: seam, client: &http.Client{
-		Timeout:       probeTimeout,
+		Timeout:       connectTimeout + answerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		// No proxy and no idle connections: each pod is asked once.
-		Transport: &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10},
+		Transport: &http.Transport{
+			DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
+			ResponseHeaderTimeout:  answerTimeout,
+			DisableKeepAlives:      true,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
 	}}
 }
 
@@ -67,8 +76,11 @@ func (p *HTTPProber) get(ctx context.Context, host string) error {
 		return err
 	}
 	response, err := p.client.Do(request)
-	if err != nil {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return notServing("The endpoint cannot be reached.", errors.Join(ErrUnreachable, err))
+	}
+	if err != nil {
+		return notServing(fmt.Sprintf("%s does not answer within %s, or not in HTTP.", MetricsPath, answerTimeout), err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {

@@ -16,6 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 const (
@@ -57,7 +58,7 @@ func (e *Exec) Run(ctx context.Context, in Container, verb attach.Verb, request 
 	}
 	output, err := run()
 	if exitCode(err) == exitHelperMissing {
-		if err := e.install(ctx, in, strings.TrimSpace(output)); err != nil {
+		if err := e.install(ctx, in, lastLine(output)); err != nil {
 			return nil, err
 		}
 		output, err = run()
@@ -71,7 +72,7 @@ func (e *Exec) Run(ctx context.Context, in Container, verb attach.Verb, request 
 func (e *Exec) install(ctx context.Context, in Container, machine string) error {
 	helper, ok := e.artifacts.Helpers[machine]
 	if !ok {
-		return &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The container's uname -m names no machine that a helper exists for."}
+		return &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The script that looks for the helper did not say for which machine."}
 	}
 	stdin := io.MultiReader(strings.NewReader(string(in.PodUID)+"\n"), bytes.NewReader(helper.Content))
 	_, err := e.exec(ctx, in, "install", installCommand(helper), stdin)
@@ -81,7 +82,7 @@ func (e *Exec) install(ctx context.Context, in Container, machine string) error 
 // exec returns what the command printed on standard output; an error carries
 // the start of what it printed on standard error.
 func (e *Exec) exec(ctx context.Context, in Container, what string, command []string, stdin io.Reader) (string, error) {
-	release, err := e.limits.acquire(ctx, in.Node)
+	release, err := e.limits.acquire(in.Node)
 	if err != nil {
 		return "", err
 	}
@@ -92,16 +93,16 @@ func (e *Exec) exec(ctx context.Context, in Container, what string, command []st
 	defer cancel(nil)
 
 	stdout := &boundedBuffer{limit: maxOutput, cancel: cancel}
-	stderr := &boundedBuffer{limit: maxOutput, cancel: cancel}
+	errout := &boundedBuffer{limit: maxOutput, cancel: cancel}
 	effect := effects.Effect{Kind: effects.Exec, What: what, On: in.Namespace + "/" + in.Pod + "/" + in.Name}
 	err = e.seam(ctx, effect, func(ctx context.Context) error {
-		return e.streams.stream(ctx, in, command, stdin, stdout, stderr)
+		return e.streams.stream(ctx, in, command, stdin, stdout, errout)
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	if err != nil {
-		err = &execError{err: err, stderr: firstLine(stderr.String())}
+		err = &execError{err: err, stderr: text.Line(errout.String(), 200)}
 	}
 	return stdout.String(), err
 }
@@ -113,16 +114,32 @@ func report(output string, err error) (*attach.Report, error) {
 	}
 	r := &attach.Report{}
 	if jsonErr := json.Unmarshal([]byte(output), r); jsonErr != nil {
-		return nil, &Error{
-			Reason:  v1alpha1.ReasonHelperFailed,
-			Message: "The helper's answer cannot be read" + said(err) + ".",
-			Err:     errors.Join(err, jsonErr),
+		if err != nil {
+			return nil, classify(err)
 		}
+		return nil, &Error{v1alpha1.ReasonHelperFailed, "The helper's answer cannot be read.", jsonErr}
 	}
-	if r.Error != nil {
-		return r, &Error{Reason: string(r.Error.Reason), Message: r.Error.Message}
+	if r.Error == nil {
+		return r, classify(err)
 	}
-	return r, classify(err)
+	// What comes out of a container is not to be trusted to fit into a record.
+	reported := &Error{Reason: string(r.Error.Reason), Message: text.Line(r.Error.Message, maxSentence) + "."}
+	if !v1alpha1.Known(reported.Reason) {
+		reported.Reason = v1alpha1.ReasonHelperFailed
+	}
+	return r, reported
+}
+
+// maxSentence bounds what the helper says, in bytes.
+const maxSentence = 500
+
+// lastLine is the last line that is not empty: a shell may print a banner first.
+func lastLine(output string) string {
+	lines := strings.Fields(output)
+	if len(lines) == 0 {
+		return ""
+	}
+	return lines[len(lines)-1]
 }
 
 // execError is the failure of an exec with what was said on standard error.
@@ -152,19 +169,10 @@ func exitCode(err error) int {
 	return -1
 }
 
-// said is what the command printed on standard error, as the end of a sentence.
-func said(err error) string {
+// stderr is what the command printed on standard error, as the end of a sentence.
+func stderr(err error) string {
 	if failed, ok := errors.AsType[*execError](err); ok && failed.stderr != "" {
 		return ": " + failed.stderr
 	}
 	return ""
-}
-
-func firstLine(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	s = strings.ToValidUTF8(s, "?")
-	if len(s) > 200 {
-		s = strings.ToValidUTF8(s[:200], "") + "…"
-	}
-	return strings.TrimRight(s, ". \r")
 }

@@ -1,10 +1,11 @@
 package transport
 
 import (
-	"context"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
 // Limits bounds the execs under way, in all and for each node: API Priority and
@@ -22,19 +23,21 @@ func NewLimits(all, perNode int64) *Limits {
 	return &Limits{all: semaphore.NewWeighted(all), perNode: perNode, nodes: map[string]*semaphore.Weighted{}}
 }
 
-// acquire waits for a place. The node's comes first, so that a slow node's
-// queue takes no place from the others.
-func (l *Limits) acquire(ctx context.Context, node string) (release func(), err error) {
+// acquire takes a place, or fails at once with ReasonQueued: who waits here
+// would keep a worker from the pods of other nodes.
+func (l *Limits) acquire(node string) (release func(), err error) {
 	perNode := l.node(node)
-	if err := perNode.Acquire(ctx, 1); err != nil {
-		return nil, err
+	if !perNode.TryAcquire(1) {
+		return nil, queued
 	}
-	if err := l.all.Acquire(ctx, 1); err != nil {
+	if !l.all.TryAcquire(1) {
 		perNode.Release(1)
-		return nil, err
+		return nil, queued
 	}
 	return func() { l.all.Release(1); perNode.Release(1) }, nil
 }
+
+var queued = &Error{Reason: v1alpha1.ReasonQueued, Message: "As many execs are under way as may be at once."}
 
 func (l *Limits) node(name string) *semaphore.Weighted {
 	l.mu.Lock()

@@ -52,13 +52,16 @@ func (s execStreams) stream(ctx context.Context, in Container, command []string,
 	return err
 }
 
-// answer is the API server's own answer to the upgrade: it knows WebSocket and
-// says no. Over SPDY it would say the same, but client-go would leave of it a
-// text without a type. Nil if something else failed.
+// answer is the API server's own no to the exec, which it would repeat over SPDY,
+// where client-go would leave of it a text without a type. Nil if something else
+// failed: a proxy on the way that knows no WebSocket, for instance.
 func answer(err error) error {
-	var upgrade *httpstream.UpgradeFailureError
-	var status *apierrors.StatusError
-	if errors.As(err, &upgrade) && errors.As(upgrade.Cause, &status) {
+	upgrade, ok := errors.AsType[*httpstream.UpgradeFailureError](err)
+	if !ok {
+		return nil
+	}
+	status, ok := errors.AsType[*apierrors.StatusError](upgrade.Cause)
+	if ok && (apierrors.IsUnauthorized(status) || apierrors.IsNotFound(status) || denied(status)) {
 		return status
 	}
 	return nil

@@ -68,7 +68,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	configs := source.New(as, as)
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{
-		Reader: reader, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: artifacts,
+		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: artifacts,
 		Steps: steps.All(helper, writer, prober{c.containers, o.seam}, artifacts),
 	}
 	return o

@@ -8,6 +8,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // announce tells that a phase was reached or could not be, as an Event on the
@@ -24,6 +25,12 @@ func (w *walk) announce(ctx context.Context, step steps.Step, outcome steps.Outc
 	case steps.Wait:
 		log.V(1).Info("phase awaited", "phase", step.Phase(), "reason", outcome.Reason)
 	}
+}
+
+// tellNotWithdrawn tells that annotations of ours could not be taken off a pod.
+func (r *Reconciler) tellNotWithdrawn(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, err error) {
+	r.Recorder.Eventf(attachment, pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",
+		"The annotations of the pod cannot be withdrawn: %s.", text.Denial(err))
 }
 
 // tellLeft tells what stays behind in a pod that is taken out.

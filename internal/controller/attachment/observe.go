@@ -12,32 +12,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// pod is the pod that the record is about; nil if it is gone.
-func (r *Reconciler) pod(ctx context.Context, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, error) {
-	var pod corev1.Pod
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
-	if err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	if pod.UID != attachment.Spec.Pod.UID {
-		return nil, nil
-	}
-	return &pod, nil
-}
-
-// observe reads all that the steps look at; nil when the pod does not belong to
-// the record's exporter any more.
-func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) (*steps.Scope, error) {
-	if pod == nil {
-		return nil, nil
-	}
-	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := r.Reader.List(ctx, &exporters, client.InNamespace(pod.Namespace)); err != nil {
+// observe reads all that the steps look at; nil when the record is to be taken
+// out: its pod is gone, or belongs to its exporter no more.
+func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment) (*steps.Scope, error) {
+	pod, exporter, err := subject(ctx, r.Reader, attachment)
+	if err != nil || exporter == nil {
 		return nil, err
-	}
-	exporter := selection.Owner(exporters.Items, pod)
-	if exporter == nil || exporter.UID != attachment.Spec.Exporter.UID {
-		return nil, nil
 	}
 	config, err := r.Source.Get(ctx, exporter)
 	if err != nil {
@@ -48,6 +28,29 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 		return nil, err
 	}
 	return &steps.Scope{Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published}, nil
+}
+
+// subject reads the pod that the record is about, and the exporter if it is
+// still the pod's. Either is nil if it is not there.
+func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, *v1alpha1.PrometheusJmxExporter, error) {
+	var pod corev1.Pod
+	err := from.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
+	if err != nil {
+		return nil, nil, client.IgnoreNotFound(err)
+	}
+	// A record under another name, made by hand, is a second one of its pod.
+	if pod.UID != attachment.Spec.Pod.UID || selection.AttachmentName(&pod) != attachment.Name {
+		return nil, nil, nil
+	}
+	var exporters v1alpha1.PrometheusJmxExporterList
+	if err := from.List(ctx, &exporters, client.InNamespace(pod.Namespace)); err != nil {
+		return nil, nil, err
+	}
+	exporter := selection.Owner(exporters.Items, &pod)
+	if exporter == nil || exporter.UID != attachment.Spec.Exporter.UID {
+		return &pod, nil, nil
+	}
+	return &pod, exporter, nil
 }
 
 func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) ([]steps.PublishedEndpoint, error) {

@@ -4,9 +4,11 @@ package attachment
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,7 +23,9 @@ import (
 
 // Reconciler reconciles JmxAttachments. All fields are required.
 type Reconciler struct {
-	Reader    client.Reader
+	Reader client.Reader
+	// Live reads from the API server, past the cache.
+	Live      client.Reader
 	Writer    *apply.Client
 	Source    *source.Source
 	Steps     []steps.Step
@@ -42,16 +46,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil || !attachment.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	pod, err := r.pod(ctx, &attachment)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	scope, err := r.observe(ctx, &attachment, pod)
+	scope, err := r.observe(ctx, &attachment)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if scope == nil {
-		return ctrl.Result{}, r.takeOut(ctx, &attachment, pod)
+		return ctrl.Result{}, r.takeOut(ctx, &attachment)
 	}
 	w := r.walk(scope)
 	result, err := w.run(ctx)
@@ -67,9 +67,15 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 	if err := w.goBack(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
+	withdrawn := w.withdraw(ctx)
+	result, err := w.goOn(ctx)
+	return result, errors.Join(withdrawn, err)
+}
+
+func (w *walk) goOn(ctx context.Context) (ctrl.Result, error) {
 	for next, ok := w.machine.Phase().Next(); ok; next, ok = w.machine.Phase().Next() {
-		if after, blocked := w.blocked(); blocked {
-			return ctrl.Result{RequeueAfter: after}, nil
+		if w.blocked() {
+			return ctrl.Result{RequeueAfter: w.again()}, nil
 		}
 		step := w.step(next)
 		if announcer, ok := step.(steps.Announcer); ok && announcer.Announce(w.scope) {
@@ -78,12 +84,14 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 			}
 		}
 		outcome := w.ensure(ctx, step)
+		if outcome.Reason == v1alpha1.ReasonQueued {
+			return ctrl.Result{RequeueAfter: wait.Jitter(queuedFor, 1)}, nil
+		}
 		if err := w.record(ctx, step, outcome); err != nil {
 			return ctrl.Result{}, err
 		}
 		if outcome.Kind != steps.Done {
-			after, _ := w.blocked()
-			return ctrl.Result{RequeueAfter: after}, nil
+			return ctrl.Result{RequeueAfter: w.again()}, nil
 		}
 	}
 	return ctrl.Result{}, nil

@@ -8,7 +8,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,7 +39,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 			MaxConcurrentReconciles: concurrent,
 			// An exec may take more than a minute, and there are several in a walk.
 			ReconciliationTimeout: 5 * time.Minute,
-			RateLimiter:           workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, maxBackoff),
+			RateLimiter:           enqueue.RateLimiter(),
 		}).
 		Complete(r)
 }
@@ -56,10 +55,10 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 // ofNamespace: a new, changed or deleted exporter may take pods from others or
 // leave them.
 func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
-	if before != nil && after != nil && (*before).Generation == (*after).Generation && (*before).DeletionTimestamp.Equal((*after).DeletionTimestamp) {
+	if !enqueue.SpecChanged(before, after) {
 		return nil
 	}
-	return r.list(ctx, client.InNamespace(enqueue.Present(before, after)[0].Namespace))
+	return r.those(ctx, enqueue.Present(before, after)[0].Namespace, func(*v1alpha1.JmxAttachment) bool { return true })
 }
 
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
@@ -69,43 +68,51 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.Par
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}
-	var requests []reconcile.Request
+	reads := map[types.UID]bool{}
 	for _, e := range exporters.Items {
-		if e.Spec.Config.ConfigMapName == configMap.Name {
-			requests = append(requests, r.list(ctx, client.InNamespace(e.Namespace),
-				client.MatchingLabels{v1alpha1.LabelExporterUID: string(e.UID)})...)
-		}
+		reads[e.UID] = e.Spec.Config.ConfigMapName == configMap.Name
 	}
-	return requests
+	return r.those(ctx, configMap.Namespace, func(a *v1alpha1.JmxAttachment) bool { return reads[a.Spec.Exporter.UID] })
 }
 
-// ofSlice names the pods whose endpoints came or went.
+// ofSlice names the pods whose endpoints came, went, or changed their address.
 func ofSlice(_ context.Context, before, after **discoveryv1.EndpointSlice) []reconcile.Request {
-	in := map[types.NamespacedName]int{}
+	type place struct {
+		attachment reconcile.Request
+		address    string
+	}
+	in := map[place]int{}
 	for _, slice := range enqueue.Present(before, after) {
 		for _, endpoint := range slice.Endpoints {
 			if ref := endpoint.TargetRef; ref != nil {
 				pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, UID: ref.UID}}
-				in[types.NamespacedName{Namespace: slice.Namespace, Name: selection.AttachmentName(&pod)}]++
+				in[place{request(slice.Namespace, selection.AttachmentName(&pod)), endpoint.Addresses[0]}]++
 			}
 		}
 	}
 	var requests []reconcile.Request
-	for name, times := range in {
-		if times == 1 {
-			requests = append(requests, reconcile.Request{NamespacedName: name})
+	for p, times := range in {
+		if times == 1 { // and not both before and after
+			requests = append(requests, p.attachment)
 		}
 	}
 	return requests
 }
 
-func (r *Reconciler) list(ctx context.Context, options ...client.ListOption) []reconcile.Request {
+// those names the attachments of a namespace that are meant.
+func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1alpha1.JmxAttachment) bool) []reconcile.Request {
 	var attachments v1alpha1.JmxAttachmentList
-	if err := r.Reader.List(ctx, &attachments, options...); err != nil {
+	if err := r.Reader.List(ctx, &attachments, client.InNamespace(namespace)); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
 		return nil
 	}
-	return enqueue.Requests(attachments.Items)
+	var requests []reconcile.Request
+	for i := range attachments.Items {
+		if a := &attachments.Items[i]; meant(a) {
+			requests = append(requests, request(a.Namespace, a.Name))
+		}
+	}
+	return requests
 }
 
 func request(namespace, name string) reconcile.Request {

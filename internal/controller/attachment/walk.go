@@ -10,9 +10,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // walk is one reconcile's way through the phases.
@@ -46,7 +48,7 @@ func (w *walk) goBack(ctx context.Context) error {
 		if event == "" {
 			continue
 		}
-		if err := w.fire(ctx, event); err != nil {
+		if err := w.fire(event); err != nil {
 			return err
 		}
 		w.state(nil, steps.NotReached(lost[event], lostMessages[event]))
@@ -68,11 +70,11 @@ func (w *walk) ensure(ctx context.Context, step steps.Step) steps.Outcome {
 func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcome) error {
 	switch {
 	case outcome.Kind == steps.Done:
-		if err := w.fire(ctx, statemachine.Forward(step.Phase())); err != nil {
+		if err := w.fire(statemachine.Forward(step.Phase())); err != nil {
 			return err
 		}
 	case outcome.Back != "" && w.machine.Can(outcome.Back):
-		if err := w.fire(ctx, outcome.Back); err != nil {
+		if err := w.fire(outcome.Back); err != nil {
 			return err
 		}
 	}
@@ -87,19 +89,37 @@ func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcom
 	return nil
 }
 
-// fire moves the machine, and forgets what is no longer so. A JVM that is gone
-// takes the annotations along, as it does the endpoint: nobody is to scrape what
-// is not there.
-func (w *walk) fire(ctx context.Context, event statemachine.Event) error {
+// fire moves the machine, and forgets what is no longer so.
+func (w *walk) fire(event statemachine.Event) error {
 	if err := w.machine.Fire(event); err != nil {
 		return err
 	}
 	if event == statemachine.Replaced {
 		s := w.scope.Status()
 		s.Processes, s.Staged, s.Intent, s.Endpoint = nil, nil, nil, nil
-		return steps.Withdraw(ctx, w.Writer, w.scope.Pod)
 	}
 	return nil
+}
+
+// gone are the reasons for which JavaFound does not hold that mean that the JVM
+// that was there is not there any more.
+var gone = map[string]bool{
+	v1alpha1.ReasonReplaced: true, v1alpha1.ReasonProcessGone: true,
+	v1alpha1.ReasonContainerNotRunning: true, v1alpha1.ReasonNoJavaProcess: true,
+}
+
+// withdraw takes the annotations of a JVM that is gone along, as the endpoint
+// is: nobody is to scrape what is not there. A failure keeps nothing else from
+// going on, and is tried again.
+func (w *walk) withdraw(ctx context.Context) error {
+	if w.machine.Phase() != statemachine.Discovered || !gone[w.scope.Status().Reason] {
+		return nil
+	}
+	err := steps.Withdraw(ctx, w.Writer, w.scope.Pod)
+	if err != nil {
+		w.tellNotWithdrawn(w.scope.Attachment, w.scope.Pod, err)
+	}
+	return err
 }
 
 // persist writes the record if it differs from what the API server has.
@@ -117,7 +137,7 @@ func (w *walk) persist(ctx context.Context) error {
 
 // maxBackoff is the longest time until something that may mend itself without
 // an event is looked at again.
-const maxBackoff = 10 * time.Minute
+const maxBackoff = enqueue.MaxBackoff
 
 // count counts an attempt that did not succeed, and forgets them when the phase
 // that they were to reach is there.
@@ -135,45 +155,50 @@ func (w *walk) count(step steps.Step, outcome steps.Outcome) {
 		attempt.Count = last.Count + 1
 	}
 	if outcome.Err != nil {
-		attempt.LastError = cut(outcome.Err.Error())
+		attempt.LastError = text.Cut(outcome.Err.Error(), 1024)
 	}
 	switch {
 	case outcome.Kind == steps.Stop:
 	case v1alpha1.AwaitsEvent(outcome.Reason):
 		attempt.Count = 1
 	default:
-		attempt.NextTime = new(metav1.NewTime(w.Clock.Now().Add(backoff(attempt.Count))).Rfc3339Copy())
+		// Rounded up to what the API keeps of a time.
+		next := w.Clock.Now().Add(backoff(attempt.Count) + time.Second - 1)
+		attempt.NextTime = new(metav1.NewTime(next.Truncate(time.Second)))
 	}
 	status.Attempt = attempt
 }
 
-// blocked tells that nothing is to be tried now, and for how long; no time
-// means until an event.
-func (w *walk) blocked() (time.Duration, bool) {
+// blocked tells that nothing is to be tried now: a person is needed, or it is
+// not time yet, and nothing has changed.
+func (w *walk) blocked() bool {
 	status := w.scope.Status()
 	a := status.Attempt
 	if a == nil || a.Key != w.scope.Key(w.Artifacts) {
-		return 0, false
+		return false
 	}
-	if v1alpha1.NeedsPerson(status.Reason) {
-		return 0, true
-	}
-	if a.NextTime == nil {
-		return 0, false
-	}
-	left := a.NextTime.Sub(w.Clock.Now())
-	return left, left > 0
+	return v1alpha1.NeedsPerson(status.Reason) || a.NextTime != nil && w.Clock.Now().Before(a.NextTime.Time)
 }
+
+// again is the time until what was not reached is looked at without an event; 0
+// for never. What an event announces is looked at all the same, now and then.
+func (w *walk) again() time.Duration {
+	status := w.scope.Status()
+	switch {
+	case v1alpha1.NeedsPerson(status.Reason):
+		return 0
+	case status.Attempt == nil || status.Attempt.NextTime == nil:
+		return maxBackoff
+	default:
+		// Never 0, which would be taken for never.
+		return max(status.Attempt.NextTime.Sub(w.Clock.Now()), time.Millisecond)
+	}
+}
+
+// queuedFor is how long a step waits that found no place for its exec.
+const queuedFor = 300 * time.Millisecond
 
 func backoff(count int32) time.Duration {
 	d := wait.Jitter(time.Second<<min(count-1, 10), 0.1)
 	return min(d, maxBackoff)
-}
-
-func cut(s string) string {
-	const limit = 1024
-	if len(s) <= limit {
-		return s
-	}
-	return s[:limit]
 }

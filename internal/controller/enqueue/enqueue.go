@@ -51,14 +51,16 @@ func Present[T client.Object](before, after *T) []T {
 	return present
 }
 
-// Requests names the objects of a list, each once.
-func Requests[T any, P interface {
-	*T
-	client.Object
-}](items []T) []reconcile.Request {
-	requests := make([]reconcile.Request, len(items))
-	for i := range items {
-		requests[i] = reconcile.Request{NamespacedName: client.ObjectKeyFromObject(P(&items[i]))}
-	}
-	return requests
+// SpecChanged tells whether an event is about more than an object's status.
+func SpecChanged[T client.Object](before, after *T) bool {
+	return before == nil || after == nil || (*before).GetGeneration() != (*after).GetGeneration() ||
+		!(*before).GetDeletionTimestamp().Equal((*after).GetDeletionTimestamp())
+}
+
+// MaxBackoff is the longest time between two tries of the same thing.
+const MaxBackoff = 10 * time.Minute
+
+// RateLimiter spaces the tries of a request that failed with an error.
+func RateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, MaxBackoff)
 }

@@ -2,10 +2,12 @@ package exporter
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,6 +25,8 @@ type fleet struct {
 	members []member
 	// claimed are the matched pods that belong to an older one, by name.
 	claimed []claim
+	// failure is what kept records, Service or slices from being written.
+	failure error
 }
 
 // member is a pod with its record, which is nil until it is made.
@@ -69,13 +73,15 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 
 func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (map[types.UID]*v1alpha1.JmxAttachment, error) {
 	var list v1alpha1.JmxAttachmentList
-	if err := r.Reader.List(ctx, &list, client.InNamespace(exporter.Namespace),
-		client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter.UID)}); err != nil {
+	if err := r.Reader.List(ctx, &list, client.InNamespace(exporter.Namespace)); err != nil {
 		return nil, err
 	}
+	// By the spec, which never changes; labels are for people.
 	byPod := map[types.UID]*v1alpha1.JmxAttachment{}
 	for i := range list.Items {
-		byPod[list.Items[i].Spec.Pod.UID] = &list.Items[i]
+		if a := &list.Items[i]; a.Spec.Exporter.UID == exporter.UID {
+			byPod[a.Spec.Pod.UID] = a
+		}
 	}
 	return byPod, nil
 }
@@ -83,25 +89,22 @@ func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.Prometh
 // attach makes the records that are missing. One that another exporter still
 // has is left to go first: its deletion is an event that brings us back.
 func (r *Reconciler) attach(ctx context.Context, f *fleet) error {
-	for i := range f.members {
-		m := &f.members[i]
+	var failed []error
+	for _, m := range f.members {
 		if m.attachment != nil {
 			continue
 		}
 		name := selection.AttachmentName(m.pod)
 		var other v1alpha1.JmxAttachment
 		err := r.Reader.Get(ctx, client.ObjectKey{Namespace: m.pod.Namespace, Name: name}, &other)
-		if err == nil {
-			continue
+		if apierrors.IsNotFound(err) {
+			err = r.Writer.Attachment(ctx, name, m.pod, f.exporter)
 		}
-		if client.IgnoreNotFound(err) != nil {
-			return err
-		}
-		if err := r.Writer.Attachment(ctx, name, m.pod, f.exporter); err != nil && !apply.IsGone(err) {
-			return err
+		if err != nil && !apply.IsGone(err) {
+			failed = append(failed, err)
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // phase of the member; Pending before its record says more.

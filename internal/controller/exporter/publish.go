@@ -3,6 +3,7 @@ package exporter
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -34,6 +35,9 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	if err := r.Reader.List(ctx, &existing, client.InNamespace(f.exporter.Namespace), ours(f.exporter)); err != nil {
 		return err
 	}
+	// The label alone makes none ours: the EndpointSlice controller copies the
+	// Service's labels.
+	existing.Items = slices.DeleteFunc(existing.Items, func(s discoveryv1.EndpointSlice) bool { return !metav1.IsControlledBy(&s, f.exporter) })
 	var wanted []endpoint
 	for _, m := range f.members {
 		if e, ok := endpointOf(m); ok {

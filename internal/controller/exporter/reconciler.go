@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
@@ -50,12 +51,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := r.attach(ctx, f); err != nil {
-		return ctrl.Result{}, err
-	}
-	err = errors.Join(r.publish(ctx, f), r.sum(ctx, f))
+	// What fails is said in the status, and keeps nothing else from its work.
+	f.failure = errors.Join(r.attach(ctx, f), r.publish(ctx, f))
+	err = r.sum(ctx, f)
 	if apply.IsGone(err) {
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, err
+	if err := errors.Join(f.failure, err); err != nil {
+		return ctrl.Result{}, err
+	}
+	if p := f.config.Problem; p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
+		return ctrl.Result{RequeueAfter: enqueue.MaxBackoff}, nil
+	}
+	return ctrl.Result{}, nil
 }

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,8 +26,6 @@ import (
 // and slices, which grow with it, are written at most that often.
 const settle = time.Second
 
-const maxBackoff = 10 * time.Minute
-
 // Setup adds the Reconciler to the manager, with what makes it look: the
 // exporter's spec, the pods, the attachments, the ConfigMaps, and the Services
 // and EndpointSlices that are its own.
@@ -46,7 +43,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			ReconciliationTimeout:   time.Minute,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, maxBackoff),
+			RateLimiter:             enqueue.RateLimiter(),
 		}).
 		Complete(r)
 }
@@ -77,7 +74,7 @@ func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.
 // ofSibling: a new, changed or deleted exporter may take pods from others or
 // leave them.
 func (r *Reconciler) ofSibling(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
-	if before != nil && after != nil && (*before).Generation == (*after).Generation && (*before).DeletionTimestamp.Equal((*after).DeletionTimestamp) {
+	if !enqueue.SpecChanged(before, after) {
 		return nil
 	}
 	sibling := enqueue.Present(before, after)[0]

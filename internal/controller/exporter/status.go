@@ -12,10 +12,14 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // maxListed is how many endpoints the status lists; the EndpointSlices hold all.
 const maxListed = 1000
+
+// maxNote is what the API server takes as the note of an Event.
+const maxNote = 1024
 
 // sum writes the status if it differs, and tells what is new in it.
 func (r *Reconciler) sum(ctx context.Context, f *fleet) error {
@@ -125,6 +129,9 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 
 	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
 	switch {
+	case f.failure != nil:
+		ready.Reason, ready.Message = v1alpha1.ReasonAPIError, "What belongs to the exporter cannot be written: "+text.Denial(f.failure)+"."
+		reconciling = condition(v1alpha1.ConditionReconciling, true, ready.Reason, ready.Message)
 	case stalled.Status == metav1.ConditionTrue:
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
@@ -155,7 +162,7 @@ func listed(refusals []string) string {
 	if len(refusals) <= few {
 		return "Refused: " + strings.Join(refusals, "; ") + "."
 	}
-	return fmt.Sprintf("Refused: %s; and %d more. kubectl get jmxattachments tells all.", strings.Join(refusals[:few], "; "), len(refusals)-few)
+	return fmt.Sprintf("Refused: %s; and %d more.", strings.Join(refusals[:few], "; "), len(refusals)-few)
 }
 
 func condition(kind string, holds bool, reason, message string) metav1.Condition {
@@ -172,7 +179,7 @@ func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, 
 	tell := func(kind, eventType, action string, when metav1.ConditionStatus) {
 		was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
 		if is.Status == when && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
-			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", is.Message)
+			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", text.Cut(is.Message, maxNote))
 		}
 	}
 	tell(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach", metav1.ConditionTrue)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +51,15 @@ func Metadata() *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	return m
+}
+
+// Trim is a cache transform for that metadata: an annotation may hold the whole
+// ConfigMap (kubectl apply's last-applied-configuration).
+func Trim(obj any) (any, error) {
+	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
+		m.ManagedFields, m.Annotations = nil, nil
+	}
+	return obj, nil
 }
 
 // Get returns the configuration of the exporter. What is wrong with it is its
@@ -103,7 +113,7 @@ func parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config 
 	var invalid *configuration.Error
 	switch {
 	case errors.As(err, &invalid):
-		return problem(string(invalid.Reason), fmt.Sprintf("ConfigMap %s, key %s: %s.", ref.ConfigMapName, ref.ConfigMapKey, invalid.Error()))
+		return problem(string(invalid.Reason), fmt.Sprintf("ConfigMap %s, key %s: %s.", ref.ConfigMapName, ref.ConfigMapKey, strings.TrimRight(invalid.Error(), ".?")))
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}

@@ -1,0 +1,41 @@
+// Package text bounds what others said before it becomes part of a condition or
+// an event.
+package text
+
+import (
+	"errors"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// Cut returns at most limit bytes of s, as valid UTF-8.
+func Cut(s string, limit int) string {
+	s = strings.ToValidUTF8(s, "?")
+	if len(s) <= limit {
+		return s
+	}
+	const ellipsis = "…"
+	return strings.ToValidUTF8(s[:max(0, limit-len(ellipsis))], "") + ellipsis
+}
+
+// Line returns the first line of s, without the period at its end, cut to limit
+// bytes.
+func Line(s string, limit int) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	return Cut(strings.TrimRight(s, ". \r"), limit)
+}
+
+// Denial is what the API server, or a policy behind it, said when it refused
+// something: a line without the object's name before it.
+func Denial(err error) string {
+	said := err.Error()
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		said = status.Status().Message
+	}
+	if _, after, ok := strings.Cut(said, "is forbidden: "); ok {
+		said = after
+	}
+	return Line(said, 250)
+}
