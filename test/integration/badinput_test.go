@@ -16,8 +16,8 @@ import (
 )
 
 // What a person got wrong in the configuration: every pod of the exporter says
-// so, in words, and so do the exporter and an Event. Nothing is loaded, nothing
-// is looked at again, and mending it is enough.
+// so, in words, and so do the exporter and an Event. Nothing is loaded, looking
+// again now and then does nothing, and mending it is enough.
 func TestBadConfiguration(t *testing.T) {
 	cases := map[string]struct {
 		content string // of the ConfigMap; none if empty
@@ -50,8 +50,13 @@ func TestBadConfiguration(t *testing.T) {
 
 			again := o.settle()
 			refusal{phase: v1alpha1.PhaseJavaFound, reason: tc.want, says: tc.says}.is(o, pod)
-			if again != 0 {
+			if again != 0 && again != 10*time.Minute {
 				t.Errorf("it is looked at again in %s, though an event will tell", again)
+			}
+			o.did()
+			c.later(again)
+			if o.settle(); o.count() > 0 {
+				t.Errorf("looked at again, it did %q", o.did())
 			}
 			get(t, e)
 			for kind, want := range map[string]metav1.ConditionStatus{
@@ -191,8 +196,8 @@ func TestTriedAgain(t *testing.T) {
 			}
 			// Tries are made when they are due, and only then.
 			for try := 1; try <= 12; try++ {
-				limit := min(time.Second<<(try-1), 10*time.Minute)
-				if again < limit-time.Second || again > min(limit*11/10, 10*time.Minute) {
+				limit := min(time.Second<<(try-1), 10*time.Minute) // and a tenth, to whole seconds
+				if again < limit || again > min(limit*11/10, 10*time.Minute)+time.Second {
 					t.Errorf("after try %d it is tried again in %s", try, again)
 				}
 				if count := s.attachment(s.pod).Status.Attempt.Count; int(count) != try {

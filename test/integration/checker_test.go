@@ -113,7 +113,9 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 	if want := fmt.Sprintf("%d/%d", annotated, status.Matched); status.Pods != want || counted > status.Matched || status.Refused > status.Matched {
 		problems = append(problems, fmt.Sprintf("sums do not add up: pods %s, %d counted by phase, %d refused", status.Pods, counted, status.Refused))
 	}
-	if want := status.Matched > 0 && annotated == status.Matched && holds[v1alpha1.ConditionConfigValid]; holds[v1alpha1.ConditionReady] != want {
+	// What belongs to the exporter may fail to be written.
+	failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Reason == v1alpha1.ReasonAPIError
+	if want := status.Matched > 0 && annotated == status.Matched && holds[v1alpha1.ConditionConfigValid] && !failed; holds[v1alpha1.ConditionReady] != want {
 		problems = append(problems, fmt.Sprintf("Ready is %t with %s pods", holds[v1alpha1.ConditionReady], status.Pods))
 	}
 	if holds[v1alpha1.ConditionReady] && (holds[v1alpha1.ConditionReconciling] || holds[v1alpha1.ConditionStalled]) {

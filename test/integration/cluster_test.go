@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	testclock "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -100,18 +99,13 @@ func aPod(name string) *podBuilder {
 	p.pod.Name = name
 	p.pod.Labels = map[string]string{"app": "dummyapp"}
 	p.pod.Spec.NodeName = "node-1"
-	p.pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(0))
+	p.pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
 	return p.container("app", aJVM(javaStartTime))
 }
 
 func (p *podBuilder) container(name string, jvms ...*jvm) *podBuilder {
 	p.pod.Spec.Containers = append(p.pod.Spec.Containers, corev1.Container{Name: name, Image: "registry.example/" + name})
 	p.jvms[name] = jvms
-	return p
-}
-
-func (p *podBuilder) labelled(key, value string) *podBuilder {
-	p.pod.Labels[key] = value
 	return p
 }
 

@@ -158,8 +158,9 @@ func (cs *containers) exec(in transport.Container, verb attach.Verb, request att
 		return c.load(request)
 	case attach.VerbProbe:
 		return c.answer(request.Probe.Port)
+	default:
+		return nil, fault(v1alpha1.ReasonBadRequest)
 	}
-	return nil, fault(v1alpha1.ReasonBadRequest)
 }
 
 func (c *container) inspect(files []attach.File) *attach.Report {

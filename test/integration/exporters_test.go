@@ -315,8 +315,9 @@ func TestServiceByHand(t *testing.T) {
 	if got := phaseOf(s.attachment(s.pod)); got != "Loaded EndpointPending" {
 		t.Errorf("the pod is %s", got)
 	}
-	if get(t, s.exporter); s.exporter.Status.Pods != "0/1" {
-		t.Errorf("the exporter says %+v", s.exporter.Status)
+	get(t, s.exporter)
+	if ready := meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionReady); s.exporter.Status.Pods != "0/1" || !strings.Contains(ready.Message, "is not of this exporter") {
+		t.Errorf("the exporter says %q of %s pods", ready.Message, s.exporter.Status.Pods)
 	}
 
 	remove(t, byHand)

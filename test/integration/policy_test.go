@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -185,7 +184,7 @@ func (c *cluster) forbid(resource string, operation admissionv1.OperationType, u
 				},
 			}}},
 			Validations:   []admissionv1.Validation{{Expression: unless, Message: says}},
-			FailurePolicy: ptr.To(admissionv1.Fail),
+			FailurePolicy: new(admissionv1.Fail),
 		},
 	})
 	binding := create(c.t, &admissionv1.ValidatingAdmissionPolicyBinding{

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 )
 
 func wanted(port int32, pods ...string) []endpoint {
@@ -37,7 +36,7 @@ func there(planned []slice) []discoveryv1.EndpointSlice {
 		}
 		e := discoveryv1.EndpointSlice{AddressType: s.family, Endpoints: s.endpoints}
 		e.Name = s.name
-		e.Ports = []discoveryv1.EndpointPort{{Name: ptr.To(portName), Port: ptr.To(s.port)}}
+		e.Ports = []discoveryv1.EndpointPort{{Name: new(portName), Port: new(s.port)}}
 		existing = append(existing, e)
 	}
 	return existing
