@@ -123,6 +123,8 @@ const (
 	ReasonUnsupportedJVM = "UnsupportedJVM"
 	// ReasonSignalsReduced: -Xrs, and the attach socket is gone.
 	ReasonSignalsReduced = "SignalsReduced"
+	// ReasonOptionsUnknown: whether the JVM accepts attachers cannot be told.
+	ReasonOptionsUnknown = "OptionsUnknown"
 	// ReasonAttachDisabled: -XX:+DisableAttachMechanism.
 	ReasonAttachDisabled = "AttachDisabled"
 	// ReasonAgentLoadingDisabled: -XX:-EnableDynamicAgentLoading.
@@ -137,7 +139,8 @@ const (
 	ReasonPodClaimed = "PodClaimed"
 	// ReasonBadRequest: the helper did not understand the operator; a bug.
 	ReasonBadRequest = "BadRequest"
-	// ReasonPodsRefused: some pods are refused; their JmxAttachments say why.
+	// ReasonPodsRefused, of an exporter: some pods are refused; their
+	// JmxAttachments say why.
 	ReasonPodsRefused = "PodsRefused"
 )
 
@@ -205,6 +208,7 @@ var classes = map[string]class{
 	ReasonUserMismatch:         refused,
 	ReasonUnsupportedJVM:       refused,
 	ReasonSignalsReduced:       refused,
+	ReasonOptionsUnknown:       refused,
 	ReasonAttachDisabled:       refused,
 	ReasonAgentLoadingDisabled: refused,
 	ReasonMissingModule:        refused,

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/version"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -72,8 +71,9 @@ func (s *Scope) Key(artifacts *Artifacts) string {
 	data, err := json.Marshal([]any{
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Exporter.Generation,
 		s.Config.SHA256, s.Config.Problem, othersAnnotations(s.Pod, Annotations()),
-		// Another operator may know how to deal with what this one cannot.
-		version.Version, artifacts.Helpers["x86_64"].SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
+		// Another operator may know how to deal with what this one cannot; its
+		// helper is stamped with its version.
+		artifacts.Helpers["x86_64"].SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
 	})
 	if err != nil { // strings and maps of strings always marshal
 		panic(err)
