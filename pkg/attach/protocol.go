@@ -207,6 +207,8 @@ const (
 	ReasonJVMStarting Reason = "JVMStarting"
 	// ReasonSignalsReduced: -Xrs, and the attach socket is gone: SIGQUIT would kill.
 	ReasonSignalsReduced Reason = "SignalsReduced"
+	// ReasonOptionsUnknown: whether the JVM accepts attachers cannot be told.
+	ReasonOptionsUnknown Reason = "OptionsUnknown"
 	// ReasonAttachDisabled: -XX:+DisableAttachMechanism.
 	ReasonAttachDisabled Reason = "AttachDisabled"
 	// ReasonAgentLoadingDisabled: -XX:-EnableDynamicAgentLoading (JEP 451).

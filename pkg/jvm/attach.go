@@ -28,6 +28,9 @@ func (p Process) Attach(ctx context.Context) error {
 	if p.listens() && !restartsListener(p.Version) {
 		return errorf(AttachFailed, "The attach socket /tmp/%s was deleted, and Java %s cannot open it again; restart the JVM, and exclude that file from what cleans /tmp.", p.socketName(), p.Version)
 	}
+	if refusal := p.signalRefusal(); refusal != nil { // what looked like its socket is a former JVM's
+		return refusal
+	}
 	return p.trigger(ctx)
 }
 
@@ -203,7 +206,7 @@ func (p Process) signal(ctx context.Context) error {
 		return errorf(ProcessGone, "Process %d is another one now.", p.PID)
 	case now.UID != p.UID || now.GID != p.GID:
 		return errorf(JVMStarting, "The JVM changed its user from %d to %d.", p.UID, now.UID)
-	case now.Implementation != HotSpot || !now.CatchesQuit || now.Flags.AttachDisabled:
+	case now.Implementation != HotSpot || !now.CatchesQuit || now.Flags.AttachDisabled || now.obscure != "":
 		return errorf(JVMStarting, "Process %d does not accept attachers any more.", p.PID)
 	}
 	err = As(p.UID, p.GID, func() error {

@@ -17,6 +17,9 @@ const (
 	JVMStarting Kind = "JVMStarting"
 	// SignalsReduced: -Xrs, and no attach socket: SIGQUIT would kill.
 	SignalsReduced Kind = "SignalsReduced"
+	// OptionsUnknown: whether the JVM accepts attachers cannot be told, and no
+	// attach socket says it: SIGQUIT could print all its stacks, or kill.
+	OptionsUnknown Kind = "OptionsUnknown"
 	// AttachDisabled: -XX:+DisableAttachMechanism.
 	AttachDisabled Kind = "AttachDisabled"
 	// AgentLoadingDisabled: -XX:-EnableDynamicAgentLoading (JEP 451).

@@ -197,6 +197,65 @@ func TestAttachDisabled(t *testing.T) {
 	})
 }
 
+// Where the options cannot be known, the JVM is not signalled: it may have
+// -XX:+DisableAttachMechanism, from a host program, a jpackage launcher or a file
+// that is gone.
+func TestOptionsUnknown(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		refused := func(t *testing.T, app *jvmtest.Process, mainClass string) {
+			t.Helper()
+			p := found(t, app.PID)
+			if p.MainClass != mainClass {
+				t.Errorf("main class is %q, want %q", p.MainClass, mainClass)
+			}
+			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
+			stale := filepath.Join("/tmp", p.socketName())
+			leaveSocket(t, stale)
+			defer os.Remove(stale)
+			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
+			if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+				t.Errorf("announced: %v", left)
+			}
+			app.Unharmed()
+		}
+		t.Run("launcher", func(t *testing.T) {
+			refused(t, jdk.Start(t, jvmtest.Options{Launcher: "host"}), "host")
+		})
+		for option, mainClass := range map[string]string{"@": "", "-XX:VMOptionsFile=": "App"} {
+			t.Run(option, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "options")
+				if err := os.WriteFile(file, []byte("-XX:+DisableAttachMechanism\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				app := jdk.Start(t, jvmtest.Options{Args: []string{option + file}})
+				wantKind(t, found(t, app.PID).Attach(deadline(t)), AttachDisabled)
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
+				refused(t, app, mainClass)
+			})
+		}
+		t.Run("socket", func(t *testing.T) {
+			app := jdk.Start(t, jvmtest.Options{Launcher: "host", Args: []string{"-XX:+StartAttachListener"}})
+			if err := found(t, app.PID).Attach(deadline(t)); err != nil {
+				t.Error(err)
+			}
+			app.Unharmed()
+		})
+	})
+}
+
+// leaveSocket makes a socket that nobody listens on.
+func leaveSocket(t *testing.T, name string) {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+}
+
 // The flag says it before, and the JVM says it where the flag could not be seen.
 func TestAgentLoadingDisabled(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {

@@ -32,7 +32,13 @@ const (
 type commandLine struct {
 	flags     Flags
 	mainClass string
+	// unread tells that a file with options could not be read, so that flags
+	// may be others.
+	unread bool
 }
+
+// java is the name of the JDK's launcher.
+const java = "java"
 
 // fileReader reads a file that an option names, as the JVM would.
 type fileReader func(name string) (string, error)
@@ -44,19 +50,21 @@ const maxFiles = 32
 // applies it, where the last setting wins (Arguments::parse in arguments.cpp):
 // the file of -XX:Flags, JAVA_TOOL_OPTIONS, the command line with what the
 // launcher puts before it from JDK_JAVA_OPTIONS, _JAVA_OPTIONS. A
-// -XX:VMOptionsFile counts where it stands. Files that cannot be read are passed
-// over: then the JVM would not have started, or they are gone by now.
-func parseCommandLine(argv, environ []string, major int, read fileReader) commandLine {
+// -XX:VMOptionsFile counts where it stands. launcher is the name of the program;
+// only what java was given can be understood.
+func parseCommandLine(launcher string, argv, environ []string, major int, read fileReader) commandLine {
+	var command commandLine
 	files := 0
-	open := func(name string) string {
+	open := func(name string) (text string, ok bool) {
 		if files++; files > maxFiles {
-			return ""
+			command.unread = true
+			return "", false
 		}
 		text, err := read(name)
-		if err != nil {
-			return ""
+		if err != nil { // the JVM has started with it, so it is gone by now
+			command.unread = true
 		}
-		return text
+		return text, err == nil
 	}
 
 	var args []string
@@ -68,8 +76,9 @@ func parseCommandLine(argv, environ []string, major int, read fileReader) comman
 		args = expandArgFiles(args, open)
 	}
 	options, main := splitLauncherArgs(args)
-	if len(argv) > 0 && path.Base(argv[0]) != "java" { // a launcher of its own, such as jsvc or jcmd
-		main = path.Base(argv[0])
+	command.mainClass = main
+	if launcher != java { // such as jsvc or jcmd
+		command.mainClass = launcher
 	}
 
 	var all []string
@@ -78,17 +87,20 @@ func parseCommandLine(argv, environ []string, major int, read fileReader) comman
 	} {
 		for _, option := range source {
 			if name, ok := strings.CutPrefix(option, "-XX:VMOptionsFile="); ok {
-				all = append(all, splitOptions(open(name))...)
+				text, _ := open(name)
+				all = append(all, splitOptions(text)...)
 				continue
 			}
 			if name, ok := strings.CutPrefix(option, "-XX:Flags="); ok {
-				all = append(settingsFile(open(name)), all...)
+				text, _ := open(name)
+				all = append(settingsFile(text), all...)
 				continue
 			}
 			all = append(all, option)
 		}
 	}
-	return commandLine{flags: parseFlags(all), mainClass: main}
+	command.flags = parseFlags(all)
+	return command
 }
 
 // parseFlags applies options in their order.
@@ -154,8 +166,9 @@ func splitLauncherArgs(args []string) (options []string, main string) {
 
 // expandArgFiles replaces every @file before the main class by the arguments in
 // it, as the launcher does (JDK 9, args.c): not recursively, @@ is a literal @,
-// and --disable-@files ends it.
-func expandArgFiles(args []string, open func(string) string) []string {
+// and --disable-@files ends it. What follows a file that cannot be read is left
+// out: it may be options, or the main class' arguments, which hold secrets.
+func expandArgFiles(args []string, open func(string) (string, bool)) []string {
 	var expanded []string
 	for i, arg := range args {
 		if arg == "--disable-@files" {
@@ -168,7 +181,11 @@ func expandArgFiles(args []string, open func(string) string) []string {
 		case strings.HasPrefix(arg, "@@"):
 			expanded = append(expanded, arg[1:])
 		case strings.HasPrefix(arg, "@") && len(arg) > 1:
-			expanded = append(expanded, splitArgFile(open(arg[1:]))...)
+			text, ok := open(arg[1:])
+			if !ok {
+				return expanded
+			}
+			expanded = append(expanded, splitArgFile(text)...)
 		default:
 			expanded = append(expanded, arg)
 		}

@@ -4,6 +4,7 @@ package jvm
 
 import (
 	"errors"
+	"path"
 	"strings"
 	"testing"
 
@@ -207,7 +208,10 @@ func TestParseCommandLine(t *testing.T) {
 		"argument files disabled": {argv: "java|--disable-@files|@args|Main", want: commandLine{mainClass: "@args"}},
 		"literal @":               {argv: "java|-cp|@@x|Main", want: commandLine{mainClass: "Main"}},
 		"after the main class":    {argv: "java|Main|@vm", want: commandLine{mainClass: "Main"}},
-		"missing argument file":   {argv: "java|@gone|Main", want: commandLine{mainClass: "Main"}},
+		"missing argument file":   {argv: "java|-Xrs|@gone|--password|s3cr3t", want: commandLine{flags: reduced, unread: true}},
+		"missing options file":    {argv: "java|-XX:VMOptionsFile=gone|Main", want: commandLine{mainClass: "Main", unread: true}},
+		"missing flags file":      {argv: "java|-XX:Flags=gone|Main", want: commandLine{mainClass: "Main", unread: true}},
+		"too many files":          {argv: "java" + strings.Repeat("|@quoted", maxFiles+1) + "|Main", want: commandLine{flags: reduced, unread: true}},
 		"options file": {
 			argv: "java|-XX:-DisableAttachMechanism|-XX:VMOptionsFile=vm|Main",
 			want: commandLine{mainClass: "Main", flags: Flags{SignalsReduced: true, AttachDisabled: true}},
@@ -218,7 +222,12 @@ func TestParseCommandLine(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := parseCommandLine(splitNul([]byte(strings.ReplaceAll(test.argv, "|", "\x00")+"\x00")), test.environ, test.major, read)
+			argv := splitNul([]byte(strings.ReplaceAll(test.argv, "|", "\x00") + "\x00"))
+			launcher := java
+			if len(argv) > 0 {
+				launcher = path.Base(argv[0])
+			}
+			got := parseCommandLine(launcher, argv, test.environ, test.major, read)
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(commandLine{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

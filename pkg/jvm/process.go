@@ -4,6 +4,7 @@ package jvm
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -49,6 +50,9 @@ type Process struct {
 	CatchesQuit bool
 
 	unreadable *Error
+	// obscure says why Flags may be others; empty if they are what the JVM was
+	// started with.
+	obscure string
 }
 
 // Find lists the Java processes in /proc by ascending PID. A process that may
@@ -123,7 +127,7 @@ func look(pid int) (Process, error) {
 	if err := p.verify(); err != nil {
 		return p, err
 	}
-	if err != nil && path.Base(argv[0]) == "java" {
+	if err != nil && path.Base(argv[0]) == java {
 		errors.As(err, &p.unreadable)
 	}
 	return p, nil
@@ -155,6 +159,7 @@ func (p *Process) readStatus() error {
 // describe fills in what is only for people and for Refusal; what it cannot
 // read stays empty. It runs as the JVM's user, since the JVM names the files.
 func (p *Process) describe(library string, argv []string) {
+	p.obscure = "The JVM's options cannot be read"
 	root, err := p.openRoot("root")
 	if err != nil {
 		return
@@ -166,8 +171,16 @@ func (p *Process) describe(library string, argv []string) {
 			p.Vendor, p.Version = parseRelease(text)
 		}
 	}
-	environ, _ := readProc(p.PID, "environ")
-	command := parseCommandLine(argv, splitNul(environ), Major(p.Version), func(name string) (string, error) {
+	exe, err := os.Readlink(procPath(p.PID, "exe"))
+	if err != nil {
+		return
+	}
+	launcher := path.Base(strings.TrimSuffix(exe, " (deleted)"))
+	environ, err := readProc(p.PID, "environ")
+	if err != nil {
+		return
+	}
+	command := parseCommandLine(launcher, argv, splitNul(environ), Major(p.Version), func(name string) (string, error) {
 		if path.IsAbs(name) {
 			return readRegular(root, strings.TrimPrefix(path.Clean(name), "/"))
 		}
@@ -179,6 +192,14 @@ func (p *Process) describe(library string, argv []string) {
 		return readRegular(cwd, name)
 	})
 	p.MainClass, p.Flags = command.mainClass, command.flags
+	switch {
+	case launcher != java: // and gives its JVM what options it likes (JNI_CreateJavaVM)
+		p.obscure = fmt.Sprintf("The JVM was started by %q, not by java, so its options cannot be known", launcher)
+	case command.unread:
+		p.obscure = "A file of options that the JVM was started with cannot be read any more"
+	default:
+		p.obscure = ""
+	}
 }
 
 // openRoot opens a directory link of the process, root or cwd. Inside an

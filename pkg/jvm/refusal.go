@@ -29,8 +29,21 @@ func (p Process) Refusal() *Error {
 		return errorf(JVMStarting, "The JVM is still starting.")
 	case p.HasSocket():
 		return nil
+	default:
+		return p.signalRefusal()
+	}
+}
+
+// signalRefusal says why the JVM must not be sent SIGQUIT, without which it does
+// not open its attach socket.
+func (p Process) signalRefusal() *Error {
+	switch {
 	case !p.tmpWritable():
 		return errorf(TmpNotWritable, "The JVM's user %d cannot write to /tmp, where HotSpot opens its attach socket; mount an emptyDir at /tmp.", p.UID)
+	case p.obscure != "" && p.age() > listenerStart:
+		return errorf(OptionsUnknown, "%s; with -XX:+DisableAttachMechanism, SIGQUIT would print all its stacks. Start it with -XX:+StartAttachListener, or run jcmd on it once, to have its attach socket opened.", p.obscure)
+	case p.obscure != "":
+		return errorf(JVMStarting, "The JVM has not opened its attach socket yet.")
 	case p.CatchesQuit:
 		return nil
 	case p.Flags.SignalsReduced && p.age() > listenerStart:
@@ -43,7 +56,8 @@ func (p Process) Refusal() *Error {
 const (
 	// startup is how long a JVM may take to start its threads.
 	startup = 30 * time.Second
-	// listenerStart is how long one with -Xrs may take to open its socket.
+	// listenerStart is how long one with -Xrs or -XX:+StartAttachListener may take
+	// to open its socket.
 	listenerStart = 2 * time.Second
 )
 

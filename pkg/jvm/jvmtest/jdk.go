@@ -67,6 +67,36 @@ func (j JDK) Link(t *testing.T, modules string) JDK {
 	return JDK{Home: home, Major: j.Major}
 }
 
+// launcher makes a copy of java under another name, in a runtime of links.
+func (j JDK) launcher(t *testing.T, name string) string {
+	t.Helper()
+	home := t.TempDir()
+	entries, err := os.ReadDir(j.Home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Name() == "bin" {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(j.Home, entry.Name()), filepath.Join(home, entry.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	java, err := os.ReadFile(filepath.Join(j.Home, "bin/java"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(home, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	launcher := filepath.Join(home, "bin", name)
+	if err := os.WriteFile(launcher, java, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return launcher
+}
+
 func missing(t *testing.T, what, remedy string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {

@@ -26,6 +26,8 @@ type Options struct {
 	User uint32
 	// Container puts it into PID and mount namespaces of its own.
 	Container bool
+	// Launcher is the name of a copy of java that starts the JVM instead.
+	Launcher string
 	// Unready does not wait until main runs.
 	Unready bool
 }
@@ -45,7 +47,11 @@ type Process struct {
 func (j JDK) Start(t *testing.T, o Options) *Process {
 	t.Helper()
 	app := jar(t, "app.jar")
-	args := append([]string{filepath.Join(j.Home, "bin/java"), "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
+	java := filepath.Join(j.Home, "bin/java")
+	if o.Launcher != "" {
+		java = j.launcher(t, o.Launcher)
+	}
+	args := append([]string{java, "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
 	args = append(args, "-cp", app, "App")
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env, cmd.SysProcAttr = os.Environ(), &syscall.SysProcAttr{}
