@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
@@ -169,38 +170,83 @@ func jvmName(p jvm.Process) string {
 	return fmt.Sprintf("%d-%d", p.NamespacePID, p.StartTime)
 }
 
-// temporaryName ends in the helper that writes the file, so that the leftovers
-// of a killed one can be told from the work of another.
+// temporaryName ends in the helper that writes the file: no other one takes it.
 func temporaryName(name string) string {
 	start, _ := jvm.StartTime(os.Getpid())
 	return fmt.Sprintf(".%s.%d-%d%s", name, os.Getpid(), start, temporarySuffix)
 }
 
-// sweep removes what belongs to processes that are gone: their desired files and
-// locks, and temporary files of helpers. Only for a Home in which PIDs mean the
-// same as here.
+// settled is how long a file must have been left alone to be removed as a leftover:
+// another helper may be at work on it, also one of a container that shares this
+// /tmp, whose processes cannot be seen from here.
+const settled = 10 * time.Minute
+
+func (h *home) settled(name string) bool {
+	info, err := h.Lstat(name)
+	return err == nil && time.Since(info.ModTime()) > settled
+}
+
+// sweep removes the leftovers of helpers that were killed, and the desired files
+// and locks of processes that are gone. A lock that is held stays. Only for a
+// Home in which PIDs mean the same as here.
 func (h *home) sweep() {
 	for _, name := range h.names() {
-		stem, ok := strings.CutSuffix(name, desiredSuffix)
-		if !ok {
-			stem, ok = strings.CutSuffix(name, lockSuffix)
+		switch {
+		case !h.settled(name):
+		case strings.HasPrefix(name, "."): // a temporary name
+			_ = h.Remove(name) // another helper may have been faster
+		case isGone(name):
+			h.discard(name)
 		}
-		if !ok {
-			stem, ok = strings.CutSuffix(name, temporarySuffix)
-			stem = stem[strings.LastIndexByte(stem, '.')+1:]
+	}
+}
+
+// isGone tells whether a file belongs to a process that is gone.
+func isGone(name string) bool {
+	stem, desired := strings.CutSuffix(name, desiredSuffix)
+	stem, lock := strings.CutSuffix(stem, lockSuffix)
+	pid, start, found := strings.Cut(stem, "-")
+	number, err := strconv.Atoi(pid)
+	if !desired && !lock || !found || err != nil {
+		return false
+	}
+	alive, err := jvm.StartTime(number)
+	return err != nil || strconv.FormatUint(alive, 10) != start
+}
+
+// discard removes a file, if it is not a lock that is held.
+func (h *home) discard(name string) {
+	if path.Ext(name) == lockSuffix {
+		f, err := h.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			return
 		}
-		if !ok {
+		defer f.Close()
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !h.stillNamed(f, name) {
+			return
+		}
+	}
+	_ = h.Remove(name) // another helper may have been faster
+}
+
+// prune removes the shared files that no desired file names, but those to keep:
+// every edit of a configuration and every upgrade leaves some.
+func (h *home) prune(keep ...string) {
+	names := h.names()
+	for _, name := range names {
+		if path.Ext(name) != desiredSuffix {
 			continue
 		}
-		pid, start, found := strings.Cut(stem, "-")
-		number, err := strconv.Atoi(pid)
-		if !found || err != nil {
-			continue
+		desired := h.readPairs(name)
+		if desired == nil {
+			return // what it names cannot be told
 		}
-		if alive, err := jvm.StartTime(number); err == nil && strconv.FormatUint(alive, 10) == start {
-			continue
+		keep = append(keep, path.Base(desired.Get("implementation")), path.Base(desired.Get("config")))
+	}
+	for _, name := range names {
+		if _, shared := digestOf(name); shared && !slices.Contains(keep, name) && h.settled(name) {
+			_ = h.Remove(name) // another helper may have been faster
 		}
-		_ = h.Remove(name) // another helper may have been faster
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -58,6 +59,10 @@ func load(ctx context.Context, req Request, report *Report) error {
 	process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
 	if loaded {
 		process.Warning = loadWarning(p)
+	}
+	if err == nil {
+		self, _ := os.Executable()
+		h.prune(path.Base(self), req.Desired.Agent)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
@@ -93,6 +94,8 @@ func (h *home) stage(file File, content io.Reader) error {
 		return failf(ReasonStagingIncomplete, "%s did not arrive as the %d bytes announced.", file.Name, file.Size)
 	}
 	if h.has(file) {
+		now := time.Now()
+		_ = h.Chtimes(file.Name, now, now) // wanted again; its owner may be another
 		size, err := io.Copy(io.Discard, content)
 		if err == nil && size != file.Size {
 			err = verify(size, "")

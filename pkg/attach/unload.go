@@ -5,7 +5,9 @@ package attach
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -20,7 +22,7 @@ func unload(ctx context.Context, req Request, report *Report) error {
 	p, err := lookup(req.Target)
 	var gone *jvm.Error
 	if errors.As(err, &gone) && gone.Kind == jvm.ProcessGone {
-		return sweepHome()
+		return clearGone(req.Target)
 	}
 	if err != nil {
 		return err
@@ -95,8 +97,9 @@ func (h *home) clear(p jvm.Process) error {
 	return h.Remove(jvmName(p) + lockSuffix)
 }
 
-// sweepHome removes the files of JVMs that are gone, from our own Home.
-func sweepHome() error {
+// clearGone removes the files of a JVM that is gone, from our own Home, and what
+// others left there.
+func clearGone(target *Target) error {
 	h, err := homeOf(nil, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -105,6 +108,11 @@ func sweepHome() error {
 		return err
 	}
 	defer h.Close()
+	stem := fmt.Sprintf("%d-%d", target.PID, target.StartTime)
+	h.discard(stem + desiredSuffix)
+	h.discard(stem + lockSuffix)
 	h.sweep()
+	self, _ := os.Executable()
+	h.prune(path.Base(self))
 	return nil
 }
