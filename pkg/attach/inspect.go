@@ -36,7 +36,7 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 	if report.ListeningPorts, err = jvm.ListeningPorts(network); err != nil {
 		return err
 	}
-	h, err := homeOf(req.Target, false)
+	h, err := homeOf(req, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

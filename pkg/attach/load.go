@@ -25,7 +25,7 @@ func load(ctx context.Context, req Request, report *Report) error {
 	if err := checkDesired(req.Desired); err != nil {
 		return err
 	}
-	p, err := lookup(req.Target)
+	p, err := lookup(req)
 	if err != nil {
 		return err
 	}
@@ -86,11 +86,15 @@ func checkDesired(d *Desired) error {
 }
 
 // lookup finds the process that a request is about.
-func lookup(target *Target) (jvm.Process, error) {
-	if target == nil {
+func lookup(req Request) (jvm.Process, error) {
+	if req.Target == nil {
 		return jvm.Process{}, failf(ReasonBadRequest, "The request names no process.")
 	}
-	return jvm.Lookup(target.PID, target.StartTime)
+	p, err := jvm.Lookup(req.Target.PID, req.Target.StartTime)
+	if err == nil && req.PodUID != "" && p.InOtherContainer() {
+		return p, failf(ReasonProcessGone, "Process %d is in another container.", p.PID)
+	}
+	return p, err
 }
 
 // verify makes sure that the files are those desired before a JVM reads them.

@@ -126,7 +126,7 @@ func TestBusy(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	req := Request{Target: target, Desired: stageAgent(t, nil, anyMBean, freePort(t))}
-	p, err := lookup(target)
+	p, err := lookup(Request{Target: target})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestSilentAgent(t *testing.T) {
 	desired.Port = port
 	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
 
-	p, err := lookup(target)
+	p, err := lookup(Request{Target: target})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,6 +342,66 @@ func TestContainer(t *testing.T) {
 	}
 	wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
 	app.Unharmed()
+}
+
+// inTestPod makes this sandbox look like a container of a pod, as the kubelet's
+// mounts do.
+func inTestPod(t *testing.T) (uid string) {
+	t.Helper()
+	uid = "0f3f5a6e-1111-4222-8333-444455556666"
+	hosts := filepath.Join("/tmp/pods", uid, "etc-hosts")
+	if err := os.MkdirAll(filepath.Dir(hosts), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(hosts, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mounted := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(mounted, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount(hosts, mounted, "", syscall.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(mounted, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return uid
+}
+
+// Where a pod shares its PID namespace, or its node's, the helper keeps to the
+// processes of its own container.
+func TestOtherContainer(t *testing.T) {
+	cleanHome(t)
+	uid := inTestPod(t)
+	o := silentLoad
+	o.Container = true
+	jdk := jvmtest.Need(t, 17)
+	other, own := jdk.Start(t, o), jdk.Start(t, silentLoad)
+	target := targetOf(t, other)
+	desired := stageAgent(t, target, anyMBean, freePort(t))
+
+	report := do(t, VerbInspect, Request{PodUID: uid})
+	wantReason(t, report, "")
+	if len(report.Processes) != 1 || report.Processes[0].PID != own.PID {
+		t.Errorf("found %+v", report.Processes)
+	}
+	req := Request{PodUID: uid, Target: target, Desired: desired}
+	for verb, want := range map[Verb]Reason{VerbLoad: ReasonProcessGone, VerbStatus: ReasonProcessGone, VerbStage: ReasonProcessGone, VerbUnload: ""} {
+		wantReason(t, do(t, verb, req), want)
+	}
+	for _, p := range do(t, VerbInspect, Request{}).Processes {
+		if p.AgentJarOpen {
+			t.Errorf("the agent is in %d", p.PID)
+		}
+	}
+	stageAgent(t, nil, anyMBean, desired.Port)
+	req.Target = targetOf(t, own)
+	wantReason(t, do(t, VerbLoad, req), "")
+	other.Unharmed()
+	own.Unharmed()
 }
 
 // What is asked of the wrong process or with the wrong files does nothing.

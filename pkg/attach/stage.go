@@ -51,7 +51,7 @@ func stage(req Request, blobs io.Reader, report *Report) error {
 			return err
 		}
 	}
-	h, err := homeOf(req.Target, true)
+	h, err := homeOf(req, true)
 	if err != nil {
 		return err
 	}
@@ -109,9 +109,9 @@ func (h *home) stage(file File, content io.Reader) error {
 	return h.write(file.Name, mode, content, verify)
 }
 
-// homeOf opens the Home that target sees, or our own if there is no target.
-func homeOf(target *Target, create bool) (*home, error) {
-	if target == nil {
+// homeOf opens the Home that the target sees, or our own if there is no target.
+func homeOf(req Request, create bool) (*home, error) {
+	if req.Target == nil {
 		tmp, err := os.OpenRoot("/tmp")
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, failf(ReasonTmpNotWritable, "There is no /tmp; mount an emptyDir there.")
@@ -122,7 +122,7 @@ func homeOf(target *Target, create bool) (*home, error) {
 		defer tmp.Close()
 		return openHome(tmp, create)
 	}
-	p, err := jvm.Lookup(target.PID, target.StartTime)
+	p, err := lookup(req)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 // status tells what the agent says of itself, and whether that is true: a
 // running agent is asked for its metrics.
 func status(ctx context.Context, req Request, report *Report) error {
-	p, err := lookup(req.Target)
+	p, err := lookup(req)
 	if err != nil {
 		return err
 	}

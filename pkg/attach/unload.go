@@ -19,9 +19,8 @@ import (
 // unload stops the agent and removes what was written for it. Without a process
 // there is nothing to stop.
 func unload(ctx context.Context, req Request, report *Report) error {
-	p, err := lookup(req.Target)
-	var gone *jvm.Error
-	if errors.As(err, &gone) && gone.Kind == jvm.ProcessGone {
+	p, err := lookup(req)
+	if err != nil && typed(err).Reason == ReasonProcessGone {
 		return clearGone(req.Target)
 	}
 	if err != nil {
@@ -100,7 +99,7 @@ func (h *home) clear(p jvm.Process) error {
 // clearGone removes the files of a JVM that is gone, from our own Home, and what
 // others left there.
 func clearGone(target *Target) error {
-	h, err := homeOf(nil, false)
+	h, err := homeOf(Request{}, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

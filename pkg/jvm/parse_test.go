@@ -235,6 +235,31 @@ func TestParseCommandLine(t *testing.T) {
 	}
 }
 
+func TestWithinGroups(t *testing.T) {
+	const unified, ours = "0::/kubepods.slice/pod1/", "12:pids:/kubepods/pod1/c1\n0::/kubepods/pod1/c1\n"
+	for name, test := range map[string]struct {
+		process, container string
+		want               bool
+	}{
+		"same":                       {ours, ours, true},
+		"below":                      {unified + "c1/nested\n", unified + "c1\n", true},
+		"beside":                     {unified + "c2\n", unified + "c1\n", false},
+		"beginning of a name":        {unified + "c12\n", unified + "c1\n", false},
+		"above":                      {unified + "\n", unified + "c1\n", false},
+		"other in one hierarchy":     {"12:pids:/kubepods/pod1/c1\n0::/kubepods/pod1/c2\n", ours, false},
+		"namespace, same":            {"0::/\n", "0::/\n", true},
+		"namespace, below":           {"0::/init.scope\n", "0::/\n", true},
+		"namespace, other container": {"0::/../c2\n", "0::/\n", false},
+		"nothing known":              {"", ours, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := withinGroups(test.process, test.container); got != test.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
 func TestParseRelease(t *testing.T) {
 	vendor, version := parseRelease("IMPLEMENTOR=\"Eclipse Adoptium\"\nJAVA_VERSION=\"25.0.3\"\nJAVA_VERSION_DATE=\"2026-04-21\"\n")
 	if vendor != "Eclipse Adoptium" || version != "25.0.3" {
