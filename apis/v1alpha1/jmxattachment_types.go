@@ -122,6 +122,7 @@ type JavaProcess struct {
 	ContainerID string `json:"containerID"`
 	// pid is the process ID in the container.
 	// +required
+	// +kubebuilder:validation:Minimum=1
 	PID int32 `json:"pid"`
 	// startTime is in clock ticks since the node booted.
 	// +required
@@ -155,6 +156,8 @@ type JavaProcess struct {
 	Refusal string `json:"refusal,omitempty"`
 	// port is the TCP port that the agent in it serves.
 	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 	// configSHA256 is the digest of the configuration that the agent serves.
 	// +optional
@@ -198,12 +201,15 @@ type LoadIntent struct {
 	ContainerID string `json:"containerID"`
 	// pid is the process ID in the container.
 	// +required
+	// +kubebuilder:validation:Minimum=1
 	PID int32 `json:"pid"`
 	// startTime is in clock ticks since the node booted.
 	// +required
 	StartTime int64 `json:"startTime"`
 	// port is the port asked for.
 	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 	// configSHA256 is the configuration asked for.
 	// +required
@@ -231,6 +237,8 @@ type Endpoint struct {
 	Address string `json:"address"`
 	// port is the TCP port.
 	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 	// checkedFrom says where it was asked from.
 	// +required

@@ -27,6 +27,12 @@ func (w *walk) announce(ctx context.Context, step steps.Step, outcome steps.Outc
 	}
 }
 
+// tellLost tells that a phase no longer holds.
+func (w *walk) tellLost(ctx context.Context, step steps.Step, why steps.Outcome) {
+	ctrl.LoggerFrom(ctx).Info("phase lost", "phase", step.Phase(), "reason", why.Reason)
+	w.Recorder.Eventf(w.scope.Attachment, w.scope.Pod, corev1.EventTypeNormal, why.Reason, string(step.Phase()), "%s", why.Message)
+}
+
 // tellNotWithdrawn tells that annotations of ours could not be taken off a pod.
 func (r *Reconciler) tellNotWithdrawn(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, err error) {
 	r.Recorder.Eventf(attachment, pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",

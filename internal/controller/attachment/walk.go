@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
@@ -40,22 +39,34 @@ func (r *Reconciler) walk(scope *steps.Scope) *walk {
 
 // goBack takes the record back to the first phase that no longer holds.
 func (w *walk) goBack(ctx context.Context) error {
+	step, event := w.lost()
+	if event == "" {
+		return nil
+	}
+	if err := w.fire(event); err != nil {
+		return err
+	}
+	why := steps.NotReached(lost[event], lostMessages[event])
+	w.state(nil, why)
+	if err := w.persist(ctx); err != nil {
+		return err
+	}
+	w.tellLost(ctx, step, why)
+	return nil
+}
+
+// lost is the first step whose phase no longer holds, and why; none if all do
+// that the record says are reached.
+func (w *walk) lost() (steps.Step, statemachine.Event) {
 	for _, step := range w.Steps {
 		if !w.machine.Phase().Reached(step.Phase()) {
 			break
 		}
-		event := step.Lost(w.scope)
-		if event == "" {
-			continue
+		if event := step.Lost(w.scope); event != "" {
+			return step, event
 		}
-		if err := w.fire(event); err != nil {
-			return err
-		}
-		w.state(nil, steps.NotReached(lost[event], lostMessages[event]))
-		ctrl.LoggerFrom(ctx).Info("phase lost", "event", event, "phase", w.machine.Phase())
-		break
 	}
-	return w.persist(ctx)
+	return nil, ""
 }
 
 func (w *walk) ensure(ctx context.Context, step steps.Step) steps.Outcome {
