@@ -205,7 +205,8 @@ const (
 	ReasonUnsupportedJVM Reason = "UnsupportedJVM"
 	// ReasonJVMStarting: the JVM does not catch SIGQUIT yet.
 	ReasonJVMStarting Reason = "JVMStarting"
-	// ReasonSignalsReduced: -Xrs, and the attach socket is gone: SIGQUIT would kill.
+	// ReasonSignalsReduced: the JVM does not catch SIGQUIT (-Xrs), and the attach
+	// socket is gone.
 	ReasonSignalsReduced Reason = "SignalsReduced"
 	// ReasonOptionsUnknown: whether the JVM accepts attachers cannot be told.
 	ReasonOptionsUnknown Reason = "OptionsUnknown"

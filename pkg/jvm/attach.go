@@ -39,23 +39,18 @@ func (p Process) Attach(ctx context.Context) error {
 //
 // A SIGQUIT without an announcement makes the JVM print all its stacks. So once
 // it is sent, the announcement stays until the socket is there. If the JVM is
-// paused for longer than ctx lasts, the next Attach takes it away.
+// paused for longer than ctx lasts, the next Attach takes it away, and signals
+// only if the first SIGQUIT was lost.
 func (p Process) trigger(ctx context.Context) error {
 	other, err := p.announce()
 	if err != nil {
 		return err
 	}
-	if other { // another attacher, now or formerly: its SIGQUIT may be on its way
-		patience, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		if err := p.awaitSocket(patience); err == nil {
-			return nil
-		}
+	if other { // its SIGQUIT is on its way, and a second one could make the JVM print
+		return p.awaitSocket(ctx)
 	}
 	if err = p.signal(ctx); err != nil {
-		if !other {
-			p.withdraw()
-		}
+		p.withdraw()
 		return err
 	}
 	if err := p.awaitSocket(ctx); err != nil {
@@ -130,8 +125,14 @@ func restartsListener(version string) bool {
 	}
 }
 
+// pending is how long a SIGQUIT may take to have its effect: as long as the JVM's
+// threads are on their way to a safepoint, or it is paused. After that, whoever
+// announced it is taken to have died before sending it.
+const pending = 5 * time.Minute
+
 // announce creates .attach_pid<pid>, by which HotSpot tells an attacher's SIGQUIT
-// from a person's, and tells whether it was there already: another attacher's.
+// from a person's, and tells whether it was there already: another attacher's, not
+// long ago. An older one, or one of a former JVM with this PID, is made ours.
 //
 // HotSpot looks in its working directory first, then in /tmp, and wants the file
 // to be its user's. /tmp it is, since the socket needs that anyway, and the
@@ -155,8 +156,11 @@ func (p Process) announce() (other bool, err error) {
 			return f.Close()
 		}
 		if info, err := tmp.Lstat(name); err == nil && p.owns(info) {
-			other = true
-			return nil
+			now := time.Now()
+			if other = now.Sub(info.ModTime()) < min(p.age(), pending); other {
+				return nil
+			}
+			return tmp.Chtimes(name, now, now)
 		}
 		return errorf(AttachFailed, "/tmp/%s cannot be created: %v.", name, err)
 	})
@@ -186,7 +190,8 @@ func (p Process) owns(info fs.FileInfo) bool {
 }
 
 // signal sends SIGQUIT, after a last look at whom it will meet. The handle is
-// opened before that look, and is a pidfd (pidfd_open(2), Linux 5.3): should the
+// opened before that look, and is a pidfd where the kernel has them (os.Process:
+// Linux 5.4, unless a filter takes them away; else it is the PID): should the
 // process exit in between, the signal goes nowhere.
 func (p Process) signal(ctx context.Context) error {
 	if ctx.Err() != nil {
@@ -196,7 +201,7 @@ func (p Process) signal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer handle.Release()
+	defer func() { _ = handle.Release() }() // returns nil always
 	now, err := look(p.PID)
 	if err != nil {
 		return err

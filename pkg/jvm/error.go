@@ -15,7 +15,8 @@ const (
 	UnsupportedJVM Kind = "UnsupportedJVM"
 	// JVMStarting: the JVM does not catch SIGQUIT yet.
 	JVMStarting Kind = "JVMStarting"
-	// SignalsReduced: -Xrs, and no attach socket: SIGQUIT would kill.
+	// SignalsReduced: -Xrs, or whatever else takes signals away, and no attach
+	// socket: SIGQUIT would kill.
 	SignalsReduced Kind = "SignalsReduced"
 	// OptionsUnknown: whether the JVM accepts attachers cannot be told, and no
 	// attach socket says it: SIGQUIT could print all its stacks, or kill.

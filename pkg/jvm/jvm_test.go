@@ -287,6 +287,14 @@ func TestSignalsReduced(t *testing.T) {
 		}
 		app.Await("the JVM is old enough", func() bool { return p.age() > listenerStart })
 		wantKind(t, p.Attach(deadline(t)), SignalsReduced)
+		p.Flags.SignalsReduced = false // as where something else took the signal over
+		if refusal := p.Refusal(); refusal == nil || refusal.Kind != JVMStarting {
+			t.Errorf("young, it is refused with %v", refusal)
+		}
+		p.StartTime -= uint64(startup / (10 * time.Millisecond))
+		if refusal := p.Refusal(); refusal == nil || refusal.Kind != SignalsReduced {
+			t.Errorf("old, it is refused with %v", refusal)
+		}
 		app.Unharmed()
 	})
 }
@@ -467,6 +475,54 @@ func TestDeadline(t *testing.T) {
 		}
 		app.Unharmed()
 	})
+}
+
+// A second SIGQUIT, while the first is pending, can make the JVM print its stacks:
+// none is sent over an announcement but that of somebody who surely is gone.
+func TestAnnounced(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	announcement := filepath.Join("/tmp", p.announcement())
+	if err := os.WriteFile(announcement, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	wantKind(t, p.Attach(short), AttachTimeout)
+	if p.HasSocket() {
+		t.Error("the JVM was signalled")
+	}
+
+	former := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(announcement, former, former); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(announcement); err == nil {
+		t.Error("the announcement is still there")
+	}
+	app.Unharmed()
+
+	old := p // older than any SIGQUIT can be pending
+	old.StartTime -= 3600 * 100
+	for ago, want := range map[time.Duration]bool{pending - time.Minute: true, pending + time.Minute: false} {
+		if err := os.WriteFile(announcement, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-ago)
+		if err := os.Chtimes(announcement, then, then); err != nil {
+			t.Fatal(err)
+		}
+		if other, err := old.announce(); err != nil || other != want {
+			t.Errorf("%s ago: another attacher's: %v, %v", ago, other, err)
+		}
+		if other, err := old.announce(); err != nil || !other {
+			t.Errorf("%s ago, the second time: another attacher's: %v, %v", ago, other, err)
+		}
+		old.withdraw()
+	}
 }
 
 func TestTmpNotWritable(t *testing.T) {

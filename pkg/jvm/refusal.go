@@ -48,6 +48,8 @@ func (p Process) signalRefusal() *Error {
 		return nil
 	case p.Flags.SignalsReduced && p.age() > listenerStart:
 		return errorf(SignalsReduced, "The JVM runs with -Xrs, so SIGQUIT would kill it, and its attach socket /tmp/%s is gone; restart it, and exclude that file from what cleans /tmp.", p.socketName())
+	case p.age() > startup:
+		return errorf(SignalsReduced, "The JVM does not catch SIGQUIT, which would kill it, and has no attach socket: something in it took the signal over. Find out what, or start it with -XX:+StartAttachListener, which needs no signal.")
 	default:
 		return errorf(JVMStarting, "The JVM does not catch SIGQUIT, so it does not accept attachers.")
 	}
