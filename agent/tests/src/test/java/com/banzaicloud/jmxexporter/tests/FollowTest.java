@@ -129,6 +129,21 @@ class FollowTest {
     }
 
     @Test
+    void troubleWithLookingPasses() throws Exception {
+        Map<String, String> before = jvm.mark();
+        Path aside = jvm.desiredFile().resolveSibling("aside");
+        Files.move(jvm.desiredFile(), aside);
+        Files.createDirectory(jvm.desiredFile());
+        Map<String, String> mark = jvm.markWith(m -> m.containsKey("reason"));
+        assertEquals("running", mark.get("state"));
+
+        Files.delete(jvm.desiredFile());
+        Files.move(aside, jvm.desiredFile());
+        assertEquals(before, jvm.markWith(m -> !m.containsKey("reason")));
+        assertServes(port, "before");
+    }
+
+    @Test
     void deletedFilesChangeNothing() throws Exception {
         Map<String, String> before = jvm.mark();
         Files.delete(jvm.desiredFile());

@@ -1,5 +1,7 @@
 package com.banzaicloud.jmxexporter.agent;
 
+import java.util.Map;
+
 /**
  * The door that the JVM calls. Loaded again, from the same jar or from a copy, the JVM runs this class of the
  * first jar, so its static state is the guard against a second agent.
@@ -19,6 +21,17 @@ public final class Agent {
         agentmain(desired);
     }
 
+    /** Says that no watcher runs, so that it is worth another load. */
+    private static void stopped(Throwable reason) {
+        try {
+            Map<String, String> mark = Failure.of(reason);
+            mark.put("state", "stopped");
+            Mark.replace(mark);
+        } catch (Throwable worse) {
+            // As in Driver.report.
+        }
+    }
+
     /**
      * Starts the agent in a running application, or wakes the one that is there.
      *
@@ -33,7 +46,7 @@ public final class Agent {
                 watcher = fresh;
             }
         } catch (Throwable t) { // It would end up in the application's output, or end the application.
-            new Driver().report(t);
+            stopped(t);
         }
     }
 }

@@ -21,23 +21,35 @@ final class Driver {
     private Map<String, String> served = Collections.emptyMap();
     private String token;
     private boolean stopped;
+    /** The outcome of what was desired last; null while there is none. */
+    private Map<String, String> answer;
 
     /** Whether the last that was desired is to be stopped, and it is. */
     boolean isStopped() {
         return stopped;
     }
 
-    /** Does what is desired. */
-    void drive(Map<String, String> desired) {
-        token = desired.get("token");
+    /** Does what is desired: the content of the file. */
+    void drive(String content) {
+        answer = null;
         try {
-            mark(outcome(desired));
+            Map<String, String> desired = Pairs.decode(content);
+            token = desired.get("token");
+            answer = outcome(desired);
         } catch (Throwable t) {
-            report(t);
+            answer = beside(served, Failure.of(t));
+        }
+        answerAgain();
+    }
+
+    /** Marks the outcome of what was desired last. */
+    void answerAgain() {
+        if (answer != null) {
+            mark(answer);
         }
     }
 
-    /** Marks what went wrong, beside what still runs; never throws. */
+    /** Marks what went wrong with looking, beside what still runs; never throws. */
     void report(Throwable t) {
         try {
             mark(beside(served, Failure.of(t)));

@@ -8,7 +8,6 @@ import java.nio.file.Paths;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Map;
 
 /** Looks at the desired file twice a second, and tells the {@link Driver} when it was replaced. */
 final class Watcher extends Thread {
@@ -24,6 +23,7 @@ final class Watcher extends Thread {
     private final Driver driver = new Driver();
     private final Path file;
     private Object seen;
+    private boolean troubled;
     private boolean woken;
     private boolean finished;
 
@@ -50,8 +50,13 @@ final class Watcher extends Thread {
         do {
             try {
                 look();
+                if (troubled) { // It has passed, and what is served was never in question.
+                    driver.answerAgain();
+                    troubled = false;
+                }
                 Mark.publish(); // The application may have replaced its properties.
             } catch (Throwable t) { // Out of memory, say: the next look may succeed.
+                troubled = true;
                 driver.report(t);
             }
         } while (!pause());
@@ -72,8 +77,7 @@ final class Watcher extends Thread {
         }
         String content = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
         seen = found;
-        Map<String, String> desired = Pairs.decode(content.trim());
-        driver.drive(desired);
+        driver.drive(content.trim());
     }
 
     /** The inode is in it because Java 8 knows times to the second only, and a replaced file has another. */
