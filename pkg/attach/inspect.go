@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,14 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 		if req.PodUID != "" && p.InOtherContainer() {
 			continue
 		}
-		report.Processes = append(report.Processes, observe(ctx, p))
+		process, err := observe(ctx, p)
+		if err != nil && typed(err).Reason == ReasonProcessGone {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		report.Processes = append(report.Processes, process)
 	}
 	network := os.Getpid()
 	if req.Target != nil {
@@ -55,19 +63,23 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 // markPatience is how long one JVM may take to tell its mark.
 const markPatience = time.Second
 
-// observe describes a process without changing anything about it.
-func observe(ctx context.Context, p jvm.Process) Process {
-	process := describe(p)
-	process.AgentJarOpen = agentJarOpen(p)
+// observe describes a process without changing anything about it. What cannot be
+// seen of one that may not be looked into is no error: its refusal says it.
+func observe(ctx context.Context, p jvm.Process) (process Process, err error) {
+	process = describe(p)
 	if refusal := p.Refusal(); refusal != nil {
 		process.Refusal = typed(refusal)
+	}
+	process.AgentJarOpen, err = agentJarOpen(p)
+	if err != nil && !(process.Refusal != nil && process.Refusal.Reason == ReasonUserMismatch) {
+		return process, err
 	}
 	if process.Refusal == nil && p.HasSocket() {
 		ctx, cancel := context.WithTimeout(ctx, markPatience)
 		defer cancel()
 		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway
 	}
-	return process
+	return process, nil
 }
 
 func describe(p jvm.Process) Process {
@@ -91,22 +103,21 @@ func readMark(ctx context.Context, p jvm.Process) (*Mark, error) {
 	}
 	mark, err := parseMark(value)
 	if err != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // what is no mark of ours is none
 	}
 	return mark, nil
 }
 
 // agentJarOpen tells whether the JVM has a trampoline of ours open: it keeps the
 // first jar that it loaded an agent from, also when the file is deleted.
-func agentJarOpen(p jvm.Process) bool {
+func agentJarOpen(p jvm.Process) (bool, error) {
 	names, err := p.OpenFiles()
-	if err != nil {
-		return false
-	}
-	for _, name := range names {
-		if path.Dir(name) == Home && strings.HasPrefix(path.Base(name), "agent-") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, isAgentJar), err
+}
+
+// isAgentJar tells whether an open file is a trampoline of ours. Where /tmp is a
+// link, the directory that it is in has another path than Home.
+func isAgentJar(name string) bool {
+	dir, file := path.Split(name)
+	return path.Base(dir) == path.Base(Home) && strings.HasPrefix(file, "agent-") && path.Ext(file) == ".jar"
 }

@@ -126,8 +126,10 @@ type agent struct {
 // look reads mark and open jars. The JVM answers in the order of the requests, so
 // a load that was under way is over once the mark is read.
 func (a *agent) look(ctx context.Context) (err error) {
-	a.mark, err = readMark(ctx, a.process)
-	a.jarOpen = agentJarOpen(a.process)
+	if a.mark, err = readMark(ctx, a.process); err != nil {
+		return err
+	}
+	a.jarOpen, err = agentJarOpen(a.process)
 	return err
 }
 
@@ -149,8 +151,7 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 	if err := a.home.writePairs(a.file, want); err != nil {
 		return false, err
 	}
-	silent := a.mark == nil && a.jarOpen
-	if !silent && (a.mark == nil || a.mark.State == AgentStopped) {
+	if a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == AgentStopped {
 		loaded = true
 		err := a.process.LoadAgent(ctx, path.Join(Home, d.Agent), path.Join(Home, a.file))
 		if err != nil {
@@ -158,12 +159,7 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 			return loaded, err
 		}
 	}
-	err = a.await(ctx, want.Get("token"))
-	if err != nil && silent && a.mark == nil && a.process.SharesNetwork() &&
-		get(ctx, Endpoint{Port: d.Port, Path: metricsPath}) == nil { // the last witness
-		return false, nil
-	}
-	if err != nil {
+	if err := a.await(ctx, want.Get("token")); err != nil {
 		return loaded, err
 	}
 	return loaded, a.verdict(d)
@@ -193,7 +189,7 @@ func (a *agent) await(ctx context.Context, token string) error {
 		if err := a.look(ctx); err != nil {
 			return err
 		}
-		if a.mark != nil && a.mark.Desired == token && a.mark.State != AgentStarting {
+		if a.mark != nil && a.mark.Desired == token && a.mark.State != AgentStarting || a.idle() {
 			return nil
 		}
 		select {
@@ -204,12 +200,18 @@ func (a *agent) await(ctx context.Context, token string) error {
 	}
 }
 
+// idle tells whether the agent could not start the thread that would follow what
+// is desired: nobody will answer, and another load tries again.
+func (a *agent) idle() bool {
+	return a.mark != nil && a.mark.State == AgentStopped && a.mark.Reason != ""
+}
+
 func (a *agent) silence() error {
 	switch {
 	case a.mark == nil && !a.jarOpen:
 		return failf(ReasonAgentFailed, "The JVM took the agent and did not keep it; see the application's standard error.")
 	case a.mark == nil:
-		return failf(ReasonAgentNotAnswering, "The agent is in the JVM, but its mark is not: the application replaced its system properties.")
+		return failf(ReasonAgentNotAnswering, "The agent is in the JVM, but wrote no mark within %s: it may not write the JVM's system properties, or the JVM is starved of CPU or memory.", answerPatience)
 	default:
 		return failf(ReasonAgentNotAnswering, "The agent is %s and did not answer within %s.", a.mark.State, answerPatience)
 	}

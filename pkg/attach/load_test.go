@@ -6,14 +6,18 @@ import (
 	"bytes"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
@@ -197,6 +201,43 @@ func TestBadConfiguration(t *testing.T) {
 	app.Unharmed()
 }
 
+// An agent that could not start its thread is loaded again, and says meanwhile
+// why it does nothing.
+func TestNoThread(t *testing.T) {
+	cleanHome(t)
+	o := silentLoad
+	o.User = nobody // root has no limit
+	app := jvmtest.Need(t, 17).Start(t, o)
+	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	p, err := lookup(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Attach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(threads string) {
+		cmd := exec.Command("prlimit", "--nproc="+threads+":", "--pid", strconv.Itoa(app.PID))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	limit("1")
+	started := time.Now()
+	report := do(t, VerbLoad, req)
+	wantReason(t, report, ReasonAgentFailed)
+	wantMark(t, report, AgentStopped, 1)
+	if !strings.Contains(report.Error.Message, "thread") || time.Since(started) > answerPatience {
+		t.Errorf("said %q after %s", report.Error.Message, time.Since(started))
+	}
+	limit("500")
+	report = do(t, VerbLoad, req)
+	wantReason(t, report, "")
+	wantMark(t, report, AgentRunning, 2)
+	app.Tell("ping")
+}
+
 func TestMissingModule(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Link(t, "java.base,java.instrument,java.management").Start(t, silentLoad)
@@ -230,7 +271,8 @@ func TestMarkLost(t *testing.T) {
 }
 
 // A jar of ours that is open without a mark is an agent that does not answer. It
-// is never loaded again; its port is the last witness.
+// is never loaded again, whoever serves its port: an agent that lives writes its
+// mark again.
 func TestSilentAgent(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -257,7 +299,7 @@ func TestSilentAgent(t *testing.T) {
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	defer server.Close()
 	desired.Port = port
-	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
+	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), ReasonAgentNotAnswering)
 
 	p, err := lookup(Request{Target: target})
 	if err != nil {
@@ -267,6 +309,30 @@ func TestSilentAgent(t *testing.T) {
 		t.Errorf("the agent says %q, %v, want one load", value, err)
 	}
 	app.Unharmed()
+
+	// What cannot be seen is not taken for what is not there.
+	app.Stop()
+	for _, p := range []jvm.Process{p, {PID: os.Getpid(), StartTime: p.StartTime}} {
+		if open, err := agentJarOpen(p); err == nil || typed(err).Reason != ReasonProcessGone {
+			t.Errorf("of a process that is gone: jar open %v, error %v", open, err)
+		}
+	}
+}
+
+// /tmp may be a link, or a mount that has another path outside of its container.
+func TestIsAgentJar(t *testing.T) {
+	for name, want := range map[string]bool{
+		Home + "/agent-0123456789ab.jar":                     true,
+		"/var/volatile/tmp/.jmx-exporter/agent-012345ab.jar": true,
+		Home + "/exporter-0123456789ab.jar":                  false,
+		Home + "/agent-0123456789ab.jar/x":                   false,
+		"/opt/agent-0123456789ab.jar":                        false,
+		"socket:[4711]":                                      false,
+	} {
+		if got := isAgentJar(name); got != want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
 }
 
 // Each reason not to attach comes with the application's output untouched.

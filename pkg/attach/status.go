@@ -15,7 +15,10 @@ func status(ctx context.Context, req Request, report *Report) error {
 	if err != nil {
 		return err
 	}
-	process := observe(ctx, p)
+	process, err := observe(ctx, p)
+	if err != nil {
+		return err
+	}
 	report.Processes = []Process{process}
 	if report.ListeningPorts, err = jvm.ListeningPorts(p.PID); err != nil {
 		return err

@@ -26,7 +26,10 @@ func unload(ctx context.Context, req Request, report *Report) error {
 	if err != nil {
 		return err
 	}
-	process := observe(ctx, p)
+	process, err := observe(ctx, p)
+	if err != nil {
+		return err
+	}
 	defer func() { report.Processes = []Process{process} }()
 	h, err := homeIn(p, process.AgentJarOpen)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -335,9 +335,14 @@ func (p Process) OpenFiles() ([]string, error) {
 		for {
 			fds, err := dir.Readdirnames(256)
 			for _, fd := range fds {
-				if name, err := os.Readlink(procPath(p.PID, "fd/"+fd)); err == nil {
-					names = append(names, strings.TrimSuffix(name, " (deleted)"))
+				name, err := os.Readlink(procPath(p.PID, "fd/"+fd))
+				if errors.Is(err, fs.ErrNotExist) { // closed meanwhile
+					continue
 				}
+				if err != nil {
+					return err
+				}
+				names = append(names, strings.TrimSuffix(name, " (deleted)"))
 			}
 			if err == io.EOF {
 				return nil
@@ -347,5 +352,11 @@ func (p Process) OpenFiles() ([]string, error) {
 			}
 		}
 	})
-	return names, err
+	if gone := p.verify(); gone != nil {
+		return nil, gone
+	}
+	if err != nil {
+		return nil, asError(err)
+	}
+	return names, nil
 }
