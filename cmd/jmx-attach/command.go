@@ -64,6 +64,7 @@ func parse(verb attach.Verb, args []string) (options, error) {
 		flags.StringVar(&o.config, "config", "", "")
 		flags.StringVar(&o.agent, "agent", "", "")
 		flags.StringVar(&o.exporter, "exporter", "", "")
+	case attach.VerbInspect, attach.VerbStatus, attach.VerbUnload:
 	case attach.VerbProbe:
 		flags.IntVar(&o.port, "port", 0, "")
 		flags.StringVar(&o.path, "path", "/metrics", "")
@@ -106,10 +107,11 @@ func (o options) perform(verb attach.Verb) (attach.Report, error) {
 	if err != nil {
 		return attach.Report{}, err
 	}
-	if report := helper.Do(context.Background(), attach.VerbStage, req, contents); report.Error != nil {
-		return report, nil
+	report := helper.Do(context.Background(), attach.VerbStage, req, contents)
+	if report.Error == nil {
+		report = helper.Do(context.Background(), attach.VerbLoad, req, nil)
 	}
-	return helper.Do(context.Background(), attach.VerbLoad, req, nil), nil
+	return report, nil
 }
 
 // files reads what is to be loaded, and puts it into the request.

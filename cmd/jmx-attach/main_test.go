@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
@@ -213,7 +214,7 @@ func TestNobodyListens(t *testing.T) {
 }
 
 // A helper that is killed while it stages leaves nothing under a final name, and
-// what it leaves is removed by the next.
+// what it leaves is removed by a later one.
 func TestKilledWhileStaging(t *testing.T) {
 	content := bytes.Repeat([]byte("x"), 1<<20)
 	file := attach.NewFile("agent-", content, ".jar")
@@ -228,6 +229,12 @@ func TestKilledWhileStaging(t *testing.T) {
 	p.Stop()
 	if _, err := os.Stat(filepath.Join(attach.Home, file.Name)); err == nil {
 		t.Error("half a file has its final name")
+	}
+	for _, name := range partial() {
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(name, old, old); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if report := call(t, req+string(content), "stage", "--request").report(t); report.Error != nil {
 		t.Fatal(report.Error)

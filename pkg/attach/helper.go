@@ -64,16 +64,13 @@ func perform(ctx context.Context, verb Verb, req Request, blobs io.Reader, repor
 // typed gives every error a reason, and a sentence that stays the same from one
 // try to the next: it ends up in a status, where every change is a write.
 func typed(err error) *Error {
-	var ours *Error
-	if errors.As(err, &ours) {
+	if ours, ok := errors.AsType[*Error](err); ok {
 		return ours
 	}
-	var theirs *jvm.Error
-	if errors.As(err, &theirs) {
+	if theirs, ok := errors.AsType[*jvm.Error](err); ok {
 		return failf(Reason(theirs.Kind), "%s", theirs.Message)
 	}
-	var named *fs.PathError
-	if errors.As(err, &named) { // temporary names differ each time, and a sentence should not
+	if named, ok := errors.AsType[*fs.PathError](err); ok { // temporary names differ each time, and a sentence should not
 		err = named.Err
 	}
 	switch {

@@ -108,7 +108,7 @@ func TestHostileHome(t *testing.T) {
 	req := Request{Files: []File{NewFile("config-", config, ".yaml")}}
 	for name, prepare := range map[string]func(t *testing.T) error{
 		"link":           func(t *testing.T) error { return os.Symlink(t.TempDir(), Home) },
-		"link inside":    func(t *testing.T) error { return os.Symlink("elsewhere", Home) },
+		"link inside":    func(*testing.T) error { return os.Symlink("elsewhere", Home) },
 		"file":           func(*testing.T) error { return os.WriteFile(Home, nil, 0o644) },
 		"world-writable": func(*testing.T) error { return mkdir(0o777, 0) },
 		"group-writable": func(*testing.T) error { return mkdir(0o775, 0) },

@@ -4,6 +4,7 @@ package attach
 
 import (
 	"context"
+	"errors"
 	"os"
 	"syscall"
 	"time"
@@ -28,7 +29,7 @@ func (h *home) lock(ctx context.Context, name string) (unlock func(), err error)
 			return func() { f.Close() }, nil
 		}
 		f.Close()
-		if err != nil && err != syscall.EWOULDBLOCK {
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, err
 		}
 		select {

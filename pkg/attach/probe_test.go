@@ -18,7 +18,7 @@ func TestProbe(t *testing.T) {
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "up 1\n") })
 	mux.HandleFunc("/error", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	mux.Handle("/moved", http.RedirectHandler("/metrics", http.StatusFound))
-	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
+	mux.HandleFunc("/cut", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	port := int32(server.Listener.Addr().(*net.TCPAddr).Port)

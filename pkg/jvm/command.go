@@ -42,8 +42,7 @@ func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
 
 // asError gives every error a Kind.
 func asError(err error) error {
-	var typed *Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*Error](err); ok {
 		return typed
 	}
 	return errorf(AttachFailed, "%v.", err)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,8 +43,7 @@ func stranger(target string) {
 	if err == nil {
 		err = p.Attach(context.Background())
 	}
-	var typed *Error
-	if errors.As(err, &typed) {
+	if typed, ok := errors.AsType[*Error](err); ok {
 		fmt.Print(typed.Kind)
 		return
 	}
@@ -131,7 +131,7 @@ func TestAttachAndLoad(t *testing.T) {
 		}
 		wantProperty(t, p, "loads=1 options=a=b,c"+escaped)
 		files, err := p.OpenFiles()
-		if err != nil || !contains(files, jvmtest.AgentJar(t)) {
+		if err != nil || !slices.Contains(files, jvmtest.AgentJar(t)) {
 			t.Errorf("the agent's jar is not open: %v, %v", files, err)
 		}
 		app.Unharmed()
@@ -139,15 +139,6 @@ func TestAttachAndLoad(t *testing.T) {
 			t.Errorf("left behind: %v", left)
 		}
 	})
-}
-
-func contains(list []string, want string) bool {
-	for _, s := range list {
-		if s == want {
-			return true
-		}
-	}
-	return false
 }
 
 // Loading an agent that throws, or a jar that is none, is an error and hurts nobody.

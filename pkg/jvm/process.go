@@ -108,8 +108,11 @@ func look(pid int) (Process, error) {
 		return p, err
 	}
 	data, err := readProc(pid, "cmdline") // open to all, empty for kernel threads
+	if err != nil {
+		return p, err
+	}
 	argv := splitNul(data)
-	if err != nil || len(argv) == 0 {
+	if len(argv) == 0 {
 		return p, nil
 	}
 	err = As(p.UID, p.GID, func() error {
@@ -245,8 +248,7 @@ func (p Process) OpenTmp() (*os.Root, error) {
 		if gone := p.verify(); gone != nil {
 			return nil, gone
 		}
-		var typed *Error
-		if errors.As(err, &typed) {
+		if _, ok := errors.AsType[*Error](err); ok {
 			return nil, err
 		}
 		return nil, errorf(TmpNotWritable, "/tmp of process %d cannot be opened: %v.", p.PID, err)

@@ -41,8 +41,7 @@ func Main(m *testing.M) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	err := cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		os.Exit(exit.ExitCode())
 	}
 	check(err)
