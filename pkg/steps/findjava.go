@@ -40,9 +40,7 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 		report, err := f.Helper.Run(ctx, s.target(c.name), attach.VerbInspect, attach.Request{})
 		if err != nil {
 			outcome := failed(err)
-			if outcome.Kind != Stop && (outcome.Reason == v1alpha1.ReasonQueued || tries(s) < patience) {
-				// What fails now may work in a moment: a container after this
-				// one is not to take its place for that.
+			if outcome.Reason == v1alpha1.ReasonQueued || seen.mayPass(s, outcome) {
 				return in(c, outcome)
 			}
 			seen.obstacles = append(seen.obstacles, obstacle{c.name, outcome})
@@ -53,10 +51,14 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 			seen.withoutJava--
 		}
 		for _, p := range report.Processes {
-			seen.found = append(seen.found, javaProcess(c, p))
 			if p.Refusal != nil {
-				seen.obstacles = append(seen.obstacles, obstacle{c.name, NotReached(string(p.Refusal.Reason), p.Refusal.Message)})
+				outcome := NotReached(string(p.Refusal.Reason), p.Refusal.Message)
+				if seen.mayPass(s, outcome) {
+					return in(c, outcome)
+				}
+				seen.obstacles = append(seen.obstacles, obstacle{c.name, outcome})
 			}
+			seen.found = append(seen.found, javaProcess(c, p))
 		}
 	}
 	// Those that can be attached to first, each kind in the order of the containers.
@@ -70,8 +72,8 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 const (
 	// maxProcesses is what a record holds, as its schema says.
 	maxProcesses = 64
-	// patience is how often an exec into one container may fail before the
-	// others are looked at without it.
+	// patience is how often what may pass is waited for in one container,
+	// before the others are looked at without it.
 	patience = 4
 )
 
@@ -100,6 +102,14 @@ type obstacle struct {
 	outcome   Outcome
 }
 
+// mayPass tells whether to wait for what stands in the way in one container: a JVM
+// that is starting, an exec that broke off. A container after it is not to take
+// its place for that.
+func (v *sighting) mayPass(s *Scope, o Outcome) bool {
+	return o.Kind != Stop && tries(s) < patience &&
+		!slices.ContainsFunc(v.found, func(p v1alpha1.JavaProcess) bool { return p.Refusal == "" })
+}
+
 // outcome is decided by the first process that can be attached to. Without one
 // it is what may pass by itself, so that a pod is refused for good only when no
 // container is left in which a JVM could be about to start.
@@ -114,8 +124,10 @@ func (v *sighting) outcome() Outcome {
 	}
 	// A JVM that refuses decides; a container that cannot be looked into does
 	// not, as long as another may be about to start one.
-	if len(v.obstacles) > 0 && (len(v.found) > 0 || v.withoutJava == 0) {
-		return in(container{name: v.obstacles[0].container}, v.obstacles[0].outcome)
+	for _, o := range v.obstacles {
+		if len(v.found) == 0 && v.withoutJava == 0 || len(v.found) > 0 && o.outcome.Reason == v.found[0].Refusal {
+			return in(container{name: o.container}, o.outcome)
+		}
 	}
 	return NotReached(v1alpha1.ReasonNoJavaProcess, strings.Join(append(
 		[]string{"No container of the pod runs a Java process."}, leftAlone(v.obstacles)...), " "))
