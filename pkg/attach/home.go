@@ -250,13 +250,17 @@ func (h *home) prune(keep ...string) {
 	}
 }
 
-// names lists the entries of Home.
+// names lists all entries of Home, or none: who sees only some of the desired
+// files would take what the others name for leftovers.
 func (h *home) names() []string {
 	dir, err := h.Open(".")
 	if err != nil {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(1000)
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
 	return names
 }

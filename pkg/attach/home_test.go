@@ -357,3 +357,27 @@ func TestReadOnlyTmp(t *testing.T) {
 	}()
 	wantReason(t, do(t, VerbStage, Request{}), ReasonTmpNotWritable)
 }
+
+// Whoever decides what is a leftover must see every desired file.
+func TestNames(t *testing.T) {
+	cleanHome(t)
+	dir, err := os.OpenRoot("/tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	h, err := openHome(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	const many = 1500
+	for pid := range many {
+		if err := h.writePairs(fmt.Sprintf("%d-1%s", pid+1, desiredSuffix), pairs{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(h.names()); got != many {
+		t.Errorf("%d of %d files are seen", got, many)
+	}
+}
