@@ -51,7 +51,36 @@ type Request struct {
 	Desired *Desired `json:"desired,omitempty"`
 	// Probe is the endpoint that Probe asks, on the loopback address.
 	Probe *Endpoint `json:"probe,omitempty"`
+	// Rules say which processes are meant; Inspect marks the others with
+	// Process.Excluded. The first rule that matches decides; a process that no
+	// rule matches is included. At most 64 rules.
+	Rules []ProcessRule `json:"rules,omitempty"`
 }
+
+// ProcessRule includes or excludes Java processes. It matches a process when all
+// of its conditions do; a rule without conditions matches every process. A
+// condition on what cannot be read of a process does not match it.
+type ProcessRule struct {
+	// Action is what becomes of the processes that match.
+	Action RuleAction `json:"action"`
+	// MainClass is a regular expression (RE2) that the whole of
+	// Process.MainClass must match.
+	MainClass string `json:"mainClass,omitempty"`
+	// Argument is a regular expression (RE2) that the whole of one argument of
+	// the command line must match, the JVM's or the application's. Arguments may
+	// hold secrets and are never reported: the verdict is.
+	Argument string `json:"argument,omitempty"`
+}
+
+// RuleAction is what a ProcessRule does with the processes that match it.
+type RuleAction string
+
+const (
+	// RuleInclude means the process.
+	RuleInclude RuleAction = "Include"
+	// RuleExclude does not.
+	RuleExclude RuleAction = "Exclude"
+)
 
 // Target identifies a process: a PID is reused, a PID with its start time is not.
 type Target struct {
@@ -80,9 +109,18 @@ type Desired struct {
 	Config string `json:"config"`
 	// ConfigSHA256 is its digest, in lower-case hexadecimal.
 	ConfigSHA256 string `json:"configSHA256"`
-	// Port is the TCP port to serve on.
+	// Port is the TCP port to serve on. 0: the port that our agent in this JVM
+	// serves already, else the lowest one from FirstPort upwards that nobody
+	// listens on in the network namespace and that is not in Avoid. The mark
+	// tells which it is.
 	Port int32 `json:"port"`
+	// Avoid are ports that are not chosen: they are promised to other JVMs of
+	// the pod. A Port given, or served already, may be among them.
+	Avoid []int32 `json:"avoid,omitempty"`
 }
+
+// FirstPort is where the choice of a port begins; the stock exporter's own.
+const FirstPort int32 = 9404
 
 // Endpoint is an HTTP endpoint inside the container's network namespace.
 type Endpoint struct {
@@ -128,9 +166,21 @@ type Process struct {
 	// AgentJarOpen tells that a jar of ours is open in this process: our agent
 	// was loaded, whether or not a mark can be read.
 	AgentJarOpen bool `json:"agentJarOpen,omitempty"`
+	// Excluded tells that Request.Rules exclude this process.
+	Excluded bool `json:"excluded,omitempty"`
+	// Exporter is the stock JMX exporter in this process, started with
+	// -javaagent or attached by hand; nil when none was found. It is looked for
+	// by Inspect, and by Load before a first load.
+	Exporter *Exporter `json:"exporter,omitempty"`
 	// Warning is what the application's output shows because of the load, such
 	// as the four lines of JEP 451; empty if nothing.
 	Warning string `json:"warning,omitempty"`
+}
+
+// Exporter is a stock JMX exporter: a Java agent that is none of ours.
+type Exporter struct {
+	// Port is the TCP port on which it serves; 0 when none answers as it does.
+	Port int32 `json:"port,omitempty"`
 }
 
 // AgentState is the state that a Mark reports.
@@ -164,6 +214,12 @@ type Mark struct {
 	Desired string `json:"desired,omitempty"`
 	// Loads counts the calls of agentmain in this JVM.
 	Loads int `json:"loads,omitempty"`
+	// Reloads and ReloadFailures count, in the running implementation, the
+	// configurations that took over after the first, and those that were
+	// rejected: jmx_config_reload_success_total and -failure_total in its
+	// metrics. nil where the agent does not tell.
+	Reloads        *int64 `json:"reloads,omitempty"`
+	ReloadFailures *int64 `json:"reloadFailures,omitempty"`
 	// Reason and Message tell why the desired state was not reached. They may
 	// stand beside AgentRunning: then the previous configuration is served.
 	Reason  Reason `json:"reason,omitempty"`
@@ -222,7 +278,10 @@ const (
 	ReasonAttachTimeout Reason = "AttachTimeout"
 	// ReasonBusy: another helper holds the lock of this JVM.
 	ReasonBusy Reason = "Busy"
-	// ReasonPortInUse: somebody else listens on the port.
+	// ReasonStockExporter: the stock JMX exporter is in the JVM; ours is not
+	// loaded beside it.
+	ReasonStockExporter Reason = "StockExporter"
+	// ReasonPortInUse: somebody else listens on the port, or no port is free.
 	ReasonPortInUse Reason = "PortInUse"
 	// ReasonConfigRejected: the agent cannot use the configuration.
 	ReasonConfigRejected Reason = "ConfigRejected"
