@@ -31,16 +31,16 @@ type JmxAttachment struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says which pod, for which exporter. It never changes.
+	// spec says which pod, for which exporter, and how far it may go.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a JmxAttachment is immutable; delete it and the operator makes it again"
+	// +kubebuilder:validation:XValidation:rule="self.pod == oldSelf.pod && self.exporter == oldSelf.exporter",message="pod and exporter of a JmxAttachment never change; delete it and the operator makes it again"
 	Spec JmxAttachmentSpec `json:"spec"`
 	// status is how far the pod has come.
 	// +optional
 	Status JmxAttachmentStatus `json:"status,omitempty"`
 }
 
-// JmxAttachmentSpec says which pod, for which exporter.
+// JmxAttachmentSpec says which pod, for which exporter, and how far it may go.
 type JmxAttachmentSpec struct {
 	// pod is the pod, in the same namespace.
 	// +required
@@ -48,6 +48,11 @@ type JmxAttachmentSpec struct {
 	// exporter is the PrometheusJmxExporter that owns the pod.
 	// +required
 	Exporter ObjectIdentity `json:"exporter"`
+	// revision is the exporter's status.revision that this pod may be brought
+	// to: its turn has come. What another one would change waits.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
 }
 
 // ObjectIdentity names one object and no later one of the same name.
@@ -86,24 +91,37 @@ type JmxAttachmentStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	NodeName string `json:"nodeName,omitempty"`
 
-	// processes are the Java processes found, the one attached to first.
+	// revision is the spec's revision that the record was last worked on with.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+
+	// inspected is what was looked into to find the processes.
+	// +optional
+	Inspected *Inspected `json:"inspected,omitempty"`
+
+	// processes are the Java processes found, the first to be attached to first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Processes []JavaProcess `json:"processes,omitempty"`
 
-	// staged names the files that lie in the container.
+	// restart is a container that ended soon after an attach.
 	// +optional
-	Staged *StagedFiles `json:"staged,omitempty"`
+	Restart *Restart `json:"restart,omitempty"`
 
-	// intent is the load that was begun, recorded before its effect.
+	// restores counts how often our annotations were put back on the pod.
 	// +optional
-	Intent *LoadIntent `json:"intent,omitempty"`
+	Restores *Restores `json:"restores,omitempty"`
 
-	// endpoint is the endpoint that answered last. It stands while the phase
-	// goes backwards: what is scraped follows it, not the phase.
+	// detachTimeout is the exporter's spec.detach.timeout: it counts once the
+	// exporter is gone.
 	// +optional
-	Endpoint *Endpoint `json:"endpoint,omitempty"`
+	DetachTimeout metav1.Duration `json:"detachTimeout,omitzero"`
+
+	// detachStartTime is when taking out began.
+	// +optional
+	DetachStartTime *metav1.Time `json:"detachStartTime,omitempty"`
 
 	// attempt counts what was tried for the condition that does not hold.
 	// +optional
@@ -149,8 +167,9 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	MainClass string `json:"mainClass,omitempty"`
-	// refusal is the reason why this process cannot be attached to; empty if
-	// nothing speaks against it.
+	// refusal is the reason why this process is not attached to: what stands
+	// in the way, or Excluded by the rules of the exporter; empty if nothing
+	// speaks against it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Refusal string `json:"refusal,omitempty"`
@@ -171,6 +190,60 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AgentVersion string `json:"agentVersion,omitempty"`
+	// adopted tells that the stock exporter is in it, which is left as it is.
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+	// staged names the files that lie in its container.
+	// +optional
+	Staged *StagedFiles `json:"staged,omitempty"`
+	// intent is the load that was begun, recorded before its effect.
+	// +optional
+	Intent *LoadIntent `json:"intent,omitempty"`
+	// endpoint is its endpoint that answered last. It stands while the phase
+	// goes backwards: what is scraped follows it, not the phase.
+	// +optional
+	Endpoint *Endpoint `json:"endpoint,omitempty"`
+}
+
+// Inspected is what was looked into.
+type Inspected struct {
+	// containerIDs are the containers, as the kubelet reports them.
+	// +required
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
+	ContainerIDs []string `json:"containerIDs"`
+	// rules is the digest of the exporter's spec.containers and spec.processes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Rules string `json:"rules,omitempty"`
+}
+
+// Restart is a container that ended soon after an attach.
+type Restart struct {
+	// revision is that of the attach.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// container is the container's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container"`
+	// message says how it ended.
+	// +required
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message"`
+}
+
+// Restores counts how often our annotations were put back on the pod.
+type Restores struct {
+	// count is how often.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count"`
+	// lastTime is when they were put back last.
+	// +required
+	LastTime metav1.Time `json:"lastTime"`
 }
 
 // StagedFiles are the files in a container, by their digests.
@@ -191,30 +264,22 @@ type StagedFiles struct {
 
 // LoadIntent is a load about to happen, or that has happened.
 type LoadIntent struct {
-	// container is the container's name.
-	// +required
-	// +kubebuilder:validation:MaxLength=63
-	Container string `json:"container"`
-	// containerID is the container's ID as the kubelet reports it.
-	// +required
-	// +kubebuilder:validation:MaxLength=256
-	ContainerID string `json:"containerID"`
-	// pid is the process ID in the container.
-	// +required
-	// +kubebuilder:validation:Minimum=1
-	PID int32 `json:"pid"`
-	// startTime is in clock ticks since the node booted.
-	// +required
-	StartTime int64 `json:"startTime"`
-	// port is the port asked for.
-	// +required
-	// +kubebuilder:validation:Minimum=1
+	// port is the port asked for; 0 for one that is chosen in the pod.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 	// configSHA256 is the configuration asked for.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ConfigSHA256 string `json:"configSHA256"`
+	// implementationSHA256 is the agent's implementation asked for.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ImplementationSHA256 string `json:"implementationSHA256"`
+	// time is when it began.
+	// +required
+	Time metav1.Time `json:"time"`
 }
 
 // CheckedFrom is where an endpoint was asked from.

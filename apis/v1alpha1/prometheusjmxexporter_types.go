@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // PrometheusJmxExporter makes every Java process in the pods that it selects
@@ -18,6 +19,7 @@ import (
 // +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.spec.port`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
+// +kubebuilder:printcolumn:name="Updated",type=integer,priority=1,JSONPath=`.status.updated`,description="Pods brought to the current configuration, port and agent"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type PrometheusJmxExporter struct {
 	metav1.TypeMeta `json:",inline"`
@@ -50,13 +52,164 @@ type PrometheusJmxExporterSpec struct {
 	// +required
 	Config ConfigMapKey `json:"config"`
 
-	// port is the TCP port in the pod on which /metrics is served. It must be
-	// free in every matched pod.
+	// port is the TCP port in the pod on which the first JVM's /metrics is
+	// served. It must be free in every matched pod. Left out, a free one is
+	// chosen in each pod, from 9404 upwards, as it is for all JVMs but the first.
 	//
-	// +required
+	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
-	Port int32 `json:"port"`
+	Port int32 `json:"port,omitempty"`
+
+	// containers names the containers to look into; all of the pod if empty.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	Containers []ContainerName `json:"containers,omitempty"`
+
+	// processes are rules that choose among the Java processes found. The first
+	// that matches decides; a process that none matches is included.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Processes []ProcessRule `json:"processes,omitempty"`
+
+	// suspend stops all that is new: no pod is attached to, and no change of
+	// configuration or agent goes out. What is there stays, and is withdrawn
+	// where its JVM ends.
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// rollout says in which steps first attachments and changes go out.
+	// +optional
+	// +kubebuilder:default={}
+	Rollout Rollout `json:"rollout,omitzero"`
+
+	// detach says how pods are taken out.
+	// +optional
+	// +kubebuilder:default={}
+	Detach Detach `json:"detach,omitzero"`
+
+	// alerts says whether to tell about pods that have the labels and do not run.
+	// +optional
+	Alerts Alerts `json:"alerts,omitzero"`
+}
+
+// ContainerName is the name of a container: a DNS label.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=63
+type ContainerName string
+
+// RuleAction is what a rule does with the processes that it matches.
+//
+// +kubebuilder:validation:Enum=Include;Exclude
+type RuleAction string
+
+const (
+	// RuleInclude: attach to it.
+	RuleInclude RuleAction = "Include"
+	// RuleExclude: leave it alone.
+	RuleExclude RuleAction = "Exclude"
+)
+
+// ProcessRule chooses Java processes. It matches a process for which all that
+// it names matches; one that names nothing matches every process.
+type ProcessRule struct {
+	// action is what to do with a process that matches.
+	// +required
+	Action RuleAction `json:"action"`
+	// mainClass is a regular expression (RE2) for the whole of the main class,
+	// or of the name of the jar or module that is run.
+	// +optional
+	MainClass Pattern `json:"mainClass,omitempty"`
+	// argument is a regular expression (RE2) for the whole of any one argument
+	// of the command line, Java's own options among them. It is compared in the
+	// container, which the arguments never leave.
+	// +optional
+	Argument Pattern `json:"argument,omitempty"`
+}
+
+// Pattern is a regular expression in the syntax of RE2.
+//
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:XValidation:rule="''.matches(self) in [true, false]",message="not a regular expression in the syntax of RE2"
+type Pattern string
+
+// Rollout says in which steps first attachments, and changes of configuration,
+// port or agent, reach the pods. A pod whose container restarts by itself needs
+// no turn.
+type Rollout struct {
+	// maxConcurrent is how many pods are worked on at once.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+	// maxConcurrentPerNode is how many of them are on the same node.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxConcurrentPerNode int32 `json:"maxConcurrentPerNode,omitempty"`
+	// canary are the pods that go first.
+	// +optional
+	// +kubebuilder:default={}
+	Canary Canary `json:"canary,omitzero"`
+	// restartWindow is how long after an attach a container that restarts stops
+	// everything: no pod is attached to, and no change goes out, until the spec
+	// or the configuration changes, or the annotation
+	// banzaicloud.com/resume-rollout gets another value. 0s never stops.
+	// +optional
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
+	RestartWindow metav1.Duration `json:"restartWindow,omitzero"`
+}
+
+// Canary are the pods that go first: none other is worked on before they serve.
+type Canary struct {
+	// count is how many there are; 0 for none.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	Count *int32 `json:"count,omitempty"`
+	// minReadySeconds is how long one must have been Annotated before the
+	// others follow.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+}
+
+// Detach says how pods are taken out.
+type Detach struct {
+	// timeout is how long is tried to stop the agent in a pod that is taken
+	// out. After that it is let go of, and an Event names what stays behind.
+	// +optional
+	// +kubebuilder:default="2m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
+	Timeout metav1.Duration `json:"timeout,omitzero"`
+}
+
+// Alerts says whether to tell about pods that have the labels and do not run.
+type Alerts struct {
+	// checkRunningPods lists in status.problemPods the pods that have the
+	// labels and do not run as they should: pending, crashing, without their
+	// image, failed. They need not run Java.
+	// +optional
+	CheckRunningPods bool `json:"checkRunningPods,omitempty"`
+	// logLines is how many of the last lines of a failing container's log are
+	// added, and of the instance before it. Logs may hold secrets: none by
+	// default, and the operator needs the right to read pods/log for it
+	// (config/logs).
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=50
+	LogLines int32 `json:"logLines,omitempty"`
 }
 
 // LabelValue is the value of a label: empty, or letters, digits, '-', '_' and
@@ -114,6 +267,11 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	Matched int32 `json:"matched"`
 
+	// updated counts the matched pods that were brought to the current
+	// configuration, port and agent, or could not be.
+	// +optional
+	Updated int32 `json:"updated"`
+
 	// refused counts the matched pods that need a person.
 	// +optional
 	Refused int32 `json:"refused"`
@@ -125,9 +283,9 @@ type PrometheusJmxExporterStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	Phases []PhaseCount `json:"phases,omitempty"`
 
-	// metricsEndpoints lists the pods whose endpoint answers and stands in an
-	// EndpointSlice, sorted by name: the first 1000. The EndpointSlices of the
-	// Service named in serviceName hold all.
+	// metricsEndpoints lists the endpoints that answer and stand in an
+	// EndpointSlice, one for each JVM, sorted by pod: the first 1000. The
+	// EndpointSlices of the Service named in serviceName hold all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000
@@ -141,6 +299,27 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ServiceName string `json:"serviceName,omitempty"`
+
+	// revision names what the pods are to be brought to: configuration, port,
+	// containers, processes, agent. It is a digest.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+
+	// halt says why the rollout of this revision was stopped.
+	// +optional
+	Halt *Halt `json:"halt,omitempty"`
+
+	// problemPods are the pods that have the labels and do not run, sorted by
+	// name: the first 50. Only with spec.alerts.checkRunningPods.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	ProblemPods []ProblemPod `json:"problemPods,omitempty"`
+
+	// problemPodsOmitted says how many more there are.
+	// +optional
+	ProblemPodsOmitted int32 `json:"problemPodsOmitted,omitempty"`
 
 	// conditions are Ready, Reconciling, Stalled and ConfigValid.
 	// +optional
@@ -161,12 +340,68 @@ type PhaseCount struct {
 	Count int32 `json:"count"`
 }
 
-// MetricsEndpoint is where a pod serves its metrics.
+// Halt says why a rollout was stopped.
+type Halt struct {
+	// revision is what was being rolled out.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// reason is RestartedAfterAttach or ConfigRejected.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// message says in which pod, what happened, and how to go on.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	Message string `json:"message"`
+}
+
+// ProblemPod is a pod that does not run as it should.
+type ProblemPod struct {
+	// pod is the pod's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Pod string `json:"pod"`
+	// uid is the pod's UID.
+	// +required
+	UID types.UID `json:"uid"`
+	// container is the container that keeps it from running; empty if it is
+	// the pod as a whole.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container,omitempty"`
+	// reason is the kubelet's, the scheduler's or the pod's own, such as
+	// CrashLoopBackOff, ImagePullBackOff, Unschedulable or Evicted.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// message is what they say of it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Message string `json:"message,omitempty"`
+	// restartCount is how often the container was restarted.
+	// +optional
+	RestartCount int32 `json:"restartCount"`
+	// log are the last lines of the container's log.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	Log string `json:"log,omitempty"`
+	// previousLog are the last lines of the log of the instance before it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	PreviousLog string `json:"previousLog,omitempty"`
+}
+
+// MetricsEndpoint is where a JVM serves its metrics.
 type MetricsEndpoint struct {
 	// pod is the pod's name.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
+	// container is the name of the container that the JVM runs in.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container,omitempty"`
 	// port is the TCP port on the pod's address.
 	// +required
 	// +kubebuilder:validation:Minimum=1

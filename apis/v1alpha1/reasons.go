@@ -4,6 +4,8 @@ package v1alpha1
 const (
 	// ReasonReached: the phase has been reached.
 	ReasonReached = "Reached"
+	// ReasonAdopted: the stock exporter is in every JVM, and left as it is.
+	ReasonAdopted = "Adopted"
 	// ReasonValid: the configuration was read and accepted.
 	ReasonValid = "Valid"
 	// ReasonAllAnnotated: every matched pod is Annotated.
@@ -37,6 +39,12 @@ const (
 	ReasonAnnotationLost = "AnnotationLost"
 	// ReasonPodGone: the pod was deleted or recreated midway.
 	ReasonPodGone = "PodGone"
+	// ReasonRolloutPending: the pod waits for its turn.
+	ReasonRolloutPending = "RolloutPending"
+	// ReasonRolloutHalted: the pod waits since the rollout was stopped.
+	ReasonRolloutHalted = "RolloutHalted"
+	// ReasonSuspended: the pod waits since the exporter is suspended.
+	ReasonSuspended = "Suspended"
 )
 
 // Reasons that mend themselves or are mended from outside without an event:
@@ -44,6 +52,13 @@ const (
 const (
 	// ReasonNoJavaProcess: no container of the pod runs a Java process.
 	ReasonNoJavaProcess = "NoJavaProcess"
+	// ReasonNoProcessIncluded: the rules of the exporter exclude every Java process.
+	ReasonNoProcessIncluded = "NoProcessIncluded"
+	// ReasonStockExporterNotServing: the stock exporter is in the JVM, but
+	// answers on no port.
+	ReasonStockExporterNotServing = "StockExporterNotServing"
+	// ReasonDetaching: the pod is being taken out.
+	ReasonDetaching = "Detaching"
 	// ReasonJVMStarting: the JVM cannot be attached to yet.
 	ReasonJVMStarting = "JVMStarting"
 	// ReasonProcessGone: the JVM ended while it was worked on.
@@ -135,6 +150,11 @@ const (
 	ReasonConfigRejected = "ConfigRejected"
 	// ReasonAnnotationConflict: somebody else owns prometheus.io annotations of the pod.
 	ReasonAnnotationConflict = "AnnotationConflict"
+	// ReasonAnnotationContested: somebody takes our annotations off the pod again
+	// and again.
+	ReasonAnnotationContested = "AnnotationContested"
+	// ReasonRestartedAfterAttach: a container ended soon after an attach.
+	ReasonRestartedAfterAttach = "RestartedAfterAttach"
 	// ReasonPodClaimed: an older exporter selects the pod too, and keeps it.
 	ReasonPodClaimed = "PodClaimed"
 	// ReasonBadRequest: the helper did not understand the operator; a bug.
@@ -143,6 +163,15 @@ const (
 	// JmxAttachments say why.
 	ReasonPodsRefused = "PodsRefused"
 )
+
+// Halts tells whether a pod with this reason stops the rollout of what it was
+// brought to: what hurt one is not done to the next.
+func Halts(reason string) bool {
+	return reason == ReasonConfigRejected || reason == ReasonRestartedAfterAttach
+}
+
+// RefusalExcluded is the refusal of a process that the rules of its exporter exclude.
+const RefusalExcluded = "Excluded"
 
 // class says how a reason ends, and so what its condition is meanwhile.
 type class int
@@ -174,24 +203,30 @@ var classes = map[string]class{
 	ReasonContainerNotRunning: awaited,
 	ReasonEndpointPending:     awaited,
 	ReasonPodGone:             awaited,
+	ReasonRolloutPending:      awaited,
+	ReasonRolloutHalted:       awaited,
+	ReasonSuspended:           awaited,
 
-	ReasonNoJavaProcess:      failing,
-	ReasonPortInUse:          failing,
-	ReasonStagingIncomplete:  failing,
-	ReasonNoSpace:            failing,
-	ReasonAttachFailed:       failing,
-	ReasonAttachTimeout:      failing,
-	ReasonAgentNotAnswering:  failing,
-	ReasonAgentFailed:        failing,
-	ReasonEndpointNotServing: failing,
-	ReasonExecForbidden:      failing,
-	ReasonExecRefused:        failing,
-	ReasonExecFailed:         failing,
-	ReasonExecTimeout:        failing,
-	ReasonAnnotationRefused:  failing,
-	ReasonAPIError:           failing,
-	ReasonHelperFailed:       failing,
-	ReasonConfigMapForbidden: failing,
+	ReasonNoJavaProcess:           failing,
+	ReasonNoProcessIncluded:       failing,
+	ReasonStockExporterNotServing: failing,
+	ReasonDetaching:               failing,
+	ReasonPortInUse:               failing,
+	ReasonStagingIncomplete:       failing,
+	ReasonNoSpace:                 failing,
+	ReasonAttachFailed:            failing,
+	ReasonAttachTimeout:           failing,
+	ReasonAgentNotAnswering:       failing,
+	ReasonAgentFailed:             failing,
+	ReasonEndpointNotServing:      failing,
+	ReasonExecForbidden:           failing,
+	ReasonExecRefused:             failing,
+	ReasonExecFailed:              failing,
+	ReasonExecTimeout:             failing,
+	ReasonAnnotationRefused:       failing,
+	ReasonAPIError:                failing,
+	ReasonHelperFailed:            failing,
+	ReasonConfigMapForbidden:      failing,
 
 	ReasonConfigMapMissing: mended,
 	ReasonConfigKeyMissing: mended,
@@ -214,6 +249,8 @@ var classes = map[string]class{
 	ReasonMissingModule:        refused,
 	ReasonConfigRejected:       refused,
 	ReasonAnnotationConflict:   refused,
+	ReasonAnnotationContested:  refused,
+	ReasonRestartedAfterAttach: refused,
 	ReasonPodClaimed:           refused,
 	ReasonBadRequest:           refused,
 }

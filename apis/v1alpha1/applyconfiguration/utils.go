@@ -16,12 +16,22 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=banzaicloud.com, Version=v1alpha1
+	case v1alpha1.SchemeGroupVersion.WithKind("Alerts"):
+		return &apisv1alpha1.AlertsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Attempt"):
 		return &apisv1alpha1.AttemptApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Canary"):
+		return &apisv1alpha1.CanaryApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ConfigMapKey"):
 		return &apisv1alpha1.ConfigMapKeyApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Detach"):
+		return &apisv1alpha1.DetachApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Endpoint"):
 		return &apisv1alpha1.EndpointApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Halt"):
+		return &apisv1alpha1.HaltApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Inspected"):
+		return &apisv1alpha1.InspectedApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("JavaProcess"):
 		return &apisv1alpha1.JavaProcessApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("JmxAttachment"):
@@ -38,12 +48,22 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.ObjectIdentityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PhaseCount"):
 		return &apisv1alpha1.PhaseCountApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ProblemPod"):
+		return &apisv1alpha1.ProblemPodApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ProcessRule"):
+		return &apisv1alpha1.ProcessRuleApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PrometheusJmxExporter"):
 		return &apisv1alpha1.PrometheusJmxExporterApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PrometheusJmxExporterSpec"):
 		return &apisv1alpha1.PrometheusJmxExporterSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PrometheusJmxExporterStatus"):
 		return &apisv1alpha1.PrometheusJmxExporterStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Restart"):
+		return &apisv1alpha1.RestartApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Restores"):
+		return &apisv1alpha1.RestoresApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Rollout"):
+		return &apisv1alpha1.RolloutApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StagedFiles"):
 		return &apisv1alpha1.StagedFilesApplyConfiguration{}
 

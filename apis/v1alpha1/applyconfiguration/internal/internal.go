@@ -23,6 +23,15 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Alerts
+  map:
+    fields:
+    - name: checkRunningPods
+      type:
+        scalar: boolean
+    - name: logLines
+      type:
+        scalar: numeric
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Attempt
   map:
     fields:
@@ -41,6 +50,17 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: phase
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Canary
+  map:
+    fields:
+    - name: count
+      type:
+        scalar: numeric
+      default: 1
+    - name: minReadySeconds
+      type:
+        scalar: numeric
+      default: 5
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.CheckedFrom
   scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ConfigMapKey
@@ -52,6 +72,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: configMapName
       type:
         scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ContainerName
+  scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Detach
+  map:
+    fields:
+    - name: timeout
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+      default: 2m
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Endpoint
   map:
     fields:
@@ -64,9 +93,36 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: port
       type:
         scalar: numeric
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Halt
+  map:
+    fields:
+    - name: message
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: revision
+      type:
+        scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Inspected
+  map:
+    fields:
+    - name: containerIDs
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: rules
+      type:
+        scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JavaProcess
   map:
     fields:
+    - name: adopted
+      type:
+        scalar: boolean
     - name: agentVersion
       type:
         scalar: string
@@ -79,6 +135,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: containerID
       type:
         scalar: string
+    - name: endpoint
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Endpoint
     - name: gid
       type:
         scalar: numeric
@@ -88,6 +147,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: implementationSHA256
       type:
         scalar: string
+    - name: intent
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
     - name: mainClass
       type:
         scalar: string
@@ -100,6 +162,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: refusal
       type:
         scalar: string
+    - name: staged
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.StagedFiles
     - name: startTime
       type:
         scalar: numeric
@@ -139,6 +204,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pod
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ObjectIdentity
+    - name: revision
+      type:
+        scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JmxAttachmentStatus
   map:
     fields:
@@ -153,12 +221,15 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
-    - name: endpoint
+    - name: detachStartTime
       type:
-        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Endpoint
-    - name: intent
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: detachTimeout
       type:
-        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+    - name: inspected
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Inspected
     - name: nodeName
       type:
         scalar: string
@@ -174,9 +245,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: reason
       type:
         scalar: string
-    - name: staged
+    - name: restart
       type:
-        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.StagedFiles
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Restart
+    - name: restores
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Restores
+    - name: revision
+      type:
+        scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelValue
   scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
@@ -185,24 +262,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: configSHA256
       type:
         scalar: string
-    - name: container
+    - name: implementationSHA256
       type:
         scalar: string
-    - name: containerID
-      type:
-        scalar: string
-    - name: pid
-      type:
-        scalar: numeric
     - name: port
       type:
         scalar: numeric
-    - name: startTime
+    - name: time
       type:
-        scalar: numeric
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.MetricsEndpoint
   map:
     fields:
+    - name: container
+      type:
+        scalar: string
     - name: pod
       type:
         scalar: string
@@ -218,6 +292,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: uid
       type:
         namedType: io.k8s.apimachinery.pkg.types.UID
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Pattern
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
   scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PhaseCount
@@ -229,6 +305,45 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: phase
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ProblemPod
+  map:
+    fields:
+    - name: container
+      type:
+        scalar: string
+    - name: log
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: pod
+      type:
+        scalar: string
+    - name: previousLog
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
+    - name: restartCount
+      type:
+        scalar: numeric
+    - name: uid
+      type:
+        namedType: io.k8s.apimachinery.pkg.types.UID
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ProcessRule
+  map:
+    fields:
+    - name: action
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.RuleAction
+    - name: argument
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Pattern
+    - name: mainClass
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Pattern
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporter
   map:
     fields:
@@ -250,9 +365,22 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporterSpec
   map:
     fields:
+    - name: alerts
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Alerts
     - name: config
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ConfigMapKey
+    - name: containers
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ContainerName
+          elementRelationship: associative
+    - name: detach
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Detach
+      default: {}
     - name: labelSelector
       type:
         map:
@@ -261,6 +389,19 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: port
       type:
         scalar: numeric
+    - name: processes
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ProcessRule
+          elementRelationship: atomic
+    - name: rollout
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Rollout
+      default: {}
+    - name: suspend
+      type:
+        scalar: boolean
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporterStatus
   map:
     fields:
@@ -272,6 +413,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+    - name: halt
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Halt
     - name: matched
       type:
         scalar: numeric
@@ -301,12 +445,69 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pods
       type:
         scalar: string
+    - name: problemPods
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ProblemPod
+          elementRelationship: atomic
+    - name: problemPodsOmitted
+      type:
+        scalar: numeric
     - name: refused
       type:
         scalar: numeric
+    - name: revision
+      type:
+        scalar: string
     - name: serviceName
       type:
         scalar: string
+    - name: updated
+      type:
+        scalar: numeric
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Restart
+  map:
+    fields:
+    - name: container
+      type:
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: revision
+      type:
+        scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Restores
+  map:
+    fields:
+    - name: count
+      type:
+        scalar: numeric
+    - name: lastTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Rollout
+  map:
+    fields:
+    - name: canary
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Canary
+      default: {}
+    - name: maxConcurrent
+      type:
+        scalar: numeric
+      default: 10
+    - name: maxConcurrentPerNode
+      type:
+        scalar: numeric
+      default: 4
+    - name: restartWindow
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
+      default: 1m
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.RuleAction
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.StagedFiles
   map:
     fields:
@@ -341,6 +542,8 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.ConditionStatus
+  scalar: string
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
   scalar: string
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
   map:

@@ -27,8 +27,9 @@ type JavaProcessApplyConfiguration struct {
 	Version *string `json:"version,omitempty"`
 	// mainClass is the main class, or the name of the jar or module run.
 	MainClass *string `json:"mainClass,omitempty"`
-	// refusal is the reason why this process cannot be attached to; empty if
-	// nothing speaks against it.
+	// refusal is the reason why this process is not attached to: what stands
+	// in the way, or Excluded by the rules of the exporter; empty if nothing
+	// speaks against it.
 	Refusal *string `json:"refusal,omitempty"`
 	// port is the TCP port that the agent in it serves.
 	Port *int32 `json:"port,omitempty"`
@@ -38,6 +39,15 @@ type JavaProcessApplyConfiguration struct {
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
 	// agentVersion is the version of the agent in it.
 	AgentVersion *string `json:"agentVersion,omitempty"`
+	// adopted tells that the stock exporter is in it, which is left as it is.
+	Adopted *bool `json:"adopted,omitempty"`
+	// staged names the files that lie in its container.
+	Staged *StagedFilesApplyConfiguration `json:"staged,omitempty"`
+	// intent is the load that was begun, recorded before its effect.
+	Intent *LoadIntentApplyConfiguration `json:"intent,omitempty"`
+	// endpoint is its endpoint that answered last. It stands while the phase
+	// goes backwards: what is scraped follows it, not the phase.
+	Endpoint *EndpointApplyConfiguration `json:"endpoint,omitempty"`
 }
 
 // JavaProcessApplyConfiguration constructs a declarative configuration of the JavaProcess type for use with
@@ -163,5 +173,37 @@ func (b *JavaProcessApplyConfiguration) WithImplementationSHA256(value string) *
 // If called multiple times, the AgentVersion field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithAgentVersion(value string) *JavaProcessApplyConfiguration {
 	b.AgentVersion = &value
+	return b
+}
+
+// WithAdopted sets the Adopted field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Adopted field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithAdopted(value bool) *JavaProcessApplyConfiguration {
+	b.Adopted = &value
+	return b
+}
+
+// WithStaged sets the Staged field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Staged field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithStaged(value *StagedFilesApplyConfiguration) *JavaProcessApplyConfiguration {
+	b.Staged = value
+	return b
+}
+
+// WithIntent sets the Intent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Intent field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithIntent(value *LoadIntentApplyConfiguration) *JavaProcessApplyConfiguration {
+	b.Intent = value
+	return b
+}
+
+// WithEndpoint sets the Endpoint field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Endpoint field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithEndpoint(value *EndpointApplyConfiguration) *JavaProcessApplyConfiguration {
+	b.Endpoint = value
 	return b
 }

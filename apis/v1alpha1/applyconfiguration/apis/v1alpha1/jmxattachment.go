@@ -21,7 +21,7 @@ type JmxAttachmentApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which pod, for which exporter. It never changes.
+	// spec says which pod, for which exporter, and how far it may go.
 	Spec *JmxAttachmentSpecApplyConfiguration `json:"spec,omitempty"`
 	// status is how far the pod has come.
 	Status *JmxAttachmentStatusApplyConfiguration `json:"status,omitempty"`

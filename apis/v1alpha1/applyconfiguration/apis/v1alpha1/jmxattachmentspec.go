@@ -5,12 +5,15 @@ package v1alpha1
 // JmxAttachmentSpecApplyConfiguration represents a declarative configuration of the JmxAttachmentSpec type for use
 // with apply.
 //
-// JmxAttachmentSpec says which pod, for which exporter.
+// JmxAttachmentSpec says which pod, for which exporter, and how far it may go.
 type JmxAttachmentSpecApplyConfiguration struct {
 	// pod is the pod, in the same namespace.
 	Pod *ObjectIdentityApplyConfiguration `json:"pod,omitempty"`
 	// exporter is the PrometheusJmxExporter that owns the pod.
 	Exporter *ObjectIdentityApplyConfiguration `json:"exporter,omitempty"`
+	// revision is the exporter's status.revision that this pod may be brought
+	// to: its turn has come. What another one would change waits.
+	Revision *string `json:"revision,omitempty"`
 }
 
 // JmxAttachmentSpecApplyConfiguration constructs a declarative configuration of the JmxAttachmentSpec type for use with
@@ -32,5 +35,13 @@ func (b *JmxAttachmentSpecApplyConfiguration) WithPod(value *ObjectIdentityApply
 // If called multiple times, the Exporter field is set to the value of the last call.
 func (b *JmxAttachmentSpecApplyConfiguration) WithExporter(value *ObjectIdentityApplyConfiguration) *JmxAttachmentSpecApplyConfiguration {
 	b.Exporter = value
+	return b
+}
+
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *JmxAttachmentSpecApplyConfiguration) WithRevision(value string) *JmxAttachmentSpecApplyConfiguration {
+	b.Revision = &value
 	return b
 }

@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
@@ -21,15 +22,21 @@ type JmxAttachmentStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// nodeName is the node that the pod runs on.
 	NodeName *string `json:"nodeName,omitempty"`
-	// processes are the Java processes found, the one attached to first.
+	// revision is the spec's revision that the record was last worked on with.
+	Revision *string `json:"revision,omitempty"`
+	// inspected is what was looked into to find the processes.
+	Inspected *InspectedApplyConfiguration `json:"inspected,omitempty"`
+	// processes are the Java processes found, the first to be attached to first.
 	Processes []JavaProcessApplyConfiguration `json:"processes,omitempty"`
-	// staged names the files that lie in the container.
-	Staged *StagedFilesApplyConfiguration `json:"staged,omitempty"`
-	// intent is the load that was begun, recorded before its effect.
-	Intent *LoadIntentApplyConfiguration `json:"intent,omitempty"`
-	// endpoint is the endpoint that answered last. It stands while the phase
-	// goes backwards: what is scraped follows it, not the phase.
-	Endpoint *EndpointApplyConfiguration `json:"endpoint,omitempty"`
+	// restart is a container that ended soon after an attach.
+	Restart *RestartApplyConfiguration `json:"restart,omitempty"`
+	// restores counts how often our annotations were put back on the pod.
+	Restores *RestoresApplyConfiguration `json:"restores,omitempty"`
+	// detachTimeout is the exporter's spec.detach.timeout: it counts once the
+	// exporter is gone.
+	DetachTimeout *metav1.Duration `json:"detachTimeout,omitempty"`
+	// detachStartTime is when taking out began.
+	DetachStartTime *metav1.Time `json:"detachStartTime,omitempty"`
 	// attempt counts what was tried for the condition that does not hold.
 	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
 }
@@ -77,6 +84,22 @@ func (b *JmxAttachmentStatusApplyConfiguration) WithNodeName(value string) *JmxA
 	return b
 }
 
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithRevision(value string) *JmxAttachmentStatusApplyConfiguration {
+	b.Revision = &value
+	return b
+}
+
+// WithInspected sets the Inspected field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Inspected field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithInspected(value *InspectedApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
+	b.Inspected = value
+	return b
+}
+
 // WithProcesses adds the given value to the Processes field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Processes field.
@@ -90,27 +113,35 @@ func (b *JmxAttachmentStatusApplyConfiguration) WithProcesses(values ...*JavaPro
 	return b
 }
 
-// WithStaged sets the Staged field in the declarative configuration to the given value
+// WithRestart sets the Restart field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Staged field is set to the value of the last call.
-func (b *JmxAttachmentStatusApplyConfiguration) WithStaged(value *StagedFilesApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
-	b.Staged = value
+// If called multiple times, the Restart field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithRestart(value *RestartApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
+	b.Restart = value
 	return b
 }
 
-// WithIntent sets the Intent field in the declarative configuration to the given value
+// WithRestores sets the Restores field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Intent field is set to the value of the last call.
-func (b *JmxAttachmentStatusApplyConfiguration) WithIntent(value *LoadIntentApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
-	b.Intent = value
+// If called multiple times, the Restores field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithRestores(value *RestoresApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
+	b.Restores = value
 	return b
 }
 
-// WithEndpoint sets the Endpoint field in the declarative configuration to the given value
+// WithDetachTimeout sets the DetachTimeout field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Endpoint field is set to the value of the last call.
-func (b *JmxAttachmentStatusApplyConfiguration) WithEndpoint(value *EndpointApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
-	b.Endpoint = value
+// If called multiple times, the DetachTimeout field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithDetachTimeout(value metav1.Duration) *JmxAttachmentStatusApplyConfiguration {
+	b.DetachTimeout = &value
+	return b
+}
+
+// WithDetachStartTime sets the DetachStartTime field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DetachStartTime field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithDetachStartTime(value metav1.Time) *JmxAttachmentStatusApplyConfiguration {
+	b.DetachStartTime = &value
 	return b
 }
 

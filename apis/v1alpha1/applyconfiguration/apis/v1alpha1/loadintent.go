@@ -2,61 +2,29 @@
 
 package v1alpha1
 
+import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // LoadIntentApplyConfiguration represents a declarative configuration of the LoadIntent type for use
 // with apply.
 //
 // LoadIntent is a load about to happen, or that has happened.
 type LoadIntentApplyConfiguration struct {
-	// container is the container's name.
-	Container *string `json:"container,omitempty"`
-	// containerID is the container's ID as the kubelet reports it.
-	ContainerID *string `json:"containerID,omitempty"`
-	// pid is the process ID in the container.
-	PID *int32 `json:"pid,omitempty"`
-	// startTime is in clock ticks since the node booted.
-	StartTime *int64 `json:"startTime,omitempty"`
-	// port is the port asked for.
+	// port is the port asked for; 0 for one that is chosen in the pod.
 	Port *int32 `json:"port,omitempty"`
 	// configSHA256 is the configuration asked for.
 	ConfigSHA256 *string `json:"configSHA256,omitempty"`
+	// implementationSHA256 is the agent's implementation asked for.
+	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
+	// time is when it began.
+	Time *v1.Time `json:"time,omitempty"`
 }
 
 // LoadIntentApplyConfiguration constructs a declarative configuration of the LoadIntent type for use with
 // apply.
 func LoadIntent() *LoadIntentApplyConfiguration {
 	return &LoadIntentApplyConfiguration{}
-}
-
-// WithContainer sets the Container field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Container field is set to the value of the last call.
-func (b *LoadIntentApplyConfiguration) WithContainer(value string) *LoadIntentApplyConfiguration {
-	b.Container = &value
-	return b
-}
-
-// WithContainerID sets the ContainerID field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the ContainerID field is set to the value of the last call.
-func (b *LoadIntentApplyConfiguration) WithContainerID(value string) *LoadIntentApplyConfiguration {
-	b.ContainerID = &value
-	return b
-}
-
-// WithPID sets the PID field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the PID field is set to the value of the last call.
-func (b *LoadIntentApplyConfiguration) WithPID(value int32) *LoadIntentApplyConfiguration {
-	b.PID = &value
-	return b
-}
-
-// WithStartTime sets the StartTime field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the StartTime field is set to the value of the last call.
-func (b *LoadIntentApplyConfiguration) WithStartTime(value int64) *LoadIntentApplyConfiguration {
-	b.StartTime = &value
-	return b
 }
 
 // WithPort sets the Port field in the declarative configuration to the given value
@@ -72,5 +40,21 @@ func (b *LoadIntentApplyConfiguration) WithPort(value int32) *LoadIntentApplyCon
 // If called multiple times, the ConfigSHA256 field is set to the value of the last call.
 func (b *LoadIntentApplyConfiguration) WithConfigSHA256(value string) *LoadIntentApplyConfiguration {
 	b.ConfigSHA256 = &value
+	return b
+}
+
+// WithImplementationSHA256 sets the ImplementationSHA256 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ImplementationSHA256 field is set to the value of the last call.
+func (b *LoadIntentApplyConfiguration) WithImplementationSHA256(value string) *LoadIntentApplyConfiguration {
+	b.ImplementationSHA256 = &value
+	return b
+}
+
+// WithTime sets the Time field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Time field is set to the value of the last call.
+func (b *LoadIntentApplyConfiguration) WithTime(value v1.Time) *LoadIntentApplyConfiguration {
+	b.Time = &value
 	return b
 }

@@ -5,10 +5,12 @@ package v1alpha1
 // MetricsEndpointApplyConfiguration represents a declarative configuration of the MetricsEndpoint type for use
 // with apply.
 //
-// MetricsEndpoint is where a pod serves its metrics.
+// MetricsEndpoint is where a JVM serves its metrics.
 type MetricsEndpointApplyConfiguration struct {
 	// pod is the pod's name.
 	Pod *string `json:"pod,omitempty"`
+	// container is the name of the container that the JVM runs in.
+	Container *string `json:"container,omitempty"`
 	// port is the TCP port on the pod's address.
 	Port *int32 `json:"port,omitempty"`
 }
@@ -24,6 +26,14 @@ func MetricsEndpoint() *MetricsEndpointApplyConfiguration {
 // If called multiple times, the Pod field is set to the value of the last call.
 func (b *MetricsEndpointApplyConfiguration) WithPod(value string) *MetricsEndpointApplyConfiguration {
 	b.Pod = &value
+	return b
+}
+
+// WithContainer sets the Container field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Container field is set to the value of the last call.
+func (b *MetricsEndpointApplyConfiguration) WithContainer(value string) *MetricsEndpointApplyConfiguration {
+	b.Container = &value
 	return b
 }
 

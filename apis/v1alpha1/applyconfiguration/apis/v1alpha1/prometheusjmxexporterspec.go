@@ -18,9 +18,25 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// config names the exporter's configuration. A change of the ConfigMap
 	// reaches every pod.
 	Config *ConfigMapKeyApplyConfiguration `json:"config,omitempty"`
-	// port is the TCP port in the pod on which /metrics is served. It must be
-	// free in every matched pod.
+	// port is the TCP port in the pod on which the first JVM's /metrics is
+	// served. It must be free in every matched pod. Left out, a free one is
+	// chosen in each pod, from 9404 upwards, as it is for all JVMs but the first.
 	Port *int32 `json:"port,omitempty"`
+	// containers names the containers to look into; all of the pod if empty.
+	Containers []apisv1alpha1.ContainerName `json:"containers,omitempty"`
+	// processes are rules that choose among the Java processes found. The first
+	// that matches decides; a process that none matches is included.
+	Processes []ProcessRuleApplyConfiguration `json:"processes,omitempty"`
+	// suspend stops all that is new: no pod is attached to, and no change of
+	// configuration or agent goes out. What is there stays, and is withdrawn
+	// where its JVM ends.
+	Suspend *bool `json:"suspend,omitempty"`
+	// rollout says in which steps first attachments and changes go out.
+	Rollout *RolloutApplyConfiguration `json:"rollout,omitempty"`
+	// detach says how pods are taken out.
+	Detach *DetachApplyConfiguration `json:"detach,omitempty"`
+	// alerts says whether to tell about pods that have the labels and do not run.
+	Alerts *AlertsApplyConfiguration `json:"alerts,omitempty"`
 }
 
 // PrometheusJmxExporterSpecApplyConfiguration constructs a declarative configuration of the PrometheusJmxExporterSpec type for use with
@@ -56,5 +72,60 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithConfig(value *ConfigMa
 // If called multiple times, the Port field is set to the value of the last call.
 func (b *PrometheusJmxExporterSpecApplyConfiguration) WithPort(value int32) *PrometheusJmxExporterSpecApplyConfiguration {
 	b.Port = &value
+	return b
+}
+
+// WithContainers adds the given value to the Containers field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Containers field.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithContainers(values ...apisv1alpha1.ContainerName) *PrometheusJmxExporterSpecApplyConfiguration {
+	for i := range values {
+		b.Containers = append(b.Containers, values[i])
+	}
+	return b
+}
+
+// WithProcesses adds the given value to the Processes field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Processes field.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithProcesses(values ...*ProcessRuleApplyConfiguration) *PrometheusJmxExporterSpecApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithProcesses")
+		}
+		b.Processes = append(b.Processes, *values[i])
+	}
+	return b
+}
+
+// WithSuspend sets the Suspend field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Suspend field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithSuspend(value bool) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.Suspend = &value
+	return b
+}
+
+// WithRollout sets the Rollout field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Rollout field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithRollout(value *RolloutApplyConfiguration) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.Rollout = value
+	return b
+}
+
+// WithDetach sets the Detach field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Detach field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithDetach(value *DetachApplyConfiguration) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.Detach = value
+	return b
+}
+
+// WithAlerts sets the Alerts field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Alerts field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithAlerts(value *AlertsApplyConfiguration) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.Alerts = value
 	return b
 }

@@ -21,18 +21,31 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	Pods *string `json:"pods,omitempty"`
 	// matched counts the pods that have the labels, run, and are not terminating.
 	Matched *int32 `json:"matched,omitempty"`
+	// updated counts the matched pods that were brought to the current
+	// configuration, port and agent, or could not be.
+	Updated *int32 `json:"updated,omitempty"`
 	// refused counts the matched pods that need a person.
 	Refused *int32 `json:"refused,omitempty"`
 	// phases counts the matched pods by the phase they are in.
 	Phases []PhaseCountApplyConfiguration `json:"phases,omitempty"`
-	// metricsEndpoints lists the pods whose endpoint answers and stands in an
-	// EndpointSlice, sorted by name: the first 1000. The EndpointSlices of the
-	// Service named in serviceName hold all.
+	// metricsEndpoints lists the endpoints that answer and stand in an
+	// EndpointSlice, one for each JVM, sorted by pod: the first 1000. The
+	// EndpointSlices of the Service named in serviceName hold all.
 	MetricsEndpoints []MetricsEndpointApplyConfiguration `json:"metricsEndpoints,omitempty"`
 	// metricsEndpointsOmitted says how many more there are.
 	MetricsEndpointsOmitted *int32 `json:"metricsEndpointsOmitted,omitempty"`
 	// serviceName is the headless Service whose EndpointSlices hold the endpoints.
 	ServiceName *string `json:"serviceName,omitempty"`
+	// revision names what the pods are to be brought to: configuration, port,
+	// containers, processes, agent. It is a digest.
+	Revision *string `json:"revision,omitempty"`
+	// halt says why the rollout of this revision was stopped.
+	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
+	// problemPods are the pods that have the labels and do not run, sorted by
+	// name: the first 50. Only with spec.alerts.checkRunningPods.
+	ProblemPods []ProblemPodApplyConfiguration `json:"problemPods,omitempty"`
+	// problemPodsOmitted says how many more there are.
+	ProblemPodsOmitted *int32 `json:"problemPodsOmitted,omitempty"`
 	// conditions are Ready, Reconciling, Stalled and ConfigValid.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
@@ -72,6 +85,14 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithPods(value string) *
 // If called multiple times, the Matched field is set to the value of the last call.
 func (b *PrometheusJmxExporterStatusApplyConfiguration) WithMatched(value int32) *PrometheusJmxExporterStatusApplyConfiguration {
 	b.Matched = &value
+	return b
+}
+
+// WithUpdated sets the Updated field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Updated field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithUpdated(value int32) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.Updated = &value
 	return b
 }
 
@@ -122,6 +143,43 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithMetricsEndpointsOmit
 // If called multiple times, the ServiceName field is set to the value of the last call.
 func (b *PrometheusJmxExporterStatusApplyConfiguration) WithServiceName(value string) *PrometheusJmxExporterStatusApplyConfiguration {
 	b.ServiceName = &value
+	return b
+}
+
+// WithRevision sets the Revision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Revision field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithRevision(value string) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.Revision = &value
+	return b
+}
+
+// WithHalt sets the Halt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Halt field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithHalt(value *HaltApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.Halt = value
+	return b
+}
+
+// WithProblemPods adds the given value to the ProblemPods field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the ProblemPods field.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithProblemPods(values ...*ProblemPodApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithProblemPods")
+		}
+		b.ProblemPods = append(b.ProblemPods, *values[i])
+	}
+	return b
+}
+
+// WithProblemPodsOmitted sets the ProblemPodsOmitted field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ProblemPodsOmitted field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithProblemPodsOmitted(value int32) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.ProblemPodsOmitted = &value
 	return b
 }
 
