@@ -18,6 +18,10 @@ import (
 // inspect lists what there is. It reads a mark only where the attach socket is
 // there already, so it never signals.
 func inspect(ctx context.Context, req Request, report *Report) error {
+	rules, err := compileRules(req.Rules)
+	if err != nil {
+		return err
+	}
 	found, err := jvm.Find()
 	if err != nil {
 		return err
@@ -35,6 +39,7 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 		if err != nil {
 			return err
 		}
+		process.Excluded = excluded(p, rules)
 		report.Processes = append(report.Processes, process)
 	}
 	network := os.Getpid()

@@ -58,8 +58,8 @@ type Request struct {
 }
 
 // ProcessRule includes or excludes Java processes. It matches a process when all
-// of its conditions do; a rule without conditions matches every process. A
-// condition on what cannot be read of a process does not match it.
+// of its conditions do; a rule without conditions matches every process. Of a
+// process that cannot be looked into, the main class is empty.
 type ProcessRule struct {
 	// Action is what becomes of the processes that match.
 	Action RuleAction `json:"action"`

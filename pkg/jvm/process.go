@@ -225,6 +225,22 @@ func readRegular(root *os.Root, name string) (string, error) {
 	return string(data), err
 }
 
+// Arguments are the arguments of the process' command line, the program's name
+// aside: the JVM's options and the application's arguments as they were given, so
+// without what @argfiles and the environment add. They may hold secrets; the
+// caller keeps them.
+func (p Process) Arguments() ([]string, error) {
+	data, err := readProc(p.PID, "cmdline")
+	if gone := p.verify(); gone != nil {
+		return nil, gone
+	}
+	argv := splitNul(data)
+	if err != nil || len(argv) == 0 {
+		return nil, err
+	}
+	return argv[1:], nil
+}
+
 // OpenTmp opens /tmp as the JVM sees it, where HotSpot has its socket whatever
 // TMPDIR says. The caller closes it. As long as it is open it stays that
 // directory, also when the JVM exits.
