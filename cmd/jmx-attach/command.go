@@ -82,6 +82,9 @@ func parse(verb attach.Verb, args []string) (options, error) {
 		return o, fmt.Errorf("-o takes json or table, not %q", o.output)
 	}
 	for _, needed := range []string{"pid", "port", "config"} {
+		if needed == "port" && verb == attach.VerbLoad {
+			continue // the agent gets one
+		}
 		if f := flags.Lookup(needed); f != nil && (f.Value.String() == "0" || f.Value.String() == "") {
 			return o, fmt.Errorf("--%s is missing", needed)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -148,6 +149,7 @@ func TestPeople(t *testing.T) {
 		{[]string{"load", "--pid", pid, "--port", port, "--config", "/nowhere"}, 1, ""}, // the jars are not beside this binary
 		{load, 0, "running"},
 		{load, 0, "running"},
+		{slices.Concat(load[:3], load[5:]), 0, port}, // without --port, it keeps the one it has
 		{[]string{"status", "--pid", pid}, 0, port},
 		{[]string{"probe", "--port", port}, 0, "answers"},
 		{[]string{"probe", "--port", port, "--path", "/nothing"}, 1, ""},

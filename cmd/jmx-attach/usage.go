@@ -3,9 +3,10 @@ package main
 const usage = `jmx-attach makes a running Java process serve its MBeans to Prometheus, without a restart.
 
   jmx-attach inspect                        which Java processes there are, and whether they can be attached to
-  jmx-attach load --pid P --port N --config F
+  jmx-attach load --pid P [--port N] --config F
                                             serve the MBeans of process P on port N, by the rules in file F;
-                                            again, with another port or file, to change them
+                                            again, with another port or file, to change them; without a port, on
+                                            the one that it has, or on the lowest that is free from 9404 upwards
   jmx-attach status --pid P                 what the agent in process P does
   jmx-attach unload --pid P                 stop the agent in process P and remove its files
   jmx-attach probe --port N [--path /p]     whether http://localhost:N/metrics answers

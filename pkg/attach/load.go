@@ -55,7 +55,7 @@ func load(ctx context.Context, req Request, report *Report) error {
 		return err
 	}
 	a := agent{process: p, home: h, file: jvmName(p) + desiredSuffix}
-	loaded, err := a.bring(ctx, *req.Desired)
+	loaded, err := a.bringOnPort(ctx, *req.Desired)
 	process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
 	if loaded {
 		process.Warning = loadWarning(p)
@@ -79,7 +79,7 @@ func checkDesired(d *Desired) error {
 	if !isSHA256(d.ImplementationSHA256) || !isSHA256(d.ConfigSHA256) {
 		return failf(ReasonBadRequest, "A SHA-256 is missing.")
 	}
-	if d.Port < 1 || d.Port > 65535 {
+	if d.Port < 0 || d.Port > 65535 {
 		return failf(ReasonBadRequest, "%d is not a port.", d.Port)
 	}
 	return nil
@@ -168,7 +168,7 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 // checkPort refuses a port that somebody else listens on, before anything is
 // asked of the agent.
 func (a *agent) checkPort(port int32) error {
-	if a.mark == nil && a.jarOpen || a.mark != nil && (a.mark.Port == port || a.mark.State == AgentStarting) {
+	if a.unknown() || a.mark != nil && a.mark.Port == port {
 		return nil // it may well be the agent itself
 	}
 	ports, err := jvm.ListeningPorts(a.process.PID)
@@ -179,6 +179,11 @@ func (a *agent) checkPort(port int32) error {
 		return failf(ReasonPortInUse, "Port %d is in use; choose another, or stop what listens there.", port)
 	}
 	return nil
+}
+
+// unknown tells that the agent is there, and not whether and where it serves.
+func (a *agent) unknown() bool {
+	return a.mark == nil && a.jarOpen || a.mark != nil && a.mark.State == AgentStarting
 }
 
 // await polls the mark until it answers the token and is no longer starting.
