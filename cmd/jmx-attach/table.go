@@ -53,6 +53,9 @@ func java(p attach.Process) string {
 }
 
 func attachable(p attach.Process) string {
+	if p.Excluded {
+		return "excluded"
+	}
 	if p.Refusal != nil {
 		return string(p.Refusal.Reason)
 	}
@@ -67,16 +70,22 @@ func agent(p attach.Process) string {
 		return string(p.Mark.State)
 	case p.AgentJarOpen:
 		return "unknown"
+	case p.Exporter != nil:
+		return "stock exporter"
 	default:
 		return "-"
 	}
 }
 
 func port(p attach.Process) string {
-	if p.Mark == nil || p.Mark.Port == 0 {
+	switch {
+	case p.Mark != nil && p.Mark.Port != 0:
+		return fmt.Sprint(p.Mark.Port)
+	case p.Mark == nil && !p.AgentJarOpen && p.Exporter != nil && p.Exporter.Port != 0:
+		return fmt.Sprint(p.Exporter.Port)
+	default:
 		return "-"
 	}
-	return fmt.Sprint(p.Mark.Port)
 }
 
 func orDash(text string) string {

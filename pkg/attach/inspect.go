@@ -26,13 +26,14 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 	if err != nil {
 		return err
 	}
+	var exporters []exporterIn
 	for _, p := range found {
 		// A pod's container answers for its own processes: those that it sees of
 		// others, or of the whole node (hostPID), are theirs to report.
 		if req.PodUID != "" && p.InOtherContainer() {
 			continue
 		}
-		process, err := observe(ctx, p)
+		process, openFiles, err := observe(ctx, p)
 		if err != nil && typed(err).Reason == ReasonProcessGone {
 			continue
 		}
@@ -40,8 +41,13 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 			return err
 		}
 		process.Excluded = excluded(p, rules)
+		process.Exporter = stockExporter(p, openFiles)
+		if process.Exporter != nil && !process.Excluded {
+			exporters = append(exporters, exporterIn{p, process.Mark, process.Exporter})
+		}
 		report.Processes = append(report.Processes, process)
 	}
+	askExporters(ctx, exporters)
 	network := os.Getpid()
 	if req.Target != nil {
 		network = req.Target.PID
@@ -68,23 +74,25 @@ func inspect(ctx context.Context, req Request, report *Report) error {
 // markPatience is how long one JVM may take to tell its mark.
 const markPatience = time.Second
 
-// observe describes a process without changing anything about it. What cannot be
-// seen of one that may not be looked into is no error: its refusal says it.
-func observe(ctx context.Context, p jvm.Process) (process Process, err error) {
+// observe describes a process without changing anything about it, and returns the
+// files that it has open. What cannot be seen of one that may not be looked into
+// is no error: its refusal says it.
+func observe(ctx context.Context, p jvm.Process) (process Process, openFiles []string, err error) {
 	process = describe(p)
 	if refusal := p.Refusal(); refusal != nil {
 		process.Refusal = typed(refusal)
 	}
-	process.AgentJarOpen, err = agentJarOpen(p)
+	openFiles, err = p.OpenFiles()
+	process.AgentJarOpen = slices.ContainsFunc(openFiles, isAgentJar)
 	if err != nil && !(process.Refusal != nil && process.Refusal.Reason == ReasonUserMismatch) {
-		return process, err
+		return process, nil, err
 	}
 	if process.Refusal == nil && p.HasSocket() {
 		ctx, cancel := context.WithTimeout(ctx, markPatience)
 		defer cancel()
 		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway
 	}
-	return process, nil
+	return process, openFiles, nil
 }
 
 func describe(p jvm.Process) Process {

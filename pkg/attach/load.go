@@ -35,6 +35,9 @@ func load(ctx context.Context, req Request, report *Report) error {
 		process.Refusal = typed(refusal)
 		return refusal
 	}
+	if process.Exporter, err = refuseBesideStock(ctx, p); err != nil {
+		return err
+	}
 	h, err := homeIn(p, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return failf(ReasonStagingIncomplete, "There is no %s.", Home)

@@ -488,7 +488,7 @@ func TestWrongRequests(t *testing.T) {
 		"nothing desired": {Request{Target: target}, ReasonBadRequest},
 		"path":            {Request{Target: target, Desired: change(func(d *Desired) { d.Config = "../etc/passwd" })}, ReasonBadRequest},
 		"no digest":       {Request{Target: target, Desired: change(func(d *Desired) { d.ConfigSHA256 = "" })}, ReasonBadRequest},
-		"no port":         {Request{Target: target, Desired: change(func(d *Desired) { d.Port = 0 })}, ReasonBadRequest},
+		"not a port":      {Request{Target: target, Desired: change(func(d *Desired) { d.Port = -1 })}, ReasonBadRequest},
 		"not staged":      {Request{Target: target, Desired: change(func(d *Desired) { d.Config, d.ConfigSHA256 = missing.Name, missing.SHA256 })}, ReasonStagingIncomplete},
 		"other content":   {Request{Target: target, Desired: change(func(d *Desired) { d.ConfigSHA256 = missing.SHA256 })}, ReasonStagingIncomplete},
 		"wrong pod":       {Request{PodUID: "0f3f5a6e-0000-4000-8000-000000000000", Target: target, Desired: desired}, ReasonWrongPod},

@@ -32,10 +32,19 @@ func probe(ctx context.Context, req Request) error {
 	return get(ctx, *e)
 }
 
-// get is a GET by HTTP/1.0 (RFC 1945), which knows neither chunks nor kept
-// connections: all that is asked is the status 200 and a body that ends. Redirects
-// are an error. Package net/http would make the helper three times as large.
+// get asks for a page: all that counts is the status 200 and a body that ends.
 func get(ctx context.Context, e Endpoint) error {
+	return getPage(ctx, e, func(page *bufio.Reader) error {
+		_, err := io.Copy(io.Discard, page)
+		return err
+	})
+}
+
+// getPage is a GET by HTTP/1.0 (RFC 1945), which knows neither chunks nor kept
+// connections. Any status but 200 is an error, redirects too. read gets what
+// follows the status line, at most maxPage bytes. Package net/http would make the
+// helper three times as large.
+func getPage(ctx context.Context, e Endpoint, read func(page *bufio.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
 	conn, err := dialLoopback(ctx, e.Port)
@@ -55,7 +64,7 @@ func get(ctx context.Context, e Endpoint) error {
 	if code, ok := statusCode(string(line)); !ok || code != 200 {
 		return failf(ReasonEndpointNotServing, "Port %d answers %s with %q.", e.Port, e.Path, bounded(strings.TrimSpace(string(line))))
 	}
-	if _, err := io.Copy(io.Discard, answer); err != nil {
+	if err := read(answer); err != nil {
 		return failf(ReasonEndpointNotServing, "Port %d breaks off its answer to %s: %v.", e.Port, e.Path, err)
 	}
 	return nil

@@ -15,7 +15,7 @@ func status(ctx context.Context, req Request, report *Report) error {
 	if err != nil {
 		return err
 	}
-	process, err := observe(ctx, p)
+	process, _, err := observe(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func unload(ctx context.Context, req Request, report *Report) error {
 	if err != nil {
 		return err
 	}
-	process, err := observe(ctx, p)
+	process, _, err := observe(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -11,29 +11,64 @@ import (
 // ListeningPorts are the TCP ports in state LISTEN in the network namespace of
 // process pid, ascending, each once, whatever address they are bound to.
 func ListeningPorts(pid int) ([]int32, error) {
+	all, err := listeners(pid)
+	return portsOf(all), err
+}
+
+// ListeningPorts are the TCP ports that this very process listens on, ascending,
+// each once: those whose sockets it has open.
+func (p Process) ListeningPorts() ([]int32, error) {
+	all, err := listeners(p.PID)
+	if err != nil {
+		return nil, err
+	}
+	open, err := p.OpenFiles()
+	if err != nil {
+		return nil, err
+	}
+	return portsOf(slices.DeleteFunc(all, func(l listener) bool {
+		return !slices.Contains(open, "socket:["+l.inode+"]")
+	})), nil
+}
+
+// listener is a TCP socket in state LISTEN.
+type listener struct {
+	port  int32
+	inode string // of the socket: proc_pid_fd(5) names it
+}
+
+// portsOf are the ports of listeners, ascending, each once.
+func portsOf(all []listener) []int32 {
+	var ports []int32
+	for _, l := range all {
+		ports = append(ports, l.port)
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+func listeners(pid int) ([]listener, error) {
 	data, err := readProc(pid, "net/tcp")
 	if err != nil {
 		return nil, err
 	}
 	v6, _ := readProc(pid, "net/tcp6") // absent where the kernel has no IPv6
-	ports := append(parseListening(data), parseListening(v6)...)
-	slices.Sort(ports)
-	return slices.Compact(ports), nil
+	return append(parseListening(data), parseListening(v6)...), nil
 }
 
 // parseListening parses proc_pid_net_tcp(5): local address and state are the
-// second and fourth field, 0A is TCP_LISTEN.
-func parseListening(data []byte) []int32 {
-	var ports []int32
+// second and fourth field, 0A is TCP_LISTEN, and the inode is the tenth.
+func parseListening(data []byte) []listener {
+	var all []listener
 	for line := range strings.Lines(string(data)) {
 		fields := strings.Fields(line)
-		if len(fields) < 4 || fields[3] != "0A" {
+		if len(fields) < 10 || fields[3] != "0A" {
 			continue
 		}
 		_, hex, _ := strings.Cut(fields[1], ":")
 		if port, err := strconv.ParseUint(hex, 16, 16); err == nil {
-			ports = append(ports, int32(port))
+			all = append(all, listener{int32(port), fields[9]})
 		}
 	}
-	return ports
+	return all
 }

@@ -46,6 +46,12 @@ type Process struct {
 	MainClass string
 	// Flags are the options that matter to an attacher.
 	Flags Flags
+	// JavaAgents are the Java agents that it was started with, in their order.
+	JavaAgents []JavaAgent
+	// Debugger tells that it was started with HotSpot's debugger agent (JDWP),
+	// which complains on the application's output of whoever connects to its
+	// port and is no debugger.
+	Debugger bool
 	// CatchesQuit tells that the process caught SIGQUIT.
 	CatchesQuit bool
 
@@ -195,6 +201,7 @@ func (p *Process) describe(library string, argv []string) {
 		return readRegular(cwd, name)
 	})
 	p.MainClass, p.Flags = command.mainClass, command.flags
+	p.JavaAgents, p.Debugger = command.agents, command.debugger
 	switch {
 	case launcher != java: // and gives its JVM what options it likes (JNI_CreateJavaVM)
 		p.obscure = fmt.Sprintf("The JVM was started by %q, not by java, so its options cannot be known", launcher)
