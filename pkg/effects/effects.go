@@ -17,6 +17,7 @@ const (
 	Delete Kind = "delete"
 	Exec   Kind = "exec"
 	HTTP   Kind = "http"
+	Logs   Kind = "logs"
 )
 
 // Effect names one effect: for example the apply of a pod's annotations.

@@ -1,0 +1,112 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+)
+
+const (
+	// concurrent is how many logs are read at once.
+	concurrent = 8
+	// allLogs bounds the reading of all logs of a reconcile. What is missing
+	// then comes with the next restart.
+	allLogs = 20 * time.Second
+	// needsRight is the end of the message where logs may not be read.
+	needsRight = " (its log is left out: the operator needs the right to read pods/log, config/logs)"
+)
+
+// Check finds the problem pods of the exporter, as Find does, and adds the logs
+// that it asks for. Only what the status does not have yet is read.
+func Check(ctx context.Context, reader client.Reader, logs Logs, exporter *v1alpha1.PrometheusJmxExporter, now time.Time) (Found, error) {
+	if !exporter.Spec.Alerts.CheckRunningPods {
+		return Found{}, nil
+	}
+	var pods corev1.PodList
+	if err := reader.List(ctx, &pods, client.InNamespace(exporter.Namespace),
+		client.MatchingLabelsSelector{Selector: exporter.Spec.Selector()}); err != nil {
+		return Found{}, err
+	}
+	found := Find(exporter, pods.Items, now)
+	if exporter.Spec.Alerts.LogLines > 0 {
+		found.read(ctx, logs, exporter)
+	}
+	return found, nil
+}
+
+// read adds the logs to what was found.
+func (f *Found) read(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporter) {
+	ctx, cancel := context.WithTimeout(ctx, allLogs)
+	defer cancel()
+	var group errgroup.Group
+	group.SetLimit(concurrent)
+	for i := range f.Pods {
+		entry := &f.Pods[i]
+		if !f.logged[string(entry.UID)] {
+			continue
+		}
+		if before := read(exporter, entry); before != nil {
+			entry.Log, entry.PreviousLog = before.Log, before.PreviousLog
+			continue
+		}
+		group.Go(func() error {
+			add(ctx, logs, exporter, entry)
+			return nil
+		})
+	}
+	_ = group.Wait() // none of them fails
+	for _, entry := range f.Pods {
+		if strings.HasSuffix(entry.Message, needsRight) {
+			f.again(enqueue.MaxBackoff)
+		}
+	}
+}
+
+// read is what the status says of the container since its last restart, if its
+// logs were read for it.
+func read(exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) *v1alpha1.ProblemPod {
+	if exporter.Status.ObservedGeneration != exporter.Generation {
+		return nil // other lines may be asked for
+	}
+	for i := range exporter.Status.ProblemPods {
+		before := &exporter.Status.ProblemPods[i]
+		if before.UID == entry.UID && before.Container == entry.Container && before.RestartCount == entry.RestartCount &&
+			!strings.HasSuffix(before.Message, needsRight) {
+			return before
+		}
+	}
+	return nil
+}
+
+// add reads both logs of the entry's container. They are an extra: what keeps
+// them from being read keeps nothing else.
+func add(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) {
+	of := func(previous bool) (string, error) {
+		pod := types.NamespacedName{Namespace: exporter.Namespace, Name: entry.Pod}
+		log, err := logs.Tail(ctx, pod, entry.Container, exporter.Spec.Alerts.LogLines, previous)
+		return tail(log), err
+	}
+	var err error
+	if entry.Log, err = of(false); err == nil && entry.RestartCount > 0 {
+		// While the container waits, both are the same instance's.
+		if entry.PreviousLog, err = of(true); entry.PreviousLog == entry.Log {
+			entry.PreviousLog = ""
+		}
+	}
+	switch {
+	case errors.Is(err, ErrForbidden):
+		entry.Message += needsRight
+	case err != nil:
+		ctrl.LoggerFrom(ctx).V(1).Info("cannot read a log", "pod", entry.Pod, "container", entry.Container, "error", err.Error())
+	}
+}

@@ -1,0 +1,164 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+func TestTail(t *testing.T) {
+	cases := map[string]struct{ log, want string }{
+		"nothing":           {"", ""},
+		"lines":             {"one\ntwo\n\n", "one\ntwo"},
+		"Windows' lines":    {"one\r\ntwo\r\n", "one\ntwo"},
+		"a stack":           {"java.lang.Error\n\tat Main", "java.lang.Error\n at Main"},
+		"colors":            {"\x1b[1;31mERROR\x1b[0m no", "ERROR no"},
+		"controls":          {"a\x00b\x07c\u202ed\u0085e", "a?b?c?d?e"},
+		"not UTF-8":         {"a\xff\xfeb", "a?b"},
+		"as much as fits":   {strings.Repeat("x", 4096), strings.Repeat("x", 4096)},
+		"one too many":      {"abcd" + strings.Repeat("x", 4093), "…" + strings.Repeat("x", 4093)},
+		"cut in characters": {strings.Repeat("€", 2000), "…" + strings.Repeat("€", 1364)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := tail(tc.log)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(got) > maxLog || !utf8.ValidString(got) {
+				t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
+			}
+		})
+	}
+}
+
+// scripted are logs that say which they are, and remember what was read.
+type scripted struct {
+	err error
+
+	mu    sync.Mutex
+	reads int
+}
+
+func (s *scripted) Tail(_ context.Context, pod types.NamespacedName, container string, lines int32, previous bool) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reads++
+	if s.err != nil {
+		return "", s.err
+	}
+	return fmt.Sprintf("%s/%s: %d lines, previous: %t", pod.Name, container, lines, previous), nil
+}
+
+func crashing(restarts int32) corev1.Pod {
+	pod := aPod(corev1.PodRunning, is("app", restarts, waits(crashLoop, backOff), exits(1, "Error", ago(9))))
+	pod.Status.ContainerStatuses[0].ContainerID = "containerd://1"
+	return pod
+}
+
+// Logs are read once for each restart, and as many lines as are asked for.
+func TestLogsAreReadOnce(t *testing.T) {
+	e := exporter()
+	e.Spec.Alerts.LogLines = 3
+	e.Generation = 1
+	logs := &scripted{}
+	look := func(pod corev1.Pod, reads int, log, previous string) {
+		t.Helper()
+		found := Find(e, []corev1.Pod{pod}, now)
+		if e.Spec.Alerts.LogLines > 0 {
+			found.read(t.Context(), logs, e)
+		}
+		got := found.Pods[0]
+		if logs.reads != reads || got.Log != log || got.PreviousLog != previous {
+			t.Errorf("%d reads; log %q, previous %q", logs.reads, got.Log, got.PreviousLog)
+		}
+		e.Status.ProblemPods, e.Status.ObservedGeneration = found.Pods, e.Generation
+	}
+	const log, previous = "app-0/app: 3 lines, previous: false", "app-0/app: 3 lines, previous: true"
+	look(crashing(0), 1, log, "")
+	look(crashing(0), 1, log, "")
+	look(crashing(1), 3, log, previous)
+	look(crashing(1), 3, log, previous)
+
+	e.Generation, e.Spec.Alerts.LogLines = 2, 4
+	look(crashing(1), 5, strings.Replace(log, "3", "4", 1), strings.Replace(previous, "3", "4", 1))
+	e.Generation, e.Spec.Alerts.LogLines = 3, 0
+	look(crashing(1), 5, "", "")
+
+	e.Generation, e.Spec.Alerts.LogLines = 4, 3
+	never := aPod(corev1.PodPending, is("app", 0, waits(errImagePull, notFound)))
+	look(never, 5, "", "")
+}
+
+// That logs may not be read is said, and asked again some time; another error is
+// no word.
+func TestLogsThatCannotBeRead(t *testing.T) {
+	cases := map[string]struct {
+		err   error
+		says  string
+		again bool
+	}{
+		"forbidden": {fmt.Errorf("as the server says: %w", ErrForbidden), "pods/log", true},
+		"another":   {errors.New("connection refused"), "exit code 1", false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := exporter()
+			e.Spec.Alerts.LogLines = 3
+			logs := &scripted{err: tc.err}
+			for range 2 {
+				found := Find(e, []corev1.Pod{crashing(1)}, now)
+				found.read(t.Context(), logs, e)
+				if message := found.Pods[0].Message; strings.Count(message, tc.says) != 1 || len(message) > maxMessage {
+					t.Errorf("it says %q", message)
+				}
+				if found.Again > 0 != tc.again {
+					t.Errorf("again in %s", found.Again)
+				}
+				e.Status.ProblemPods = found.Pods
+			}
+			logs.err = nil
+			found := Find(e, []corev1.Pod{crashing(1)}, now)
+			found.read(t.Context(), logs, e)
+			if got := found.Pods[0]; tc.again == (got.Log == "") || strings.Contains(got.Message, "pods/log") {
+				t.Errorf("once it may: log %q, message %q", got.Log, got.Message)
+			}
+		})
+	}
+}
+
+// announced are the Events that were told.
+type announced []string
+
+func (e *announced) Eventf(_, related runtime.Object, eventType, reason, action, note string, args ...any) {
+	*e = append(*e, fmt.Sprintf("%s %s %s %s: %s", eventType, reason, action, related.(*corev1.Pod).Name, fmt.Sprintf(note, args...)))
+}
+
+func TestAnnounce(t *testing.T) {
+	entry := func(pod, reason string, restarts int32) v1alpha1.ProblemPod {
+		return v1alpha1.ProblemPod{Pod: pod, UID: types.UID(pod), Container: "app", Reason: reason, RestartCount: restarts, Message: "100% out"}
+	}
+	before := []v1alpha1.ProblemPod{entry("a", crashLoop, 1), entry("b", errImagePull, 0), entry("c", crashLoop, 1)}
+	after := []v1alpha1.ProblemPod{entry("a", crashLoop, 2), entry("b", imagePullBackOff, 0), entry("d", "Odd: reason?", 0), entry("e", "?", 0)}
+	var got announced
+	Announce(&got, exporter(), before, after)
+	want := announced{
+		"Warning ImagePullBackOff CheckPods b: Pod b, container app: ImagePullBackOff: 100% out",
+		"Warning Oddreason CheckPods d: Pod d, container app: Odd: reason?: 100% out",
+		"Warning ProblemPod CheckPods e: Pod e, container app: ?: 100% out",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,125 @@
+package problem
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// container is one of a pod, with what the kubelet says of it, if it does.
+type container struct {
+	name          string
+	init, sidecar bool
+	status        *corev1.ContainerStatus
+}
+
+// containers are those of the pod in the order in which they start.
+func containers(pod *corev1.Pod) []container {
+	var all []container
+	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
+		for _, spec := range specs {
+			c := container{name: spec.Name, init: init}
+			c.sidecar = init && spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
+			if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
+				c.status = &statuses[i]
+			}
+			all = append(all, c)
+		}
+	}
+	add(pod.Spec.InitContainers, pod.Status.InitContainerStatuses, true)
+	add(pod.Spec.Containers, pod.Status.ContainerStatuses, false)
+	return all
+}
+
+// judge says what is wrong with the container: the zero verdict if nothing is,
+// or if it only has not started yet.
+func (d *diagnosis) judge(c container) verdict {
+	state, last := c.status.State, c.status.LastTerminationState.Terminated
+	crashed := d.before != nil && d.before.Container == c.name && d.before.Reason == crashLoop
+	switch {
+	case state.Waiting != nil:
+		return waiting(state.Waiting, last)
+	case broke(state.Terminated):
+		return ended(state.Terminated)
+	case state.Terminated != nil && crashed && (!c.init || c.sidecar) && d.within(state.Terminated.FinishedAt.Time):
+		// In a loop of crashes, about to be restarted.
+		return ended(state.Terminated)
+	case state.Running != nil && last != nil && (broke(last) || crashed) && d.within(state.Running.StartedAt.Time):
+		// Restarted a moment ago: whether it will do now is open.
+		return ended(last)
+	}
+	return verdict{}
+}
+
+func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTerminated) verdict {
+	switch w.Reason {
+	case "", containerCreating, podInitializing:
+		return verdict{}
+	case crashLoop:
+		// The kubelet's message says how long it waits, which changes.
+		v := ended(last)
+		v.reason = crashLoop
+		return v
+	case errImagePull, imagePullBackOff:
+		return verdict{reason: w.Reason, message: pullFailure(w.Message), outranked: imagePullBackOff}
+	case runContainerError:
+		return verdict{reason: w.Reason, message: w.Message, outranked: crashLoop}
+	}
+	return verdict{reason: w.Reason, message: w.Message}
+}
+
+// broke tells that a container ended with an error.
+func broke(t *corev1.ContainerStateTerminated) bool { return t != nil && t.ExitCode != 0 }
+
+// ended is the same sentence whether the container has just ended, waits to be
+// restarted, or was.
+func ended(t *corev1.ContainerStateTerminated) verdict {
+	if t == nil {
+		return verdict{message: "The container is restarted again and again."}
+	}
+	v := verdict{reason: t.Reason, outranked: crashLoop}
+	if v.reason == "" {
+		v.reason = "Error"
+	}
+	v.message = fmt.Sprintf("The container ended with exit code %d (%s).", t.ExitCode, v.reason)
+	if RuntimeSays(t.Reason) && t.Message != "" {
+		v.message = fmt.Sprintf("The container ended with exit code %d (%s): %s", t.ExitCode, v.reason, t.Message)
+	}
+	return v
+}
+
+// RuntimeSays tells for which reasons the message of a container that ended is
+// the container runtime's. Of others it is the application's own, or the end of
+// its log, which may hold secrets: nobody asked for that.
+func RuntimeSays(reason string) bool {
+	return slices.Contains([]string{"StartError", "ContainerCannotRun", "ContainerStatusUnknown"}, reason)
+}
+
+// startsWith is the container that the start of the pod waits for, and why; nil
+// if there is none, or if no kubelet has said a word yet.
+func startsWith(pod *corev1.Pod) (*container, verdict) {
+	all := containers(pod)
+	if !slices.ContainsFunc(all, func(c container) bool { return c.status != nil }) {
+		if pod.Spec.NodeName == "" {
+			return nil, verdict{reason: pending, message: "No scheduler has found a node for it yet."}
+		}
+		return nil, verdict{reason: pending, message: "The kubelet of its node has not said anything of it yet."}
+	}
+	for _, c := range all {
+		if c.status == nil {
+			continue
+		}
+		switch {
+		case c.init && !c.sidecar && c.status.State.Running != nil:
+			return &c, verdict{reason: podInitializing, message: "The init container still runs."}
+		case c.status.State.Waiting != nil:
+			reason := c.status.State.Waiting.Reason
+			if reason == "" {
+				reason = pending
+			}
+			return &c, verdict{reason: reason, message: "The container has not started for more than a minute; kubectl describe pod tells what of."}
+		}
+	}
+	return nil, verdict{}
+}

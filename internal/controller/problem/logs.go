@@ -1,0 +1,103 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/clock"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+const (
+	// logTimeout bounds the reading of one log.
+	logTimeout = 3 * time.Second
+	// maxRead bounds what is read of it. It is more than what is kept: the
+	// kubelet cuts the end off where it is exceeded, and the end is what counts.
+	maxRead = 256 << 10
+)
+
+// ErrForbidden tells that the operator may not read logs.
+var ErrForbidden = errors.New("no right to read pods/log")
+
+// Logs reads the logs of containers.
+type Logs interface {
+	// Tail returns the last lines of a container's log, or of that of the
+	// instance before it. It ends in bounded time. That there is none is no
+	// error; that it may not be read is ErrForbidden.
+	Tail(ctx context.Context, pod types.NamespacedName, container string, lines int32, previous bool) (string, error)
+}
+
+// PodLogs are the logs that the API server has.
+type PodLogs struct {
+	pods  corev1client.PodsGetter
+	seam  effects.Seam
+	clock clock.PassiveClock
+
+	mu sync.Mutex
+	// denied is until when nothing is asked in a namespace: a right that is
+	// granted is no event, and asking each time would be polling.
+	denied map[string]time.Time
+}
+
+// NewPodLogs returns Logs whose reads pass the seam.
+func NewPodLogs(pods corev1client.PodsGetter, seam effects.Seam, c clock.PassiveClock) *PodLogs {
+	return &PodLogs{pods: pods, seam: seam, clock: c, denied: map[string]time.Time{}}
+}
+
+// Tail implements Logs.
+func (l *PodLogs) Tail(ctx context.Context, pod types.NamespacedName, container string, lines int32, previous bool) (string, error) {
+	if l.isDenied(pod.Namespace) {
+		return "", ErrForbidden
+	}
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
+	options := &corev1.PodLogOptions{
+		Container: container, Previous: previous,
+		TailLines: new(int64(lines)), LimitBytes: new(int64(maxRead)),
+	}
+	var log []byte
+	effect := effects.Effect{Kind: effects.Logs, What: "tail", On: pod.String() + "/" + container}
+	err := l.seam(ctx, effect, func(ctx context.Context) error {
+		stream, err := l.pods.Pods(pod.Namespace).GetLogs(pod.Name, options).Stream(ctx)
+		if err != nil {
+			return err
+		}
+		defer stream.Close()
+		log, err = io.ReadAll(io.LimitReader(stream, maxRead))
+		return err
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		l.deny(pod.Namespace)
+		return "", ErrForbidden
+	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
+		return "", nil // the pod is gone, or there is no such instance
+	}
+	return string(log), err
+}
+
+func (l *PodLogs) isDenied(namespace string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until, ok := l.denied[namespace]
+	if ok && !l.clock.Now().Before(until) {
+		delete(l.denied, namespace)
+		return false
+	}
+	return ok
+}
+
+func (l *PodLogs) deny(namespace string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.denied[namespace] = l.clock.Now().Add(enqueue.MaxBackoff)
+}

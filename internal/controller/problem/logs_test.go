@@ -1,0 +1,96 @@
+package problem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	testclock "k8s.io/utils/clock/testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// What an API server may answer to the request for a log.
+func TestPodLogs(t *testing.T) {
+	status := func(code int, reason metav1.StatusReason) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d}`, reason, code)
+		}
+	}
+	cases := map[string]struct {
+		answer    http.HandlerFunc
+		want      string
+		fails     bool
+		forbidden bool
+	}{
+		"the log": {
+			answer: func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL) },
+			want:   "/api/v1/namespaces/shop/pods/app-0/log?container=app&limitBytes=262144&previous=true&tailLines=7",
+		},
+		"without end": {
+			answer: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 1<<20)) },
+			want:   strings.Repeat("x", maxRead),
+		},
+		"no such instance": {answer: status(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
+		"no such pod":      {answer: status(http.StatusNotFound, metav1.StatusReasonNotFound)},
+		"not allowed":      {answer: status(http.StatusForbidden, metav1.StatusReasonForbidden), fails: true, forbidden: true},
+		"no kubelet":       {answer: status(http.StatusInternalServerError, metav1.StatusReasonInternalError), fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				tc.answer(w, r)
+			}))
+			defer server.Close()
+			clientset, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var did []string
+			seam := func(ctx context.Context, effect effects.Effect, do func(context.Context) error) error {
+				did = append(did, effect.String())
+				if _, ok := ctx.Deadline(); !ok {
+					t.Error("it has no deadline")
+				}
+				return do(ctx)
+			}
+			clock := testclock.NewFakePassiveClock(now)
+			logs := NewPodLogs(clientset.CoreV1(), seam, clock)
+			read := func() {
+				t.Helper()
+				got, err := logs.Tail(t.Context(), types.NamespacedName{Namespace: "shop", Name: "app-0"}, "app", 7, true)
+				if diff := cmp.Diff(tc.want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				if err != nil != tc.fails || errors.Is(err, ErrForbidden) != tc.forbidden {
+					t.Errorf("it fails with %v", err)
+				}
+			}
+			read()
+			if diff := cmp.Diff([]string{"logs tail shop/app-0/app"}, did); diff != "" {
+				t.Errorf("effects (-want +got):\n%s", diff)
+			}
+			// What is not allowed is asked again after a while, not each time.
+			read()
+			clock.SetTime(now.Add(10 * time.Minute))
+			read()
+			if want := map[bool]int{true: 2, false: 3}[tc.forbidden]; asked != want {
+				t.Errorf("asked %d times, not %d", asked, want)
+			}
+		})
+	}
+}
