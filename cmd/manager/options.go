@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
@@ -18,6 +19,7 @@ type options struct {
 	leaderNamespace     string
 	concurrent          int
 	execs, execsPerNode int64
+	healthCheckInterval time.Duration
 	version             bool
 	zap                 zap.Options
 }
@@ -50,6 +52,7 @@ func parse(args []string) *options {
 	flags.IntVar(&o.concurrent, "concurrent-attachments", 16, "`number` of pods worked on at once")
 	flags.Int64Var(&o.execs, "max-execs", 16, "`number` of execs at once, in all")
 	flags.Int64Var(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
+	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 30*time.Second, "`time` between two HTTP requests that ask an endpoint whether it is still there, which tells of a JVM that was replaced while its container runs on; 0 asks never")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
@@ -64,6 +67,10 @@ func parse(args []string) *options {
 			fmt.Fprintf(flags.Output(), "--%s=%d: must be 1 or more\n", name, n)
 			os.Exit(2)
 		}
+	}
+	if o.healthCheckInterval < 0 {
+		fmt.Fprintf(flags.Output(), "--health-check-interval=%s: must be 0 or more\n", o.healthCheckInterval)
+		os.Exit(2)
 	}
 	return o
 }

@@ -40,10 +40,12 @@ func run(ctx context.Context, o *options) error {
 		LeaderElect:     o.leaderElect,
 		LeaderNamespace: o.leaderNamespace,
 		Concurrent:      o.concurrent,
-		Seam:            metrics.Seam,
-		Helper:          transport.NewExec(config, clientset.CoreV1().RESTClient(), artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode)),
-		Prober:          steps.NewHTTPProber(metrics.Seam),
-		Artifacts:       artifacts,
+
+		HealthCheckInterval: o.healthCheckInterval,
+		Seam:                metrics.Seam,
+		Helper:              transport.NewExec(config, clientset.CoreV1().RESTClient(), artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode)),
+		Prober:              steps.NewHTTPProber(metrics.Seam),
+		Artifacts:           artifacts,
 	})
 	if err != nil {
 		return err

@@ -48,6 +48,9 @@ type Options struct {
 	// Concurrent is the number of pods worked on at once.
 	Concurrent int
 
+	// HealthCheckInterval is how often an endpoint is asked at most whether it is
+	// still there; 0 for never.
+	HealthCheckInterval time.Duration
 	// Seam is what writes to the API pass.
 	Seam effects.Seam
 	// Helper, Prober and Artifacts are what the steps work with.
@@ -90,7 +93,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	configs := source.New(mgr.GetClient(), mgr.GetAPIReader())
 	if err := (&exporter.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
-		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+		Artifacts: o.Artifacts,
+		Recorder:  mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
@@ -98,6 +102,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
 		Steps:     steps.All(o.Helper, writer, o.Prober, o.Artifacts),
 		Artifacts: o.Artifacts,
+		Helper:    o.Helper,
+		Listener:  attachment.NewListener(o.Prober, o.HealthCheckInterval, clock.RealClock{}),
 		Recorder:  mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)
 }

@@ -4,24 +4,35 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
 )
 
-// Attachment creates the JmxAttachment of a pod for an exporter, owned by the
-// pod, so that it goes when the pod goes. Its spec is immutable: if another
-// exporter's record of the same pod is still there, the error is Invalid.
-func (c *Client) Attachment(ctx context.Context, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) error {
-	return c.apply(ctx, OwnerAttachment, pod.Namespace+"/"+name, ac.JmxAttachment(name, pod.Namespace).
+// Attachment states the JmxAttachment of a pod for an exporter, owned by the pod,
+// so that it goes when the pod goes, and the revision that it is granted; none if
+// that is empty. The UID is that of the record if there is one, which is then
+// never made anew. Pod and exporter never change: if another exporter's record of
+// the same pod is still there, the error is Invalid.
+func (c *Client) Attachment(ctx context.Context, uid types.UID, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, revision string) error {
+	spec := ac.JmxAttachmentSpec().
+		WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID)).
+		WithExporter(ac.ObjectIdentity().WithName(exporter.Name).WithUID(exporter.UID))
+	if revision != "" {
+		spec.WithRevision(revision)
+	}
+	stated := ac.JmxAttachment(name, pod.Namespace).
 		WithLabels(map[string]string{v1alpha1.LabelExporterUID: string(exporter.UID)}).
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion("v1").WithKind("Pod").WithName(pod.Name).WithUID(pod.UID).
 			WithController(true)).
-		WithSpec(ac.JmxAttachmentSpec().
-			WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID)).
-			WithExporter(ac.ObjectIdentity().WithName(exporter.Name).WithUID(exporter.UID))))
+		WithSpec(spec)
+	if uid != "" {
+		stated.WithUID(uid)
+	}
+	return c.apply(ctx, OwnerAttachment, pod.Namespace+"/"+name, stated)
 }
 
 // AttachmentStatus states the whole status of a JmxAttachment as it was read,

@@ -37,5 +37,10 @@ const shortDigest = 12
 func NewFile(prefix string, content []byte, suffix string) File {
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
-	return File{Name: prefix + digest[:shortDigest] + suffix, Size: int64(len(content)), SHA256: digest}
+	return File{Name: FileName(prefix, digest, suffix), Size: int64(len(content)), SHA256: digest}
+}
+
+// FileName is the name of the file whose content has this SHA-256.
+func FileName(prefix, sha256, suffix string) string {
+	return prefix + sha256[:min(len(sha256), shortDigest)] + suffix
 }

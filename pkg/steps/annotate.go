@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,11 +26,20 @@ const (
 	AnnotationFlag   = "banzaicloud.com/jmx-attachment"
 )
 
+// What people write: the only annotations that are read.
+const (
+	// AnnotationOptOut on a pod, "true", keeps every exporter away from it.
+	AnnotationOptOut = "banzaicloud.com/jmx-exporter-opt-out"
+	// AnnotationResume on an exporter takes a rollout up again that was stopped,
+	// each time it gets another value.
+	AnnotationResume = "banzaicloud.com/resume-rollout"
+)
+
 // scrapeAnnotations are read together by whoever scrapes: ours beside
 // somebody else's would mislead.
 var scrapeAnnotations = []string{AnnotationScrape, AnnotationPort, AnnotationPath, AnnotationScheme}
 
-// Annotations are the annotations of a pod that this package reads.
+// Annotations are the annotations of a pod that we may own.
 func Annotations() []string { return append([]string{AnnotationFlag}, scrapeAnnotations...) }
 
 // PodWriter writes the annotations that we own on a pod; pkg/apply is one.
@@ -59,12 +69,50 @@ func (a Annotate) Ensure(ctx context.Context, s *Scope) Outcome {
 		}
 		return NotReached(v1alpha1.ReasonAnnotationConflict, conflictMessage(s.Pod, foreign))
 	}
-	if !annotated(s) {
-		if err := a.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
-			return annotationFailed(err)
-		}
+	if annotated(s) {
+		return Reached("The pod carries prometheus.io/scrape, port and path.")
 	}
+	restores := restored(s)
+	if restores != nil && restores.Count > maxRestores {
+		return NotReached(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod))
+	}
+	if err := a.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
+		return annotationFailed(err)
+	}
+	s.Status().Restores = restores
 	return Reached("The pod carries prometheus.io/scrape, port and path.")
+}
+
+const (
+	// maxRestores is how often annotations that were taken away are put back
+	// before there is peace.
+	maxRestores = 5
+	// restoreWindow is how long one of these times counts.
+	restoreWindow = 10 * time.Minute
+)
+
+// restored counts one more time that the annotations are put back; nil when they
+// were not there before.
+func restored(s *Scope) *v1alpha1.Restores {
+	before := s.Status().Restores
+	switch s.Status().Reason {
+	case v1alpha1.ReasonAnnotationLost, v1alpha1.ReasonAnnotationConflict, v1alpha1.ReasonAnnotationContested:
+	default:
+		return before
+	}
+	restores := &v1alpha1.Restores{Count: 1, LastTime: s.Now}
+	if before != nil && s.Now.Sub(before.LastTime.Time) < restoreWindow {
+		restores.Count += before.Count
+	}
+	return restores
+}
+
+// Misleads tells whether our annotations name a port at which nothing is known
+// to serve: its JVM is gone.
+func Misleads(s *Scope) bool {
+	return ownsAnnotations(s.Pod) && len(s.those(func(p *v1alpha1.JavaProcess) bool {
+		return p.Endpoint != nil && strconv.Itoa(int(p.Endpoint.Port)) == s.Pod.Annotations[AnnotationPort]
+	})) == 0
 }
 
 // Withdraw takes our annotations off the pod, if there are any.
@@ -79,17 +127,18 @@ func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 	return nil
 }
 
+// annotations name the first JVM: a pod can name but one port.
 func annotations(s *Scope) map[string]string {
 	return map[string]string{
 		AnnotationScrape: "true",
-		AnnotationPort:   strconv.Itoa(int(s.Status().Endpoint.Port)),
+		AnnotationPort:   strconv.Itoa(int(s.Chosen()[0].Endpoint.Port)),
 		AnnotationPath:   MetricsPath,
 		AnnotationFlag:   s.Attachment.Name,
 	}
 }
 
 func annotated(s *Scope) bool {
-	if s.Status().Endpoint == nil || !ownsAnnotations(s.Pod) {
+	if chosen := s.Chosen(); len(chosen) == 0 || chosen[0].Endpoint == nil || !ownsAnnotations(s.Pod) {
 		return false
 	}
 	for name, value := range annotations(s) {

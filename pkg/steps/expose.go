@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
@@ -23,10 +25,12 @@ func (Expose) Phase() statemachine.Phase { return statemachine.Exposed }
 
 // Lost implements Step.
 func (Expose) Lost(s *Scope) statemachine.Event {
-	if answered(s) && published(s) {
-		return ""
+	for _, p := range s.Chosen() {
+		if !answered(s, p) || !published(s, p) {
+			return statemachine.EndpointLost
+		}
 	}
-	return statemachine.EndpointLost
+	return ""
 }
 
 // Ensure implements Step.
@@ -34,41 +38,59 @@ func (e Expose) Ensure(ctx context.Context, s *Scope) Outcome {
 	if s.Pod.Status.PodIP == "" {
 		return NotReached(v1alpha1.ReasonContainerNotRunning, "The pod has no address yet.")
 	}
-	if !answered(s) {
-		from, err := e.probe(ctx, s)
-		if err != nil {
-			return failed(err)
+	var trials []trial
+	for _, p := range s.Chosen() {
+		outcome := Outcome{Kind: Done}
+		if !answered(s, p) || s.silent(p) {
+			from, err := e.probe(ctx, s, p)
+			if err != nil {
+				outcome = failed(err)
+			} else {
+				p.Endpoint = &v1alpha1.Endpoint{Address: s.Pod.Status.PodIP, Port: p.Port, CheckedFrom: from}
+			}
 		}
-		s.Status().Endpoint = &v1alpha1.Endpoint{Address: s.Pod.Status.PodIP, Port: s.Process().Port, CheckedFrom: from}
+		if outcome.Reason == v1alpha1.ReasonQueued {
+			return outcome
+		}
+		trials = append(trials, trial{p, s.named(p, outcome)})
 	}
-	if !published(s) {
-		return NotReached(v1alpha1.ReasonEndpointPending, "The endpoint answers; its EndpointSlice is being written.")
+	return s.together(v1alpha1.PhaseExposed, trials, func() Outcome { return exposed(s) })
+}
+
+func exposed(s *Scope) Outcome {
+	var ports []string
+	fromPod := false
+	for _, p := range s.Chosen() {
+		if !published(s, p) {
+			return NotReached(v1alpha1.ReasonEndpointPending, "The endpoint answers; its EndpointSlice is being written.")
+		}
+		ports = append(ports, strconv.Itoa(int(p.Endpoint.Port)))
+		fromPod = fromPod || p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
 	}
-	message := fmt.Sprintf("/metrics answers on port %d and stands in an EndpointSlice.", s.Status().Endpoint.Port)
-	if s.Status().Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
-		message += " It was asked from within the pod, since the operator cannot reach it: a NetworkPolicy or a mesh may keep Prometheus out as well."
+	message := fmt.Sprintf("/metrics answers on port %s and stands in an EndpointSlice.", strings.Join(ports, ", "))
+	if fromPod {
+		message += " It was asked from within the pod, since the operator cannot reach it: a NetworkPolicy or a mesh may keep Prometheus out as well, and a JVM that is replaced while its container runs on is noticed at the next change only."
 	}
 	return Reached(message)
 }
 
 // probe asks from here, and from within the pod where the pod cannot be reached.
-func (e Expose) probe(ctx context.Context, s *Scope) (v1alpha1.CheckedFrom, error) {
-	port := s.Process().Port
-	err := e.Prober.Probe(ctx, s.Pod.Status.PodIP, port)
+func (e Expose) probe(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) (v1alpha1.CheckedFrom, error) {
+	err := e.Prober.Probe(ctx, s.Pod.Status.PodIP, p.Port)
 	if !errors.Is(err, ErrUnreachable) {
 		return v1alpha1.CheckedFromOperator, err
 	}
-	request := attach.Request{Probe: &attach.Endpoint{Port: port, Path: MetricsPath}}
-	_, err = e.Helper.Run(ctx, s.target(s.Process().Container), attach.VerbProbe, request)
+	request := attach.Request{Probe: &attach.Endpoint{Port: p.Port, Path: MetricsPath}}
+	_, err = e.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbProbe, request)
 	return v1alpha1.CheckedFromPod, err
 }
 
-func answered(s *Scope) bool {
-	e, p := s.Status().Endpoint, s.Process()
-	return e != nil && p != nil && e.Address == s.Pod.Status.PodIP && e.Port == p.Port
+func answered(s *Scope, p *v1alpha1.JavaProcess) bool {
+	e := p.Endpoint
+	return e != nil && e.Address == s.Pod.Status.PodIP && e.Port == p.Port
 }
 
-func published(s *Scope) bool {
-	e := s.Status().Endpoint
+func published(s *Scope, p *v1alpha1.JavaProcess) bool {
+	e := p.Endpoint
 	return slices.Contains(s.Published, PublishedEndpoint{Address: e.Address, Port: e.Port})
 }

@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,37 +9,47 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
-	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// FindJava inspects every running container and identifies the first Java
-// process that can be attached to.
+// FindJava inspects every running container, and identifies the Java processes
+// that are to be attached to.
 type FindJava struct{ Helper Helper }
 
 // Phase implements Step.
 func (FindJava) Phase() statemachine.Phase { return statemachine.JavaFound }
 
-// Lost implements Step: the process ended with its container.
+// Lost implements Step: a process ended with its container, a container has
+// started, or others are to be chosen.
 func (FindJava) Lost(s *Scope) statemachine.Event {
-	p := s.Process()
-	if p != nil && slices.Contains(s.containers(), container{name: p.Container, id: p.ContainerID}) {
-		return ""
+	inspected := s.Status().Inspected
+	if len(s.Chosen()) == 0 || inspected == nil || s.Granted && inspected.Rules != rules(s.Exporter) {
+		return statemachine.Replaced
 	}
-	return statemachine.Replaced
+	for _, p := range s.Chosen() {
+		if !Runs(s.Pod, p) {
+			return statemachine.Replaced
+		}
+	}
+	for _, c := range s.containers() {
+		if !slices.Contains(inspected.ContainerIDs, c.id) && inspected.Rules == rules(s.Exporter) {
+			return statemachine.Replaced
+		}
+	}
+	return ""
 }
 
 // Ensure implements Step.
 func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 	containers := s.containers()
 	if len(containers) == 0 {
-		return NotReached(v1alpha1.ReasonContainerNotRunning, "No container of the pod is running.")
+		return NotReached(v1alpha1.ReasonContainerNotRunning, notRunning(s))
 	}
 	seen := sighting{withoutJava: len(containers)}
 	for _, c := range containers {
-		report, err := f.Helper.Run(ctx, s.target(c.name), attach.VerbInspect, attach.Request{})
+		report, err := f.Helper.Run(ctx, Target(s.Pod, c.name), attach.VerbInspect, attach.Request{Rules: processRules(s.Exporter)})
 		if err != nil {
 			outcome := failed(err)
-			if outcome.Reason == v1alpha1.ReasonQueued || seen.mayPass(s, outcome) {
+			if outcome.Reason == v1alpha1.ReasonQueued || mayPass(s, outcome) {
 				return in(c, outcome)
 			}
 			seen.obstacles = append(seen.obstacles, obstacle{c.name, outcome})
@@ -51,124 +60,81 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 			seen.withoutJava--
 		}
 		for _, p := range report.Processes {
-			if p.Refusal != nil {
-				outcome := NotReached(string(p.Refusal.Reason), p.Refusal.Message)
-				if seen.mayPass(s, outcome) {
-					return in(c, outcome)
-				}
-				seen.obstacles = append(seen.obstacles, obstacle{c.name, outcome})
+			refusal := refusalOf(p)
+			if refusal != nil && mayPass(s, *refusal) {
+				return in(c, *refusal)
 			}
-			seen.found = append(seen.found, javaProcess(c, p))
+			if refusal != nil {
+				seen.obstacles = append(seen.obstacles, obstacle{c.name, *refusal})
+			}
+			seen.add(c, p, refusal)
 		}
 	}
-	// Those that can be attached to first, each kind in the order of the containers.
-	slices.SortStableFunc(seen.found, func(a, b v1alpha1.JavaProcess) int {
-		return cmp.Compare(refused(a), refused(b))
-	})
-	s.Status().Processes = seen.found[:min(len(seen.found), maxProcesses)]
-	return seen.outcome()
-}
-
-const (
-	// maxProcesses is what a record holds, as its schema says.
-	maxProcesses = 64
-	// patience is how often what may pass is waited for in one container,
-	// before the others are looked at without it.
-	patience = 4
-)
-
-// tries counts the attempts made to reach the phase so far.
-func tries(s *Scope) int32 {
-	if a := s.Status().Attempt; a != nil && a.Phase == v1alpha1.PhaseJavaFound {
-		return a.Count
-	}
-	return 0
-}
-
-// sighting is what was found in a pod's containers.
-type sighting struct {
-	// found are the Java processes, those that can be attached to first.
-	found []v1alpha1.JavaProcess
-	// obstacles are what stood in the way, in the order of the containers.
-	obstacles []obstacle
-	// withoutJava counts the containers that could be inspected and run no
-	// Java process, or not yet.
-	withoutJava int
-}
-
-// obstacle is what stood in the way in one container.
-type obstacle struct {
-	container string
-	outcome   Outcome
-}
-
-// mayPass tells whether to wait for what stands in the way in one container: a JVM
-// that is starting, an exec that broke off. A container after it is not to take
-// its place for that.
-func (v *sighting) mayPass(s *Scope, o Outcome) bool {
-	return o.Kind != Stop && tries(s) < patience &&
-		!slices.ContainsFunc(v.found, func(p v1alpha1.JavaProcess) bool { return p.Refusal == "" })
-}
-
-// outcome is decided by the first process that can be attached to. Without one
-// it is what may pass by itself, so that a pod is refused for good only when no
-// container is left in which a JVM could be about to start.
-func (v *sighting) outcome() Outcome {
-	if len(v.found) > 0 && v.found[0].Refusal == "" {
-		return Reached(describe(v.found[0], v.obstacles))
-	}
-	for _, o := range v.obstacles {
-		if o.outcome.Kind != Stop {
-			return in(container{name: o.container}, o.outcome)
+	for _, p := range seen.unwanted(s) {
+		_, err := f.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbUnload, attach.Request{Target: target(&p)})
+		if err != nil {
+			return in(container{name: p.Container}, failed(err))
 		}
 	}
-	// A JVM that refuses decides; a container that cannot be looked into does
-	// not, as long as another may be about to start one.
-	for _, o := range v.obstacles {
-		if len(v.found) == 0 && v.withoutJava == 0 || len(v.found) > 0 && o.outcome.Reason == v.found[0].Refusal {
-			return in(container{name: o.container}, o.outcome)
-		}
+	s.Status().Processes = seen.processes(s)
+	s.Status().Inspected = &v1alpha1.Inspected{Rules: rules(s.Exporter)}
+	for _, c := range containers[:min(len(containers), maxProcesses)] {
+		s.Status().Inspected.ContainerIDs = append(s.Status().Inspected.ContainerIDs, c.id)
 	}
-	return NotReached(v1alpha1.ReasonNoJavaProcess, strings.Join(append(
-		[]string{"No container of the pod runs a Java process."}, leftAlone(v.obstacles)...), " "))
+	return seen.outcome(s)
 }
 
-func in(c container, o Outcome) Outcome {
-	o.Message = fmt.Sprintf("Container %s: %s", c.name, o.Message)
-	o.Back = ""
-	return o
+func notRunning(s *Scope) string {
+	if len(s.Exporter.Spec.Containers) > 0 && len(running(s.Pod)) > 0 {
+		return fmt.Sprintf("None of the containers that spec.containers names (%s) is running in the pod.", joined(s.Exporter.Spec.Containers))
+	}
+	return "No container of the pod is running."
 }
 
-func refused(p v1alpha1.JavaProcess) int {
-	if p.Refusal == "" {
-		return 0
+func processRules(exporter *v1alpha1.PrometheusJmxExporter) []attach.ProcessRule {
+	var rules []attach.ProcessRule
+	for _, r := range exporter.Spec.Processes {
+		rules = append(rules, attach.ProcessRule{
+			Action: attach.RuleAction(r.Action), MainClass: string(r.MainClass), Argument: string(r.Argument),
+		})
 	}
-	return 1
+	return rules
 }
 
-func javaProcess(c container, p attach.Process) v1alpha1.JavaProcess {
-	found := v1alpha1.JavaProcess{
-		Container: c.name, ContainerID: c.id,
-		PID: int32(p.PID), StartTime: int64(p.StartTime), UID: int64(p.UID), GID: int64(p.GID),
-		Implementation: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
-		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
+// refusalOf says why a process is not attached to; nil when nothing speaks
+// against it. One that the rules exclude is no obstacle, whatever else it is.
+func refusalOf(p attach.Process) *Outcome {
+	switch {
+	case p.Excluded:
+		return nil
+	case adopted(p) && p.Exporter.Port == 0:
+		return new(NotReached(v1alpha1.ReasonStockExporterNotServing,
+			"The stock JMX exporter is in the JVM already, but answers on no port. Ours is not loaded beside it; see what the application's output says of it."))
+	case adopted(p) || p.Refusal == nil:
+		return nil
 	}
-	if p.Refusal != nil {
-		found.Refusal = text.Cut(string(p.Refusal.Reason), 64)
-	}
-	return found
+	return new(NotReached(string(p.Refusal.Reason), p.Refusal.Message))
 }
 
-func describe(p v1alpha1.JavaProcess, obstacles []obstacle) string {
-	what := strings.TrimSpace(strings.Join([]string{p.Implementation, p.Version}, " "))
-	runs := fmt.Sprintf("%s runs %s in container %s.", what, cmp.Or(p.MainClass, "a Java program"), p.Container)
-	return strings.Join(append([]string{runs}, leftAlone(obstacles)...), " ")
+// adopted tells whether the stock exporter is in the process, and no agent of ours.
+func adopted(p attach.Process) bool {
+	return p.Exporter != nil && p.Mark == nil && !p.AgentJarOpen
 }
 
-func leftAlone(obstacles []obstacle) []string {
-	var sentences []string
-	for _, o := range obstacles {
-		sentences = append(sentences, fmt.Sprintf("Left alone in container %s: %s.", o.container, o.outcome.Reason))
+// mayPass tells whether to wait for what stands in the way of one process or
+// container: a JVM that is starting, an exec that broke off. The others are not
+// to go on without it for that, nor to wait for ever.
+func mayPass(s *Scope, o Outcome) bool {
+	return o.Kind != Stop && s.tries(v1alpha1.PhaseJavaFound) < patience
+}
+
+// maxProcesses is what a record holds, as its schema says.
+const maxProcesses = 64
+
+func joined(names []v1alpha1.ContainerName) string {
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = string(n)
 	}
-	return sentences
+	return strings.Join(all, ", ")
 }

@@ -86,25 +86,59 @@ func owned(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 }
 
 // TrimManagedFields leaves of a pod's managedFields only what tells whose the
-// annotations are that matter here: for the cache.
+// annotations are that matter here, and who else changed the pod last: for the
+// cache.
 func TrimManagedFields(pod *corev1.Pod) {
 	annotations := fieldpath.NewSet()
 	for _, name := range Annotations() {
 		annotations.Insert(fieldpath.MakePathOrDie("metadata", "annotations", name))
 	}
+	last := lastChange(pod)
 	var kept []metav1.ManagedFieldsEntry
 	for _, entry := range pod.ManagedFields {
 		set := owned(entry).Intersection(annotations)
-		if set.Empty() {
+		isLast := last != nil && entry.Manager == last.Manager && entry.Operation == last.Operation && entry.Subresource == ""
+		if set.Empty() && !isLast {
 			continue
 		}
 		raw, err := set.ToJSON()
 		if err != nil { // paths of strings always serialize
 			panic(err)
 		}
-		kept = append(kept, metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, FieldsV1: metav1.NewFieldsV1(string(raw))})
+		trimmed := metav1.ManagedFieldsEntry{Manager: entry.Manager, Operation: entry.Operation, FieldsV1: metav1.NewFieldsV1(string(raw))}
+		if isLast {
+			trimmed.Time = entry.Time
+		}
+		kept = append(kept, trimmed)
 	}
 	pod.ManagedFields = kept
+}
+
+// lastChange is the entry of whoever else changed the pod last, its status aside;
+// nil if nobody did since it was created.
+func lastChange(pod *corev1.Pod) *metav1.ManagedFieldsEntry {
+	var last *metav1.ManagedFieldsEntry
+	for i := range pod.ManagedFields {
+		entry := &pod.ManagedFields[i]
+		if entry.Manager == string(apply.OwnerPodAnnotations) || entry.Subresource != "" || entry.Time == nil || !entry.Time.After(pod.CreationTimestamp.Time) {
+			continue
+		}
+		if last == nil || entry.Time.After(last.Time.Time) {
+			last = entry
+		}
+	}
+	return last
+}
+
+// contestedMessage names the other side as far as the pod tells it: who only
+// takes annotations away owns none of its fields.
+func contestedMessage(pod *corev1.Pod) string {
+	other := "Who does it owns no field of the pod, so managedFields does not tell; the audit log of the API server does."
+	if last := lastChange(pod); last != nil {
+		other = fmt.Sprintf("Besides us, %s changed the pod last.", ownerName(pod, last.Manager))
+	}
+	return fmt.Sprintf("Our annotations were taken off the pod %d times within %s, and are not put back any more. %s The endpoint stands in the exporter's EndpointSlices.",
+		maxRestores+1, restoreWindow, other)
 }
 
 func conflictMessage(pod *corev1.Pod, foreign []foreignAnnotation) string {

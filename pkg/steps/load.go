@@ -3,6 +3,9 @@ package steps
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
@@ -21,43 +24,91 @@ type Load struct {
 // Phase implements Step.
 func (Load) Phase() statemachine.Phase { return statemachine.Loaded }
 
-// Lost implements Step.
+// Lost implements Step: an agent serves otherwise than wanted, or its endpoint
+// has fallen silent. Then the JVM is looked at, which may be gone.
 func (l Load) Lost(s *Scope) statemachine.Event {
-	p, staged := s.Process(), s.Status().Staged
-	if p != nil && staged != nil && p.Port == s.Exporter.Spec.Port &&
-		p.ConfigSHA256 == staged.ConfigSHA256 && p.ImplementationSHA256 == staged.ImplementationSHA256 {
-		return ""
+	for _, p := range s.Chosen() {
+		if s.silent(p) || !p.Adopted && !l.serves(s, p) {
+			return statemachine.AgentChanged
+		}
 	}
-	return statemachine.AgentChanged
+	return ""
+}
+
+func (l Load) serves(s *Scope, p *v1alpha1.JavaProcess) bool {
+	files, port := s.files(l.Artifacts, p), s.port(p)
+	return p.Port != 0 && (port == 0 || p.Port == port) &&
+		p.ConfigSHA256 == files.ConfigSHA256 && p.ImplementationSHA256 == files.ImplementationSHA256
 }
 
 // Announce implements Announcer: a load whose outcome is lost must have been
 // recorded as begun.
-func (Load) Announce(s *Scope) bool {
-	p := s.Process()
-	intent := v1alpha1.LoadIntent{
-		Container: p.Container, ContainerID: p.ContainerID, PID: p.PID, StartTime: p.StartTime,
-		Port: s.Exporter.Spec.Port, ConfigSHA256: s.Status().Staged.ConfigSHA256,
+func (l Load) Announce(s *Scope) (changed bool) {
+	for _, p := range s.toLoad() {
+		files := s.files(l.Artifacts, p)
+		intent := v1alpha1.LoadIntent{
+			Port: s.port(p), ConfigSHA256: files.ConfigSHA256, ImplementationSHA256: files.ImplementationSHA256, Time: s.Now,
+		}
+		if p.Intent != nil && p.Port != 0 { // it is in the JVM since then
+			before := *p.Intent
+			before.Time = intent.Time
+			if before == intent {
+				continue
+			}
+		}
+		p.Intent = &intent
+		changed = true
 	}
-	if s.Status().Intent != nil && *s.Status().Intent == intent {
-		return false
-	}
-	s.Status().Intent = &intent
-	return true
+	return changed
 }
 
 // Ensure implements Step.
 func (l Load) Ensure(ctx context.Context, s *Scope) Outcome {
-	p := s.Process()
-	report, err := l.Helper.Run(ctx, s.target(p.Container), attach.VerbLoad, attach.Request{
-		Target: &attach.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)},
+	var trials []trial
+	for _, p := range s.Chosen() {
+		outcome := Outcome{Kind: Done}
+		switch {
+		case p.Adopted && s.silent(p):
+			outcome = l.look(ctx, s, p)
+		case !p.Adopted && (s.silent(p) || !l.serves(s, p)):
+			outcome = l.load(ctx, s, p)
+		}
+		if outcome.Reason == v1alpha1.ReasonProcessGone {
+			outcome.Gone = Identity(p)
+			return outcome
+		}
+		if outcome.Reason == v1alpha1.ReasonQueued {
+			return outcome
+		}
+		trials = append(trials, trial{p, s.named(p, outcome)})
+	}
+	return s.together(v1alpha1.PhaseLoaded, trials, func() Outcome { return loaded(s, trials) })
+}
+
+// look sees whether an adopted process is still there.
+func (l Load) look(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) Outcome {
+	_, err := l.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbStatus, attach.Request{Target: target(p)})
+	if err != nil {
+		if outcome := failed(err); outcome.Reason == v1alpha1.ReasonProcessGone {
+			return outcome
+		}
+	}
+	return Outcome{Kind: Done}
+}
+
+// load makes the agent in one process serve what is wanted.
+func (l Load) load(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) Outcome {
+	files, port := s.files(l.Artifacts, p), s.port(p)
+	report, err := l.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbLoad, attach.Request{
+		Target: target(p),
 		Desired: &attach.Desired{
-			Agent:                l.Artifacts.Agent.Name,
-			Implementation:       l.Artifacts.Implementation.Name,
-			ImplementationSHA256: l.Artifacts.Implementation.SHA256,
-			Config:               s.Config.Name,
-			ConfigSHA256:         s.Config.SHA256,
-			Port:                 s.Exporter.Spec.Port,
+			Agent:                attach.FileName("agent-", files.AgentSHA256, ".jar"),
+			Implementation:       attach.FileName("exporter-", files.ImplementationSHA256, ".jar"),
+			ImplementationSHA256: files.ImplementationSHA256,
+			Config:               attach.FileName("config-", files.ConfigSHA256, ".yaml"),
+			ConfigSHA256:         files.ConfigSHA256,
+			Port:                 port,
+			Avoid:                s.promised(p),
 		},
 	})
 	if err != nil {
@@ -66,19 +117,35 @@ func (l Load) Ensure(ctx context.Context, s *Scope) Outcome {
 	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
 		return NotReached(v1alpha1.ReasonHelperFailed, "The helper reported a load, but no mark of the agent.")
 	}
-	loaded := report.Processes[0]
-	mark := loaded.Mark
+	mark := report.Processes[0].Mark
 	p.Port = mark.Port
 	p.ConfigSHA256 = text.Cut(mark.ConfigSHA256, 64)
 	p.ImplementationSHA256 = text.Cut(mark.ImplementationSHA256, 64)
 	p.AgentVersion = text.Cut(mark.Agent, 64)
-	if l.Lost(s) != "" {
+	if !l.serves(s, p) {
 		return NotReached(v1alpha1.ReasonAgentNotAnswering,
-			fmt.Sprintf("The agent is in the JVM, but does not serve port %d with the configuration wanted.", s.Exporter.Spec.Port))
+			"The agent is in the JVM, but does not serve the port and the configuration wanted.")
 	}
-	message := fmt.Sprintf("The agent serves port %d.", p.Port)
-	if loaded.Warning != "" {
-		message += " " + text.Cut(loaded.Warning, 300)
+	return Outcome{Kind: Done, Message: text.Cut(report.Processes[0].Warning, 300)}
+}
+
+// loaded says which ports are served, and what the loads have left on the
+// application's output, once.
+func loaded(s *Scope, trials []trial) Outcome {
+	var ports, warnings []string
+	for _, p := range s.Chosen() {
+		ports = append(ports, strconv.Itoa(int(p.Port)))
 	}
-	return Reached(message)
+	for _, t := range trials {
+		if t.Kind == Done && t.Message != "" && !slices.Contains(warnings, t.Message) {
+			warnings = append(warnings, t.Message)
+		}
+	}
+	serves := fmt.Sprintf("The agent serves port %s.", strings.Join(ports, ", "))
+	outcome := Reached(strings.Join(append([]string{serves}, warnings...), " "))
+	if len(s.toLoad()) == 0 {
+		outcome.Reason = v1alpha1.ReasonAdopted
+		outcome.Message = fmt.Sprintf("The stock exporter serves port %s; it is exposed as it is, with its own configuration.", strings.Join(ports, ", "))
+	}
+	return outcome
 }

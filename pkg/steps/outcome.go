@@ -37,6 +37,8 @@ type Outcome struct {
 	// Back is the event by which the step found the record out of date, such
 	// as a process that is gone; empty otherwise.
 	Back statemachine.Event
+	// Gone is the process that the step found gone; zero otherwise.
+	Gone ProcessIdentity
 	// Err is the cause, for the record's last error; nil when Message says all.
 	Err error
 }

@@ -29,6 +29,10 @@ type Prober interface {
 	// *transport.Error when it answers otherwise, or not in time. It ends in
 	// bounded time.
 	Probe(ctx context.Context, address string, port int32) error
+	// Answers returns nil when anybody answers in HTTP at the address, and an
+	// error when nobody does, or not in time. It ends in bounded time, and asks
+	// for nothing that costs the application more than an answer.
+	Answers(ctx context.Context, address string, port int32) error
 }
 
 const (
@@ -69,13 +73,33 @@ func (p *HTTPProber) Probe(ctx context.Context, address string, port int32) erro
 	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, host) })
 }
 
-func (p *HTTPProber) get(ctx context.Context, host string) error {
-	endpoint := url.URL{Scheme: "http", Host: host, Path: MetricsPath}
+// healthPath is the stock exporter's, and ours.
+const healthPath = "/-/healthy"
+
+// Answers implements Prober. The answer's status does not matter: old exporters
+// know no such page.
+func (p *HTTPProber) Answers(ctx context.Context, address string, port int32) error {
+	host := net.JoinHostPort(address, strconv.Itoa(int(port)))
+	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
+		response, err := p.ask(ctx, host, healthPath)
+		if err != nil {
+			return err
+		}
+		return response.Body.Close()
+	})
+}
+
+func (p *HTTPProber) ask(ctx context.Context, host, path string) (*http.Response, error) {
+	endpoint := url.URL{Scheme: "http", Host: host, Path: path}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint.String(), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	response, err := p.client.Do(request)
+	return p.client.Do(request)
+}
+
+func (p *HTTPProber) get(ctx context.Context, host string) error {
+	response, err := p.ask(ctx, host, MetricsPath)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return notServing("The endpoint cannot be reached.", errors.Join(ErrUnreachable, err))
 	}

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -23,8 +25,15 @@ type Scope struct {
 	Exporter *v1alpha1.PrometheusJmxExporter
 	// Config is the exporter's configuration.
 	Config Config
+	// Granted tells that the pod's turn has come: it may be brought to what the
+	// exporter says now. Until then it is kept as its record says.
+	Granted bool
 	// Published are the endpoints of this pod that stand in EndpointSlices of ours.
 	Published []PublishedEndpoint
+	// Silent are the processes whose endpoint did not answer just now.
+	Silent []ProcessIdentity
+	// Now is when the reconcile began.
+	Now metav1.Time
 }
 
 // Config is an exporter's configuration: a file, or why there is none.
@@ -52,30 +61,43 @@ type Helper = transport.Helper
 // Status is the record.
 func (s *Scope) Status() *v1alpha1.JmxAttachmentStatus { return &s.Attachment.Status }
 
-// Process is the process that is attached to: the first in the record; nil
-// before one was found.
-func (s *Scope) Process() *v1alpha1.JavaProcess {
-	if len(s.Status().Processes) == 0 {
-		return nil
-	}
-	return &s.Status().Processes[0]
-}
-
 // Key names all that an attempt depends on and that an event announces. While
 // it stands, what needs a person still does, and a backoff runs on.
 func (s *Scope) Key(artifacts *Artifacts) string {
 	containers := map[string]string{}
-	for _, c := range s.containers() {
+	for _, c := range running(s.Pod) {
 		containers[c.name] = c.id
 	}
-	data, err := json.Marshal([]any{
-		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Exporter.Generation,
+	return digest(
+		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Exporter.Generation, s.Attachment.Spec.Revision,
 		s.Config.SHA256, s.Config.Problem, othersAnnotations(s.Pod, Annotations()),
 		// Another operator may know how to deal with what this one cannot; its
 		// helper is stamped with its version.
 		artifacts.Helpers["x86_64"].SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
-	})
-	if err != nil { // strings and maps of strings always marshal
+	)
+}
+
+// Revision names what the exporter's pods are to be brought to: all of it that
+// reaches into a pod. Another value of the annotation AnnotationResume is
+// another revision.
+func Revision(exporter *v1alpha1.PrometheusJmxExporter, config Config, artifacts *Artifacts) string {
+	return digest(
+		exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Annotations[AnnotationResume],
+		config.SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
+	)
+}
+
+// rules are a digest of what chooses processes.
+func rules(exporter *v1alpha1.PrometheusJmxExporter) string {
+	if len(exporter.Spec.Containers) == 0 && len(exporter.Spec.Processes) == 0 {
+		return ""
+	}
+	return digest(exporter.Spec.Containers, exporter.Spec.Processes)
+}
+
+func digest(values ...any) string {
+	data, err := json.Marshal(values)
+	if err != nil { // strings, numbers and structs of them always marshal
 		panic(err)
 	}
 	sum := sha256.Sum256(data)
@@ -84,9 +106,17 @@ func (s *Scope) Key(artifacts *Artifacts) string {
 
 type container struct{ name, id string }
 
-// containers are the running containers in the order of the spec, sidecars
-// (init containers that restart) after the others.
+// containers are the running containers that the exporter names, or all.
 func (s *Scope) containers() []container {
+	named := s.Exporter.Spec.Containers
+	return slices.DeleteFunc(running(s.Pod), func(c container) bool {
+		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.name))
+	})
+}
+
+// running are the running containers in the order of the spec, sidecars (init
+// containers that restart) after the others.
+func running(pod *corev1.Pod) []container {
 	var running []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus) {
 		for _, spec := range specs {
@@ -97,13 +127,14 @@ func (s *Scope) containers() []container {
 			}
 		}
 	}
-	add(s.Pod.Spec.Containers, s.Pod.Status.ContainerStatuses)
-	add(s.Pod.Spec.InitContainers, s.Pod.Status.InitContainerStatuses)
+	add(pod.Spec.Containers, pod.Status.ContainerStatuses)
+	add(pod.Spec.InitContainers, pod.Status.InitContainerStatuses)
 	return running
 }
 
-func (s *Scope) target(name string) transport.Container {
+// Target is the container of that name in the pod, for the helper.
+func Target(pod *corev1.Pod, name string) transport.Container {
 	return transport.Container{
-		Namespace: s.Pod.Namespace, Pod: s.Pod.Name, PodUID: s.Pod.UID, Name: name, Node: s.Pod.Spec.NodeName,
+		Namespace: pod.Namespace, Pod: pod.Name, PodUID: pod.UID, Name: name, Node: pod.Spec.NodeName,
 	}
 }

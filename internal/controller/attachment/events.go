@@ -2,6 +2,8 @@ package attachment
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -39,12 +41,23 @@ func (r *Reconciler) tellNotWithdrawn(attachment *v1alpha1.JmxAttachment, pod *c
 		"The annotations of the pod cannot be withdrawn: %s.", text.Denial(err))
 }
 
-// tellLeft tells what stays behind in a pod that is taken out.
-func (r *Reconciler) tellLeft(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) {
-	for _, p := range attachment.Status.Processes {
-		if p.Port != 0 {
-			r.Recorder.Eventf(pod, attachment, corev1.EventTypeNormal, "AgentLeft", "TakeOut",
-				"Annotations and endpoint are withdrawn; the agent goes on serving port %d in container %s until its JVM ends.", p.Port, p.Container)
-		}
+// tellDetached tells that the agents in a pod were stopped.
+func (r *Reconciler) tellDetached(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) {
+	r.Recorder.Eventf(pod, attachment, corev1.EventTypeNormal, "Detached", "TakeOut",
+		"Annotations and endpoint are withdrawn, and the agent in %s is stopped.", places(agents))
+}
+
+// tellLeft tells what stays behind in a pod that is let go of.
+func (r *Reconciler) tellLeft(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess, why error) {
+	r.Recorder.Eventf(pod, attachment, corev1.EventTypeWarning, "AgentLeft", "TakeOut",
+		"%s", text.Cut(fmt.Sprintf("Annotations and endpoint are withdrawn, but the agent in %s could not be stopped within %s and stays until its JVM ends: %s",
+			places(agents), attachment.Status.DetachTimeout.Duration, why), 1024))
+}
+
+func places(agents []*v1alpha1.JavaProcess) string {
+	var places []string
+	for _, p := range agents {
+		places = append(places, fmt.Sprintf("process %d of container %s (port %d)", p.PID, p.Container, p.Port))
 	}
+	return strings.Join(places, ", ")
 }

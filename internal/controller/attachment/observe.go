@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -16,7 +17,7 @@ import (
 // out: its pod is gone, or belongs to its exporter no more.
 func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment) (*steps.Scope, error) {
 	pod, exporter, err := subject(ctx, r.Reader, attachment)
-	if err != nil || exporter == nil {
+	if err != nil || !owns(exporter, attachment) {
 		return nil, err
 	}
 	config, err := r.Source.Get(ctx, exporter)
@@ -27,11 +28,15 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 	if err != nil {
 		return nil, err
 	}
-	return &steps.Scope{Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published}, nil
+	return &steps.Scope{
+		Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published,
+		Granted: !exporter.Spec.Suspend && attachment.Spec.Revision == steps.Revision(exporter, config, r.Artifacts),
+		Now:     metav1.NewTime(r.Clock.Now()).Rfc3339Copy(),
+	}, nil
 }
 
-// subject reads the pod that the record is about, and the exporter if it is
-// still the pod's. Either is nil if it is not there.
+// subject reads the pod that the record is about, and the exporter that the pod
+// belongs to now. Either is nil if it is not there.
 func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, *v1alpha1.PrometheusJmxExporter, error) {
 	var pod corev1.Pod
 	err := from.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
@@ -46,11 +51,12 @@ func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAt
 	if err := from.List(ctx, &exporters, client.InNamespace(pod.Namespace)); err != nil {
 		return nil, nil, err
 	}
-	exporter := selection.Owner(exporters.Items, &pod)
-	if exporter == nil || exporter.UID != attachment.Spec.Exporter.UID {
-		return &pod, nil, nil
-	}
-	return &pod, exporter, nil
+	return &pod, selection.Owner(exporters.Items, &pod), nil
+}
+
+// owns tells whether the exporter is that of the record.
+func owns(exporter *v1alpha1.PrometheusJmxExporter, attachment *v1alpha1.JmxAttachment) bool {
+	return exporter != nil && exporter.UID == attachment.Spec.Exporter.UID
 }
 
 func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) ([]steps.PublishedEndpoint, error) {

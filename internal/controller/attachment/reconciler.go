@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
@@ -30,8 +32,12 @@ type Reconciler struct {
 	Source    *source.Source
 	Steps     []steps.Step
 	Artifacts *steps.Artifacts
-	Recorder  events.EventRecorder
-	Clock     clock.PassiveClock
+	// Helper stops the agents in pods that are taken out.
+	Helper steps.Helper
+	// Listener asks exposed endpoints now and then whether they are still there.
+	Listener *Listener
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
 }
 
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments,verbs=get;list;watch;delete
@@ -43,6 +49,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var attachment v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, request.NamespacedName, &attachment)
+	if apierrors.IsNotFound(err) {
+		r.Listener.Forget(request.NamespacedName)
+	}
 	if err != nil || !attachment.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -50,11 +59,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	var result ctrl.Result
 	if scope == nil {
-		return ctrl.Result{}, r.takeOut(ctx, &attachment)
+		result, err = r.takeOut(ctx, &attachment)
+	} else {
+		w := r.walk(scope)
+		result, err = w.run(ctx)
 	}
-	w := r.walk(scope)
-	result, err := w.run(ctx)
 	if apply.IsGone(err) || apierrors.IsNotFound(err) {
 		return ctrl.Result{}, nil
 	}
@@ -64,37 +75,48 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // run goes back to where the record is still true, and from there on through
 // the steps. The record is persisted before the next effect begins.
 func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
+	w.begin()
+	w.listen(ctx)
 	if err := w.goBack(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
 	withdrawn := w.withdraw(ctx)
-	result, err := w.goOn(ctx)
-	return result, errors.Join(withdrawn, err)
+	after, err := w.goOn(ctx)
+	err = errors.Join(withdrawn, err)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{RequeueAfter: enqueue.Sooner(after, w.Listener.next(w.scope))}, nil
 }
 
-func (w *walk) goOn(ctx context.Context) (ctrl.Result, error) {
+// goOn runs the steps that are left, and tells when to come back without an
+// event; 0 for never.
+func (w *walk) goOn(ctx context.Context) (time.Duration, error) {
 	for next, ok := w.machine.Phase().Next(); ok; next, ok = w.machine.Phase().Next() {
-		if w.blocked() {
-			return ctrl.Result{RequeueAfter: w.again()}, nil
-		}
 		step := w.step(next)
+		if closed := w.gate(step); closed != nil {
+			return 0, w.record(ctx, step, *closed)
+		}
+		if w.blocked() {
+			return w.again(), w.persist(ctx)
+		}
 		if announcer, ok := step.(steps.Announcer); ok && announcer.Announce(w.scope) {
 			if err := w.persist(ctx); err != nil {
-				return ctrl.Result{}, err
+				return 0, err
 			}
 		}
 		outcome := w.ensure(ctx, step)
 		if outcome.Reason == v1alpha1.ReasonQueued {
-			return ctrl.Result{RequeueAfter: wait.Jitter(queuedFor, 1)}, nil
+			return wait.Jitter(queuedFor, 1), nil
 		}
 		if err := w.record(ctx, step, outcome); err != nil {
-			return ctrl.Result{}, err
+			return 0, err
 		}
 		if outcome.Kind != steps.Done {
-			return ctrl.Result{RequeueAfter: w.again()}, nil
+			return w.again(), nil
 		}
 	}
-	return ctrl.Result{}, nil
+	return 0, w.persist(ctx)
 }
 
 func (w *walk) step(phase statemachine.Phase) steps.Step {

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -53,9 +54,9 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 }
 
 // ofNamespace: a new, changed or deleted exporter may take pods from others or
-// leave them.
+// leave them; a rollout that was stopped concerns all that wait.
 func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
-	if !enqueue.SpecChanged(before, after) {
+	if !enqueue.SpecChanged(before, after) && equality.Semantic.DeepEqual((*before).Status.Halt, (*after).Status.Halt) {
 		return nil
 	}
 	return r.those(ctx, enqueue.Present(before, after)[0].Namespace, func(*v1alpha1.JmxAttachment) bool { return true })

@@ -37,13 +37,32 @@ func (r *Reconciler) walk(scope *steps.Scope) *walk {
 	return &walk{Reconciler: r, scope: scope, machine: machine, persisted: persisted}
 }
 
+// begin takes over into the record what holds from now on: it is persisted with
+// whatever else the walk finds, or at its end.
+func (w *walk) begin() {
+	s := w.scope.Status()
+	if s.DetachStartTime != nil { // the pod was being taken out, and came back
+		*s = v1alpha1.JmxAttachmentStatus{}
+		w.machine, _ = statemachine.Restore(statemachine.Pending)
+	}
+	s.DetachTimeout = w.scope.Exporter.Spec.Detach.Timeout
+	if w.scope.Granted {
+		s.Revision = w.scope.Attachment.Spec.Revision
+	}
+	if s.Restart != nil && s.Restart.Revision != w.scope.Attachment.Spec.Revision {
+		s.Restart = nil
+	}
+}
+
+func (w *walk) listen(ctx context.Context) { w.scope.Silent = w.Listener.Silent(ctx, w.scope) }
+
 // goBack takes the record back to the first phase that no longer holds.
 func (w *walk) goBack(ctx context.Context) error {
 	step, event := w.lost()
 	if event == "" {
 		return nil
 	}
-	if err := w.fire(event); err != nil {
+	if err := w.fire(event, steps.ProcessIdentity{}); err != nil {
 		return err
 	}
 	why := steps.NotReached(lost[event], lostMessages[event])
@@ -81,11 +100,11 @@ func (w *walk) ensure(ctx context.Context, step steps.Step) steps.Outcome {
 func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcome) error {
 	switch {
 	case outcome.Kind == steps.Done:
-		if err := w.fire(statemachine.Forward(step.Phase())); err != nil {
+		if err := w.fire(statemachine.Forward(step.Phase()), outcome.Gone); err != nil {
 			return err
 		}
 	case outcome.Back != "" && w.machine.Can(outcome.Back):
-		if err := w.fire(outcome.Back); err != nil {
+		if err := w.fire(outcome.Back, outcome.Gone); err != nil {
 			return err
 		}
 	}
@@ -100,14 +119,17 @@ func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcom
 	return nil
 }
 
-// fire moves the machine, and forgets what is no longer so.
-func (w *walk) fire(event statemachine.Event) error {
+// fire moves the machine, and forgets what is no longer so: processes whose
+// container ended, and the one that a step found gone.
+func (w *walk) fire(event statemachine.Event, gone steps.ProcessIdentity) error {
 	if err := w.machine.Fire(event); err != nil {
 		return err
 	}
 	if event == statemachine.Replaced {
-		s := w.scope.Status()
-		s.Processes, s.Staged, s.Intent, s.Endpoint = nil, nil, nil, nil
+		ended := func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(w.scope.Pod, p) || steps.Identity(p) == gone }
+		w.noteRestart(ended)
+		w.scope.Status().Inspected = nil
+		w.scope.Forget(ended)
 	}
 	return nil
 }
@@ -117,13 +139,14 @@ func (w *walk) fire(event statemachine.Event) error {
 var gone = map[string]bool{
 	v1alpha1.ReasonReplaced: true, v1alpha1.ReasonProcessGone: true,
 	v1alpha1.ReasonContainerNotRunning: true, v1alpha1.ReasonNoJavaProcess: true,
+	v1alpha1.ReasonRestartedAfterAttach: true, v1alpha1.ReasonNoProcessIncluded: true,
 }
 
 // withdraw takes the annotations of a JVM that is gone along, as the endpoint
 // is: nobody is to scrape what is not there. A failure keeps nothing else from
 // going on, and is tried again.
 func (w *walk) withdraw(ctx context.Context) error {
-	if w.machine.Phase() != statemachine.Discovered || !gone[w.scope.Status().Reason] {
+	if w.machine.Phase() != statemachine.Discovered || !gone[w.scope.Status().Reason] || !steps.Misleads(w.scope) {
 		return nil
 	}
 	err := steps.Withdraw(ctx, w.Writer, w.scope.Pod)
@@ -167,6 +190,9 @@ func (w *walk) count(step steps.Step, outcome steps.Outcome) {
 	}
 	if outcome.Err != nil {
 		attempt.LastError = text.Cut(outcome.Err.Error(), 1024)
+	}
+	if outcome.Reason == v1alpha1.ReasonRestartedAfterAttach {
+		attempt.Count = 1 // nothing is tried
 	}
 	switch {
 	case outcome.Kind == steps.Stop:

@@ -60,6 +60,14 @@ func SpecChanged[T client.Object](before, after *T) bool {
 // MaxBackoff is the longest time between two tries of the same thing.
 const MaxBackoff = 10 * time.Minute
 
+// Sooner is the shorter of two times after which to reconcile; 0 means never.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
 // RateLimiter spaces the tries of a request that failed with an error.
 func RateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, MaxBackoff)

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
 // maxEndpoints is what a slice holds at most, as Kubernetes' own do.
@@ -34,28 +36,40 @@ type slice struct {
 	changed bool
 }
 
-// endpointOf is the member's endpoint, if one has answered.
-func endpointOf(m member) (endpoint, bool) {
-	if m.attachment == nil || m.attachment.Status.Endpoint == nil {
+// endpointsOf are the member's endpoints that have answered, one for each JVM.
+func endpointsOf(m member) []endpoint {
+	if m.attachment == nil {
+		return nil
+	}
+	var endpoints []endpoint
+	for _, p := range m.attachment.Status.Processes {
+		if e, ok := endpointOf(m.pod, p.Endpoint); ok {
+			endpoints = append(endpoints, e)
+		}
+	}
+	return endpoints
+}
+
+func endpointOf(pod *corev1.Pod, answered *v1alpha1.Endpoint) (endpoint, bool) {
+	if answered == nil || answered.Address != pod.Status.PodIP {
 		return endpoint{}, false
 	}
-	answered := m.attachment.Status.Endpoint
 	address, err := netip.ParseAddr(answered.Address)
-	if err != nil || answered.Address != m.pod.Status.PodIP {
+	if err != nil {
 		return endpoint{}, false
 	}
 	family := discoveryv1.AddressTypeIPv4
 	if address.Is6() {
 		family = discoveryv1.AddressTypeIPv6
 	}
-	ready := podReady(m.pod)
+	ready := podReady(pod)
 	return endpoint{
 		group: group{family: family, port: answered.Port},
 		Endpoint: discoveryv1.Endpoint{
 			Addresses:  []string{answered.Address},
 			Conditions: discoveryv1.EndpointConditions{Ready: new(ready), Serving: new(ready), Terminating: new(false)},
-			NodeName:   new(m.pod.Spec.NodeName),
-			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: m.pod.Namespace, Name: m.pod.Name, UID: m.pod.UID},
+			NodeName:   new(pod.Spec.NodeName),
+			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		},
 	}, true
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +22,7 @@ import (
 type fleet struct {
 	exporter *v1alpha1.PrometheusJmxExporter
 	config   steps.Config
+	rollout  rollout
 	// members are the matched pods that belong to the exporter, by name.
 	members []member
 	// claimed are the matched pods that belong to an older one, by name.
@@ -42,7 +44,9 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{exporter: exporter, config: config}
+	f := &fleet{exporter: exporter, config: config, rollout: rollout{
+		revision: steps.Revision(exporter, config, r.Artifacts), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
+	}}
 
 	var exporters v1alpha1.PrometheusJmxExporterList
 	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace)); err != nil {
@@ -68,6 +72,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 			f.claimed = append(f.claimed, claim{pod: pod.Name, owner: owner.Name})
 		}
 	}
+	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, f.members)
 	return f, nil
 }
 
@@ -86,25 +91,45 @@ func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.Prometh
 	return byPod, nil
 }
 
-// attach makes the records that are missing. One that another exporter still
-// has is left to go first: its deletion is an event that brings us back.
-func (r *Reconciler) attach(ctx context.Context, f *fleet) error {
+// attach makes the records that are missing, and grants the revision to those
+// whose turn has come. A record that another exporter still has is left to go
+// first: its deletion is an event that brings us back.
+func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration, err error) {
+	granted := map[types.UID]bool{}
+	if !f.exporter.Spec.Suspend {
+		turns, when := f.rollout.grants(f.members, f.config.Problem != nil)
+		for _, m := range turns {
+			granted[m.pod.UID] = true
+		}
+		again = when
+	}
 	var failed []error
 	for _, m := range f.members {
-		if m.attachment != nil {
+		if m.attachment != nil && !granted[m.pod.UID] {
 			continue
 		}
-		name := selection.AttachmentName(m.pod)
-		var other v1alpha1.JmxAttachment
-		err := r.Reader.Get(ctx, client.ObjectKey{Namespace: m.pod.Namespace, Name: name}, &other)
-		if apierrors.IsNotFound(err) {
-			err = r.Writer.Attachment(ctx, name, m.pod, f.exporter)
-		}
-		if err != nil && !apply.IsGone(err) {
+		if err := r.grant(ctx, f, m, granted[m.pod.UID]); err != nil && !apply.IsGone(err) {
 			failed = append(failed, err)
 		}
 	}
-	return errors.Join(failed...)
+	return again, errors.Join(failed...)
+}
+
+// grant writes the record of a pod: with the revision, if its turn has come.
+func (r *Reconciler) grant(ctx context.Context, f *fleet, m member, granted bool) error {
+	name, revision := selection.AttachmentName(m.pod), ""
+	if granted {
+		revision = f.rollout.revision
+	}
+	if m.attachment != nil {
+		return r.Writer.Attachment(ctx, m.attachment.UID, name, m.pod, f.exporter, revision)
+	}
+	var other v1alpha1.JmxAttachment
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: m.pod.Namespace, Name: name}, &other)
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	return r.Writer.Attachment(ctx, "", name, m.pod, f.exporter, revision)
 }
 
 // phase of the member; Pending before its record says more.

@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 )
 
 const (
@@ -40,9 +42,7 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	existing.Items = slices.DeleteFunc(existing.Items, func(s discoveryv1.EndpointSlice) bool { return !metav1.IsControlledBy(&s, f.exporter) })
 	var wanted []endpoint
 	for _, m := range f.members {
-		if e, ok := endpointOf(m); ok {
-			wanted = append(wanted, e)
-		}
+		wanted = append(wanted, endpointsOf(m)...)
 	}
 	for _, s := range plan(selection.ServiceName(f.exporter), existing.Items, wanted) {
 		if err := r.write(ctx, f.exporter, existing.Items, s); err != nil {
@@ -84,12 +84,14 @@ func same(existing []discoveryv1.EndpointSlice, s slice) bool {
 // name that is not the exporter's is left alone, and no slices are put behind it.
 func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) error {
 	name := selection.ServiceName(exporter)
+	// A headless Service's port is for people; clients take the slices'.
+	port := cmp.Or(exporter.Spec.Port, attach.FirstPort)
 	stated := corev1ac.Service(name, exporter.Namespace).
 		WithLabels(labels(exporter)).
 		WithOwnerReferences(ownedBy(exporter)).
 		WithSpec(corev1ac.ServiceSpec().
 			WithClusterIP(corev1.ClusterIPNone).
-			WithPorts(corev1ac.ServicePort().WithName(portName).WithPort(exporter.Spec.Port).WithProtocol(corev1.ProtocolTCP)))
+			WithPorts(corev1ac.ServicePort().WithName(portName).WithPort(port).WithProtocol(corev1.ProtocolTCP)))
 
 	var was corev1.Service
 	key := client.ObjectKey{Namespace: exporter.Namespace, Name: name}
@@ -104,7 +106,7 @@ func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		return err
 	case !metav1.IsControlledBy(&was, exporter):
 		return fmt.Errorf("service %s is not of this exporter: it is left alone, and no endpoint is published", name)
-	case len(was.Spec.Ports) == 1 && was.Spec.Ports[0].Port == exporter.Spec.Port && was.Spec.Ports[0].Name == portName &&
+	case len(was.Spec.Ports) == 1 && was.Spec.Ports[0].Port == port && was.Spec.Ports[0].Name == portName &&
 		was.Labels[v1alpha1.LabelExporterUID] == string(exporter.UID):
 		return nil
 	}

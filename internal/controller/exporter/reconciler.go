@@ -15,17 +15,20 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // Reconciler reconciles PrometheusJmxExporters. All fields are required.
 type Reconciler struct {
 	Reader client.Reader
 	// Live reads from the API server, past the cache.
-	Live     client.Reader
-	Writer   *apply.Client
-	Source   *source.Source
-	Recorder events.EventRecorder
-	Clock    clock.PassiveClock
+	Live   client.Reader
+	Writer *apply.Client
+	Source *source.Source
+	// Artifacts are what the pods are to run; another agent is another revision.
+	Artifacts *steps.Artifacts
+	Recorder  events.EventRecorder
+	Clock     clock.PassiveClock
 }
 
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters,verbs=get;list;watch
@@ -52,7 +55,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	// What fails is said in the status, and keeps nothing else from its work.
-	f.failure = errors.Join(r.attach(ctx, f), r.publish(ctx, f))
+	again, failure := r.attach(ctx, f)
+	f.failure = errors.Join(failure, r.publish(ctx, f))
 	err = r.sum(ctx, f)
 	if apply.IsGone(err) {
 		return ctrl.Result{}, nil
@@ -61,7 +65,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if p := f.config.Problem; p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
-		return ctrl.Result{RequeueAfter: enqueue.MaxBackoff}, nil
+		again = enqueue.Sooner(again, enqueue.MaxBackoff)
 	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: again}, nil
 }

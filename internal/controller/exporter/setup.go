@@ -33,7 +33,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("prometheusjmxexporter").
-		For(&v1alpha1.PrometheusJmxExporter{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.PrometheusJmxExporter{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(settle, r.ofPod))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(settle, r.ofAttachment))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(settle, r.ofSibling))).

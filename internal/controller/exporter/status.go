@@ -43,20 +43,23 @@ func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 		ServiceName:        selection.ServiceName(f.exporter),
 		Phase:              f.phase(),
 		Phases:             f.phases(),
+		Revision:           f.rollout.revision,
+		Halt:               f.rollout.halt,
 	}
 	for _, m := range f.members {
 		if m.refused() {
 			status.Refused++
 		}
-		if m.attachment == nil || !meta.IsStatusConditionTrue(m.attachment.Status.Conditions, string(v1alpha1.PhaseExposed)) {
-			continue
+		if f.rollout.updated(m) {
+			status.Updated++
 		}
-		if len(status.MetricsEndpoints) == maxListed {
-			status.MetricsEndpointsOmitted++
-			continue
+		for _, e := range m.exposed() {
+			if len(status.MetricsEndpoints) == maxListed {
+				status.MetricsEndpointsOmitted++
+				continue
+			}
+			status.MetricsEndpoints = append(status.MetricsEndpoints, e)
 		}
-		status.MetricsEndpoints = append(status.MetricsEndpoints,
-			v1alpha1.MetricsEndpoint{Pod: m.pod.Name, Port: m.attachment.Status.Endpoint.Port})
 	}
 	status.Pods = fmt.Sprintf("%d/%d", f.count(v1alpha1.PhaseAnnotated), status.Matched)
 
@@ -67,6 +70,20 @@ func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 		meta.SetStatusCondition(&status.Conditions, c)
 	}
 	return status
+}
+
+// exposed are the endpoints of a member whose Exposed holds.
+func (m member) exposed() []v1alpha1.MetricsEndpoint {
+	if m.attachment == nil || !meta.IsStatusConditionTrue(m.attachment.Status.Conditions, string(v1alpha1.PhaseExposed)) {
+		return nil
+	}
+	var exposed []v1alpha1.MetricsEndpoint
+	for _, p := range m.attachment.Status.Processes {
+		if p.Endpoint != nil {
+			exposed = append(exposed, v1alpha1.MetricsEndpoint{Pod: m.pod.Name, Container: p.Container, Port: p.Endpoint.Port})
+		}
+	}
+	return exposed
 }
 
 // phase is that of the least advanced member, refused ones aside.
@@ -109,6 +126,9 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	annotated := f.count(v1alpha1.PhaseAnnotated)
 	refusals := f.refusals()
 	progress := fmt.Sprintf("%d of %d matched pods are Annotated.", annotated, status.Matched)
+	if behind := len(f.members) - int(status.Updated); behind > 0 {
+		progress += fmt.Sprintf(" %d wait for their turn, or are brought to the current configuration and agent.", behind)
+	}
 
 	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration is read and accepted.")
 	if p := f.config.Problem; p != nil {
@@ -118,10 +138,13 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	switch {
 	case valid.Status == metav1.ConditionFalse:
 		stalled = condition(v1alpha1.ConditionStalled, true, valid.Reason, valid.Message)
+	case status.Halt != nil:
+		stalled = condition(v1alpha1.ConditionStalled, true, status.Halt.Reason, status.Halt.Message)
 	case len(refusals) > 0:
 		stalled = condition(v1alpha1.ConditionStalled, true, v1alpha1.ReasonPodsRefused, listed(refusals))
 	}
-	working := int(status.Matched) > int(annotated)+len(refusals) && valid.Status == metav1.ConditionTrue
+	unfinished := int(status.Matched) > int(annotated)+len(refusals) || int(status.Updated) < len(f.members)
+	working := unfinished && valid.Status == metav1.ConditionTrue && status.Halt == nil && !f.exporter.Spec.Suspend
 	reconciling := condition(v1alpha1.ConditionReconciling, working, v1alpha1.ReasonProgressing, progress)
 	if !working {
 		reconciling.Reason, reconciling.Message = v1alpha1.ReasonSettled, "Nothing is under way."
@@ -136,6 +159,8 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
 		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod of the namespace has all labels of spec.labelSelector."
+	case unfinished && f.exporter.Spec.Suspend:
+		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" spec.suspend is true: nothing new is done."
 	case !working:
 		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonAllAnnotated, progress)
 	}

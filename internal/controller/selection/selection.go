@@ -12,12 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Matched tells whether the pod has the exporter's labels, runs, and is not
-// terminating.
+// Matched tells whether the pod has the exporter's labels, runs, is not
+// terminating, and has not opted out.
 func Matched(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
-	return Selects(exporter, pod) && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
+	return Selects(exporter, pod) && pod.Annotations[steps.AnnotationOptOut] != "true" && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
 }
 
 // Selects tells whether the pod has the exporter's labels.

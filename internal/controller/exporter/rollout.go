@@ -1,0 +1,157 @@
+package exporter
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// rollout brings an exporter's pods to one revision, a few at a time. It is
+// computed anew from the records each time, and keeps nothing of its own.
+type rollout struct {
+	revision string
+	limits   v1alpha1.Rollout
+	halt     *v1alpha1.Halt
+	now      time.Time
+}
+
+// worked tells whether the pod was worked on with the revision. What it came to
+// may still be under way.
+func (r *rollout) worked(m member) bool {
+	return m.attachment != nil && m.attachment.Spec.Revision == r.revision && m.attachment.Status.Revision == r.revision
+}
+
+// underWay tells whether the pod holds a place: its turn has come, and it is not
+// over. It is over when the pod is Annotated, and when it needs a person, an event
+// or a longer wait: that must not keep the others.
+func (r *rollout) underWay(m member) bool {
+	return m.attachment != nil && m.attachment.Spec.Revision == r.revision && !r.updated(m)
+}
+
+// updated tells whether the pod was brought to the revision, or could not be.
+func (r *rollout) updated(m member) bool {
+	if !r.worked(m) {
+		return false
+	}
+	switch reason := m.attachment.Status.Reason; {
+	case reason == "":
+		return m.phase() == v1alpha1.PhaseAnnotated
+	case !v1alpha1.Known(reason), reason == v1alpha1.ReasonEndpointPending:
+		return false
+	default:
+		return !v1alpha1.Passing(reason) || v1alpha1.AwaitsEvent(reason)
+	}
+}
+
+// proven is how long the pod has been Loaded with the revision; false when it
+// is not.
+func (r *rollout) proven(m member) (time.Duration, bool) {
+	if !r.worked(m) {
+		return 0, false
+	}
+	loaded := meta.FindStatusCondition(m.attachment.Status.Conditions, string(v1alpha1.PhaseLoaded))
+	if loaded == nil || loaded.Status != metav1.ConditionTrue {
+		return 0, false
+	}
+	return r.now.Sub(loaded.LastTransitionTime.Time), true
+}
+
+// grants are the pods whose turn has come now, in their order, and the time after
+// which to look again without an event; 0 for never. Pods that were never granted
+// anything come in with those that wait for a change.
+func (r *rollout) grants(members []member, broken bool) (granted []member, again time.Duration) {
+	if r.halt != nil {
+		return nil, 0
+	}
+	minReady := time.Duration(value(r.limits.Canary.MinReadySeconds)) * time.Second
+	var canaries, underWay int32
+	perNode := map[string]int32{}
+	var waiting []member
+	for _, m := range members {
+		proven, loaded := r.proven(m)
+		switch {
+		case r.underWay(m):
+			underWay++
+			perNode[m.pod.Spec.NodeName]++
+		case loaded && proven >= minReady:
+			canaries++
+		case loaded:
+			again = enqueue.Sooner(again, minReady-proven)
+		}
+		// A configuration that cannot be used takes nobody's turn away.
+		if m.attachment == nil || m.attachment.Spec.Revision == "" || !broken && m.attachment.Spec.Revision != r.revision {
+			waiting = append(waiting, m)
+		}
+	}
+	room := r.limits.MaxConcurrent - underWay
+	if missing := value(r.limits.Canary.Count) - canaries; missing > 0 {
+		room = min(room, missing-underWay-r.proving(members, minReady))
+	}
+	for _, m := range waiting {
+		if room <= 0 {
+			break
+		}
+		if perNode[m.pod.Spec.NodeName] >= r.limits.MaxConcurrentPerNode {
+			continue
+		}
+		granted = append(granted, m)
+		perNode[m.pod.Spec.NodeName]++
+		room--
+	}
+	return granted, again
+}
+
+// proving counts the pods that are Loaded, but not for long enough yet.
+func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
+	for _, m := range members {
+		if proven, loaded := r.proven(m); loaded && proven < minReady && !r.underWay(m) {
+			n++
+		}
+	}
+	return n
+}
+
+// haltOf says why the rollout is to stop; nil when it may go on. A halt stands
+// until the revision is another one, whatever becomes of the pod.
+func (r *rollout) haltOf(before *v1alpha1.Halt, members []member) *v1alpha1.Halt {
+	if before != nil && before.Revision == r.revision {
+		return before
+	}
+	for _, m := range members {
+		if m.attachment == nil || m.attachment.Spec.Revision != r.revision {
+			continue
+		}
+		status := m.attachment.Status
+		reason, message := status.Reason, ""
+		if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
+			message = ready.Message
+		}
+		if restart := status.Restart; restart != nil && restart.Revision == r.revision {
+			reason, message = v1alpha1.ReasonRestartedAfterAttach, restart.Message
+		}
+		if !v1alpha1.Halts(reason) || status.Revision != r.revision {
+			continue
+		}
+		return &v1alpha1.Halt{
+			Revision: r.revision,
+			Reason:   reason,
+			Message: text.Cut(fmt.Sprintf("Pod %s: %s Nothing is attached or changed any more; what serves goes on. Change the configuration or the exporter, or give its annotation %s another value.",
+				m.pod.Name, message, steps.AnnotationResume), 2048),
+		}
+	}
+	return nil
+}
+
+func value(p *int32) int32 {
+	if p == nil {
+		return 0
+	}
+	return *p
+}

@@ -1,0 +1,173 @@
+package steps
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// sighting is what was found in a pod's containers.
+type sighting struct {
+	// found are the Java processes, in the order of the containers.
+	found []sighted
+	// obstacles are what stood in the way, in the order of the containers.
+	obstacles []obstacle
+	// withoutJava counts the containers that could be inspected and run no
+	// Java process, or not yet.
+	withoutJava int
+}
+
+// sighted is a process for the record, and the port that an agent of ours serves
+// in it.
+type sighted struct {
+	v1alpha1.JavaProcess
+	serves int32
+}
+
+func (v *sighting) add(c container, p attach.Process, refusal *Outcome) {
+	found := sighted{JavaProcess: javaProcess(c, p)}
+	if p.Mark != nil && p.Mark.State == attach.AgentRunning {
+		found.serves = p.Mark.Port
+	}
+	switch {
+	case p.Excluded:
+		found.Refusal = v1alpha1.RefusalExcluded
+	case refusal != nil:
+		found.Refusal = text.Cut(refusal.Reason, 64)
+	case adopted(p):
+		found.Adopted, found.Port = true, p.Exporter.Port
+	}
+	v.found = append(v.found, found)
+}
+
+// processes are the processes for the record: those to be attached to first, of
+// them the one that serves the exporter's port already, then those that serve
+// none, so that no two swap their ports. What the record knows of a process that
+// is still the same stays.
+func (v *sighting) processes(s *Scope) []v1alpha1.JavaProcess {
+	rank := func(p sighted) int {
+		switch {
+		case p.Refusal == v1alpha1.RefusalExcluded:
+			return 4
+		case p.Refusal != "":
+			return 3
+		case p.serves != 0 && p.serves == s.Exporter.Spec.Port:
+			return 0
+		case p.serves != 0:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(v.found, func(a, b sighted) int { return cmp.Compare(rank(a), rank(b)) })
+	var processes []v1alpha1.JavaProcess
+	for _, found := range v.found[:min(len(v.found), maxProcesses)] {
+		p := found.JavaProcess
+		for _, known := range s.Status().Processes {
+			if Identity(&known) == Identity(&p) && p.Refusal != v1alpha1.RefusalExcluded && known.Adopted == p.Adopted {
+				p.Staged, p.Intent, p.Endpoint = known.Staged, known.Intent, known.Endpoint
+				p.ConfigSHA256, p.ImplementationSHA256, p.AgentVersion = known.ConfigSHA256, known.ImplementationSHA256, known.AgentVersion
+				p.Port = cmp.Or(p.Port, known.Port)
+			}
+		}
+		processes = append(processes, p)
+	}
+	return processes
+}
+
+// obstacle is what stood in the way in one container.
+type obstacle struct {
+	container string
+	outcome   Outcome
+}
+
+// unwanted are the processes with an agent of ours that are chosen no more: the
+// rules exclude them, or their container is looked into no more.
+func (v *sighting) unwanted(s *Scope) []v1alpha1.JavaProcess {
+	var unwanted []v1alpha1.JavaProcess
+	for _, p := range v.found {
+		if p.Refusal == v1alpha1.RefusalExcluded && p.serves != 0 {
+			unwanted = append(unwanted, p.JavaProcess)
+		}
+	}
+	for _, p := range s.Status().Processes {
+		seen := slices.ContainsFunc(v.found, func(f sighted) bool { return Identity(&f.JavaProcess) == Identity(&p) })
+		if Ours(&p) && !seen && Runs(s.Pod, &p) {
+			unwanted = append(unwanted, p)
+		}
+	}
+	return unwanted
+}
+
+// outcome is decided by the processes that are to be attached to. Without one it
+// is what may pass by itself, so that a pod is refused for good only when no
+// container is left in which a JVM could be about to start.
+func (v *sighting) outcome(s *Scope) Outcome {
+	if len(s.Chosen()) > 0 {
+		return Reached(v.describe(s.Chosen()))
+	}
+	for _, o := range v.obstacles {
+		if o.outcome.Kind != Stop {
+			return in(container{name: o.container}, o.outcome)
+		}
+	}
+	// A JVM that refuses decides; a container that cannot be looked into does
+	// not, as long as another may be about to start one.
+	for _, o := range v.obstacles {
+		refuses := slices.ContainsFunc(v.found, func(p sighted) bool { return p.Refusal == o.outcome.Reason })
+		if len(v.found) == 0 && v.withoutJava == 0 || refuses {
+			return in(container{name: o.container}, o.outcome)
+		}
+	}
+	if len(v.found) > 0 {
+		return NotReached(v1alpha1.ReasonNoProcessIncluded,
+			fmt.Sprintf("The rules in spec.processes exclude all %d Java processes of the pod.", len(v.found)))
+	}
+	return NotReached(v1alpha1.ReasonNoJavaProcess, strings.Join(append(
+		[]string{"No container of the pod runs a Java process."}, v.leftAlone()...), " "))
+}
+
+func in(c container, o Outcome) Outcome {
+	o.Message = fmt.Sprintf("Container %s: %s", c.name, o.Message)
+	o.Back = ""
+	return o
+}
+
+func javaProcess(c container, p attach.Process) v1alpha1.JavaProcess {
+	found := v1alpha1.JavaProcess{
+		Container: c.name, ContainerID: c.id,
+		PID: int32(p.PID), StartTime: int64(p.StartTime), UID: int64(p.UID), GID: int64(p.GID),
+		Implementation: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
+		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
+	}
+	return found
+}
+
+func (v *sighting) describe(chosen []*v1alpha1.JavaProcess) string {
+	var sentences []string
+	for i, p := range chosen {
+		if i == 3 && len(chosen) > 4 {
+			sentences = append(sentences, fmt.Sprintf("And %d more.", len(chosen)-i))
+			break
+		}
+		what := strings.TrimSpace(strings.Join([]string{p.Implementation, p.Version}, " "))
+		sentence := fmt.Sprintf("%s runs %s in container %s", what, cmp.Or(p.MainClass, "a Java program"), p.Container)
+		if p.Adopted {
+			sentence += fmt.Sprintf(", with the stock JMX exporter on port %d", p.Port)
+		}
+		sentences = append(sentences, sentence+".")
+	}
+	return strings.Join(append(sentences, v.leftAlone()...), " ")
+}
+
+func (v *sighting) leftAlone() []string {
+	var sentences []string
+	for _, o := range v.obstacles {
+		sentences = append(sentences, leftAlone(o.container, o.outcome))
+	}
+	return sentences
+}
