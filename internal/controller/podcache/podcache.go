@@ -23,7 +23,7 @@ func Trim(obj any) (any, error) {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: pod.Name, Namespace: pod.Namespace, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
 			CreationTimestamp: pod.CreationTimestamp, DeletionTimestamp: pod.DeletionTimestamp,
-			Labels: pod.Labels, Annotations: scrapeAnnotations(pod.Annotations),
+			Labels: pod.Labels, Annotations: annotations(pod.Annotations),
 			OwnerReferences: pod.OwnerReferences, ManagedFields: pod.ManagedFields,
 		},
 		Spec: corev1.PodSpec{
@@ -33,17 +33,19 @@ func Trim(obj any) (any, error) {
 		},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, PodIP: pod.Status.PodIP,
-			Conditions:            ready(pod.Status.Conditions),
-			ContainerStatuses:     identities(pod.Status.ContainerStatuses),
-			InitContainerStatuses: identities(pod.Status.InitContainerStatuses),
+			Reason:                pod.Status.Reason,
+			Message:               said(pod.Status.Message),
+			Conditions:            conditions(pod.Status.Conditions),
+			ContainerStatuses:     containerStatuses(pod.Status.ContainerStatuses),
+			InitContainerStatuses: containerStatuses(pod.Status.InitContainerStatuses),
 		},
 	}
 	return trimmed, nil
 }
 
-func scrapeAnnotations(all map[string]string) map[string]string {
+func annotations(all map[string]string) map[string]string {
 	kept := map[string]string{}
-	for _, name := range steps.Annotations() {
+	for _, name := range append(steps.Annotations(), steps.AnnotationOptOut) {
 		if value, ok := all[name]; ok {
 			kept[name] = value
 		}
@@ -51,30 +53,12 @@ func scrapeAnnotations(all map[string]string) map[string]string {
 	return kept
 }
 
+// names are the containers by name; RestartPolicy tells sidecars from init
+// containers.
 func names(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
-		out[i] = corev1.Container{Name: c.Name}
-	}
-	return out
-}
-
-func ready(conditions []corev1.PodCondition) []corev1.PodCondition {
-	for _, c := range conditions {
-		if c.Type == corev1.PodReady {
-			return []corev1.PodCondition{{Type: c.Type, Status: c.Status}}
-		}
-	}
-	return nil
-}
-
-func identities(statuses []corev1.ContainerStatus) []corev1.ContainerStatus {
-	out := make([]corev1.ContainerStatus, len(statuses))
-	for i, s := range statuses {
-		out[i] = corev1.ContainerStatus{Name: s.Name, ContainerID: s.ContainerID}
-		if s.State.Running != nil {
-			out[i].State.Running = &corev1.ContainerStateRunning{}
-		}
+		out[i] = corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy}
 	}
 	return out
 }

@@ -1,0 +1,134 @@
+package podcache
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var at = metav1.NewTime(time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC))
+
+// full has of everything that is read something, and something else beside it.
+func full() *corev1.Pod {
+	pod := &corev1.Pod{}
+	pod.Name, pod.UID, pod.ResourceVersion = "app-0", "uid-0", "1"
+	pod.Annotations = map[string]string{
+		"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true", "example.com/owner": "team-a",
+	}
+	pod.Spec.NodeName = "node-1"
+	pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "x"}}
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, PodIP: "10.0.0.1", HostIP: "10.0.1.1", Reason: "Evicted", Message: "The node was low on memory.\nmore",
+		StartTime: &at,
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: at, Reason: "ContainersNotReady"},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at, LastProbeTime: at, Reason: "Unschedulable", Message: "0/3 nodes are available"},
+			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
+		},
+		InitContainerStatuses: []corev1.ContainerStatus{{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}}},
+		ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "app", ContainerID: "containerd://1", RestartCount: 3, Image: "x",
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 10s restarting"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: 1, Reason: "Error", Message: "password=hunter2", StartedAt: at, FinishedAt: at, ContainerID: "containerd://0",
+			}},
+		}},
+	}
+	return pod
+}
+
+func trimmed(t *testing.T, pod *corev1.Pod) *corev1.Pod {
+	t.Helper()
+	got, err := Trim(pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.(*corev1.Pod)
+}
+
+// What is read stays, the rest goes; what was trimmed once stays as it is.
+func TestTrim(t *testing.T) {
+	got := trimmed(t, full())
+	want := &corev1.Pod{}
+	want.Name, want.UID, want.ResourceVersion = "app-0", "uid-0", "1"
+	want.Annotations = map[string]string{"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true"}
+	want.Spec.NodeName = "node-1"
+	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
+	want.Spec.Containers = []corev1.Container{{Name: "app"}}
+	want.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, PodIP: "10.0.0.1", Reason: "Evicted", Message: "The node was low on memory",
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse},
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at, Reason: "Unschedulable", Message: "0/3 nodes are available"},
+		},
+		InitContainerStatuses: []corev1.ContainerStatus{{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}}},
+		ContainerStatuses: []corev1.ContainerStatus{{
+			Name: "app", ContainerID: "containerd://1", RestartCount: 3,
+			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", FinishedAt: at}},
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(got, trimmed(t, got.DeepCopy())); diff != "" {
+		t.Errorf("trimmed once more (-before +after):\n%s", diff)
+	}
+}
+
+// A message is bounded, whoever wrote it, and trimming it again changes nothing.
+func TestTrimBounds(t *testing.T) {
+	pod := full()
+	long := strings.Repeat("ä. ", 1000)
+	pod.Status.Message = long
+	pod.Status.ContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: long}
+	pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason = "StartError"
+	pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.Message = long
+	got := trimmed(t, pod)
+	app := got.Status.ContainerStatuses[0]
+	for _, message := range []string{got.Status.Message, app.State.Waiting.Message, app.LastTerminationState.Terminated.Message} {
+		if len(message) == 0 || len(message) > maxMessage {
+			t.Errorf("%d bytes are kept", len(message))
+		}
+	}
+	if diff := cmp.Diff(got, trimmed(t, got.DeepCopy())); diff != "" {
+		t.Errorf("trimmed once more (-before +after):\n%s", diff)
+	}
+}
+
+// What wakes the controllers.
+func TestChanged(t *testing.T) {
+	app := func(pod *corev1.Pod) *corev1.ContainerStatus { return &pod.Status.ContainerStatuses[0] }
+	cases := map[string]struct {
+		change func(*corev1.Pod)
+		want   bool
+	}{
+		"nothing":              {func(*corev1.Pod) {}, false},
+		"a heartbeat":          {func(pod *corev1.Pod) { pod.Status.Conditions[1].LastProbeTime = metav1.Time{} }, false},
+		"ready since":          {func(pod *corev1.Pod) { pod.Status.Conditions[0].LastTransitionTime = metav1.Time{} }, false},
+		"a longer back-off":    {func(pod *corev1.Pod) { app(pod).State.Waiting.Message = "back-off 5m0s restarting" }, false},
+		"last words":           {func(pod *corev1.Pod) { app(pod).LastTerminationState.Terminated.Message = "bye" }, false},
+		"somebody's label":     {func(pod *corev1.Pod) { pod.Labels = map[string]string{"a": "b"} }, true},
+		"opted in":             {func(pod *corev1.Pod) { delete(pod.Annotations, "banzaicloud.com/jmx-exporter-opt-out") }, true},
+		"ready":                {func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionTrue }, true},
+		"a restart":            {func(pod *corev1.Pod) { app(pod).RestartCount++ }, true},
+		"another exit code":    {func(pod *corev1.Pod) { app(pod).LastTerminationState.Terminated.ExitCode = 2 }, true},
+		"waits for a reason":   {func(pod *corev1.Pod) { app(pod).State.Waiting.Reason = "RunContainerError" }, true},
+		"a scheduler's reason": {func(pod *corev1.Pod) { pod.Status.Conditions[1].Message = "Insufficient cpu" }, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			after := full()
+			after.ResourceVersion = "2"
+			tc.change(after)
+			if got := Changed(trimmed(t, full()), trimmed(t, after)); got != tc.want {
+				t.Errorf("changed: %t", got)
+			}
+		})
+	}
+}
