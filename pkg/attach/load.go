@@ -150,6 +150,7 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 	if err := a.checkPort(d.Port); err != nil {
 		return false, err
 	}
+	before := a.mark
 	want.Set("token", newToken(want, time.Now()))
 	if err := a.home.writePairs(a.file, want); err != nil {
 		return false, err
@@ -165,7 +166,10 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 	if err := a.await(ctx, want.Get("token")); err != nil {
 		return loaded, err
 	}
-	return loaded, a.verdict(d)
+	if err := a.verdict(d); err != nil {
+		return loaded, err
+	}
+	return loaded, checkReload(before, a.mark)
 }
 
 // checkPort refuses a port that somebody else listens on, before anything is

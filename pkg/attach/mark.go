@@ -11,7 +11,7 @@ import (
 const markProperty = "com.banzaicloud.jmxexporter"
 
 // parseMark parses the value of markProperty. Keys that it does not know are
-// ignored; numbers that are none are 0.
+// ignored; numbers that are none are 0, and counts that are none are missing.
 func parseMark(value string) (*Mark, error) {
 	pairs, err := url.ParseQuery(value)
 	if err != nil {
@@ -24,6 +24,13 @@ func parseMark(value string) (*Mark, error) {
 		}
 		return n
 	}
+	count := func(key string) *int64 {
+		n, err := strconv.ParseInt(pairs.Get(key), 10, 64)
+		if err != nil || n < 0 {
+			return nil
+		}
+		return &n
+	}
 	mark := &Mark{
 		Protocol:             int(number("protocol", 32)),
 		State:                AgentState(pairs.Get("state")),
@@ -33,6 +40,8 @@ func parseMark(value string) (*Mark, error) {
 		ImplementationSHA256: bounded(pairs.Get("implementation.sha256")),
 		Desired:              bounded(pairs.Get("token")),
 		Loads:                int(number("loads", 32)),
+		Reloads:              count("reloads"),
+		ReloadFailures:       count("reload.failures"),
 		Message:              bounded(pairs.Get("message")),
 	}
 	if reason := pairs.Get("reason"); reason != "" {

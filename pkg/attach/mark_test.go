@@ -24,6 +24,11 @@ func TestParseMark(t *testing.T) {
 			"protocol=1&state=failed&reason=PortInUse&message=Port+9404+is+in+use%3A+%C3%A9.",
 			&Mark{Protocol: 1, State: AgentFailed, Reason: ReasonPortInUse, Message: "Port 9404 is in use: é."},
 		},
+		"reloads": {
+			"state=running&reloads=0&reload.failures=12",
+			&Mark{State: AgentRunning, Reloads: new(int64), ReloadFailures: counted(12)},
+		},
+		"reloads are none":   {"state=running&reloads=-1&reload.failures=x", &Mark{State: AgentRunning}},
 		"keys of the future": {"protocol=2&state=stopped&new=x", &Mark{Protocol: 2, State: AgentStopped}},
 		"reason unknown":     {"state=failed&reason=Tired&message=m", &Mark{State: AgentFailed, Reason: ReasonAgentFailed, Message: "m"}},
 		"numbers are none":   {"protocol=x&state=starting&port=99999999999&loads=", &Mark{State: AgentStarting}},
@@ -44,6 +49,8 @@ func TestParseMark(t *testing.T) {
 		})
 	}
 }
+
+func counted(n int64) *int64 { return &n }
 
 func FuzzParseMark(f *testing.F) {
 	f.Add("protocol=1&state=running&port=1&message=%C3")

@@ -10,6 +10,7 @@ import java.util.function.Function;
  */
 public final class Exporter implements Function<Map<String, String>, Map<String, String>> {
 
+    private final Reloads reloads = new Reloads();
     private Server server;
     private Metrics metrics;
 
@@ -40,10 +41,9 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
 
     private void serve(Map<String, String> desired) throws Rejection {
         Address address = Address.of(desired.get("host"), desired.get("port"));
-        Configuration configuration = Configuration.read(desired.get("config"), desired.get("config.sha256"));
         Metrics old = metrics;
-        boolean changes = old == null || !old.sha256().equals(configuration.sha256());
-        Metrics next = changes ? new Metrics(configuration) : old;
+        Metrics next = configure(desired);
+        boolean changes = next != old;
         try {
             if (server == null) {
                 server = Server.open(address, next);
@@ -59,7 +59,19 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         server.show(next);
         metrics = next;
         if (changes && old != null) {
+            reloads.succeeded();
             old.close();
+        }
+    }
+
+    /** The metrics of the desired configuration: those that are there, unless it is another one. */
+    private Metrics configure(Map<String, String> desired) throws Rejection {
+        try {
+            Configuration configuration = Configuration.read(desired.get("config"), desired.get("config.sha256"));
+            return metrics != null && metrics.sha256().equals(configuration.sha256()) ? metrics : new Metrics(configuration, reloads);
+        } catch (Rejection rejection) {
+            reloads.failed();
+            throw rejection;
         }
     }
 
@@ -99,6 +111,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         if (server != null) {
             answer.put("port", String.valueOf(server.address().port()));
             answer.put("config.sha256", metrics.sha256());
+            reloads.mark(answer);
         }
         return answer;
     }

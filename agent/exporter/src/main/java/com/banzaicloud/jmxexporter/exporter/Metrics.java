@@ -19,11 +19,12 @@ import java.util.function.Predicate;
 /** What the stock exporter exposes for one configuration: the MBeans by its rules, the JVM, the build. */
 final class Metrics implements AutoCloseable {
 
-    private final PrometheusRegistry registry = new PrometheusRegistry();
+    private final PrometheusRegistry registry;
     private final String sha256;
     private final AllocationMetrics allocations;
 
-    Metrics(Configuration configuration) throws Rejection {
+    Metrics(Configuration configuration, Reloads reloads) throws Rejection {
+        registry = reloads.registry();
         JmxCollector collector = configuration.collector();
         sha256 = configuration.sha256();
         new BuildInfoMetrics().register(registry);

@@ -57,6 +57,52 @@ class FollowTest {
         assertServes(port, "after");
     }
 
+    /** The exporter's own counts, which the stock exporter raises when its file changes, agree with the mark. */
+    @Test
+    void reloadsAreCounted() throws Exception {
+        assertReloads(0, 0);
+        jvm.desire(Desired.running(port, other));
+        assertReloads(1, 0);
+        jvm.desire(Desired.running(port, bad));
+        assertReloads(1, 1);
+        jvm.desire(Desired.running(port, bad)); // Told again, it is tried again.
+        assertReloads(1, 2);
+        jvm.desire(Desired.running(port, config));
+        assertReloads(2, 2);
+        jvm.desire(Desired.running(port, config).with("config.sha256", "0"));
+        assertReloads(2, 3);
+    }
+
+    /** What is no other configuration counts as none: the same again, and one that could not take over with its port. */
+    @Test
+    void otherChangesAreNoReloads() throws Exception {
+        jvm.desire(Desired.running(port, config));
+        assertReloads(0, 0);
+        int busy = Jvm.freePort();
+        jvm.tell("listen " + busy);
+        jvm.desire(Desired.running(busy, other));
+        assertReloads(0, 0);
+        jvm.desire(Desired.running(port, other).with("host", "no host"));
+        assertReloads(0, 0);
+        assertServes(port, "before");
+    }
+
+    @Test
+    void reloadsAreCountedOnAnotherPort() throws Exception {
+        int next = Jvm.freePort();
+        jvm.desire(Desired.running(next, other));
+        assertReloads(1, 0);
+    }
+
+    /** In the mark, and in the metrics on the port that it names. */
+    private void assertReloads(int reloads, int failures) throws Exception {
+        Map<String, String> mark = jvm.mark();
+        assertEquals(reloads + " and " + failures, mark.get("reloads") + " and " + mark.get("reload.failures"));
+        String metrics = Scrape.metrics(Integer.parseInt(mark.get("port")));
+        assertTrue(metrics.contains("\njmx_config_reload_success_total " + reloads + ".0\n"), metrics);
+        assertTrue(metrics.contains("\njmx_config_reload_failure_total " + failures + ".0\n"), metrics);
+    }
+
     @Test
     void configurationIsNotReadAgain() throws Exception {
         Files.writeString(config, rule("after"));
