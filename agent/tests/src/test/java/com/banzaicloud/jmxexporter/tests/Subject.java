@@ -5,13 +5,15 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
 import java.net.ServerSocket;
 import java.util.Properties;
+import java.util.TreeSet;
 import java.util.logging.Logger;
 
 /**
  * The application that agents are loaded into. It does what its input tells it, line by line, acknowledges each
- * line with "ok" and ends when the input does. It touches neither MBeans nor logging itself.
+ * line with "ok" and ends when the input does. It touches neither MBeans nor logging unless told to.
  */
 public final class Subject {
 
@@ -37,6 +39,7 @@ public final class Subject {
                 case "replace-properties" -> System.setProperties(new Properties());
                 case "interrupt" -> Thread.getAllStackTraces().keySet().stream()
                         .filter(thread -> thread != Thread.currentThread()).forEach(Thread::interrupt);
+                case "mbeans" -> out.println(new TreeSet<>(ManagementFactory.getPlatformMBeanServer().queryNames(null, null)));
                 case "log" -> Logger.getLogger("application").info("about the application");
                 case "break-streams" -> {
                     System.setOut(new PrintStream(new Broken()));

@@ -1,0 +1,118 @@
+//go:build linux
+
+package attach
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// Nothing is done to a JVM that our agent never was in, whether or not something
+// was staged for it.
+func TestUnloadOfNothing(t *testing.T) {
+	for name, stage := range map[string]bool{"nothing staged": false, "staged": true} {
+		t.Run(name, func(t *testing.T) {
+			cleanHome(t)
+			app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+			target := targetOf(t, app)
+			if stage {
+				stageAgent(t, nil, anyMBean, 0)
+			}
+			report := do(t, VerbUnload, Request{Target: target})
+			wantReason(t, report, "")
+			p, err := lookup(Request{Target: target})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.HasSocket() {
+				t.Error("somebody signalled: the attach socket is there")
+			}
+			if left, _ := os.ReadDir(Home); len(left) > 0 {
+				t.Errorf("left in %s: %v", Home, left)
+			}
+			app.Unharmed()
+		})
+	}
+}
+
+// After unload, nothing is left in the JVM but the trampoline's classes: a heap
+// histogram shows what is.
+func TestUnloadLeavesNothing(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		if jdk.Major == 11 {
+			return
+		}
+		cleanHome(t)
+		app := jdk.Start(t, silentLoad)
+		target := targetOf(t, app)
+		p, err := lookup(Request{Target: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads := agentThreads(t, app.PID)
+		desired := stageAgent(t, nil, anyMBean, freePort(t))
+		wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
+		wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: stageAgent(t, nil, otherConfig, desired.Port)}), "")
+		if scrape(desired.Port) == "" || len(agentThreads(t, app.PID)) <= len(threads) {
+			t.Errorf("there are no threads of the agent in %v", agentThreads(t, app.PID))
+		}
+		if classes := ourInstances(t, jdk, app.PID); !slices.Contains(classes, "com.banzaicloud.jmxexporter.exporter.Exporter") {
+			t.Errorf("the histogram does not show the exporter: %v", classes)
+		}
+
+		wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
+		if ports, err := p.ListeningPorts(); err != nil || slices.Contains(ports, desired.Port) {
+			t.Errorf("listens on %v, %v", ports, err)
+		}
+		open, err := p.OpenFiles()
+		if err != nil || slices.ContainsFunc(open, func(name string) bool { return strings.Contains(name, "/exporter-") }) {
+			t.Errorf("has open: %v, %v", open, err)
+		}
+		app.Await("its threads are gone", func() bool { return cmp.Equal(threads, agentThreads(t, app.PID)) })
+		app.Await("its instances are collected", func() bool { return len(ourInstances(t, jdk, app.PID)) == 0 })
+		app.Unharmed()
+	})
+}
+
+// ourInstances are the classes of the implementation, and of class loaders such
+// as its own, that have instances. The histogram collects garbage first.
+func ourInstances(t *testing.T, jdk jvmtest.JDK, pid int) (classes []string) {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(jdk.Home, "bin/jcmd"), strconv.Itoa(pid), "GC.class_histogram").Output()
+	if err != nil {
+		t.Fatalf("jcmd: %v\n%s", err, out)
+	}
+	line := regexp.MustCompile(`(?m)^ *\d+: +\d+ +\d+ +(com\.banzaicloud\.jmxexporter\.(?:exporter|shaded)\.\S+|java\.net\.URLClassLoader)\b`)
+	for _, match := range line.FindAllStringSubmatch(string(out), -1) {
+		classes = append(classes, match[1])
+	}
+	return classes
+}
+
+// agentThreads are the names of those threads of a process that Java code or its
+// HTTP server started, as far as the kernel keeps names.
+func agentThreads(t *testing.T, pid int) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/comm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		comm, err := os.ReadFile(file)
+		name := strings.TrimSpace(string(comm))
+		if err == nil && (strings.HasPrefix(name, "jmx-exporter") || strings.HasPrefix(name, "HTTP-Dispatch") || strings.HasPrefix(name, "server-timer") || strings.HasPrefix(name, "idle-timeout")) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
