@@ -6,8 +6,10 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -46,6 +48,7 @@ func run(ctx context.Context, o *options) error {
 		Helper:              transport.NewExec(config, clientset.CoreV1().RESTClient(), artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode)),
 		Prober:              steps.NewHTTPProber(metrics.Seam),
 		Artifacts:           artifacts,
+		Logs:                problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{}),
 	})
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -57,6 +58,8 @@ type Options struct {
 	Helper    steps.Helper
 	Prober    steps.Prober
 	Artifacts *steps.Artifacts
+	// Logs are those of pods that do not run.
+	Logs problem.Logs
 }
 
 // New returns a manager with both controllers, ready to start.
@@ -93,8 +96,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	configs := source.New(mgr.GetClient(), mgr.GetAPIReader())
 	if err := (&exporter.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
-		Artifacts: o.Artifacts,
-		Recorder:  mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+		Artifacts: o.Artifacts, Logs: o.Logs,
+		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ var (
 	}, []string{"phase", "reason"})
 	effectsInFlight = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "jmx_exporter_operator_effects_in_flight",
-		Help: "Effects under way, by kind: execs in containers, HTTP requests, writes to the API.",
+		Help: "Effects under way, by kind: execs in containers, HTTP requests, reads of logs, writes to the API.",
 	}, []string{"kind"})
 	effectsDone = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_effects_total",
@@ -34,12 +34,16 @@ var (
 	attachments = prometheus.NewDesc("jmx_exporter_operator_attachments",
 		"JmxAttachments by phase, and by the reason why they are not further.",
 		[]string{"namespace", "phase", "reason"}, nil)
+	problemPods = prometheus.NewDesc("jmx_exporter_operator_problem_pods",
+		"Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.",
+		[]string{"namespace", "exporter", "reason"}, nil)
 )
 
-// Register registers the metrics; attachments are counted in the cache when
-// they are asked for.
+// Register registers the metrics; attachments and problem pods are counted in
+// the cache when they are asked for.
 func Register(cache client.Reader) {
-	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, attachmentCollector{cache})
+	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone,
+		attachmentCollector{cache}, ProblemCollector{cache})
 }
 
 // ObserveStep records how a step ended.
@@ -84,5 +88,36 @@ func (c attachmentCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	for l, count := range counts {
 		out <- prometheus.MustNewConstMetric(attachments, prometheus.GaugeValue, count, l.namespace, l.phase, l.reason)
+	}
+}
+
+// ProblemCollector counts what the exporters' status says of pods that do not
+// run.
+type ProblemCollector struct{ Cache client.Reader }
+
+// Describe implements prometheus.Collector.
+func (ProblemCollector) Describe(descs chan<- *prometheus.Desc) { descs <- problemPods }
+
+// Collect implements prometheus.Collector.
+func (c ProblemCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a scrape has no context
+	defer cancel()
+	var list v1alpha1.PrometheusJmxExporterList
+	if err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		out <- prometheus.NewInvalidMetric(problemPods, err)
+		return
+	}
+	for i := range list.Items {
+		e := &list.Items[i]
+		counts := map[string]float64{}
+		for _, p := range e.Status.ProblemPods {
+			counts[p.Reason]++
+		}
+		if e.Status.ProblemPodsOmitted > 0 {
+			counts["Omitted"] += float64(e.Status.ProblemPodsOmitted)
+		}
+		for reason, count := range counts {
+			out <- prometheus.MustNewConstMetric(problemPods, prometheus.GaugeValue, count, e.Namespace, e.Name, reason)
+		}
 	}
 }

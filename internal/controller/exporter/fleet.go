@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -27,6 +28,8 @@ type fleet struct {
 	members []member
 	// claimed are the matched pods that belong to an older one, by name.
 	claimed []claim
+	// problems are the pods with the labels that do not run.
+	problems problem.Found
 	// failure is what kept records, Service or slices from being written.
 	failure error
 }

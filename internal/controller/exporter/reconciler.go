@@ -13,6 +13,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -27,8 +28,10 @@ type Reconciler struct {
 	Source *source.Source
 	// Artifacts are what the pods are to run; another agent is another revision.
 	Artifacts *steps.Artifacts
-	Recorder  events.EventRecorder
-	Clock     clock.PassiveClock
+	// Logs are those of pods that do not run, for exporters that ask for them.
+	Logs     problem.Logs
+	Recorder events.EventRecorder
+	Clock    clock.PassiveClock
 }
 
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters,verbs=get;list;watch
@@ -57,6 +60,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	// What fails is said in the status, and keeps nothing else from its work.
 	again, failure := r.attach(ctx, f)
 	f.failure = errors.Join(failure, r.publish(ctx, f))
+	if f.problems, err = problem.Check(ctx, r.Reader, r.Logs, &exporter, r.Clock.Now()); err != nil {
+		return ctrl.Result{}, err
+	}
 	err = r.sum(ctx, f)
 	if apply.IsGone(err) {
 		return ctrl.Result{}, nil
@@ -67,5 +73,5 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if p := f.config.Problem; p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
 		again = enqueue.Sooner(again, enqueue.MaxBackoff)
 	}
-	return ctrl.Result{RequeueAfter: again}, nil
+	return ctrl.Result{RequeueAfter: enqueue.Sooner(again, f.problems.Again)}, nil
 }

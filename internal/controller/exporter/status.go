@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
@@ -32,6 +33,7 @@ func (r *Reconciler) sum(ctx context.Context, f *fleet) error {
 		return err
 	}
 	r.announce(f.exporter, before.Conditions, status.Conditions)
+	problem.Announce(r.Recorder, f.exporter, before.ProblemPods, status.ProblemPods)
 	return nil
 }
 
@@ -45,6 +47,8 @@ func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 		Phases:             f.phases(),
 		Revision:           f.rollout.revision,
 		Halt:               f.rollout.halt,
+		ProblemPods:        f.problems.Pods,
+		ProblemPodsOmitted: f.problems.Omitted,
 	}
 	for _, m := range f.members {
 		if m.refused() {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 )
 
 // patience is how long a pod may take to start, and how long a container that
@@ -120,9 +121,7 @@ func (d *diagnosis) within(since time.Time) bool {
 	if left <= 0 {
 		return false
 	}
-	if d.again == 0 || left < d.again {
-		d.again = left
-	}
+	d.again = enqueue.Sooner(d.again, left)
 	return true
 }
 

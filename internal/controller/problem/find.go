@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
@@ -59,9 +60,7 @@ func Find(exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, now time.
 
 // again keeps the earlier time to look again.
 func (f *Found) again(in time.Duration) {
-	if in > 0 && (f.Again == 0 || in < f.Again) {
-		f.Again = in
-	}
+	f.Again = enqueue.Sooner(f.Again, in)
 }
 
 // known is what the status says of the pod.
