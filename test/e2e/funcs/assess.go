@@ -341,19 +341,31 @@ func Serves(namespace string, words ...string) features.Func {
 				return err
 			}
 			for _, r := range records {
-				page, err := c.get(ctx, namespace, r.Spec.Pod.Name, r.Status.Endpoint.Port, "/metrics")
-				if err != nil {
-					return err
-				}
-				for _, w := range words {
-					if !strings.Contains(page, w) {
-						return fmt.Errorf("%s does not serve %s:\n%s", r.Spec.Pod.Name, w, page)
+				for _, p := range r.Status.Processes {
+					if err := c.serves(ctx, &r, &p, words); err != nil {
+						return err
 					}
 				}
 			}
 			return nil
 		})
 	})
+}
+
+func (c *cluster) serves(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess, words []string) error {
+	if p.Endpoint == nil {
+		return fmt.Errorf("%s: process %d of container %s has no endpoint", r.Spec.Pod.Name, p.PID, p.Container)
+	}
+	page, err := c.get(ctx, r.Namespace, r.Spec.Pod.Name, p.Endpoint.Port, "/metrics")
+	if err != nil {
+		return err
+	}
+	for _, w := range words {
+		if !strings.Contains(page, w) {
+			return fmt.Errorf("%s does not serve %s on port %d:\n%s", r.Spec.Pod.Name, w, p.Endpoint.Port, page)
+		}
+	}
+	return nil
 }
 
 // Gone waits until the exporter has left nothing in the namespace: no record,

@@ -83,7 +83,9 @@ func (c *cluster) firstIntent(ctx context.Context, t *testing.T, namespace strin
 		if err != nil {
 			return false, err
 		}
-		return slices.ContainsFunc(records, func(r v1alpha1.JmxAttachment) bool { return r.Status.Intent != nil }), nil
+		return slices.ContainsFunc(records, func(r v1alpha1.JmxAttachment) bool {
+			return len(r.Status.Processes) > 0 && r.Status.Processes[0].Intent != nil
+		}), nil
 	}, wait.WithContext(ctx), wait.WithTimeout(patience), wait.WithInterval(20*time.Millisecond), wait.WithImmediate())
 	if err != nil {
 		t.Fatalf("no load was begun: %v", err)
