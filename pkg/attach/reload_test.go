@@ -36,7 +36,7 @@ func TestCheckReload(t *testing.T) {
 		"the same configuration": {running("a", 1, 1), running("a", 1, 1), ""},
 		"other implementation":   {running("a", 5, 5), replaced, ""},
 		"first load":             {nil, running("b", 0, 0), ""},
-		"failed before":          {&Mark{State: AgentFailed, Reloads: counted(1)}, running("b", 0, 0), ""},
+		"failed before":          {&Mark{State: AgentFailed, Reloads: new(int64(1))}, running("b", 0, 0), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := checkReload(test.before, test.after)
