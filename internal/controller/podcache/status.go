@@ -24,6 +24,7 @@ func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 			kept = append(kept, corev1.PodCondition{
 				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: said(c.Message), LastTransitionTime: c.LastTransitionTime,
 			})
+		default: // nobody asks
 		}
 	}
 	return kept
