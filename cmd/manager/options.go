@@ -52,7 +52,7 @@ func parse(args []string) *options {
 	flags.IntVar(&o.concurrent, "concurrent-attachments", 16, "`number` of pods worked on at once")
 	flags.Int64Var(&o.execs, "max-execs", 16, "`number` of execs at once, in all")
 	flags.Int64Var(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
-	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 30*time.Second, "`time` between two HTTP requests that ask an endpoint whether it is still there, which tells of a JVM that was replaced while its container runs on; 0 asks never")
+	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that ask an endpoint whether it is still there, which tells of a JVM that was replaced while its container runs on; 0 asks never")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it

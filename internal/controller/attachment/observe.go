@@ -36,7 +36,8 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 }
 
 // subject reads the pod that the record is about, and the exporter that the pod
-// belongs to now. Either is nil if it is not there.
+// belongs to now. Either is nil if it is not there. Exporters are only read, so
+// they are not copied out of the cache: it would be most of what a look costs.
 func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, *v1alpha1.PrometheusJmxExporter, error) {
 	var pod corev1.Pod
 	err := from.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
@@ -48,7 +49,7 @@ func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAt
 		return nil, nil, nil
 	}
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := from.List(ctx, &exporters, client.InNamespace(pod.Namespace)); err != nil {
+	if err := from.List(ctx, &exporters, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, err
 	}
 	return &pod, selection.Owner(exporters.Items, &pod), nil
@@ -61,7 +62,7 @@ func owns(exporter *v1alpha1.PrometheusJmxExporter, attachment *v1alpha1.JmxAtta
 
 func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) ([]steps.PublishedEndpoint, error) {
 	var slices discoveryv1.EndpointSliceList
-	if err := r.Reader.List(ctx, &slices, client.InNamespace(pod.Namespace),
+	if err := r.Reader.List(ctx, &slices, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy,
 		client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter.UID)}); err != nil {
 		return nil, err
 	}
