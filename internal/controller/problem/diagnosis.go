@@ -69,7 +69,9 @@ func (d *diagnosis) failed() *v1alpha1.ProblemPod {
 	}
 	for _, c := range containers(d.pod) {
 		if c.status != nil && broke(c.status.State.Terminated) {
-			return d.of(&c, ended(c.status.State.Terminated))
+			v := ended(c.status.State.Terminated)
+			v.outranked = "" // whatever loop it was in is over
+			return d.of(&c, v)
 		}
 	}
 	return d.of(nil, verdict{reason: string(corev1.PodFailed), message: status.Message})

@@ -147,6 +147,11 @@ func TestFind(t *testing.T) {
 			pod:  aPod(corev1.PodFailed, is("app", 0, exits(0, "Completed", ago(9))), is("side", 0, exits(1, "Error", ago(9)))),
 			want: "app-0/side Error x0: " + exited1,
 		},
+		"failed at last": {
+			pod:    aPod(corev1.PodFailed, is("app", 6, exits(1, "Error", ago(9)))),
+			before: entry("app", crashLoop, 6, exited1),
+			want:   "app-0/app Error x6: " + exited1,
+		},
 		"failed for no reason": {pod: aPod(corev1.PodFailed), want: "app-0/ Failed x0: "},
 
 		// Not scheduled.
