@@ -1,0 +1,439 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// alerts has the exporter tell of pods that do not run, with lines of their logs.
+func (c *cluster) alerts(name string, lines int32) *v1alpha1.PrometheusJmxExporter {
+	c.t.Helper()
+	c.configure(rules)
+	e := c.anExporter(name)
+	e.Spec.Alerts = v1alpha1.Alerts{CheckRunningPods: true, LogLines: lines}
+	return create(c.t, e)
+}
+
+// tell has the operator read these logs.
+func (o *operator) tell(logs problem.Logs) { o.exporters.(*exporter.Reconciler).Logs = logs }
+
+// crash does what a kubelet would when the pod's container app ends with an
+// error for the n-th time, and is to be restarted after a while.
+func (c *cluster) crash(pod *corev1.Pod, n int32) {
+	c.t.Helper()
+	c.changeStatus(pod, func(status *corev1.PodStatus) {
+		status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		status.ContainerStatuses[0] = corev1.ContainerStatus{
+			Name: "app", RestartCount: n, ContainerID: fmt.Sprintf("containerd://app-%d", restarts.Add(1)),
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{
+				Reason: "CrashLoopBackOff", Message: fmt.Sprintf("back-off %ds restarting failed container=app", 10*n),
+			}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: 1, Reason: "Error", Message: "password=hunter2", FinishedAt: metav1.NewTime(c.clock.Now()),
+			}},
+		}
+	})
+}
+
+// runAgain does what a kubelet would after the back-off.
+func (c *cluster) runAgain(pod *corev1.Pod, n int32) {
+	c.t.Helper()
+	c.changeStatus(pod, func(status *corev1.PodStatus) {
+		s := &status.ContainerStatuses[0]
+		s.RestartCount = n
+		s.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(c.clock.Now())}}
+	})
+}
+
+// problems are the exporter's, one a line.
+func (c *cluster) problems(e *v1alpha1.PrometheusJmxExporter) []string {
+	c.t.Helper()
+	get(c.t, e)
+	var all []string
+	for _, p := range e.Status.ProblemPods {
+		all = append(all, fmt.Sprintf("%s/%s %s x%d: %s", p.Pod, p.Container, p.Reason, p.RestartCount, p.Message))
+	}
+	return all
+}
+
+const crashed = "The container ended with exit code 1 (Error)"
+
+// What does not run is told of, once, and what does is attached to all the same.
+func TestProblemPods(t *testing.T) {
+	t.Parallel()
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.exporter = s.alerts("exporter", 0)
+	s.pod = s.run(aPod("app-0"))
+	crashing := s.run(aPod("app-1").without("app"))
+	s.crash(crashing, 1)
+	evicted := s.run(aPod("app-2"))
+	s.changeStatus(evicted, func(status *corev1.PodStatus) {
+		*status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}
+	})
+	pending := s.run(aPod("app-3"))
+	s.changeStatus(pending, func(status *corev1.PodStatus) {
+		*status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available: 3 Insufficient cpu.",
+		}}}
+	})
+	unlabelled := aPod("other")
+	unlabelled.pod.Labels = map[string]string{"app": "other"}
+	s.crash(s.run(unlabelled), 1)
+
+	o.settle()
+	want := []string{
+		"app-1/app CrashLoopBackOff x1: " + crashed,
+		"app-2/ Evicted x0: The node was low on resource: memory",
+		"app-3/ Unschedulable x0: 0/3 nodes are available: 3 Insufficient cpu",
+	}
+	if diff := cmp.Diff(want, s.problems(s.exporter)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if a := s.attachment(s.pod); phaseOf(a) != "Annotated" {
+		t.Errorf("the pod that runs is %s", phaseOf(a))
+	}
+	for reason, note := range map[string]string{
+		"CrashLoopBackOff": "Pod app-1, container app: CrashLoopBackOff: " + crashed,
+		"Evicted":          "Pod app-2: Evicted: The node was low on resource: memory",
+		"Unschedulable":    "Pod app-3: Unschedulable: 0/3 nodes are available: 3 Insufficient cpu",
+	} {
+		if diff := cmp.Diff([]event{{corev1.EventTypeWarning, reason, note}}, o.events.with(reason)); diff != "" {
+			t.Errorf("Events (-want +got):\n%s", diff)
+		}
+	}
+	for reason, want := range map[string]float64{"CrashLoopBackOff": 1, "Evicted": 1, "Unschedulable": 1, "Omitted": 0} {
+		if got := s.measured(s.exporter, reason); got != want {
+			t.Errorf("%v pods with the reason %s are measured, not %v", got, reason, want)
+		}
+	}
+
+	t.Run("nothing is written while nothing changes", func(t *testing.T) {
+		before := s.resourceVersions()
+		o.did()
+		s.changeStatus(crashing, func(status *corev1.PodStatus) {
+			status.ContainerStatuses[0].State.Waiting.Message = "back-off 5m0s restarting failed container=app"
+		})
+		s.changeStatus(pending, func(status *corev1.PodStatus) {
+			status.Conditions[0].Message = "0/4 nodes are available: 4 Insufficient cpu."
+		})
+		// Trimmed as in the cache, so it is not these two that are compared.
+		delete(before, "pod/app-1")
+		delete(before, "pod/app-3")
+		if o.settle(); o.count() > 0 {
+			t.Errorf("it did %q", o.did())
+		}
+		after := s.resourceVersions()
+		delete(after, "pod/app-1")
+		delete(after, "pod/app-3")
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
+		}
+	})
+	t.Run("one crash loop is one Event, and a write for each restart", func(t *testing.T) {
+		for n := int32(2); n < 4; n++ {
+			s.runAgain(crashing, n)
+			o.did()
+			o.settle()
+			if diff := cmp.Diff(fmt.Sprintf("app-1/app CrashLoopBackOff x%d: %s", n, crashed), s.problems(s.exporter)[0]); diff != "" {
+				t.Errorf("restarted (-want +got):\n%s", diff)
+			}
+			before := s.problems(s.exporter)
+			s.later(10 * time.Second)
+			s.crash(crashing, n)
+			o.settle()
+			if diff := cmp.Diff(before, s.problems(s.exporter)); diff != "" {
+				t.Errorf("another state of the back-off (-before +after):\n%s", diff)
+			}
+		}
+		if events := o.events.with("CrashLoopBackOff"); len(events) > 0 {
+			t.Errorf("of Events there are %v", events)
+		}
+	})
+	t.Run("what runs for a minute is well", func(t *testing.T) {
+		s.runAgain(crashing, 4)
+		if again := o.settle(); again <= 0 || again > time.Minute {
+			t.Errorf("it is looked at again in %s", again)
+		}
+		s.later(time.Minute)
+		o.settle()
+		if diff := cmp.Diff(want[1:], s.problems(s.exporter)); diff != "" {
+			t.Errorf("problems (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("turned off", func(t *testing.T) {
+		ready, phase := s.exporter.Status.Conditions, s.exporter.Status.Phase
+		change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Alerts.CheckRunningPods = false })
+		o.settle()
+		if left := s.problems(s.exporter); len(left) > 0 || s.measured(s.exporter, "Evicted") > 0 {
+			t.Errorf("left are %v", left)
+		}
+		for i := range ready {
+			ready[i].ObservedGeneration++
+		}
+		if diff := cmp.Diff(ready, s.exporter.Status.Conditions); diff != "" || phase != s.exporter.Status.Phase {
+			t.Errorf("it changed what the exporter says otherwise:\n%s", diff)
+		}
+	})
+}
+
+// measured is the metric of the exporter's problem pods, as a scrape has it.
+func (c *cluster) measured(e *v1alpha1.PrometheusJmxExporter, reason string) float64 {
+	c.t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics.ProblemCollector{Cache: inNamespace{admin, c.namespace}})
+	families, err := registry.Gather()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			labels := map[string]string{}
+			for _, pair := range metric.GetLabel() {
+				labels[pair.GetName()] = pair.GetValue()
+			}
+			if cmp.Equal(labels, map[string]string{"namespace": c.namespace, "exporter": e.Name, "reason": reason}) {
+				return metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// inNamespace lists what is in one namespace.
+type inNamespace struct {
+	client.Reader
+	namespace string
+}
+
+// List implements client.Reader.
+func (r inNamespace) List(ctx context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	return r.Reader.List(ctx, list, client.InNamespace(r.namespace))
+}
+
+// Of many the first 50 are listed, by name, and the API server takes them at
+// their largest.
+func TestManyProblemPods(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	o := c.operate()
+	o.tell(scriptedLogs(func(types.NamespacedName, bool) (string, error) { return strings.Repeat("ä\x00\n", 5000), nil }))
+	e := c.alerts("exporter", 50)
+	for i := range 53 {
+		pod := c.run(aPod(fmt.Sprintf("app-%02d", 52-i)).without("app"))
+		c.crash(pod, 1)
+		c.changeStatus(pod, func(status *corev1.PodStatus) {
+			last := status.ContainerStatuses[0].LastTerminationState.Terminated
+			last.Reason, last.Message = "StartError", strings.Repeat("ä\x01", 2000)
+		})
+	}
+	if _, err := o.exporters.Reconcile(t.Context(), requestFor(e)); err != nil {
+		t.Fatal(err)
+	}
+	problems := c.problems(e)
+	if len(problems) != 50 || e.Status.ProblemPodsOmitted != 3 {
+		t.Fatalf("%d are listed, %d are not", len(problems), e.Status.ProblemPodsOmitted)
+	}
+	for i, p := range problems {
+		if !strings.HasPrefix(p, fmt.Sprintf("app-%02d/", i)) {
+			t.Errorf("number %d is %s", i, p)
+		}
+	}
+	for _, p := range e.Status.ProblemPods {
+		if len(p.Log) < 4000 || len(p.Log) > 4096 || len(p.Message) > 512 {
+			t.Errorf("%d bytes of log, %d of message", len(p.Log), len(p.Message))
+		}
+	}
+	if got := c.measured(e, "Omitted"); got != 3 {
+		t.Errorf("%v omitted pods are measured", got)
+	}
+}
+
+// scriptedLogs stand in for a kubelet's, of which there is none here.
+type scriptedLogs func(pod types.NamespacedName, previous bool) (string, error)
+
+// Tail implements problem.Logs.
+func (l scriptedLogs) Tail(_ context.Context, pod types.NamespacedName, _ string, _ int32, previous bool) (string, error) {
+	return l(pod, previous)
+}
+
+// Logs are read once for each restart.
+func TestProblemLogs(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	o := c.operate()
+	var reads atomic.Int32
+	o.tell(scriptedLogs(func(pod types.NamespacedName, previous bool) (string, error) {
+		return fmt.Sprintf("scripted log of %s, previous: %t, read number %d\n", pod.Name, previous, reads.Add(1)), nil
+	}))
+	e := c.alerts("exporter", 10)
+	pod := c.run(aPod("app-0").without("app"))
+	c.crash(pod, 1)
+	logs := func() []string {
+		t.Helper()
+		o.settle()
+		get(t, e)
+		return []string{e.Status.ProblemPods[0].Log, e.Status.ProblemPods[0].PreviousLog}
+	}
+	first := []string{"scripted log of app-0, previous: false, read number 1", "scripted log of app-0, previous: true, read number 2"}
+	if diff := cmp.Diff(first, logs()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	o.did()
+	if diff := cmp.Diff(first, logs()); diff != "" || o.count() > 0 {
+		t.Errorf("looked at again, it did %q (-want +got):\n%s", o.did(), diff)
+	}
+	c.runAgain(pod, 2)
+	second := []string{"scripted log of app-0, previous: false, read number 3", "scripted log of app-0, previous: true, read number 4"}
+	if diff := cmp.Diff(second, logs()); diff != "" {
+		t.Errorf("after a restart (-want +got):\n%s", diff)
+	}
+	change(t, e, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Alerts.LogLines = 0 })
+	if diff := cmp.Diff([]string{"", ""}, logs()); diff != "" {
+		t.Errorf("without lines (-want +got):\n%s", diff)
+	}
+}
+
+// The operator may not read logs with config/rbac, and says so once; with
+// config/logs it may. Both are asked of the API server itself.
+func TestLogsForbidden(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	name := "operator-of-" + c.namespace
+	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.grant(name, "../../config/rbac/role.yaml")
+	o := c.operate()
+	o.tell(problem.NewPodLogs(clientsetOf(t, user.Config()).CoreV1(), o.seam, c.clock))
+	e := c.alerts("exporter", 10)
+	pod := c.run(aPod("app-0").without("app"))
+	c.crash(pod, 1)
+
+	again := o.settle()
+	if p := c.problems(e); len(p) != 1 || !strings.Contains(p[0], "pods/log") || !strings.Contains(p[0], crashed) {
+		t.Fatalf("it says %q", p)
+	}
+	if again <= 0 || again > 10*time.Minute {
+		t.Errorf("it is tried again in %s", again)
+	}
+	o.did()
+	if o.settle(); o.count() > 0 {
+		t.Errorf("without a change it did %q", o.did())
+	}
+	c.crash(pod, 2)
+	o.settle()
+	if p := c.problems(e); strings.Count(p[0], "pods/log") != 1 || len(o.events.with("CrashLoopBackOff")) != 1 {
+		t.Errorf("after a restart it says %q", p)
+	}
+
+	c.grant(name, "../../config/logs/role.yaml")
+	eventually(t, func() bool {
+		c.later(10 * time.Minute)
+		o.settle()
+		return !strings.Contains(c.problems(e)[0], "pods/log")
+	})
+	o.did()
+	if o.settle(); o.count() > 0 {
+		t.Errorf("once it may, without a change it did %q", o.did())
+	}
+}
+
+// grant binds the rules of a ClusterRole in the repository to a user in the
+// namespace.
+func (c *cluster) grant(user, file string) {
+	c.t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var role rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(data, &role); err != nil {
+		c.t.Fatal(err)
+	}
+	create(c.t, &rbacv1.Role{ObjectMeta: c.named(role.Name), Rules: role.Rules})
+	create(c.t, &rbacv1.RoleBinding{
+		ObjectMeta: c.named(role.Name),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	})
+}
+
+func clientsetOf(t *testing.T, config *rest.Config) *kubernetes.Clientset {
+	t.Helper()
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clientset
+}
+
+// With its watches and its own recorder the operator comes to the same, and the
+// Event is the API server's.
+func TestProblemPodsOfManager(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	mgr, err := manager.New(config, manager.Options{
+		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 1, Seam: effects.Direct,
+		Helper: c.containers.through(effects.Direct), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+		Logs: scriptedLogs(func(types.NamespacedName, bool) (string, error) { return "scripted", nil }),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	e := c.alerts("exporter", 1)
+	pod := c.run(aPod("app-0").without("app"))
+	c.crash(pod, 1)
+	eventually(t, func() bool { return len(c.problems(e)) == 1 && e.Status.ProblemPods[0].Log == "scripted" })
+
+	eventually(t, func() bool {
+		var list corev1.EventList
+		c.list(&list)
+		for _, event := range list.Items {
+			if event.Reason == "CrashLoopBackOff" && event.Type == corev1.EventTypeWarning &&
+				event.InvolvedObject.UID == e.UID && event.Related != nil && event.Related.UID == pod.UID {
+				return true
+			}
+		}
+		return false
+	})
+	c.runAgain(pod, 2)
+	c.changeStatus(pod, func(status *corev1.PodStatus) {
+		status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(time.Now().Add(-58 * time.Second))
+	})
+	eventually(t, func() bool { return len(c.problems(e)) == 0 }) // time alone brings it about
+}
