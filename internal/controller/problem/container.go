@@ -61,7 +61,7 @@ func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTermina
 		v := ended(last)
 		v.reason = crashLoop
 		return v
-	case errImagePull, imagePullBackOff:
+	case errImagePull, registryUnavailable, signatureInvalid, imagePullBackOff:
 		return verdict{reason: w.Reason, message: pullFailure(w.Message), outranked: imagePullBackOff}
 	case runContainerError:
 		return verdict{reason: w.Reason, message: w.Message, outranked: crashLoop}

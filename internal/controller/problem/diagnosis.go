@@ -15,13 +15,15 @@ const patience = time.Minute
 
 // The kubelet's reasons that more is made of than their words.
 const (
-	crashLoop         = "CrashLoopBackOff"
-	imagePullBackOff  = "ImagePullBackOff"
-	errImagePull      = "ErrImagePull"
-	containerCreating = "ContainerCreating"
-	podInitializing   = "PodInitializing"
-	runContainerError = "RunContainerError"
-	pending           = "Pending"
+	crashLoop           = "CrashLoopBackOff"
+	imagePullBackOff    = "ImagePullBackOff"
+	errImagePull        = "ErrImagePull"
+	registryUnavailable = "RegistryUnavailable"
+	signatureInvalid    = "SignatureValidationFailed"
+	containerCreating   = "ContainerCreating"
+	podInitializing     = "PodInitializing"
+	runContainerError   = "RunContainerError"
+	pending             = "Pending"
 )
 
 // diagnosis is the look at one pod.

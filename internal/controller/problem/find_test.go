@@ -204,6 +204,16 @@ func TestFind(t *testing.T) {
 			before: entry("app", imagePullBackOff, 0, notFound),
 			want:   "app-0/app ImagePullBackOff x0: " + notFound,
 		},
+		"no registry, tried once more": {
+			pod:    aPod(corev1.PodPending, is("app", 0, waits("RegistryUnavailable", "no route"))),
+			before: entry("app", imagePullBackOff, 0, "no route"),
+			want:   "app-0/app ImagePullBackOff x0: no route",
+		},
+		"still no registry": {
+			pod:    aPod(corev1.PodPending, is("app", 0, waits(imagePullBackOff, `Back-off pulling image "x": RegistryUnavailable: no route`))),
+			before: entry("app", "RegistryUnavailable", 0, "no route"),
+			want:   "app-0/app ImagePullBackOff x0: no route",
+		},
 		"no image, for another reason": {
 			pod:    aPod(corev1.PodPending, is("app", 0, waits(imagePullBackOff, `Back-off pulling image "x": ErrImagePull: unauthorized`))),
 			before: entry("app", imagePullBackOff, 0, notFound),
@@ -399,6 +409,8 @@ func TestSameWords(t *testing.T) {
 		"image's tags":  {"registry.example/app:1", "registry.example/app:2", false},
 		"more of them":  {"a b", "a b c", false},
 		"only numbers":  {"3", "", true},
+		"IDs":           {`is reserved for "0123456789abcdef"`, `is reserved for "fedcba9876543210"`, true},
+		"digests":       {"sha256:0123456789abcdef", "sha256:fedcba9876543210", false},
 		"not durations": {"x10s", "x11s", false},
 	}
 	for name, tc := range cases {

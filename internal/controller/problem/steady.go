@@ -47,16 +47,18 @@ func (v verdict) steady(before, entry *v1alpha1.ProblemPod) {
 // pullFailure is why an image cannot be pulled, without the words of the
 // back-off around it.
 func pullFailure(message string) string {
-	return strings.TrimPrefix(backOffPulling.ReplaceAllString(message, ""), errImagePull+": ")
+	return backOffPulling.ReplaceAllString(message, "")
 }
 
 var (
-	backOffPulling = regexp.MustCompile(`^Back-off pulling image "[^"]*"(: )?`)
-	number         = regexp.MustCompile(`^[^\pL]*$|^[^\pL\d]*(\d+(\.\d+)?(ns|µs|ms|s|m|h))+[^\pL\d]*$`)
+	backOffPulling = regexp.MustCompile(`^Back-off pulling image "[^"]*"(: (` + errImagePull + `|` + registryUnavailable + `|` + signatureInvalid + `))?(: )?`)
+	// number is a word without letters, a duration, or the ID of a container.
+	number = regexp.MustCompile(`^[^\pL]*$|^[^\pL\d]*(\d+(\.\d+)?(ns|µs|ms|s|m|h))+[^\pL\d]*$|^[^\pL\d]*[0-9a-f]{12,}[^\pL\d]*$`)
 )
 
 // sameWords tells whether two messages differ in numbers at most: how many nodes
-// there are, how long something took, from which port it was tried.
+// there are, how long something took, from which port it was tried, in which
+// container.
 func sameWords(a, b string) bool {
 	words := func(s string) []string {
 		return slices.DeleteFunc(strings.Fields(s), number.MatchString)
