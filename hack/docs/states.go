@@ -23,19 +23,19 @@ var phaseTexts = map[v1alpha1.Phase]phaseText{
 		observed: "The helper's `inspect` in each running container.",
 	},
 	v1alpha1.PhaseStaged: {
-		holds:    "The configuration is valid; agent and configuration lie in the container with the right digests.",
+		holds:    "The configuration is valid; agent and configuration lie in the container of each process with the right digests. Nothing is staged for a stock exporter that is adopted.",
 		effect:   "Three files in the helper's directory.",
 		observed: "The helper's `inspect`, which digests the files.",
 	},
 	v1alpha1.PhaseLoaded: {
-		holds:    "Our agent says in that JVM that it serves that configuration on that port.",
+		holds:    "Our agent says in each JVM that it serves that configuration on that port; or the stock exporter is in there already, and adopted.",
 		effect:   "The intent in the record, then the load; where the agent is in the JVM already, it is told by its file.",
 		observed: "The agent's mark in the JVM, read by the helper; never our memory.",
 	},
 	v1alpha1.PhaseExposed: {
-		holds:    "`/metrics` answers on the pod's address, and the endpoint stands in an EndpointSlice of ours.",
+		holds:    "`/metrics` answers on the pod's address for each JVM, and the endpoint stands in an EndpointSlice of ours.",
 		effect:   "One HTTP request. The exporter's controller writes the slice; this step waits to see it.",
-		observed: "HTTP from the operator, or, where it cannot reach the pod, from the helper in the pod; API: EndpointSlices.",
+		observed: "HTTP from the operator, from then on every ten seconds, or, where it cannot reach the pod, from the helper in the pod; API: EndpointSlices.",
 	},
 	v1alpha1.PhaseAnnotated: {
 		holds:    "The pod carries `prometheus.io/scrape`, `prometheus.io/port`, `prometheus.io/path` and `banzaicloud.com/jmx-attachment`, and nobody but us owns them.",
@@ -51,9 +51,9 @@ var eventTexts = map[statemachine.Event]string{
 	statemachine.Load:           "The agent serves.",
 	statemachine.Expose:         "The endpoint answers and is published.",
 	statemachine.Annotate:       "The annotations are on the pod.",
-	statemachine.Replaced:       "The container or the JVM is another one than recorded.",
+	statemachine.Replaced:       "A container or JVM is another one than recorded, or others are to be chosen.",
 	statemachine.ConfigChanged:  "Another configuration or agent is wanted than staged, or the configuration cannot be used.",
-	statemachine.AgentChanged:   "The agent serves another port, configuration or version than wanted.",
+	statemachine.AgentChanged:   "An agent serves another port, configuration or version than wanted, or its endpoint has fallen silent.",
 	statemachine.EndpointLost:   "The endpoint is not in an EndpointSlice, or the pod's address or port is another one.",
 	statemachine.AnnotationLost: "Our annotations are not on the pod, or somebody else owns one of them.",
 }
@@ -102,9 +102,9 @@ Failure is not a phase. The condition of the next phase is then False, or Unknow
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", t.Event, strings.Join(from, ", "), t.To, text)
 	}
 	b.WriteString(`
-Going backwards withdraws neither the endpoint nor the annotations: what Prometheus scrapes follows the endpoint that answered last, ` + "`status.endpoint`" + `. Only ` + "`replaced`" + ` takes both back, since the JVM that answered is gone.
+Going backwards withdraws neither the endpoint nor the annotations: what Prometheus scrapes follows the endpoint that answered last, ` + "`endpoint` of each process in the record" + `. Only ` + "`replaced`" + ` takes both back, of JVMs that are gone.
 
-A pod that is gone, no longer matched, or another exporter's by now is no phase either: its annotations are withdrawn and its record is deleted, from whatever phase.
+A pod that is gone, no longer matched, or another exporter's by now is no phase either: its annotations are withdrawn, its agents are stopped, and its record is deleted, from whatever phase. Where another exporter takes it on, agents and annotations stay.
 
 A PrometheusJmxExporter has the phase of the least advanced of its pods, refused ones aside: Pending also when it matches none, Refused when all that it matches are refused. Its ` + "`status.metricsEndpoints`" + ` lists the pods whose Exposed is True, so a pod that went backwards is missing there while its EndpointSlice still has it.
 `)
