@@ -2,6 +2,7 @@ package attachment
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -21,8 +22,9 @@ type walk struct {
 	*Reconciler
 	scope   *steps.Scope
 	machine *statemachine.Machine
-	// persisted is the status as the API server has it.
-	persisted *v1alpha1.JmxAttachmentStatus
+	// begun is the status when the reconcile began, persisted as the API server
+	// has it.
+	begun, persisted *v1alpha1.JmxAttachmentStatus
 }
 
 func (r *Reconciler) walk(scope *steps.Scope) *walk {
@@ -34,7 +36,7 @@ func (r *Reconciler) walk(scope *steps.Scope) *walk {
 		*scope.Status() = v1alpha1.JmxAttachmentStatus{}
 		machine, _ = statemachine.Restore(statemachine.Pending)
 	}
-	return &walk{Reconciler: r, scope: scope, machine: machine, persisted: persisted}
+	return &walk{Reconciler: r, scope: scope, machine: machine, begun: persisted, persisted: persisted}
 }
 
 // begin takes over into the record what holds from now on: it is persisted with
@@ -46,12 +48,20 @@ func (w *walk) begin() {
 		w.machine, _ = statemachine.Restore(statemachine.Pending)
 	}
 	s.DetachTimeout = w.scope.Exporter.Spec.Detach.Timeout
-	if w.scope.Granted {
-		s.Revision = w.scope.Attachment.Spec.Revision
+	if granted := w.scope.Attachment.Spec.Revision; w.scope.Granted && s.Revision != granted {
+		s.Revision = granted
+		if slices.ContainsFunc(s.Processes, leftAlone) {
+			s.Inspected = nil // another try for what stood in the way
+		}
 	}
 	if s.Restart != nil && s.Restart.Revision != w.scope.Attachment.Spec.Revision {
 		s.Restart = nil
 	}
+}
+
+// leftAlone tells whether something stood in the way of attaching to the process.
+func leftAlone(p v1alpha1.JavaProcess) bool {
+	return p.Refusal != "" && p.Refusal != v1alpha1.RefusalExcluded
 }
 
 func (w *walk) listen(ctx context.Context) { w.scope.Silent = w.Listener.Silent(ctx, w.scope) }
