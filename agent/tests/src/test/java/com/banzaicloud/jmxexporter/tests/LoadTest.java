@@ -41,7 +41,9 @@ class LoadTest {
                 "config.sha256", Desired.sha256(config),
                 "implementation.sha256", Desired.sha256(Jvm.EXPORTER),
                 "token", desired.token(),
-                "loads", "1"), mark);
+                "loads", "1",
+                "reloads", "0",
+                "reload.failures", "0"), mark);
         assertTrue(Scrape.metrics(port).contains("jmx_exporter_build_info"));
         assertTrue(jvm.openFiles().contains(Jvm.AGENT.toString()), "the agent's jar witnesses that it was loaded");
     }
