@@ -29,9 +29,10 @@ type Prober interface {
 	// *transport.Error when it answers otherwise, or not in time. It ends in
 	// bounded time.
 	Probe(ctx context.Context, address string, port int32) error
-	// Answers returns nil when anybody answers in HTTP at the address, and an
-	// error when nobody does, or not in time. It ends in bounded time, and asks
-	// for nothing that costs the application more than an answer.
+	// Answers returns an error when nobody is at the address, or nobody who
+	// speaks HTTP. One who takes the connection and is slow is there: a JVM that
+	// collects garbage is the same JVM. It ends in bounded time, and asks for
+	// nothing that costs the application more than an answer.
 	Answers(ctx context.Context, address string, port int32) error
 }
 
@@ -40,6 +41,9 @@ const (
 	// answerTimeout is Prometheus' own default for a scrape: the agent renders
 	// all of it before the first byte.
 	answerTimeout = 10 * time.Second
+	// healthTimeout is longer than connectTimeout, so that the two can be told
+	// apart.
+	healthTimeout = 5 * time.Second
 	// maxProbed bounds what is read of the answer: it is not parsed, only seen
 	// to come.
 	maxProbed = 64 << 10
@@ -81,7 +85,12 @@ const healthPath = "/-/healthy"
 func (p *HTTPProber) Answers(ctx context.Context, address string, port int32) error {
 	host := net.JoinHostPort(address, strconv.Itoa(int(port)))
 	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+		defer cancel()
 		response, err := p.ask(ctx, host, healthPath)
+		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !notConnected(err) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -100,7 +109,7 @@ func (p *HTTPProber) ask(ctx context.Context, host, path string) (*http.Response
 
 func (p *HTTPProber) get(ctx context.Context, host string) error {
 	response, err := p.ask(ctx, host, MetricsPath)
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+	if notConnected(err) {
 		return notServing("The endpoint cannot be reached.", errors.Join(ErrUnreachable, err))
 	}
 	if err != nil {
@@ -114,6 +123,11 @@ func (p *HTTPProber) get(ctx context.Context, host string) error {
 		return notServing(MetricsPath+" breaks off while it answers.", err)
 	}
 	return nil
+}
+
+func notConnected(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
 }
 
 func notServing(message string, err error) error {
