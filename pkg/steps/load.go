@@ -112,7 +112,12 @@ func (l Load) load(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) Outco
 		},
 	})
 	if err != nil {
-		return failed(err)
+		outcome := failed(err)
+		if outcome.Reason == string(attach.ReasonStockExporter) { // it came since we looked: it is to be adopted
+			outcome = NotReached(v1alpha1.ReasonReplaced, "The stock JMX exporter has come into the JVM; it is looked at anew.")
+			outcome.Back, outcome.Err = statemachine.Replaced, err
+		}
+		return outcome
 	}
 	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
 		return NotReached(v1alpha1.ReasonHelperFailed, "The helper reported a load, but no mark of the agent.")
