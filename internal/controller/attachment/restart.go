@@ -18,8 +18,10 @@ import (
 func (w *walk) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
 	s := w.scope
 	window := s.Exporter.Spec.Rollout.RestartWindow.Duration
-	for i := range s.Status().Processes {
-		p := &s.Status().Processes[i]
+	// A load that finds its process gone did nothing to it: it is the intents
+	// from before that count.
+	for i := range w.begun.Processes {
+		p := &w.begun.Processes[i]
 		if !steps.Ours(p) || !gone(p) {
 			continue
 		}
