@@ -53,11 +53,13 @@ const (
 type HTTPProber struct {
 	client *http.Client
 	seam   effects.Seam
+	// patience is how long Answers waits for one.
+	patience time.Duration
 }
 
 // NewHTTPProber returns a Prober whose requests pass the seam.
 func NewHTTPProber(seam effects.Seam) *HTTPProber {
-	return &HTTPProber{seam: seam, client: &http.Client{
+	return &HTTPProber{seam: seam, patience: healthTimeout, client: &http.Client{
 		Timeout:       connectTimeout + answerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		// No proxy and no idle connections: each pod is asked once.
@@ -85,7 +87,7 @@ const healthPath = "/-/healthy"
 func (p *HTTPProber) Answers(ctx context.Context, address string, port int32) error {
 	host := net.JoinHostPort(address, strconv.Itoa(int(port)))
 	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+		ctx, cancel := context.WithTimeout(ctx, p.patience)
 		defer cancel()
 		response, err := p.ask(ctx, host, healthPath)
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !notConnected(err) {
