@@ -127,6 +127,7 @@ func TestFind(t *testing.T) {
 		// What is well.
 		"runs":                 {pod: aPod(corev1.PodRunning, is("app", 0, fine), is("side", 0, fine))},
 		"restarted long ago":   {pod: aPod(corev1.PodRunning, is("app", 3, fine, exits(1, "Error", ago(3001))), is("side", 0, fine))},
+		"restarted when done":  {pod: aPod(corev1.PodRunning, is("app", 1, runs(ago(9)), exits(0, "Completed", ago(10))))},
 		"without times":        {pod: aPod(corev1.PodRunning, is("app", 0, runs(metav1.Time{})))},
 		"ended well":           {pod: aPod(corev1.PodSucceeded, is("app", 0, exits(0, "Completed", ago(9))), is("side", 0, exits(143, "Error", ago(8))))},
 		"one of two is done":   {pod: aPod(corev1.PodRunning, is("app", 0, exits(0, "Completed", ago(9))), is("side", 0, fine))},
@@ -320,9 +321,24 @@ func TestFind(t *testing.T) {
 			want:   "app-0/app Error x0: " + exited1,
 		},
 		"without what was said of the right": {
-			pod:    aPod(corev1.PodRunning, is("app", 4, waits(crashLoop, backOff), exits(1, "Error", ago(9)))),
+			pod:    aPod(corev1.PodRunning, is("app", 4, exits(1, "Error", ago(9)))),
 			before: entry("app", crashLoop, 4, exited1+needsRight),
 			want:   "app-0/app CrashLoopBackOff x4: " + exited1,
+		},
+		"crash loop, another exit code": {
+			pod:    aPod(corev1.PodRunning, is("app", 5, waits(crashLoop, backOff), exits(3, "Error", ago(9)))),
+			before: entry("app", crashLoop, 4, exited1),
+			want:   "app-0/app CrashLoopBackOff x5: The container ended with exit code 3 (Error)",
+		},
+		"crash loop, another exit code this time": {
+			pod:    aPod(corev1.PodRunning, is("app", 5, waits(crashLoop, backOff), exits(3, "Error", ago(9)))),
+			before: entry("app", crashLoop, 5, exited1),
+			want:   "app-0/app CrashLoopBackOff x5: The container ended with exit code 3 (Error)",
+		},
+		"crash loop, of another container": {
+			pod:    aPod(corev1.PodRunning, is("app", 1, exits(1, "Error", ago(9)))),
+			before: entry("side", crashLoop, 4, exited1),
+			want:   "app-0/app Error x1: " + exited1,
 		},
 		"with characters that are none": {
 			pod:  aPod(corev1.PodPending, is("app", 0, waits("Odd\x00", "a\x1b[31mred\x1b[0m \x07 word\xff\u202e"))),

@@ -23,13 +23,13 @@ type verdict struct {
 	outranked string
 }
 
-// steady writes the verdict into the entry, with the words of the entry before
-// it where these say the same: so neither the status nor the Events follow
+// steady writes the verdict into the entry, with the words of what was said of the
+// pod before where these say the same: so neither the status nor the Events follow
 // the kubelet from one state of a back-off to the next.
 func (v verdict) steady(before, entry *v1alpha1.ProblemPod) {
 	entry.Reason = text.Line(clean(v.reason), maxReason)
 	entry.Message = text.Line(clean(v.message), maxMessage-len(needsRight))
-	if before == nil || before.UID != entry.UID || before.Container != entry.Container {
+	if before == nil || before.Container != entry.Container {
 		return
 	}
 	said := strings.TrimSuffix(before.Message, needsRight)
@@ -39,7 +39,8 @@ func (v verdict) steady(before, entry *v1alpha1.ProblemPod) {
 	case v.outranked == imagePullBackOff && entry.Message == "":
 		// Older kubelets say why only the first time.
 		entry.Message = said
-	case before.Reason == entry.Reason && before.RestartCount == entry.RestartCount && sameWords(said, entry.Message):
+	case before.Reason == entry.Reason && v.outranked != crashLoop && sameWords(said, entry.Message):
+		// A crash's only number is its exit code, which counts.
 		entry.Message = said
 	}
 }
