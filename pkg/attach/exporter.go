@@ -20,7 +20,8 @@ import (
 
 const (
 	// exportersPatience is how long the search for the ports of all stock
-	// exporters may take, and exporterPatience how long one port.
+	// exporters may take, and exporterPatience how long one of several ports: an
+	// answer takes a scrape, and who does not speak HTTP never answers.
 	exportersPatience = 2 * time.Second
 	exporterPatience  = time.Second
 )
@@ -75,8 +76,12 @@ func askExporters(ctx context.Context, exporters []exporterIn) {
 	ctx, cancel := context.WithTimeout(ctx, exportersPatience)
 	defer cancel()
 	for _, in := range exporters {
-		for _, port := range in.candidates() {
-			if answersAsStock(ctx, port) {
+		ports, patience := in.candidates(), exportersPatience
+		if len(ports) > 1 {
+			patience = exporterPatience
+		}
+		for _, port := range ports {
+			if answersAsStock(ctx, port, patience) {
 				in.exporter.Port = port
 				break
 			}
@@ -122,8 +127,8 @@ func namedPorts(agents []jvm.JavaAgent) (ports []int32) {
 }
 
 // answersAsStock tells whether a port has a metric of the stock exporter.
-func answersAsStock(ctx context.Context, port int32) bool {
-	ctx, cancel := context.WithTimeout(ctx, exporterPatience)
+func answersAsStock(ctx context.Context, port int32, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	found := false
 	err := getPage(ctx, Endpoint{Port: port, Path: stockPath}, func(page *bufio.Reader) (err error) {
