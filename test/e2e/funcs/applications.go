@@ -34,7 +34,7 @@ type application struct {
 func ApplicationsIn(namespace string) *Applications { return &Applications{namespace: namespace} }
 
 // Running waits until so many pods run with all their containers, and those
-// that start Java say in their log that the application is ready.
+// that start Java say in their log that the application is ready: so many JVMs.
 func Running(namespace string, pods, jvms int) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
@@ -56,9 +56,7 @@ func Running(namespace string, pods, jvms int) features.Func {
 					if err != nil {
 						return err
 					}
-					if strings.Contains(log, "dummyapp is ready") {
-						ready++
-					}
+					ready += strings.Count(log, "dummyapp is ready")
 				}
 				if len(pod.Status.ContainerStatuses) != len(pod.Spec.Containers) {
 					return fmt.Errorf("pod %s has not started: %s", pod.Name, pod.Status.Phase)
@@ -72,15 +70,14 @@ func Running(namespace string, pods, jvms int) features.Func {
 	})
 }
 
-// Remember remembers the applications as they are now.
+// Remember remembers the applications as they are now, once no helper runs in them.
 func (a *Applications) Remember() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		now, err := a.now(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		a.pods = now
+		eventually(ctx, t, func(ctx context.Context) (err error) {
+			a.pods, err = a.now(ctx, c)
+			return err
+		})
 	})
 }
 

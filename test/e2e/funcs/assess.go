@@ -289,8 +289,8 @@ func Annotations(namespace string, want map[string]string) features.Func {
 	})
 }
 
-// LoadedOnce asserts that the agent of each attachment runs in its JVM and was
-// loaded exactly once there, as the agent itself says.
+// LoadedOnce asserts that the agent runs in each JVM that it was loaded into, of
+// all attachments, and was loaded exactly once there, as the agent itself says.
 func LoadedOnce(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
@@ -302,20 +302,31 @@ func LoadedOnce(namespace string) features.Func {
 			t.Fatal("there are no attachments")
 		}
 		for _, r := range records {
-			mark, err := c.mark(ctx, r)
-			if err != nil {
-				t.Fatal(err)
+			loaded := 0
+			for _, p := range r.Status.Processes {
+				if !steps.Ours(&p) {
+					continue
+				}
+				loaded++
+				mark, err := c.mark(ctx, &r, &p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if mark.Loads != 1 || mark.State != attach.AgentRunning || mark.Port != p.Port {
+					t.Errorf("%s, process %d of container %s: %+v; want one load, and the agent running on port %d",
+						r.Spec.Pod.Name, p.PID, p.Container, mark, p.Port)
+				}
 			}
-			if mark.Loads != 1 || mark.State != attach.AgentRunning || mark.Port != r.Status.Processes[0].Port {
-				t.Errorf("%s: %+v; want one load, and the agent running on port %d", r.Spec.Pod.Name, mark, r.Status.Processes[0].Port)
+			if loaded == 0 {
+				t.Errorf("%s: nothing was loaded: %+v", r.Spec.Pod.Name, r.Status)
 			}
 		}
 	})
 }
 
-// mark is what the agent says of itself, as the helper in the container reads it.
-func (c *cluster) mark(ctx context.Context, r v1alpha1.JmxAttachment) (*attach.Mark, error) {
-	p := r.Status.Processes[0]
+// mark is what the agent in a process says of itself, as the helper in the
+// container reads it.
+func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*attach.Mark, error) {
 	output, err := c.exec(ctx, r.Namespace, r.Spec.Pod.Name, p.Container,
 		"sh", "-c", `exec `+attach.Home+`/jmx-attach-* status --pid "$1" -o json`, "status", strconv.Itoa(int(p.PID)))
 	if err != nil {
