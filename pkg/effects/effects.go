@@ -1,5 +1,6 @@
 // Package effects is the one seam that every effect outside of this process
-// passes: a write to the API, a command in a container, an HTTP request. It
+// passes: a write to the API, a command in a container, an HTTP request, the
+// reading of a log. It
 // lets them be counted, and lets a test end the operator before or after each.
 package effects
 
