@@ -195,7 +195,9 @@ func (a *agent) unknown() bool {
 
 // await polls the mark until it answers the token and is no longer starting.
 func (a *agent) await(ctx context.Context, token string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerPatience)
+	// For the agent, not for a look: that one is under way when patience ends says
+	// nothing about the JVM.
+	patience, cancel := context.WithTimeout(ctx, answerPatience)
 	defer cancel()
 	for interval := 5 * time.Millisecond; ; interval = min(2*interval, 100*time.Millisecond) {
 		if err := a.look(ctx); err != nil {
@@ -205,7 +207,7 @@ func (a *agent) await(ctx context.Context, token string) error {
 			return nil
 		}
 		select {
-		case <-ctx.Done():
+		case <-patience.Done():
 			return a.silence()
 		case <-time.After(interval):
 		}
