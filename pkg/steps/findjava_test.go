@@ -50,7 +50,7 @@ func TestFindJava(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &Scope{Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}}
+			s := &Scope{Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}}
 			for i := range tc.containers {
 				c := string(rune('a' + i))
 				s.Pod.Spec.Containers = append(s.Pod.Spec.Containers, corev1.Container{Name: c})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -102,21 +103,46 @@ func TestForeignAnnotations(t *testing.T) {
 	}
 }
 
-// Trimming keeps what is ours to know, and nothing else; twice is once.
+// Trimming keeps what is ours to know: whose the annotations are, and who changed
+// the pod last, without what. Twice is once.
 func TestTrimManagedFields(t *testing.T) {
-	pod := podWith(map[string][]string{"helm": {AnnotationPort, "example.com/x"}})
-	pod.ManagedFields = append(pod.ManagedFields, podWith(map[string][]string{"kubelet": {"example.com/y"}}).ManagedFields...)
-	TrimManagedFields(pod)
-	want := []metav1.ManagedFieldsEntry{{
-		Manager: "helm", Operation: metav1.ManagedFieldsOperationUpdate,
-		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:prometheus.io/port":{}}}}`),
-	}}
-	for range 2 {
-		if len(pod.ManagedFields) != 1 || pod.ManagedFields[0].Manager != want[0].Manager ||
-			pod.ManagedFields[0].FieldsV1.GetRawString() != want[0].FieldsV1.GetRawString() || pod.ManagedFields[0].Time != nil {
-			t.Errorf("kept: %v", pod.ManagedFields)
+	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	entry := func(manager string, after time.Duration, annotation string) metav1.ManagedFieldsEntry {
+		e := podWith(map[string][]string{manager: {annotation}}).ManagedFields[0]
+		e.Time = new(metav1.NewTime(created.Add(after)))
+		return e
+	}
+	status := entry("kubelet", time.Hour, "example.com/s")
+	status.Subresource = "status"
+	const port = `{"f:metadata":{"f:annotations":{"f:prometheus.io/port":{}}}}`
+	cases := map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		want    []string
+	}{
+		"the maker alone":        {[]metav1.ManagedFieldsEntry{entry("helm", 0, "example.com/x")}, nil},
+		"an annotation of its":   {[]metav1.ManagedFieldsEntry{entry("helm", 0, AnnotationPort)}, []string{"helm - " + port}},
+		"who changed it last":    {[]metav1.ManagedFieldsEntry{entry("helm", 0, AnnotationPort), entry("a", time.Minute, "x/a"), entry("b", time.Second, "x/b")}, []string{"helm - " + port, "a 1m0s {}"}},
+		"who changed it and us":  {[]metav1.ManagedFieldsEntry{entry("a", time.Minute, "x/a"), entry(string(apply.OwnerPodAnnotations), time.Hour, AnnotationPort)}, []string{"a 1m0s {}", string(apply.OwnerPodAnnotations) + " - " + port}},
+		"the kubelet's statuses": {[]metav1.ManagedFieldsEntry{status}, nil},
+	}
+	for name, tc := range cases {
+		pod := &corev1.Pod{}
+		pod.CreationTimestamp = metav1.NewTime(created)
+		pod.ManagedFields = tc.entries
+		for range 2 {
+			TrimManagedFields(pod)
+			var kept []string
+			for _, e := range pod.ManagedFields {
+				when := "-"
+				if e.Time != nil {
+					when = e.Time.Sub(created).String()
+				}
+				kept = append(kept, fmt.Sprintf("%s %s %s", e.Manager, when, e.FieldsV1.GetRawString()))
+			}
+			if diff := cmp.Diff(tc.want, kept); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
 		}
-		TrimManagedFields(pod)
 	}
 }
 

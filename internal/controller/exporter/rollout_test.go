@@ -1,0 +1,271 @@
+package exporter
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+const revision = "new"
+
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// told is a member, from words: its name and node, and how far it is. The states
+// are new, that it has no record; waits, that it was granted nothing yet; granted;
+// the seconds since it is Loaded, that it is Annotated; old, that it is Annotated
+// with another revision; or the reason why it is not further.
+func told(words string) member {
+	fields := strings.Fields(words)
+	name, node, state := fields[0], fields[1], fields[2]
+	pod := &corev1.Pod{}
+	pod.Name, pod.Spec.NodeName = name, node
+	if state == "new" {
+		return member{pod: pod}
+	}
+	a := &v1alpha1.JmxAttachment{}
+	a.Spec.Revision, a.Status.Revision = revision, revision
+	loaded := func(since time.Duration) {
+		a.Status.Phase = v1alpha1.PhaseAnnotated
+		a.Status.Conditions = []metav1.Condition{{
+			Type: string(v1alpha1.PhaseLoaded), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-since)),
+		}}
+	}
+	age, err := time.ParseDuration(state)
+	switch {
+	case err == nil:
+		loaded(age)
+	case state == "waits":
+		a.Spec.Revision, a.Status.Revision = "", ""
+	case state == "granted":
+		a.Status.Revision = ""
+	case state == "regranted":
+		loaded(time.Hour)
+		a.Status.Revision = "old"
+	case state == "old":
+		loaded(time.Hour)
+		a.Spec.Revision, a.Status.Revision = "old", "old"
+	default:
+		a.Status.Phase, a.Status.Reason = v1alpha1.PhaseDiscovered, state
+	}
+	return member{pod: pod, attachment: a}
+}
+
+func those(words []string) []member {
+	var members []member
+	for _, w := range words {
+		members = append(members, told(w))
+	}
+	return members
+}
+
+// Whose turn it is: the canaries first, then as many at once as may be, in all and
+// on a node. Who is done, refused, or waits for something, holds no place.
+func TestGrants(t *testing.T) {
+	limits := func(concurrent, perNode, canaries, seconds int32) v1alpha1.Rollout {
+		return v1alpha1.Rollout{
+			MaxConcurrent: concurrent, MaxConcurrentPerNode: perNode,
+			Canary: v1alpha1.Canary{Count: &canaries, MinReadySeconds: &seconds},
+		}
+	}
+	usual := limits(10, 4, 1, 5)
+	cases := map[string]struct {
+		limits  v1alpha1.Rollout
+		members []string
+		broken  bool
+		halt    *v1alpha1.Halt
+		want    string // the names of those whose turn has come
+		again   time.Duration
+	}{
+		"nobody":                             {limits: usual},
+		"the first":                          {limits: usual, members: []string{"a n1 new", "b n1 new", "c n1 waits"}, want: "a"},
+		"its record is there already":        {limits: usual, members: []string{"a n1 waits", "b n1 new"}, want: "a"},
+		"the canary was told":                {limits: usual, members: []string{"a n1 granted", "b n1 new"}},
+		"the canary is on its way":           {limits: usual, members: []string{"a n1 NotReached", "b n1 new"}},
+		"the canary's JVM starts":            {limits: usual, members: []string{"a n1 JVMStarting", "b n1 new"}},
+		"the canary's slice is not there":    {limits: usual, members: []string{"a n1 EndpointPending", "b n1 new"}},
+		"the canary proves itself":           {limits: usual, members: []string{"a n1 2s", "b n1 new"}, again: 3 * time.Second},
+		"the canary has proven itself":       {limits: usual, members: []string{"a n1 5s", "b n1 new", "c n2 waits"}, want: "b c"},
+		"the canary is refused":              {limits: usual, members: []string{"a n1 NoShell", "b n1 new", "c n1 new"}, want: "b"},
+		"the canary fails again and again":   {limits: usual, members: []string{"a n1 PortInUse", "b n1 new", "c n1 new"}, want: "b"},
+		"the canary's container stands":      {limits: usual, members: []string{"a n1 ContainerNotRunning", "b n1 new"}, want: "b"},
+		"no canaries":                        {limits: limits(10, 4, 0, 5), members: []string{"a n1 new", "b n1 new"}, want: "a b"},
+		"two canaries, together":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 new", "b n1 new", "c n1 new"}, want: "a b"},
+		"two canaries, one on its way":       {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 new", "c n1 new"}, want: "b"},
+		"two canaries, one proves itself":    {limits: limits(10, 4, 2, 5), members: []string{"a n1 1s", "b n1 new", "c n1 new"}, want: "b", again: 4 * time.Second},
+		"two canaries, one is proven":        {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 new", "c n1 new"}, want: "b"},
+		"two canaries, both are":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 5s", "c n1 new"}, want: "c"},
+		"more canaries than may be at once":  {limits: limits(1, 4, 2, 5), members: []string{"a n1 new", "b n1 new"}, want: "a"},
+		"a change: the canary first":         {limits: usual, members: []string{"a n1 old", "b n1 old"}, want: "a"},
+		"a change: the canary was told":      {limits: usual, members: []string{"a n1 regranted", "b n1 old"}},
+		"a change: after the canary":         {limits: usual, members: []string{"a n1 1h", "b n1 old", "c n1 old"}, want: "b c"},
+		"a pod that comes late":              {limits: usual, members: []string{"a n1 1h", "b n1 1h", "c n1 new"}, want: "c"},
+		"three at once, two of them are":     {limits: limits(3, 9, 0, 5), members: []string{"a n1 granted", "b n1 Busy", "c n1 old", "d n1 new"}, want: "c"},
+		"those that are done hold no place":  {limits: limits(1, 9, 0, 5), members: []string{"a n1 1s", "b n1 NoShell", "c n1 NoJavaProcess", "d n1 new", "e n1 new"}, want: "d", again: 4 * time.Second},
+		"one on a node":                      {limits: limits(9, 1, 0, 5), members: []string{"a n1 new", "b n1 new", "c n2 new", "d n2 new"}, want: "a c"},
+		"one on a node, where one is":        {limits: limits(9, 1, 0, 5), members: []string{"a n1 granted", "b n1 new", "c n2 old"}, want: "c"},
+		"a full node is no reason to wait":   {limits: limits(2, 1, 1, 5), members: []string{"a n1 1h", "b n2 Busy", "c n2 new", "d n3 new"}, want: "d"},
+		"halted":                             {limits: usual, members: []string{"a n1 1h", "b n1 new"}, halt: &v1alpha1.Halt{}},
+		"the configuration cannot be used":   {limits: usual, broken: true, members: []string{"a n1 old", "b n1 old"}},
+		"new pods are told that it is so":    {limits: limits(9, 9, 0, 5), broken: true, members: []string{"a n1 old", "b n1 new", "c n1 waits"}, want: "b c"},
+		"left out, there are no canaries":    {limits: v1alpha1.Rollout{MaxConcurrent: 9, MaxConcurrentPerNode: 9}, members: []string{"a n1 new", "b n1 new"}, want: "a b"},
+		"two that prove themselves, soonest": {limits: limits(9, 9, 2, 5), members: []string{"a n1 1s", "b n1 3s"}, again: 2 * time.Second},
+	}
+	for name, tc := range cases {
+		r := &rollout{revision: revision, limits: tc.limits, halt: tc.halt, now: now}
+		granted, again := r.grants(those(tc.members), tc.broken)
+		var names []string
+		for _, m := range granted {
+			names = append(names, m.pod.Name)
+		}
+		if got := strings.Join(names, " "); got != tc.want || again != tc.again {
+			t.Errorf("%s: granted are %q, again in %s; want %q, %s", name, got, again, tc.want, tc.again)
+		}
+	}
+}
+
+// A fleet of any size comes through, one grant after the other, and never are more
+// at work than may be.
+func TestGrantsOfAFleet(t *testing.T) {
+	count, seconds := int32(2), int32(5)
+	r := &rollout{revision: revision, now: now, limits: v1alpha1.Rollout{
+		MaxConcurrent: 5, MaxConcurrentPerNode: 2, Canary: v1alpha1.Canary{Count: &count, MinReadySeconds: &seconds},
+	}}
+	var members []member
+	for i := range 40 {
+		members = append(members, told(fmt.Sprintf("pod-%02d n%d old", i, i%4)))
+	}
+	rounds := 0
+	for done := 0; done < len(members); rounds++ {
+		granted, _ := r.grants(members, false)
+		perNode := map[string]int{}
+		for _, m := range granted {
+			perNode[m.pod.Spec.NodeName]++
+			if perNode[m.pod.Spec.NodeName] > 2 {
+				t.Fatalf("in round %d, %d are granted on node %s", rounds, perNode[m.pod.Spec.NodeName], m.pod.Spec.NodeName)
+			}
+			for i := range members {
+				if members[i].pod == m.pod {
+					members[i] = told(fmt.Sprintf("%s %s 5s", m.pod.Name, m.pod.Spec.NodeName))
+				}
+			}
+		}
+		most := 5
+		if rounds == 0 {
+			most = 2
+		}
+		if len(granted) == 0 || len(granted) > most {
+			t.Fatalf("in round %d, %d are granted", rounds, len(granted))
+		}
+		done += len(granted)
+	}
+	if rounds != 9 { // 2, then 5 at once
+		t.Errorf("it took %d rounds", rounds)
+	}
+}
+
+// A pod was brought to the revision when nothing is left to do about it for now.
+func TestUpdated(t *testing.T) {
+	for state, want := range map[string]bool{
+		"new": false, "waits": false, "granted": false, "regranted": false, "old": false,
+		"1s": true, "1h": true,
+		v1alpha1.ReasonNotReached: false, v1alpha1.ReasonReplaced: false, v1alpha1.ReasonConfigChanged: false,
+		v1alpha1.ReasonAgentChanged: false, v1alpha1.ReasonEndpointPending: false, v1alpha1.ReasonJVMStarting: false, v1alpha1.ReasonBusy: false,
+		v1alpha1.ReasonNoShell: true, v1alpha1.ReasonConfigRejected: true, v1alpha1.ReasonRestartedAfterAttach: true,
+		v1alpha1.ReasonPortInUse: true, v1alpha1.ReasonNoJavaProcess: true, v1alpha1.ReasonContainerNotRunning: true,
+		v1alpha1.ReasonConfigNotYAML: true, v1alpha1.ReasonSuspended: true,
+	} {
+		r := &rollout{revision: revision, now: now}
+		m := told("a n1 " + state)
+		if got := r.updated(m); got != want {
+			t.Errorf("%s: updated is %t", state, got)
+		}
+		holds := m.attachment != nil && m.attachment.Spec.Revision == revision && !want
+		if got := r.underWay(m); got != holds {
+			t.Errorf("%s: holds a place is %t", state, got)
+		}
+	}
+	half := told("a n1 1s") // the record says Annotated only after its last step
+	half.attachment.Status.Phase = v1alpha1.PhaseExposed
+	if (&rollout{revision: revision}).updated(half) {
+		t.Error("a pod that is Exposed is taken for updated")
+	}
+}
+
+// What stops a rollout, and how long.
+func TestHaltOf(t *testing.T) {
+	restarted := func(of, at string) member {
+		m := told("a n1 " + at)
+		m.attachment.Status.Restart = &v1alpha1.Restart{Revision: of, Container: "app", Message: "Container app ended 3s after an attach."}
+		return m
+	}
+	stale := told("a n1 ConfigRejected")
+	stale.attachment.Status.Revision = "old"
+	before := told("a n1 ConfigRejected")
+	before.attachment.Spec.Revision, before.attachment.Status.Revision = "old", "old"
+	says := told("a n1 ConfigRejected")
+	says.attachment.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: "Rule 3 is wrong."}}
+	long := told("a n1 ConfigRejected")
+	long.attachment.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: strings.Repeat("x", 5000)}}
+
+	cases := map[string]struct {
+		before *v1alpha1.Halt
+		member member
+		want   string
+		says   string
+	}{
+		"a pod that serves":                {member: told("a n1 1h")},
+		"a pod without a record":           {member: told("a n1 new")},
+		"a refused pod":                    {member: told("a n1 NoShell")},
+		"a pod that fails":                 {member: told("a n1 AgentFailed")},
+		"its configuration is rejected":    {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. Nothing is attached or changed any more"},
+		"of what a turn ago was wanted":    {member: stale},
+		"of another revision":              {member: before},
+		"it restarted":                     {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. Nothing"},
+		"it restarted, and does not run":   {member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"it restarted with another":        {member: restarted("old", "1h")},
+		"it stands":                        {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
+		"until there is another revision":  {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
+		"and what is new then stops again": {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"a long message is cut":            {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
+	}
+	for name, tc := range cases {
+		halt := (&rollout{revision: revision, now: now}).haltOf(tc.before, []member{told("z n1 1h"), tc.member})
+		if halt == nil {
+			halt = &v1alpha1.Halt{Revision: revision}
+		}
+		if halt.Reason != tc.want || halt.Revision != revision || !strings.Contains(halt.Message, tc.says) || len(halt.Message) > 2048 {
+			t.Errorf("%s: %s %s: %q", name, halt.Revision, halt.Reason, halt.Message)
+		}
+	}
+}
+
+// Each JVM has an endpoint of its own; one at another address than the pod's was
+// not asked there.
+func TestEndpointsOf(t *testing.T) {
+	m := told("app-0 n1 1h")
+	m.pod.Status.PodIP = "10.0.0.1"
+	at := func(address string, port int32) v1alpha1.JavaProcess {
+		return v1alpha1.JavaProcess{Container: fmt.Sprint("c", port), Endpoint: &v1alpha1.Endpoint{Address: address, Port: port}}
+	}
+	m.attachment.Status.Processes = []v1alpha1.JavaProcess{at("10.0.0.1", 1), {}, at("10.0.0.9", 2), at("10.0.0.1", 3)}
+	var got []int32
+	for _, e := range endpointsOf(m) {
+		got = append(got, e.port)
+	}
+	if diff := cmp.Diff([]int32{1, 3}, got); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+	m.attachment.Status.Conditions = []metav1.Condition{{Type: string(v1alpha1.PhaseExposed), Status: metav1.ConditionTrue}}
+	m.attachment.Status.Processes = []v1alpha1.JavaProcess{at("10.0.0.1", 1), {}, at("10.0.0.1", 3)}
+	want := []v1alpha1.MetricsEndpoint{{Pod: "app-0", Container: "c1", Port: 1}, {Pod: "app-0", Container: "c3", Port: 3}}
+	if diff := cmp.Diff(want, m.exposed()); diff != "" {
+		t.Errorf("in the status (-want +got):\n%s", diff)
+	}
+}
