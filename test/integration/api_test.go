@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +42,7 @@ func TestValidation(t *testing.T) {
 		"a value that ends in -":    {spec: `{"labelSelector":{"app":"x-"}}`, want: "spec.labelSelector.app in body should match"},
 		"a long value":              {spec: `{"labelSelector":{"app":"` + long + `"}}`, want: "Too long: may not be more than 63"},
 		"many labels":               {spec: `{"labelSelector":` + labelsJSON(33) + `}`, want: "must have at most 32 items"},
-		"no port":                   {spec: `{"port":null}`, want: "spec.port: Required value"},
+		"no port":                   {spec: `{"port":null}`},
 		"port 0":                    {spec: `{"port":0}`, want: "spec.port in body should be greater than or equal to 1"},
 		"port 1":                    {spec: `{"port":1}`},
 		"port 65535":                {spec: `{"port":65535}`},
@@ -110,7 +111,7 @@ func TestAttachmentIsImmutable(t *testing.T) {
 	s, _ := annotated(t)
 	a := s.attachment(s.pod)
 	a.Spec.Pod.UID = "another"
-	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "the spec of a JmxAttachment is immutable") {
+	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "pod and exporter of a JmxAttachment never change") {
 		t.Errorf("the API says %v", err)
 	}
 	a = s.attachment(s.pod)
@@ -143,6 +144,11 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		LabelSelector: map[string]v1alpha1.LabelValue{"app": "dummyapp"},
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: "prometheus-jmx-exporter-config", ConfigMapKey: "config.yaml"},
 		Port:          9400,
+		Rollout: v1alpha1.Rollout{
+			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: metav1.Duration{Duration: time.Minute},
+			Canary: v1alpha1.Canary{Count: new(int32(1)), MinReadySeconds: new(int32(5))},
+		},
+		Detach: v1alpha1.Detach{Timeout: metav1.Duration{Duration: 2 * time.Minute}},
 	}
 	if diff := cmp.Diff(want, e.Spec); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -157,8 +163,8 @@ func TestColumns(t *testing.T) {
 	o.settle()
 	for resource, want := range map[string]string{
 		"prometheusjmxexporters": `
-			Name Phase Pods Refused Port Ready Reason(wide) Age
-			exporter Annotated 1/2 1 9400 False PodsRefused *`,
+			Name Phase Pods Refused Port Ready Reason(wide) Updated(wide) Age
+			exporter Annotated 1/2 1 9400 False PodsRefused 2 *`,
 		"jmxattachments": `
 			Name Pod Phase Port Ready Reason Container(wide) JVM(wide) Node(wide) Age
 			` + selection.AttachmentName(s.pod) + ` app-0 Annotated 9400 True <nil> app 17.0.15 node-1 *

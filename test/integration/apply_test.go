@@ -32,7 +32,7 @@ func TestApplyTwice(t *testing.T) {
 	e := c.export("exporter")
 	w := writer()
 	name := selection.AttachmentName(pod)
-	if err := w.Attachment(t.Context(), name, pod, e); err != nil {
+	if err := w.Attachment(t.Context(), "", name, pod, e, "revision"); err != nil {
 		t.Fatal(err)
 	}
 	a := c.attachment(pod)
@@ -40,7 +40,7 @@ func TestApplyTwice(t *testing.T) {
 	conditions := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Reached", LastTransitionTime: now}}
 	writes := map[string]func() error{
 		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
-		"attachment":  func() error { return w.Attachment(t.Context(), name, pod, e) },
+		"attachment":  func() error { return w.Attachment(t.Context(), "", name, pod, e, "revision") },
 		"attachment status": func() error {
 			return w.AttachmentStatus(t.Context(), a, &v1alpha1.JmxAttachmentStatus{Phase: "Annotated", Conditions: conditions})
 		},
@@ -133,7 +133,7 @@ func TestGone(t *testing.T) {
 	e := c.export("exporter")
 	w := writer()
 	pod := c.run(aPod("app-0"))
-	if err := w.Attachment(t.Context(), "record", pod, e); err != nil {
+	if err := w.Attachment(t.Context(), "", "record", pod, e, "revision"); err != nil {
 		t.Fatal(err)
 	}
 	a := &v1alpha1.JmxAttachment{ObjectMeta: c.named("record")}
@@ -141,6 +141,7 @@ func TestGone(t *testing.T) {
 	writes := map[string]func() error{
 		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
 		"withdrawal":  func() error { return w.PodAnnotations(t.Context(), pod, nil) },
+		"attachment":  func() error { return w.Attachment(t.Context(), a.UID, a.Name, pod, e, "another") },
 		"attachment status": func() error {
 			return w.AttachmentStatus(t.Context(), a, &v1alpha1.JmxAttachmentStatus{Phase: "Annotated"})
 		},
@@ -171,7 +172,7 @@ func TestGone(t *testing.T) {
 
 	successor := c.run(aPod("app-0"))
 	e2 := c.export("exporter")
-	if err := w.Attachment(t.Context(), "record", successor, e2); err != nil {
+	if err := w.Attachment(t.Context(), "", "record", successor, e2, "revision"); err != nil {
 		t.Fatal(err)
 	}
 	before := c.resourceVersions()

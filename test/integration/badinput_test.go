@@ -13,6 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // What a person got wrong in the configuration: every pod of the exporter says
@@ -126,8 +127,9 @@ func TestNeedsPerson(t *testing.T) {
 			if e.Status.Phase != v1alpha1.PhaseRefused || e.Status.Refused != 1 || !meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionStalled) {
 				t.Errorf("the exporter does not say that its only pod is refused: %+v", e.Status)
 			}
-			if ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); ready.Message != "Refused: app-0: "+reason+"." {
-				t.Errorf("the exporter says %q", ready.Message)
+			if ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); v1alpha1.Halts(reason) && ready.Reason != reason ||
+				!v1alpha1.Halts(reason) && ready.Message != "Refused: app-0: "+reason+"." {
+				t.Errorf("the exporter says %s %q", ready.Reason, ready.Message)
 			}
 
 			o.did()
@@ -141,6 +143,12 @@ func TestNeedsPerson(t *testing.T) {
 			}
 
 			c.restart(pod)
+			if v1alpha1.Halts(reason) { // the restart alone does not take the rollout up again
+				o.settle()
+				change(t, e, func(e *v1alpha1.PrometheusJmxExporter) {
+					e.Annotations = map[string]string{steps.AnnotationResume: "now"}
+				})
+			}
 			o.settle()
 			(&story{c, pod, e}).isAnnotated("9400")
 		})

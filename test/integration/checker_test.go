@@ -65,7 +65,10 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 		case want.Reason != "":
 			condition.Status, condition.Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotReached
 		case condition.Status == metav1.ConditionTrue:
-			want.Phase, condition.Reason = phase, v1alpha1.ReasonReached
+			want.Phase = phase
+			if phase != v1alpha1.PhaseLoaded || condition.Reason != v1alpha1.ReasonAdopted {
+				condition.Reason = v1alpha1.ReasonReached
+			}
 		default:
 			want.Reason = condition.Reason
 			ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: condition.Reason, Message: condition.Message}
@@ -74,6 +77,10 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 	condition := meta.FindStatusCondition(want.Conditions, v1alpha1.ConditionReady)
 	if condition == nil || len(want.Conditions) != len(v1alpha1.Phases())+1 {
 		return []string{"has not just one condition a phase, and Ready"}
+	}
+	if want.DetachStartTime != nil { // whatever its phase, it is on its way out
+		want.Reason = v1alpha1.ReasonDetaching
+		ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching}
 	}
 	condition.Status, condition.Reason = ready.Status, ready.Reason
 	if ready.Message != "" {
@@ -113,15 +120,21 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 	if want := fmt.Sprintf("%d/%d", annotated, status.Matched); status.Pods != want || counted > status.Matched || status.Refused > status.Matched {
 		problems = append(problems, fmt.Sprintf("sums do not add up: pods %s, %d counted by phase, %d refused", status.Pods, counted, status.Refused))
 	}
+	if counted+status.Refused < status.Matched || status.Updated > status.Matched {
+		problems = append(problems, fmt.Sprintf("sums do not add up: of %s pods %d are updated, %d counted by phase, %d refused", status.Pods, status.Updated, counted, status.Refused))
+	}
+	if status.Halt != nil && (status.Halt.Revision != status.Revision || !v1alpha1.Halts(status.Halt.Reason)) {
+		problems = append(problems, fmt.Sprintf("is halted for %s with another revision, or for no reason to", status.Halt.Reason))
+	}
 	// What belongs to the exporter may fail to be written.
 	failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Reason == v1alpha1.ReasonAPIError
-	if want := status.Matched > 0 && annotated == status.Matched && holds[v1alpha1.ConditionConfigValid] && !failed; holds[v1alpha1.ConditionReady] != want {
-		problems = append(problems, fmt.Sprintf("Ready is %t with %s pods", holds[v1alpha1.ConditionReady], status.Pods))
+	if want := status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed; holds[v1alpha1.ConditionReady] != want {
+		problems = append(problems, fmt.Sprintf("Ready is %t with %s pods, of which %d are updated", holds[v1alpha1.ConditionReady], status.Pods, status.Updated))
 	}
 	if holds[v1alpha1.ConditionReady] && (holds[v1alpha1.ConditionReconciling] || holds[v1alpha1.ConditionStalled]) {
 		problems = append(problems, "is Ready and Reconciling or Stalled")
 	}
-	if want := status.Refused > 0 || !holds[v1alpha1.ConditionConfigValid]; holds[v1alpha1.ConditionStalled] != want {
+	if want := status.Refused > 0 || status.Halt != nil || !holds[v1alpha1.ConditionConfigValid]; holds[v1alpha1.ConditionStalled] != want {
 		problems = append(problems, fmt.Sprintf("Stalled is %t with %d refused", holds[v1alpha1.ConditionStalled], status.Refused))
 	}
 	return problems

@@ -13,11 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // cluster is a namespace of the API server, with the containers that the test
@@ -28,6 +30,10 @@ type cluster struct {
 	containers *containers
 	clock      *testclock.FakePassiveClock
 	checker    *checker
+	// artifacts are what operators bring along that are started from now on,
+	// and listenEvery is how often they ask an endpoint; 0 for never.
+	artifacts   *transport.Artifacts
+	listenEvery time.Duration
 }
 
 var (
@@ -41,7 +47,7 @@ func newCluster(t *testing.T) *cluster {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("test-%d", namespaces.Add(1))}}
 	create(t, namespace)
 	return &cluster{
-		t: t, namespace: namespace.Name, containers: newContainers(), checker: newChecker(),
+		t: t, namespace: namespace.Name, containers: newContainers(), checker: newChecker(), artifacts: artifacts,
 		clock: testclock.NewFakePassiveClock(time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)),
 	}
 }
@@ -67,14 +73,16 @@ func get(t *testing.T, object client.Object) bool {
 	return err == nil
 }
 
-// change reads an object, changes it, and writes it.
+// change reads an object, changes it, and writes what is different: Update would
+// write durations in another notation than the API's defaults have.
 func change[T client.Object](t *testing.T, object T, how func(T)) {
 	t.Helper()
 	if !get(t, object) {
 		t.Fatalf("%T %s is gone", object, object.GetName())
 	}
+	before := object.DeepCopyObject().(T)
 	how(object)
-	if err := admin.Update(t.Context(), object); err != nil {
+	if err := admin.Patch(t.Context(), object, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -220,6 +228,16 @@ func (c *cluster) export(name string) *v1alpha1.PrometheusJmxExporter {
 	c.t.Helper()
 	c.configure(rules)
 	return create(c.t, c.anExporter(name))
+}
+
+// neverHalt lets containers end as soon after an attach as they like. The type
+// leaves a duration of 0 out.
+func (s *story) neverHalt() {
+	s.t.Helper()
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"rollout":{"restartWindow":"0s"}}}`))
+	if err := admin.Patch(s.t.Context(), s.exporter, patch); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // attachment is the record of the pod; nil if there is none.

@@ -29,8 +29,9 @@ type containers struct {
 	faults map[attach.Verb]error
 	// calls are the verbs run, in their order.
 	calls []attach.Verb
-	// probe is what the endpoint answers from outside of the pod.
-	probe error
+	// probe is what the endpoint answers from outside of the pod, and health
+	// what whoever listens does.
+	probe, health error
 }
 
 type containerKey struct {
@@ -44,6 +45,8 @@ type container struct {
 	jvms  []*jvm
 	// busy are ports that somebody else listens on.
 	busy []int32
+	// pod are the containers of the pod: they have the network in common.
+	pod func() []*container
 	// fault is what every exec into it fails with.
 	fault error
 }
@@ -53,8 +56,14 @@ type jvm struct {
 	attach.Process
 	// loads counts the loads of an agent: rule 1 allows one.
 	loads int
-	// fault is what a load ends with.
-	fault error
+	// unloads counts how often it was stopped.
+	unloads int
+	// asked are the configurations that were to be loaded, each once.
+	asked []string
+	// fault is what a load ends with, and stays what an unload ends with.
+	fault, stays error
+	// argument is one on its command line, for the rules.
+	argument string
 }
 
 const (
@@ -79,6 +88,15 @@ func (cs *containers) start(pod types.UID, name string, jvms ...*jvm) *container
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c := &container{files: map[attach.File]bool{}, jvms: jvms}
+	c.pod = func() []*container {
+		var all []*container
+		for key, c := range cs.all {
+			if key.pod == pod {
+				all = append(all, c)
+			}
+		}
+		return all
+	}
 	cs.all[containerKey{pod, name}] = c
 	return c
 }
@@ -100,7 +118,16 @@ func (cs *containers) mend() {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	clear(cs.faults)
-	cs.probe = nil
+	cs.probe, cs.health = nil, nil
+}
+
+// replace puts other JVMs into a container that runs on. Nobody listens on the
+// ports of those before, until mend.
+func (cs *containers) replace(c *container, jvms ...*jvm) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c.jvms = jvms
+	cs.health = errors.New("nobody listens")
 }
 
 // called are the verbs run since the last time it was asked.
@@ -151,11 +178,15 @@ func (cs *containers) exec(in transport.Container, verb attach.Verb, request att
 	}
 	switch verb {
 	case attach.VerbInspect:
-		return c.inspect(request.Files), nil
+		return c.inspect(request), nil
 	case attach.VerbStage:
 		return c.stage(request.Files, blobs)
 	case attach.VerbLoad:
 		return c.load(request)
+	case attach.VerbUnload:
+		return c.unload(request)
+	case attach.VerbStatus:
+		return c.status(request)
 	case attach.VerbProbe:
 		return c.answer(request.Probe.Port)
 	default:
@@ -163,18 +194,50 @@ func (cs *containers) exec(in transport.Container, verb attach.Verb, request att
 	}
 }
 
-func (c *container) inspect(files []attach.File) *attach.Report {
-	report := &attach.Report{ListeningPorts: c.busy}
+func (c *container) inspect(request attach.Request) *attach.Report {
+	report := &attach.Report{ListeningPorts: c.listening()}
 	for _, j := range c.jvms {
-		report.Processes = append(report.Processes, j.Process)
+		p := j.Process
+		p.Excluded = j.excluded(request.Rules)
+		report.Processes = append(report.Processes, p)
 	}
-	for _, file := range files {
+	for _, file := range request.Files {
 		if c.files[file] {
 			report.Files = append(report.Files, file)
 		}
 	}
 	return report
 }
+
+// excluded is what pkg/attach decides, with equality instead of patterns.
+func (j *jvm) excluded(rules []attach.ProcessRule) bool {
+	for _, rule := range rules {
+		if (rule.MainClass == "" || rule.MainClass == j.MainClass) && (rule.Argument == "" || rule.Argument == j.argument) {
+			return rule.Action == attach.RuleExclude
+		}
+	}
+	return false
+}
+
+// listening are the ports on which somebody listens in the pod.
+func (c *container) listening() []int32 {
+	var ports []int32
+	for _, each := range c.pod() {
+		ports = append(ports, each.busy...)
+		for _, j := range each.jvms {
+			if j.running() {
+				ports = append(ports, j.Mark.Port)
+			}
+			if j.Exporter != nil && j.Exporter.Port != 0 {
+				ports = append(ports, j.Exporter.Port)
+			}
+		}
+	}
+	slices.Sort(ports)
+	return ports
+}
+
+func (j *jvm) running() bool { return j.Mark != nil && j.Mark.State == attach.AgentRunning }
 
 func (c *container) stage(files []attach.File, blobs []transport.Blob) (*attach.Report, error) {
 	for i, blob := range blobs {
@@ -188,17 +251,23 @@ func (c *container) stage(files []attach.File, blobs []transport.Blob) (*attach.
 
 // load is idempotent: an agent that is there is told, not loaded.
 func (c *container) load(request attach.Request) (*attach.Report, error) {
-	i := slices.IndexFunc(c.jvms, func(j *jvm) bool { return j.Target == *request.Target })
-	if i < 0 {
+	j := c.jvm(request)
+	if j == nil {
 		return nil, fault(v1alpha1.ReasonProcessGone)
 	}
-	j, desired := c.jvms[i], request.Desired
+	desired := request.Desired
+	if !slices.Contains(j.asked, desired.ConfigSHA256) {
+		j.asked = append(j.asked, desired.ConfigSHA256)
+	}
+	port, free := c.choose(j, desired)
 	switch {
 	case j.Refusal != nil:
 		return nil, fault(string(j.Refusal.Reason))
 	case j.fault != nil:
 		return nil, j.fault
-	case slices.Contains(c.busy, desired.Port):
+	case j.Exporter != nil && j.Mark == nil:
+		return nil, fault(string(attach.ReasonStockExporter))
+	case !free:
 		return nil, fault(v1alpha1.ReasonPortInUse)
 	case !c.has(desired.Agent) || !c.has(desired.Implementation) || !c.has(desired.Config):
 		return nil, fault(v1alpha1.ReasonStagingIncomplete)
@@ -207,10 +276,59 @@ func (c *container) load(request attach.Request) (*attach.Report, error) {
 		j.loads++
 	}
 	j.Mark = &attach.Mark{
-		Protocol: 1, State: attach.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: desired.Port,
+		Protocol: 1, State: attach.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: port,
 		ConfigSHA256: desired.ConfigSHA256, ImplementationSHA256: desired.ImplementationSHA256,
 	}
 	return &attach.Report{Processes: []attach.Process{j.Process}}, nil
+}
+
+// choose is the port to serve on: the one desired, else the one served, else the
+// lowest one free that is not to be avoided. It may be somebody else's.
+func (c *container) choose(j *jvm, desired *attach.Desired) (port int32, free bool) {
+	taken := c.listening()
+	switch {
+	case j.running() && (desired.Port == 0 || desired.Port == j.Mark.Port):
+		return j.Mark.Port, true
+	case desired.Port != 0:
+		return desired.Port, !slices.Contains(taken, desired.Port)
+	}
+	port = attach.FirstPort
+	for slices.Contains(taken, port) || slices.Contains(desired.Avoid, port) {
+		port++
+	}
+	return port, true
+}
+
+// unload is idempotent: what is stopped is, and what is gone too.
+func (c *container) unload(request attach.Request) (*attach.Report, error) {
+	j := c.jvm(request)
+	switch {
+	case j == nil:
+		return &attach.Report{}, nil
+	case j.stays != nil:
+		return nil, j.stays
+	case j.running():
+		j.unloads++
+		j.Mark = &attach.Mark{Protocol: 1, State: attach.AgentStopped, Agent: "1.0.0", Loads: j.loads}
+	}
+	return &attach.Report{Processes: []attach.Process{j.Process}}, nil
+}
+
+func (c *container) status(request attach.Request) (*attach.Report, error) {
+	j := c.jvm(request)
+	if j == nil {
+		return nil, fault(v1alpha1.ReasonProcessGone)
+	}
+	return &attach.Report{Processes: []attach.Process{j.Process}}, nil
+}
+
+// jvm is the one that a request is about; nil if it is gone.
+func (c *container) jvm(request attach.Request) *jvm {
+	i := slices.IndexFunc(c.jvms, func(j *jvm) bool { return j.Target == *request.Target })
+	if i < 0 {
+		return nil
+	}
+	return c.jvms[i]
 }
 
 func (c *container) has(name string) bool {
@@ -222,12 +340,10 @@ func (c *container) has(name string) bool {
 	return false
 }
 
-// answer is what the agent answers on a port from within the pod.
+// answer is what a port answers from within the pod.
 func (c *container) answer(port int32) (*attach.Report, error) {
-	for _, j := range c.jvms {
-		if j.Mark != nil && j.Mark.Port == port {
-			return &attach.Report{}, nil
-		}
+	if slices.Contains(c.listening(), port) {
+		return &attach.Report{}, nil
 	}
 	return nil, fault(v1alpha1.ReasonEndpointNotServing)
 }
@@ -251,4 +367,14 @@ func (p prober) Probe(ctx context.Context, address string, port int32) error {
 		err = &transport.Error{Reason: v1alpha1.ReasonEndpointNotServing, Message: "The endpoint cannot be reached.", Err: errors.Join(steps.ErrUnreachable, err)}
 	}
 	return err
+}
+
+// Answers implements steps.Prober.
+func (p prober) Answers(ctx context.Context, address string, port int32) error {
+	effect := effects.Effect{Kind: effects.HTTP, What: "health", On: fmt.Sprintf("%s:%d", address, port)}
+	return p.seam(ctx, effect, func(context.Context) error {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.health
+	})
 }

@@ -3,6 +3,8 @@ package integration
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +43,8 @@ var accidents = map[string]struct {
 // end as without an accident, with one load for each JVM.
 func TestCrash(t *testing.T) {
 	ways := map[string]struct {
+		// pod describes the pod; aPod if nil.
+		pod func() *podBuilder
 		// next is what happens once the pod is Annotated; nil for nothing.
 		next func(*story)
 		end  func(*story)
@@ -66,16 +70,56 @@ func TestCrash(t *testing.T) {
 			next: func(s *story) { remove(s.t, s.exporter) },
 			end:  func(s *story) { s.isTakenOut() },
 		},
+		"two JVMs": {
+			pod: func() *podBuilder { return aPod("app-0").container("worker", aJVM(javaStartTime+1)) },
+			end: func(s *story) { s.areAnnotated("9400", "9404") },
+		},
+		"two JVMs, and the exporter is deleted": {
+			pod:  func() *podBuilder { return aPod("app-0").container("worker", aJVM(javaStartTime+1)) },
+			next: func(s *story) { remove(s.t, s.exporter) },
+			end: func(s *story) {
+				s.isTakenOut()
+				if j := s.containers.get(s.pod.UID, "worker").jvms[0]; j.loads != 1 || j.unloads != 1 || j.running() {
+					s.t.Errorf("the second agent was loaded %d times, stopped %d times, and is %s", j.loads, j.unloads, j.Mark.State)
+				}
+			},
+		},
+		"the canary's configuration is rejected": {
+			next: func(s *story) {
+				other := s.run(aPod("app-1"))
+				for _, pod := range []*corev1.Pod{s.pod, other} {
+					s.jvm(pod).fault = fault(v1alpha1.ReasonConfigRejected)
+				}
+				s.configure("lowercaseOutputName: true\n" + rules)
+			},
+			end: func(s *story) {
+				if got := phaseOf(s.attachment(s.pod)); got != "Staged ConfigRejected" {
+					s.t.Errorf("the canary is %s", got)
+				}
+				// A canary that fails for another reason first lets another go.
+				if get(s.t, s.exporter); s.exporter.Status.Halt == nil || s.exporter.Status.Halt.Reason != v1alpha1.ReasonConfigRejected {
+					s.t.Errorf("the exporter is not halted: %+v", s.exporter.Status)
+				}
+				if s.endpoints(s.exporter) == "" || s.annotations(s.pod)["prometheus.io/port"] != "9400" {
+					s.t.Error("the canary's endpoint is withdrawn, though the agent goes on with what it has")
+				}
+			},
+		},
 	}
 	plans := 0
 	for name, way := range ways {
 		begin := func(t *testing.T) (*story, *operator) {
 			s := &story{cluster: newCluster(t)}
 			o := s.operate()
-			s.pod = s.run(aPod("app-0"))
+			pod := aPod("app-0")
+			if way.pod != nil {
+				pod = way.pod()
+			}
+			s.pod = s.run(pod)
 			s.exporter = s.export("exporter")
 			if way.next != nil {
 				o.settle()
+				s.prove(o)
 				o.did()
 				way.next(s)
 			}
@@ -177,7 +221,43 @@ func (s *story) isTakenOut() {
 	if a := s.attachment(s.pod); a != nil {
 		s.t.Errorf("the record is left: %+v", a.Status)
 	}
-	if loads := s.jvm(s.pod).loads; loads != 1 {
-		s.t.Errorf("the agent was loaded %d times", loads)
+	if j := s.jvm(s.pod); j.loads != 1 || j.unloads != 1 || j.running() {
+		s.t.Errorf("the agent was loaded %d times, stopped %d times, and is %s", j.loads, j.unloads, j.Mark.State)
+	}
+}
+
+// areAnnotated: the pod is Annotated, with a JVM in each of its containers; each
+// serves its port, was loaded into once and is published once, and the annotation
+// names the first.
+func (s *story) areAnnotated(ports ...string) {
+	s.t.Helper()
+	a := s.attachment(s.pod)
+	if a == nil || a.Status.Phase != v1alpha1.PhaseAnnotated {
+		s.t.Fatalf("the pod is not Annotated: %+v", a)
+	}
+	var serve, published []string
+	for _, p := range a.Status.Processes {
+		serve = append(serve, fmt.Sprint(p.Port))
+		published = append(published, fmt.Sprintf("app-0 %s:%d", s.pod.Status.PodIP, p.Port))
+	}
+	if diff := cmp.Diff(ports, serve); diff != "" {
+		s.t.Errorf("ports (-want +got):\n%s", diff)
+	}
+	slices.Sort(published)
+	if diff := cmp.Diff(strings.Join(published, ", "), s.endpoints(s.exporter)); diff != "" {
+		s.t.Errorf("published (-want +got):\n%s", diff)
+	}
+	if got := s.annotations(s.pod)["prometheus.io/port"]; got != ports[0] {
+		s.t.Errorf("the annotation names port %s", got)
+	}
+	for _, container := range s.pod.Spec.Containers {
+		for _, j := range s.containers.get(s.pod.UID, container.Name).jvms {
+			if j.Exporter == nil && j.loads != 1 || !j.running() && j.Exporter == nil {
+				s.t.Errorf("in container %s the agent was loaded %d times", container.Name, j.loads)
+			}
+		}
+	}
+	if get(s.t, s.exporter); len(s.exporter.Status.MetricsEndpoints) != len(ports) {
+		s.t.Errorf("the exporter lists %v", s.exporter.Status.MetricsEndpoints)
 	}
 }

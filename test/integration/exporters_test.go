@@ -104,7 +104,7 @@ func TestTwoExporters(t *testing.T) {
 	}
 }
 
-// Why a pod is taken out, and what is left: what is not ours, and the agent.
+// Why a pod is taken out, and what is left: what is not ours. The agent is stopped.
 func TestTakenOut(t *testing.T) {
 	cases := map[string]func(*story){
 		"the exporter is deleted": func(s *story) { remove(s.t, s.exporter) },
@@ -115,6 +115,9 @@ func TestTakenOut(t *testing.T) {
 			change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 				e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "other"}
 			})
+		},
+		"the pod opts out": func(s *story) {
+			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Annotations["banzaicloud.com/jmx-exporter-opt-out"] = "true" })
 		},
 		"the pod ends": func(s *story) {
 			s.changeStatus(s.pod, func(status *corev1.PodStatus) { status.Phase = corev1.PodSucceeded })
@@ -129,7 +132,11 @@ func TestTakenOut(t *testing.T) {
 			leave(s)
 			o.settle()
 			s.garbageCollect()
-			if diff := cmp.Diff(map[string]string{"example.com/owner": "team-a"}, s.annotations(s.pod)); diff != "" {
+			want := map[string]string{"example.com/owner": "team-a"}
+			if name == "the pod opts out" {
+				want["banzaicloud.com/jmx-exporter-opt-out"] = "true"
+			}
+			if diff := cmp.Diff(want, s.annotations(s.pod)); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
 			if a := s.attachment(s.pod); a != nil {
@@ -138,7 +145,11 @@ func TestTakenOut(t *testing.T) {
 			if got := s.slices(s.exporter); len(got) > 0 {
 				t.Errorf("slices are left: %v", got)
 			}
-			if events := o.events.with("AgentLeft"); len(events) != 1 || !strings.Contains(events[0].Note, "port 9400 in container app") {
+			if j := s.jvm(s.pod); j.unloads != 1 || j.running() {
+				t.Errorf("the agent was stopped %d times, and is %s", j.unloads, j.Mark.State)
+			}
+			if events := o.events.with("Detached"); len(events) != 1 || events[0].Type != corev1.EventTypeNormal ||
+				!strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
 				t.Errorf("of Events there are %v", events)
 			}
 			if get(t, s.exporter) && s.exporter.Status.Phase != v1alpha1.PhasePending {
@@ -238,7 +249,11 @@ func (s *story) answers(pod *corev1.Pod) {
 	now := metav1.NewTime(s.clock.Now())
 	status := &v1alpha1.JmxAttachmentStatus{
 		Phase:    v1alpha1.PhaseAnnotated,
-		Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
+		Revision: a.Spec.Revision,
+		Processes: []v1alpha1.JavaProcess{{
+			Container: "app", ContainerID: "containerd://app", PID: javaPID, StartTime: javaStartTime, Port: port,
+			Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
+		}},
 	}
 	for _, phase := range v1alpha1.Phases() {
 		status.Conditions = append(status.Conditions, metav1.Condition{
@@ -274,6 +289,7 @@ func TestSlicesByFamilyAndPort(t *testing.T) {
 
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	o.settle()
+	s.prove(o) // after the canary, the other
 	var ports []int32
 	for _, slice := range s.slices(s.exporter) {
 		ports = append(ports, *slice.Ports[0].Port)

@@ -3,8 +3,10 @@ package integration
 import (
 	"context"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -17,7 +19,7 @@ import (
 func TestManager(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	mgr, err := manager.New(config, manager.Options{
-		Namespace: s.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct,
+		Namespace: s.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, HealthCheckInterval: 200 * time.Millisecond,
 		Helper: s.containers.through(effects.Direct), Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
 	})
 	if err != nil {
@@ -39,7 +41,8 @@ func TestManager(t *testing.T) {
 			a := s.attachment(s.pod)
 			get(t, s.exporter)
 			return a != nil && a.Status.Phase == v1alpha1.PhaseAnnotated && s.annotations(s.pod)["prometheus.io/port"] == port &&
-				s.endpoints(s.exporter) != "" && s.exporter.Status.Pods == "1/1" && len(s.exporter.Status.MetricsEndpoints) == 1
+				s.endpoints(s.exporter) != "" && s.exporter.Status.Pods == "1/1" && len(s.exporter.Status.MetricsEndpoints) == 1 &&
+				meta.IsStatusConditionTrue(s.exporter.Status.Conditions, v1alpha1.ConditionReady)
 		})
 		s.t = t
 		s.isAnnotated(port)
@@ -54,6 +57,7 @@ func TestManager(t *testing.T) {
 	uid := func() types.UID { return s.slices(s.exporter)[0].UID }
 
 	s.exporter = s.export("exporter")
+	s.neverHalt() // what happens to the container comes soon after each attach
 	s.pod = s.run(aPod("app-0"))
 	happens := []struct {
 		what string
@@ -61,7 +65,7 @@ func TestManager(t *testing.T) {
 	}{
 		{"an exporter and a pod come", func(t *testing.T) { isAnnotated(t, "9400") }},
 		{"the ConfigMap changes", func(t *testing.T) {
-			before := s.attachment(s.pod).Status.Staged.ConfigSHA256
+			before := s.attachment(s.pod).Status.Processes[0].Staged.ConfigSHA256
 			s.configure("lowercaseOutputName: true\n" + rules)
 			eventually(t, func() bool { return s.attachment(s.pod).Status.Processes[0].ConfigSHA256 != before })
 			isAnnotated(t, "9400")
@@ -103,6 +107,16 @@ func TestManager(t *testing.T) {
 				a := s.attachment(s.pod)
 				return len(a.Status.Processes) == 1 && a.Status.Processes[0].ContainerID != before
 			})
+			isAnnotated(t, "9500")
+		}},
+		{"the JVM is replaced while its container runs on", func(t *testing.T) {
+			another := aJVM(javaStartTime + 1000000)
+			s.containers.replace(s.container(s.pod), another)
+			eventually(t, func() bool {
+				a := s.attachment(s.pod)
+				return len(a.Status.Processes) == 1 && a.Status.Processes[0].StartTime == int64(another.StartTime)
+			})
+			s.containers.mend()
 			isAnnotated(t, "9500")
 		}},
 		{"the pod's label changes", func(t *testing.T) {

@@ -66,10 +66,12 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	reader := cached{as}
 	writer := apply.New(as, o.seam)
 	configs := source.New(as, as)
-	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock}
+	asks := prober{c.containers, o.seam}
+	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{
-		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: artifacts,
-		Steps: steps.All(helper, writer, prober{c.containers, o.seam}, artifacts),
+		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: c.artifacts,
+		Helper: helper, Listener: attachment.NewListener(asks, c.listenEvery, c.clock),
+		Steps: steps.All(helper, writer, asks, c.artifacts),
 	}
 	return o
 }

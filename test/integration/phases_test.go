@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // annotatedBy are the annotations of a pod that is Annotated, as are its own.
@@ -24,7 +26,14 @@ func annotatedBy(attachment *v1alpha1.JmxAttachment, port string) map[string]str
 	}
 }
 
-// annotated is a pod that has come all the way.
+// prove lets as much time pass as it takes the attach to prove harmless.
+func (s *story) prove(o *operator) {
+	s.t.Helper()
+	s.later(2 * time.Minute)
+	o.settle()
+}
+
+// annotated is a pod that has come all the way, and some time ago.
 func annotated(t *testing.T) (*story, *operator) {
 	t.Helper()
 	s := &story{cluster: newCluster(t)}
@@ -36,6 +45,7 @@ func annotated(t *testing.T) (*story, *operator) {
 	if t.Failed() {
 		t.FailNow()
 	}
+	s.prove(o)
 	o.did()
 	s.containers.called()
 	return s, o
@@ -57,15 +67,15 @@ func TestForward(t *testing.T) {
 		line := strings.ReplaceAll(fmt.Sprintf("%s %s", effect.Kind, effect.What), "jmx-exporter-operator/", "")
 		if a := c.attachment(pod); a != nil {
 			line = phaseOf(a) + ": " + line
-			if a.Status.Intent != nil {
+			if p := a.Status.Processes; len(p) > 0 && p[0].Intent != nil {
 				line = "intent, " + line
 			}
 		}
 		way = append(way, line)
 		return do()
 	}
-	if again := o.settle(); again != 0 {
-		t.Errorf("a pod that is Annotated is looked at again in %s", again)
+	if again := o.settle(); again != 5*time.Second {
+		t.Errorf("a canary that is Annotated is looked at again in %s, not when it has proven itself", again)
 	}
 	want := []string{
 		"apply attachment",
@@ -94,16 +104,29 @@ func TestForward(t *testing.T) {
 	}
 	(&story{c, pod, exporter}).isAnnotated("9400")
 
-	a := c.attachment(pod)
+	o.did()
+	c.later(5 * time.Second)
+	if again := o.settle(); again != 0 || o.count() > 0 {
+		t.Errorf("a pod that is Annotated is looked at again in %s, and it did %q", again, o.did())
+	}
+
+	a, config := c.attachment(pod), transport.NewBlob("", []byte(rules), "").SHA256
 	process := v1alpha1.JavaProcess{
 		Container: "app", ContainerID: pod.Status.ContainerStatuses[0].ContainerID, PID: javaPID, StartTime: javaStartTime,
 		UID: 1000, GID: 1000, Implementation: "HotSpot", Vendor: "Eclipse Adoptium", Version: "17.0.15", MainClass: "com.example.Main",
-		Port: port, AgentVersion: "1.0.0", ConfigSHA256: a.Status.Staged.ConfigSHA256, ImplementationSHA256: artifacts.Implementation.SHA256,
+		Port: port, AgentVersion: "1.0.0", ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256,
+		Staged: &v1alpha1.StagedFiles{
+			AgentSHA256: artifacts.Agent.SHA256, ImplementationSHA256: artifacts.Implementation.SHA256, ConfigSHA256: config,
+		},
+		Intent: &v1alpha1.LoadIntent{
+			Port: port, ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256, Time: a.Status.Processes[0].Intent.Time,
+		},
+		Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
 	}
 	if diff := cmp.Diff([]v1alpha1.JavaProcess{process}, a.Status.Processes); diff != "" {
 		t.Errorf("processes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]v1alpha1.MetricsEndpoint{{Pod: "app-0", Port: port}}, exporter.Status.MetricsEndpoints); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.MetricsEndpoint{{Pod: "app-0", Container: "app", Port: port}}, exporter.Status.MetricsEndpoints); diff != "" {
 		t.Errorf("metricsEndpoints (-want +got):\n%s", diff)
 	}
 	for _, phase := range v1alpha1.Phases() {
@@ -113,8 +136,9 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// Several containers and JVMs: all are recorded, the first that can be attached
-// to is; one without Java or shell is no reason to refuse.
+// Several containers and JVMs: all are recorded, and attached to if they can be;
+// one without Java or shell is no reason to refuse. The first has the port of the
+// exporter, the others are told to choose.
 func TestSeveralContainers(t *testing.T) {
 	c := newCluster(t)
 	o := c.operate()
@@ -133,12 +157,12 @@ func TestSeveralContainers(t *testing.T) {
 	for _, p := range a.Status.Processes {
 		found = append(found, fmt.Sprintf("%s %d %s", p.Container, p.Port, p.Refusal))
 	}
-	if diff := cmp.Diff([]string{"second 9400 ", "second 0 ", "off 0 AttachDisabled"}, found); diff != "" {
+	if diff := cmp.Diff([]string{"second 9400 ", "second 9404 ", "off 0 AttachDisabled"}, found); diff != "" {
 		t.Errorf("processes (-want +got):\n%s", diff)
 	}
 	second := c.containers.get(pod.UID, "second")
-	if off.loads != 0 || second.jvms[0].loads != 1 || second.jvms[1].loads != 0 {
-		t.Errorf("another JVM than the first was attached to")
+	if off.loads != 0 || second.jvms[0].loads != 1 || second.jvms[1].loads != 1 {
+		t.Errorf("the wrong JVMs were attached to")
 	}
 }
 

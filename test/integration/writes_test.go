@@ -21,6 +21,7 @@ func TestWrites(t *testing.T) {
 		sums      = "apply exporter-status"
 		endpoints = "apply endpoints"
 		annotate  = "apply pod-annotations"
+		grant     = "apply attachment"
 	)
 	cases := map[string]struct {
 		event func(*story)
@@ -73,7 +74,7 @@ func TestWrites(t *testing.T) {
 			event: func(s *story) { remove(s.t, s.attachment(s.pod)) },
 			// The endpoint goes with the record, and comes with the next.
 			want: []string{
-				"apply attachment", "delete EndpointSlice", sums,
+				grant, "delete EndpointSlice", sums,
 				record, "exec inspect", record, "exec inspect", record, record, "exec load", record, "http probe", record,
 				endpoints, sums, record, record, sums,
 			},
@@ -81,7 +82,9 @@ func TestWrites(t *testing.T) {
 		"the configuration changes": {
 			event: func(s *story) { s.configure("lowercaseOutputName: true\n" + rules) },
 			want: []string{
+				grant, sums, // the revision is new, and the pod's turn
 				record, "exec inspect", "exec stage", record, record, "exec load", record, record, record,
+				sums, // it is updated
 			},
 		},
 		"the configuration breaks": {
@@ -93,7 +96,7 @@ func TestWrites(t *testing.T) {
 				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 			},
 			want: []string{
-				endpoints, sums, // the Service
+				grant, endpoints, sums, // the Service
 				record, record, "exec load", record, "http probe", record,
 				"delete EndpointSlice", endpoints, sums,
 				record, annotate, record, sums,
@@ -116,11 +119,11 @@ func TestWrites(t *testing.T) {
 		},
 		"the label is removed": {
 			event: func(s *story) { change(s.t, s.pod, func(pod *corev1.Pod) { pod.Labels = nil }) },
-			want:  []string{"delete EndpointSlice", sums, annotate, "delete JmxAttachment"},
+			want:  []string{"delete EndpointSlice", sums, annotate, record, "exec unload", "delete JmxAttachment"},
 		},
 		"the exporter is deleted": {
 			event: func(s *story) { remove(s.t, s.exporter) },
-			want:  []string{annotate, "delete JmxAttachment"},
+			want:  []string{annotate, record, "exec unload", "delete JmxAttachment"},
 		},
 	}
 	for name, tc := range cases {
