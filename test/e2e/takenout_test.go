@@ -6,27 +6,130 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Deleting the exporter withdraws what it has written, and nothing else.
+// Deleting the exporter takes back all that it has brought, and nothing else.
 func TestExporterDeleted(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("deleted", 2, 2, "manifests/foreign-annotations/team.yaml", java25)
+	agents := funcs.AgentsIn(namespace)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
+		WithSetup("their agents", agents.Remember()).
 		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
 		Assess("records, Service and EndpointSlices are gone", funcs.Gone(namespace)).
 		Assess("our annotations are gone", funcs.Annotations(namespace, nil)).
 		Assess("somebody else's stays", funcs.Annotated(namespace, "java=17", "example.com/team", "orders")).
-		Assess("an Event tells that the agent stays", funcs.Told(namespace, corev1.EventTypeNormal, "AgentLeft")).
+		Assess("an Event tells that the agents were stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
+		Assess("which they were", suite.Stopped(agents, 1)).
 		Assess("the applications are as before, but for the warning", applications.UntouchedButWarned("dummyapp:25")).
-		Assess("an exporter takes them on again, without another load", funcs.All(
+		Feature())
+}
+
+// A pod leaves its exporter in one of four ways. Each time the agent is stopped
+// and nothing of it is left; and each way back leads to a pod that is Annotated,
+// by a second load: who listens for orders in the JVM had ended with the agent.
+func TestTakenOut(t *testing.T) {
+	t.Parallel()
+	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
+	for _, c := range []struct {
+		name  string
+		out   func(namespace string) features.Func
+		back  func(namespace string) features.Func
+		stays map[string]string
+	}{
+		{
+			name: "exporter-deleted",
+			out:  func(n string) features.Func { return funcs.Delete(n, exporter) },
+			back: func(n string) features.Func { return funcs.Apply(n, exporter) },
+		},
+		{
+			name: "label-removed",
+			out: func(n string) features.Func {
+				return funcs.PatchPods(n, "somebody", `{"metadata":{"labels":{"jmx":null}}}`)
+			},
+			back: func(n string) features.Func {
+				return funcs.PatchPods(n, "somebody", `{"metadata":{"labels":{"jmx":"on"}}}`)
+			},
+		},
+		{
+			name: "opted-out",
+			out: func(n string) features.Func {
+				return funcs.PatchPods(n, "somebody", `{"metadata":{"annotations":{"`+optOut+`":"true"}}}`)
+			},
+			back: func(n string) features.Func {
+				return funcs.PatchPods(n, "somebody", `{"metadata":{"annotations":{"`+optOut+`":null}}}`)
+			},
+			stays: map[string]string{optOut: "true"},
+		},
+		{
+			name: "selector-changed",
+			out: func(n string) features.Func {
+				return funcs.Patch(n, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"off"}}}`)
+			},
+			back: func(n string) features.Func {
+				return funcs.Patch(n, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`)
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			namespace, applications, feature := running(c.name, 1, 1, "manifests/takenout/app.yaml")
+			agents := funcs.AgentsIn(namespace)
+			stays := map[string]string{"example.com/team": "orders"}
+			for name, value := range c.stays {
+				stays[name] = value
+			}
+			testenv.Test(t, feature.
+				WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+				WithSetup("that selects by another label, too", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`)).
+				WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
+				WithSetup("its agent", agents.Remember()).
+				Assess("the pod is taken out", c.out(namespace)).
+				Assess("the record is gone", funcs.NoRecord(namespace)).
+				Assess("our annotations are gone, somebody else's stay", funcs.AnnotationsOnly(namespace, stays)).
+				Assess("no endpoint is published", funcs.Unpublished(namespace)).
+				Assess("an Event tells that the agent was stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
+				Assess("nothing is left of it", suite.Stopped(agents, 1)).
+				Assess("the application is as before", applications.Untouched()).
+				Assess("it comes back, and is Annotated", funcs.All(
+					c.back(namespace),
+					funcs.Patch(namespace, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`),
+					funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
+					funcs.Serves(namespace, "dummyapp_requests_total"),
+					funcs.Loaded(namespace, 2))).
+				Assess("the application is still as before", applications.Untouched()).
+				Feature())
+		})
+	}
+}
+
+// What cannot be stopped is let go of in the end, and named. No feature runs
+// beside this one.
+func TestDetachTimeout(t *testing.T) {
+	namespace, applications, feature := running("detach-timeout", 1, 1, java17)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("that is not patient", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"detach":{"timeout":"5s"}}}`)).
+		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
+		WithSetup("the record knows of its patience", funcs.Patience(namespace, "5s")).
+		WithSetup("the operator has no right on pods/exec", suite.WithoutRight("pods/exec")).
+		WithSetup("which takes effect", funcs.ExecRefused(namespace, "cannot")).
+		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
+		Assess("the record goes away in the end", funcs.Gone(namespace)).
+		Assess("our annotations are gone", funcs.Annotations(namespace, nil)).
+		Assess("an Event names what is left", funcs.ToldWith(namespace, corev1.EventTypeWarning, "AgentLeft", "container dummyapp", "port 9400", "within 5s")).
+		Assess("the agent serves on", funcs.ServesPods(namespace, "app=dummyapp", port, "dummyapp_requests_total")).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("with the right, the agent that was left is found: no second load", funcs.All(
+			suite.Restored(),
 			funcs.Apply(namespace, exporter),
-			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
-			funcs.LoadedOnce(namespace),
-			applications.UntouchedButWarned("dummyapp:25"))).
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
+			funcs.Loaded(namespace, 1))).
+		Assess("the application is still as before", applications.Untouched()).
 		Feature())
 }

@@ -23,8 +23,11 @@ import (
 // fieldManager owns what the features apply.
 const fieldManager = client.FieldOwner("e2e")
 
-// labelFeature marks the namespaces of the features.
+// labelFeature marks the namespaces of the features, with the run that made them:
+// several may share a cluster.
 const labelFeature = "jmx-exporter-operator/e2e"
+
+var run = rand.String(8)
 
 // NamespaceFor is the name of a new namespace for a feature.
 func NamespaceFor(feature string) string { return "e2e-" + feature + "-" + rand.String(5) }
@@ -33,7 +36,7 @@ func NamespaceFor(feature string) string { return "e2e-" + feature + "-" + rand.
 // it if the feature failed, and deletes it. It belongs into a Setup.
 func InNamespace(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{labelFeature: "true"}}}
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{labelFeature: run}}}
 		if err := c.Create(ctx, object); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +49,7 @@ func InNamespace(namespace string) features.Func {
 					return
 				}
 			}
-			if err := c.Delete(ctx, object); err != nil {
+			if err := client.IgnoreNotFound(c.Delete(ctx, object)); err != nil {
 				t.Errorf("cannot delete namespace %s: %v", namespace, err)
 			}
 		})

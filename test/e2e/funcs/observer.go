@@ -23,12 +23,8 @@ const (
 
 func (c *cluster) startObserver(ctx context.Context) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: observerNamespace, Labels: map[string]string{
-		labelFeature: "true", "pod-security.kubernetes.io/enforce": "privileged",
+		labelFeature: "observer", "pod-security.kubernetes.io/enforce": "privileged",
 	}}}
-	// One that an interrupted run has left is as good.
-	if err := client.IgnoreAlreadyExists(c.Create(ctx, namespace)); err != nil {
-		return err
-	}
 	labels := map[string]string{"app": "observer"}
 	observer := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: observerNamespace, Name: "observer"},
@@ -51,10 +47,13 @@ func (c *cluster) startObserver(ctx context.Context) error {
 			},
 		},
 	}
-	if err := client.IgnoreAlreadyExists(c.Create(ctx, observer)); err != nil {
-		return err
-	}
 	return await(ctx, patience, func(ctx context.Context) error {
+		// One that another run has brought is as good, unless it is about to go.
+		for _, object := range []client.Object{namespace.DeepCopy(), observer.DeepCopy()} {
+			if err := client.IgnoreAlreadyExists(c.Create(ctx, object)); err != nil {
+				return err
+			}
+		}
 		if err := c.Get(ctx, client.ObjectKeyFromObject(observer), observer); err != nil {
 			return err
 		}
@@ -151,6 +150,9 @@ func (s *sight) add(fields []string) error {
 		}
 		// What follows the command begins with field 3.
 		stat := strings.Fields(fields[5])
+		if stat[0] == "Z" { // it has ended
+			return nil
+		}
 		s.processes = append(s.processes, process{container: fields[1], hostPID: hostPID, pid: pid, command: fields[4], start: stat[22-3]})
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -298,6 +299,8 @@ func (s *Suite) survived(ctx context.Context, c *cluster) error {
 	return nil
 }
 
+// deleteNamespaces deletes the namespaces of this run, and the observer's when no
+// other run has one.
 func (c *cluster) deleteNamespaces(ctx context.Context) error {
 	ours := client.HasLabels{labelFeature}
 	return await(ctx, patience, func(ctx context.Context) error {
@@ -305,8 +308,14 @@ func (c *cluster) deleteNamespaces(ctx context.Context) error {
 		if err := c.List(ctx, &list, ours); err != nil {
 			return err
 		}
+		others := slices.ContainsFunc(list.Items, func(n corev1.Namespace) bool {
+			return n.Labels[labelFeature] != run && n.Name != observerNamespace
+		})
 		var left []string
 		for _, namespace := range list.Items {
+			if namespace.Labels[labelFeature] != run && (namespace.Name != observerNamespace || others) {
+				continue
+			}
 			left = append(left, namespace.Name)
 			if namespace.DeletionTimestamp.IsZero() {
 				if err := c.Delete(ctx, &namespace); err != nil && !apierrors.IsNotFound(err) {
