@@ -1,12 +1,17 @@
 # What goes into each image. Sourced. A recipe calls: image NAME OPTION... (see hack/image/main.go)
-image_names=(jmx-exporter-operator:dev dummyapp:17 dummyapp:25 dummyapp:17-noshell pause:dev prometheus:dev)
+image_names=(jmx-exporter-operator:dev jmx-exporter-operator:next dummyapp:17 dummyapp:25 dummyapp:17-noshell dummyapp:17-stock pause:dev prometheus:dev)
 
 recipe() {
   case $1 in
     jmx-exporter-operator:dev) operator "$1" ;;
+    jmx-exporter-operator:next) next_operator "$1" ;;
     dummyapp:17) dummyapp "$1" 17 with-shell ;;
     dummyapp:25) dummyapp "$1" 25 with-shell ;;
     dummyapp:17-noshell) dummyapp "$1" 17 without-shell ;;
+    dummyapp:17-stock)
+      local stock
+      stock=$("$repo/agent/stock")
+      dummyapp "$1" 17 with-shell -layer "$stock=/app/jmx_prometheus_javaagent.jar,$repo/test/apps/dummyapp/jmx-exporter-config.yaml=/app/jmx-exporter-config.yaml" ;;
     pause:dev)
       build pause
       image "$1" -user 65532:65532 -entrypoint /pause -layer "$(path_of pause)=/pause" ;;
@@ -20,11 +25,13 @@ recipe() {
 # The operator and what it brings into containers: the helper for both architectures, the agent's jars.
 operator() {
   step "building the operator, the helper and the agent" build_operator
-  local bin=$repo/bin
+  operator_image "$1" "$repo/bin" "$repo/bin/agent/exporter.jar"
+}
+operator_image() { # NAME, FOLDER OF manager AND HELPERS, exporter.jar
   image "$1" -user 65532:65532 -entrypoint /manager \
-    -layer "$bin/agent/agent.jar=/agent/agent.jar,$bin/agent/exporter.jar=/agent/exporter.jar" \
-    -layer "$bin/jmx-attach-amd64=/helpers/jmx-attach-amd64,$bin/jmx-attach-arm64=/helpers/jmx-attach-arm64" \
-    -layer "$bin/manager=/manager"
+    -layer "$repo/bin/agent/agent.jar=/agent/agent.jar,$3=/agent/exporter.jar" \
+    -layer "$2/jmx-attach-amd64=/helpers/jmx-attach-amd64,$2/jmx-attach-arm64=/helpers/jmx-attach-arm64" \
+    -layer "$2/manager=/manager"
 }
 
 build_operator() (
@@ -34,8 +41,32 @@ build_operator() (
   make --no-print-directory build
 )
 
+# The operator that comes after it: another version of itself and of the helper,
+# another implementation of the agent, which is the same with one entry more.
+next_operator() {
+  step "building the agent" "$repo/agent/build"
+  step "building the next operator" build_next_operator
+  operator_image "$1" "$repo/bin/next" "$repo/bin/next/exporter.jar"
+}
+
+build_next_operator() (
+  cd "$repo"
+  next=bin/next
+  mkdir -p $next
+  export CGO_ENABLED=0
+  go build -trimpath -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=next" -o $next/manager ./cmd/manager
+  for arch in amd64 arm64; do
+    GOARCH=$arch go build -trimpath -ldflags "-s -w -X main.version=next" -o "$next/jmx-attach-$arch" ./cmd/jmx-attach
+  done
+  echo next >$next/next.txt
+  # Of one time, so that the same jar comes out each time.
+  touch -d @1000000000 $next/next.txt
+  cp bin/agent/exporter.jar $next/exporter.jar
+  "$(java_home 17)/bin/jar" --update --file $next/exporter.jar -C $next next.txt
+)
+
 # A Java application as people deploy it: a runtime, the C library, perhaps a shell, its jar.
-dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell
+dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell, MORE OPTIONS...
   need_runtime "$2"
   need_skeleton
   step "building dummyapp" "$repo/test/apps/build"
@@ -45,7 +76,7 @@ dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell
   # The shell's libraries go in with Java's: two layers with the same file would only be larger.
   [ "$3" = without-shell ] || binaries+=($(type -P "${shell_tools[@]}"))
   image "$1" -user 1000:1000 -env JAVA_HOME=/opt/java -env PATH=/opt/java/bin:/usr/local/bin:/usr/bin:/bin \
-    -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$repo/bin/apps/dummyapp/dummyapp.jar=/app/dummyapp.jar" \
+    -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$repo/bin/apps/dummyapp/dummyapp.jar=/app/dummyapp.jar" "${@:4}" \
     -entrypoint /opt/java/bin/java -entrypoint -jar -entrypoint /app/dummyapp.jar
 }
 

@@ -41,20 +41,20 @@ func AllAnnotated(namespace, exporter string, pods int, port int32) features.Fun
 			if err != nil {
 				return err
 			}
-			return errors.Join(exporterReady(&e, pods), c.annotated(ctx, &e, records, pods, port), c.published(ctx, &e, pods, port))
+			return errors.Join(exporterReady(&e, pods, pods), c.annotated(ctx, &e, records, pods, port), c.published(ctx, &e, pods, port))
 		})
 	})
 }
 
-func exporterReady(e *v1alpha1.PrometheusJmxExporter, pods int) error {
+func exporterReady(e *v1alpha1.PrometheusJmxExporter, pods, endpoints int) error {
 	want := fmt.Sprintf("%d/%d", pods, pods)
 	switch {
 	case e.Status.ObservedGeneration != e.Generation:
 		return fmt.Errorf("exporter %s: the status is about generation %d, not %d", e.Name, e.Status.ObservedGeneration, e.Generation)
 	case e.Status.Pods != want || e.Status.Phase != v1alpha1.PhaseAnnotated || e.Status.Refused != 0:
 		return fmt.Errorf("exporter %s: %s with pods %s, %d refused; not Annotated with pods %s", e.Name, e.Status.Phase, e.Status.Pods, e.Status.Refused, want)
-	case len(e.Status.MetricsEndpoints) != pods:
-		return fmt.Errorf("exporter %s lists %d endpoints, not %d", e.Name, len(e.Status.MetricsEndpoints), pods)
+	case len(e.Status.MetricsEndpoints) != endpoints:
+		return fmt.Errorf("exporter %s lists %d endpoints, not %d", e.Name, len(e.Status.MetricsEndpoints), endpoints)
 	case !meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionReady),
 		!meta.IsStatusConditionFalse(e.Status.Conditions, v1alpha1.ConditionReconciling),
 		!meta.IsStatusConditionFalse(e.Status.Conditions, v1alpha1.ConditionStalled):
@@ -328,7 +328,7 @@ func LoadedOnce(namespace string) features.Func {
 // container reads it.
 func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*attach.Mark, error) {
 	output, err := c.exec(ctx, r.Namespace, r.Spec.Pod.Name, p.Container,
-		"sh", "-c", `exec `+attach.Home+`/jmx-attach-* status --pid "$1" -o json`, "status", strconv.Itoa(int(p.PID)))
+		"sh", "-c", `for helper in `+attach.Home+`/jmx-attach-*; do exec "$helper" status --pid "$1" -o json; done`, "status", strconv.Itoa(int(p.PID)))
 	if err != nil {
 		return nil, err
 	}

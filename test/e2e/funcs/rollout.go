@@ -200,11 +200,15 @@ func (c *cluster) revision(ctx context.Context, t *testing.T, namespace, exporte
 func Patch(namespace, exporter, change string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		e := &v1alpha1.PrometheusJmxExporter{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: exporter}}
-		if err := c.Client.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(change)), fieldManager); err != nil {
+		if err := c.patchExporter(ctx, namespace, exporter, change); err != nil {
 			t.Fatal(err)
 		}
 	})
+}
+
+func (c *cluster) patchExporter(ctx context.Context, namespace, exporter, change string) error {
+	e := &v1alpha1.PrometheusJmxExporter{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: exporter}}
+	return c.Client.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(change)), fieldManager)
 }
 
 // Halted waits until the exporter says that the rollout of its revision was

@@ -1,0 +1,33 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// Where the stock exporter serves already, it is exposed and annotated as it is:
+// nothing is staged or loaded, and it outlives the exporter that adopted it.
+func TestAdopted(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("adopted", 1, 1, "manifests/adopted/app.yaml")
+	const stock = 9404
+	testenv.Test(t, feature.
+		Assess("the pod is Annotated with the stock exporter's port", funcs.All(
+			funcs.Apply(namespace, rules, exporter),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, stock))).
+		Assess("it was adopted, nothing was staged", funcs.Adopted(namespace)).
+		Assess("nothing was loaded", funcs.NothingLoaded(namespace)).
+		Assess("its metrics are served", funcs.Serves(namespace, "dummyapp_requests_total", "jmx_exporter_build_info")).
+		Assess("nobody serves the exporter's own port", funcs.Closed(namespace, port)).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("the exporter is deleted", funcs.All(
+			funcs.Delete(namespace, exporter),
+			funcs.Gone(namespace),
+			funcs.Annotations(namespace, nil))).
+		Assess("the stock exporter serves on", funcs.ServesPods(namespace, "app=dummyapp", stock, "dummyapp_requests_total")).
+		Assess("the application is still as before", applications.Untouched()).
+		Feature())
+}
