@@ -12,6 +12,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
+// goesOn is the sample's exporter, for tests that end containers and JVMs.
+const goesOn = "manifests/lifecycle/exporter.yaml"
+
 // The operator dies between any two lines: here by SIGKILL, while agents are
 // loaded. No feature runs beside this one.
 func TestOperatorKilled(t *testing.T) {
@@ -27,17 +30,82 @@ func TestOperatorKilled(t *testing.T) {
 // A container that ends is another one afterwards.
 func TestContainerRestarted(t *testing.T) {
 	t.Parallel()
-	namespace, _, feature := running("restarted", 1, 1, java17)
+	namespace, applications, feature := running("restarted", 1, 1, java17)
+	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
+		WithSetup("the JVM is served", jvms.Served(1, 1)).
+		Assess("the JVM ends, and its container with it", funcs.JVMEnds(namespace)).
+		Assess("the record is about the new container", funcs.Follows(namespace, 1)).
+		Assess("another JVM runs", funcs.All(funcs.Running(namespace, 1, 1), applications.Remember())).
+		Assess("it is served", funcs.All(
+			jvms.Served(1, 1),
+			jvms.On(map[string][]int32{"dummyapp": {port}}),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("the agent was loaded once into the new JVM", funcs.LoadedOnce(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("the container was restarted by this test only", funcs.Restarted(namespace, 1)).
+		Feature())
+}
+
+// A JVM that ends in a container that runs on is missed by its endpoint, of which
+// the API says nothing, and the next one is served.
+func TestJVMReplaced(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("replaced", 1, 1, "manifests/lifecycle/loop.yaml")
+	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
+		WithSetup("the JVM is served", jvms.Served(1, 1)).
+		WithSetup("the application is as before", applications.Untouched()).
+		Assess("the JVM ends", jvms.End("dummyapp")).
+		Assess("its endpoint is missed", funcs.OperatorSays(namespace, "endpoint silent")).
+		Assess("the JVM that follows is served", funcs.All(
+			jvms.ServedAnew(1, 1),
+			jvms.On(map[string][]int32{"dummyapp": {port}}),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("the agent was loaded once into it", funcs.LoadedOnce(namespace)).
+		Assess("the container was not restarted", funcs.Restarted(namespace, 0)).
+		Feature())
+}
+
+// Pods come and go one by one: each has its own record, and nothing names one
+// that is gone. That they end soon after an attach stops nothing.
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("rolled", 3, 3, "manifests/lifecycle/before.yaml")
+	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("the JVM ends", funcs.JVMEnds(namespace)).
-		Assess("the record is about the new container", funcs.Follows(namespace, 1)).
-		Assess("the pod is Annotated again", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("the agent was loaded once into the new JVM", funcs.All(
-			funcs.LoadedOnce(namespace),
+		WithSetup("the JVMs are served", jvms.Served(3, 3)).
+		WithSetup("the applications are as before", applications.Untouched()).
+		Assess("the Deployment is rolled out", funcs.Apply(namespace, "manifests/lifecycle/after.yaml")).
+		Assess("the new pods are served, and nothing names an old one", funcs.All(
+			jvms.ServedInNewPods(3, 3),
+			funcs.Annotated(namespace, "app=dummyapp", "example.com/template", "2"),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
-		Assess("the container was restarted by this test only", funcs.Follows(namespace, 1)).
+		Assess("the agent was loaded once into each", funcs.LoadedOnce(namespace)).
+		Assess("no container was restarted", funcs.Restarted(namespace, 0)).
+		Feature())
+}
+
+// A pod that comes back under its name is another pod.
+func TestStatefulSet(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("stateful", 1, 1, "manifests/lifecycle/statefulset.yaml")
+	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("the JVM is served", jvms.Served(1, 1)).
+		WithSetup("the application is as before", applications.Untouched()).
+		Assess("db-0 is deleted, and its record with it", funcs.PodDeleted(namespace)).
+		Assess("another db-0 runs", funcs.All(funcs.Running(namespace, 1, 1), applications.Remember())).
+		Assess("it is served, with a record of its own", funcs.All(
+			jvms.ServedInNewPods(1, 1),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("the agent was loaded once into it", funcs.LoadedOnce(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("no container was restarted", funcs.Restarted(namespace, 0)).
 		Feature())
 }
 

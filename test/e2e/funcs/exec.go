@@ -67,6 +67,9 @@ func execAs(ctx context.Context, config *rest.Config, namespace, pod, container 
 	return stdout.String(), nil
 }
 
+// errNoWay tells that the pod could not be asked, whatever it would have said.
+var errNoWay = errors.New("no way to the pod")
+
 // get asks a pod over HTTP, through the API server.
 func (c *cluster) get(ctx context.Context, namespace, pod string, port int32, pathAndQuery string) (body string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, execTimeout)
@@ -114,7 +117,7 @@ func (c *cluster) forward(ctx context.Context, address *url.URL, port int32) (lo
 	select {
 	case <-ready:
 	case err := <-failed:
-		return 0, errors.Join(errors.New("no way to the pod"), err)
+		return 0, errors.Join(errNoWay, err)
 	}
 	ports, err := forwarder.GetPorts()
 	if err != nil {

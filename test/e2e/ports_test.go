@@ -1,0 +1,80 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+const moved = 9401
+
+// The metrics move to another port without a gap, and everything follows them.
+func TestPortChanged(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("port-changed", 1, 1, java17)
+	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("the JVM is served", funcs.All(
+			jvms.Served(1, 1),
+			jvms.On(map[string][]int32{"dummyapp": {port}}))).
+		Assess("the port moves, and one of the two answers all the while", funcs.WatchPorts(namespace, port, moved).During(
+			funcs.Apply(namespace, "manifests/ports/moved.yaml"),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, moved))).
+		Assess("everything names the new port", funcs.All(
+			jvms.Served(1, 1),
+			jvms.On(map[string][]int32{"dummyapp": {moved}}),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("the old one is closed", funcs.Closed(namespace, port)).
+		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Feature())
+}
+
+// A port that somebody listens on is not moved to: the old one goes on.
+func TestPortChangedToBusy(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("port-busy", 1, 1, "manifests/ports/app.yaml")
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("the JVM is served", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
+		Assess("the application's own port is in use", funcs.All(
+			funcs.Apply(namespace, "manifests/ports/moved.yaml"),
+			funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseLoaded, v1alpha1.ReasonPortInUse, "9401"))).
+		Assess("the old one serves, and everything names it", funcs.All(
+			funcs.Serves(namespace, "dummyapp_requests_total"),
+			funcs.Scrapable(namespace, port),
+			funcs.Published(namespace, funcs.Exporter, 1, port))).
+		Assess("the agent was loaded once, and is on the old one", funcs.LoadedOnce(namespace)).
+		Assess("with the old one asked for, all is well", funcs.All(
+			funcs.Apply(namespace, exporter),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
+			funcs.LoadedOnce(namespace))).
+		Assess("the application is as before", applications.Untouched()).
+		Feature())
+}
+
+// Where no port is asked for one is chosen, in pods that share the node's ports
+// too, and what was chosen stays. The operator is replaced: no feature runs beside
+// this one.
+func TestPortChosen(t *testing.T) {
+	namespace, applications, feature := running("port-chosen", 3, 3, java17, "manifests/ports/host.yaml")
+	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
+	testenv.Test(t, feature.
+		WithSetup("an exporter without a port", funcs.Apply(namespace, rules, "manifests/ports/chosen.yaml")).
+		Assess("every JVM is served, those on the host's network on different ports", funcs.All(
+			jvms.Served(3, 3),
+			jvms.Apart("dummyapp", 1),
+			jvms.Apart("host", 2),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("an ordinary pod has the first one", jvms.On(map[string][]int32{"dummyapp": {9404}}, "host")).
+		Assess("another operator changes no port", funcs.All(
+			suite.OperatorReplaced(3),
+			jvms.StillServed(3, 3))).
+		Assess("each agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the applications are as before", applications.Untouched()).
+		Feature())
+}
