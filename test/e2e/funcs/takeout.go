@@ -19,6 +19,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -342,5 +344,43 @@ func Patience(namespace, timeout string) features.Func {
 			}
 			return nil
 		})
+	})
+}
+
+// Adopted asserts that the stock exporter was found in each JVM, and that nothing
+// of ours is there but the helper.
+func Adopted(namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		all, err := c.records(ctx, namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(all) == 0 {
+			t.Fatal("there are no attachments")
+		}
+		for _, r := range all {
+			loaded := meta.FindStatusCondition(r.Status.Conditions, string(v1alpha1.PhaseLoaded))
+			if loaded == nil || loaded.Status != metav1.ConditionTrue || loaded.Reason != v1alpha1.ReasonAdopted {
+				t.Errorf("%s: Loaded is %+v, not True Adopted", r.Spec.Pod.Name, loaded)
+			}
+			for _, p := range r.Status.Processes {
+				if !p.Adopted || p.Intent != nil || p.Staged != nil {
+					t.Errorf("%s: process %d is not adopted, or more was done: %+v", r.Spec.Pod.Name, p.PID, p)
+				}
+			}
+		}
+		left, err := c.remains(ctx, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range left.files {
+			if !strings.Contains(file, " jmx-attach-") {
+				t.Errorf("more than the helper is there: %s", file)
+			}
+		}
+		if len(left.threads) > 0 {
+			t.Errorf("threads of ours run: %v", left.threads)
+		}
 	})
 }

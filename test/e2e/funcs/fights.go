@@ -1,0 +1,131 @@
+package funcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// Fight takes our scrape annotation off the one pod of a namespace, again and again.
+type Fight struct {
+	namespace string
+	taken     atomic.Int32
+}
+
+// FightIn is a fight over the one pod of a namespace.
+func FightIn(namespace string) *Fight { return &Fight{namespace: namespace} }
+
+// Begin begins to take it off, as a field manager, to the end of the feature: it
+// belongs into a Setup.
+func (f *Fight) Begin(manager string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pod, err := c.only(ctx, f.namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		over := make(chan struct{})
+		t.Cleanup(func() { cancel(); <-over })
+		without := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, steps.AnnotationScrape))
+		go func() {
+			defer close(over)
+			for ctx.Err() == nil {
+				if c.Get(ctx, client.ObjectKeyFromObject(pod), pod) == nil && pod.Annotations[steps.AnnotationScrape] != "" &&
+					c.Client.Patch(ctx, pod, without, client.FieldOwner(manager)) == nil {
+					f.taken.Add(1)
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+		}()
+	})
+}
+
+// Over asserts that the annotation was put back so many times, by the record and
+// by who took it off: that is once more.
+func (f *Fight) Over(restores int32) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		all, err := c.records(ctx, f.namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := all[0].Status.Restores; r == nil || r.Count != restores {
+			t.Errorf("the record says that annotations were put back: %+v, not %d times", r, restores)
+		}
+		if taken := f.taken.Load(); taken != restores+1 {
+			t.Errorf("the annotation was taken off %d times, not %d", taken, restores+1)
+		}
+	})
+}
+
+// Peace has the operator look at the pod anew, and asserts that neither side
+// has changed the pod.
+func (f *Fight) Peace(exporter string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		before, err := c.only(ctx, f.namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		attempt := func() (string, error) {
+			all, err := c.records(ctx, f.namespace)
+			if err != nil {
+				return "", err
+			}
+			if s := all[0].Status; s.Reason != v1alpha1.ReasonAnnotationContested || s.Attempt == nil {
+				return "", fmt.Errorf("%s: %s %s", all[0].Spec.Pod.Name, s.Phase, s.Reason)
+			}
+			return all[0].Status.Attempt.Key, nil
+		}
+		was, err := attempt()
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken := f.taken.Load()
+		// Another generation of the exporter is a reason to try again what was given up.
+		if err := c.patchExporter(ctx, f.namespace, exporter, `{"spec":{"rollout":{"maxConcurrent":9}}}`); err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(context.Context) error {
+			is, err := attempt()
+			if err == nil && is == was {
+				err = errors.New("the record was not looked at since")
+			}
+			return err
+		})
+		after, err := c.only(ctx, f.namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.ResourceVersion != before.ResourceVersion || f.taken.Load() != taken {
+			t.Errorf("the fight goes on: resourceVersion %s, before %s; annotations %v", after.ResourceVersion, before.ResourceVersion, after.Annotations)
+		}
+	})
+}
+
+// only is the one pod of the application.
+func (c *cluster) only(ctx context.Context, namespace string) (*corev1.Pod, error) {
+	pods, err := c.pods(ctx, namespace, label)
+	if err != nil {
+		return nil, err
+	}
+	if len(pods) != 1 {
+		return nil, fmt.Errorf("%d pods are there, not one", len(pods))
+	}
+	return &pods[0], nil
+}
