@@ -133,3 +133,25 @@ func TestDetachTimeout(t *testing.T) {
 		Assess("the application is still as before", applications.Untouched()).
 		Feature())
 }
+
+// A pod that another exporter takes on keeps its agent, and its annotations all
+// the while: only the port in them changes.
+func TestHandedOver(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("handed-over", 1, 1, java17)
+	scrape := funcs.AnnotationOf(namespace, "prometheus.io/scrape")
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
+		WithSetup("time passes", funcs.AnotherSecond(namespace, funcs.Exporter)).
+		WithSetup("a younger one", funcs.Apply(namespace, "manifests/two-exporters/younger.yaml")).
+		WithSetup("which knows of the pod", funcs.Observed(namespace, "younger")).
+		WithSetup("the annotation is followed", scrape.Begin()).
+		Assess("the older one goes, and the younger takes the pod on", funcs.All(
+			funcs.Delete(namespace, exporter),
+			funcs.AllAnnotated(namespace, "younger", 1, 9401))).
+		Assess("the annotation was there all the while", scrape.Kept()).
+		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Feature())
+}

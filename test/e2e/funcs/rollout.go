@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -40,36 +41,45 @@ func HistoryOf(namespace string) *History { return &History{namespace: namespace
 func (h *History) Begin() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		follower, err := client.NewWithWatch(c.config, client.Options{Scheme: c.Scheme(), Mapper: c.RESTMapper()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var list v1alpha1.JmxAttachmentList
-		if err := c.List(ctx, &list, client.InNamespace(h.namespace)); err != nil {
-			t.Fatal(err)
-		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.first, h.changes = records{}, nil
+		var list v1alpha1.JmxAttachmentList
+		c.follow(ctx, t, h.namespace, &list, func(object runtime.Object) {
+			if r, ok := object.(*v1alpha1.JmxAttachment); ok {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.changes = append(h.changes, *r)
+			}
+		})
 		for _, r := range list.Items {
 			h.first[r.UID] = r
 		}
-		from := &metav1.ListOptions{ResourceVersion: list.ResourceVersion}
-		changes, err := follower.Watch(ctx, &list, client.InNamespace(h.namespace), &client.ListOptions{Raw: from})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(changes.Stop)
-		go func() {
-			for change := range changes.ResultChan() {
-				if r, ok := change.Object.(*v1alpha1.JmxAttachment); ok {
-					h.mu.Lock()
-					h.changes = append(h.changes, *r)
-					h.mu.Unlock()
-				}
-			}
-		}()
 	})
+}
+
+// follow lists what is in a namespace, and shows each change from then on, to the
+// end of the test.
+func (c *cluster) follow(ctx context.Context, t *testing.T, namespace string, list client.ObjectList, show func(runtime.Object)) {
+	t.Helper()
+	follower, err := client.NewWithWatch(c.config, client.Options{Scheme: c.Scheme(), Mapper: c.RESTMapper()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		t.Fatal(err)
+	}
+	from := &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}
+	changes, err := follower.Watch(ctx, list, client.InNamespace(namespace), &client.ListOptions{Raw: from})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(changes.Stop)
+	go func() {
+		for change := range changes.ResultChan() {
+			show(change.Object)
+		}
+	}()
 }
 
 // replay waits until the history has come to what is there now, and shows what

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -381,6 +383,65 @@ func Adopted(namespace string) features.Func {
 		}
 		if len(left.threads) > 0 {
 			t.Errorf("threads of ours run: %v", left.threads)
+		}
+	})
+}
+
+// Annotation follows an annotation of the pods of a namespace.
+type Annotation struct {
+	namespace, name string
+
+	mu sync.Mutex
+	// without are the resourceVersions of pods that did not have it.
+	without []string
+	last    map[types.UID]string
+}
+
+// AnnotationOf follows an annotation.
+func AnnotationOf(namespace, name string) *Annotation {
+	return &Annotation{namespace: namespace, name: name, last: map[types.UID]string{}}
+}
+
+// Begin follows it from now on, to the end of the feature: it belongs into a Setup.
+func (a *Annotation) Begin() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		c.follow(ctx, t, a.namespace, &corev1.PodList{}, func(object kruntime.Object) {
+			if pod, ok := object.(*corev1.Pod); ok {
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				a.last[pod.UID] = pod.ResourceVersion
+				if pod.Annotations[a.name] == "" {
+					a.without = append(a.without, pod.Name+" at "+pod.ResourceVersion)
+				}
+			}
+		})
+	})
+}
+
+// Kept asserts that it was on all pods all the while, in whatever the API server
+// has stored of them.
+func (a *Annotation) Kept() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			pods, err := c.pods(ctx, a.namespace, label)
+			if err != nil {
+				return err
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			for _, pod := range pods {
+				if a.last[pod.UID] != pod.ResourceVersion {
+					return fmt.Errorf("what was seen of pod %s has not come to resourceVersion %s", pod.Name, pod.ResourceVersion)
+				}
+			}
+			return nil
+		})
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.without) > 0 {
+			t.Errorf("%s was not there: %v", a.name, a.without)
 		}
 	})
 }
