@@ -44,7 +44,7 @@ func (r *Reconciler) walk(scope *steps.Scope) *walk {
 func (w *walk) begin() {
 	s := w.scope.Status()
 	if s.DetachStartTime != nil { // the pod was being taken out, and came back
-		*s = v1alpha1.JmxAttachmentStatus{}
+		*s = v1alpha1.JmxAttachmentStatus{Conditions: s.Conditions} // their times move with their status
 		w.machine, _ = statemachine.Restore(statemachine.Pending)
 	}
 	s.DetachTimeout = w.scope.Exporter.Spec.Detach.Timeout
