@@ -33,14 +33,14 @@ func (w *walk) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
 		if ended != nil && !ended.FinishedAt.IsZero() {
 			at = ended.FinishedAt.Time
 		}
-		after := at.Sub(p.Intent.Time.Time)
+		after := max(at.Sub(p.Intent.Time.Time), 0) // the clocks are two
 		if after >= window {
 			continue
 		}
 		s.Status().Restart = &v1alpha1.Restart{
 			Revision:  s.Attachment.Spec.Revision,
 			Container: p.Container,
-			Message:   text.Cut(fmt.Sprintf("%s %s ended %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), how(ended)), 512),
+			Message:   text.Cut(fmt.Sprintf("%s %s ended %s after an attach%s.", what, p.Container, after.Round(time.Second), how(ended)), 512),
 		}
 	}
 }
