@@ -1,0 +1,222 @@
+package attachment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+const revision = "new"
+
+var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// aScope is a pod with one container, app, which runs, and the JVM in it.
+func aScope() *steps.Scope {
+	s := &steps.Scope{
+		Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}, Now: metav1.NewTime(start),
+	}
+	s.Attachment.Spec.Revision = revision
+	s.Exporter.Status.Revision = revision
+	s.Pod.Spec.Containers = []corev1.Container{{Name: "app"}}
+	s.Pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "app", ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	}}
+	s.Status().Processes = []v1alpha1.JavaProcess{{Container: "app", ContainerID: "containerd://1", PID: 7, StartTime: 11}}
+	return s
+}
+
+// Which steps may be taken, and why not.
+func TestGate(t *testing.T) {
+	attached := func(s *steps.Scope) { s.Status().Processes[0].Port = 9400 }
+	restarted := func(of string) func(*steps.Scope) {
+		return func(s *steps.Scope) {
+			s.Granted = true
+			s.Status().Restart = &v1alpha1.Restart{Revision: of, Message: "It ended."}
+		}
+	}
+	halted := func(of string) func(*steps.Scope) {
+		return func(s *steps.Scope) { s.Exporter.Status.Halt = &v1alpha1.Halt{Revision: of} }
+	}
+	suspended := func(s *steps.Scope) { s.Exporter.Spec.Suspend = true }
+	broken := func(s *steps.Scope) { s.Config.Problem = &steps.Problem{Reason: v1alpha1.ReasonConfigNotYAML} }
+	all := func(reason string) []string {
+		return []string{"JavaFound " + reason, "Staged " + reason, "Loaded " + reason}
+	}
+	cases := map[string]struct {
+		how  []func(*steps.Scope)
+		want []string
+	}{
+		"its turn":                           {how: []func(*steps.Scope){func(s *steps.Scope) { s.Granted = true }}},
+		"its turn, of a rollout that stops":  {how: []func(*steps.Scope){func(s *steps.Scope) { s.Granted = true }, halted(revision)}},
+		"not its turn":                       {want: all("RolloutPending")},
+		"not its turn, and it serves":        {how: []func(*steps.Scope){attached}, want: all("RolloutPending")[:2]},
+		"suspended":                          {how: []func(*steps.Scope){suspended}, want: all("Suspended")},
+		"suspended, and broken":              {how: []func(*steps.Scope){suspended, broken}, want: all("Suspended")},
+		"broken, and it serves":              {how: []func(*steps.Scope){broken, attached}, want: []string{"JavaFound RolloutPending"}},
+		"halted":                             {how: []func(*steps.Scope){halted(revision)}, want: all("RolloutHalted")},
+		"another rollout was halted":         {how: []func(*steps.Scope){halted("old")}, want: all("RolloutPending")},
+		"halted and suspended":               {how: []func(*steps.Scope){halted(revision), suspended}, want: all("Suspended")},
+		"it restarted":                       {how: []func(*steps.Scope){restarted(revision)}, want: all("RestartedAfterAttach")},
+		"it restarted, and the other serves": {how: []func(*steps.Scope){restarted(revision), attached}, want: all("RestartedAfterAttach")[:2]},
+		"it restarted with another revision": {how: []func(*steps.Scope){restarted("old")}},
+		"the stock exporter, not its turn": {
+			how:  []func(*steps.Scope){func(s *steps.Scope) { s.Status().Processes[0].Adopted = true }},
+			want: all("RolloutPending")[:2],
+		},
+	}
+	for name, tc := range cases {
+		s := aScope()
+		for _, how := range tc.how {
+			how(s)
+		}
+		var got []string
+		for _, step := range steps.All(nil, nil, nil, nil) {
+			if closed := (&walk{scope: s}).gate(step); closed != nil {
+				got = append(got, fmt.Sprintf("%s %s", step.Phase(), closed.Reason))
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// What counts as a restart after an attach, and what it says.
+func TestNoteRestart(t *testing.T) {
+	const window = time.Minute
+	ended := func(s *steps.Scope, at time.Duration) {
+		s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2"
+		s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+			ExitCode: 137, Reason: "OOMKilled", FinishedAt: metav1.NewTime(start.Add(at)),
+		}
+	}
+	cases := map[string]struct {
+		intent time.Duration // when the attach began, against now
+		none   bool          // no attach at all
+		window time.Duration
+		how    func(*steps.Scope)
+		want   string
+	}{
+		"nothing is gone":           {intent: -time.Second, how: func(*steps.Scope) {}},
+		"its container is another":  {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app ended 3s after an attach."},
+		"and says how it ended":     {intent: -time.Hour, how: func(s *steps.Scope) { ended(s, -time.Hour+2*time.Second) }, want: "Container app ended 2s after an attach: exit code 137, OOMKilled."},
+		"it waits":                  {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].State = corev1.ContainerState{} }, want: "Container app ended 3s after an attach."},
+		"on another clock":          {intent: -time.Second, how: func(s *steps.Scope) { ended(s, -5*time.Second) }, want: "Container app ended 0s after an attach: exit code 137, OOMKilled."},
+		"at the end of the window":  {intent: -window, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
+		"just before it":            {intent: time.Second - window, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }, want: "Container app ended 59s after an attach."},
+		"it never was attached to":  {none: true, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
+		"it is adopted":             {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Adopted = true; s.Pod.Status.ContainerStatuses = nil }},
+		"the process alone is gone": {intent: -4 * time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].PID = 8 }, want: "Java process 8 in container app ended 4s after an attach."},
+	}
+	for name, tc := range cases {
+		s := aScope()
+		s.Exporter.Spec.Rollout.RestartWindow.Duration = window
+		if !tc.none {
+			s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{Time: metav1.NewTime(start.Add(tc.intent))}
+		}
+		tc.how(s)
+		w := &walk{scope: s, begun: s.Status().DeepCopy()}
+		w.noteRestart(func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(s.Pod, p) || p.PID == 8 })
+		got := ""
+		if r := s.Status().Restart; r != nil {
+			if got = r.Message; r.Revision != revision || r.Container != "app" {
+				t.Errorf("%s: %+v", name, r)
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+		s.Status().Restart = nil
+		s.Exporter.Spec.Rollout.RestartWindow.Duration = 0
+		w.noteRestart(func(*v1alpha1.JavaProcess) bool { return true })
+		if s.Status().Restart != nil {
+			t.Errorf("%s: noted with a window of 0: %+v", name, s.Status().Restart)
+		}
+	}
+}
+
+type asked func() error
+
+// Probe implements steps.Prober.
+func (asked) Probe(context.Context, string, int32) error { panic("nobody probes here") }
+
+// Answers implements steps.Prober.
+func (a asked) Answers(context.Context, string, int32) error { return a() }
+
+// When an endpoint is asked, and what its silence comes to.
+func TestListener(t *testing.T) {
+	clock := testclock.NewFakePassiveClock(start)
+	n, answer := 0, error(nil)
+	prober := asked(func() error { n++; return answer })
+	exposed := func() *steps.Scope {
+		s := aScope()
+		s.Attachment.Name = "record"
+		s.Status().Phase = v1alpha1.PhaseExposed
+		s.Status().Processes[0].Endpoint = &v1alpha1.Endpoint{Address: "10.0.0.1", Port: 9400, CheckedFrom: v1alpha1.CheckedFromOperator}
+		return s
+	}
+	l := NewListener(prober, time.Minute, clock)
+	silent := func(s *steps.Scope, wantAsked, wantSilent int) {
+		t.Helper()
+		before := n
+		if got := l.Silent(t.Context(), s); n-before != wantAsked || len(got) != wantSilent {
+			t.Errorf("asked %d times, %d are silent", n-before, len(got))
+		}
+	}
+	silent(exposed(), 0, 0) // it was asked for its metrics just now
+	clock.SetTime(start.Add(time.Minute - 1))
+	silent(exposed(), 0, 0)
+	clock.SetTime(start.Add(time.Minute))
+	silent(exposed(), 1, 0)
+	silent(exposed(), 0, 0)
+	answer = errors.New("no route")
+	clock.SetTime(start.Add(2 * time.Minute))
+	silent(exposed(), 1, 1)
+	clock.SetTime(start.Add(4 * time.Minute))
+	for name, how := range map[string]func(*steps.Scope){
+		"not exposed":          func(s *steps.Scope) { s.Status().Phase = v1alpha1.PhaseLoaded },
+		"checked from the pod": func(s *steps.Scope) { s.Status().Processes[0].Endpoint.CheckedFrom = v1alpha1.CheckedFromPod },
+		"refused":              func(s *steps.Scope) { s.Status().Processes[0].Refusal = v1alpha1.ReasonMissingModule },
+		"without an endpoint":  func(s *steps.Scope) { s.Status().Processes[0].Endpoint = nil },
+	} {
+		s := exposed()
+		how(s)
+		silent(s, 0, 0)
+		if got := l.next(s); got != 0 {
+			t.Errorf("%s: it is listened to again in %s", name, got)
+		}
+	}
+	for range 100 {
+		if got := l.next(exposed()); got < time.Minute || got > 72*time.Second {
+			t.Errorf("it is listened to again in %s", got)
+		}
+	}
+	silent(exposed(), 1, 1)
+
+	another := exposed()
+	another.Attachment.Name = "another"
+	silent(another, 0, 0)
+	clock.SetTime(start.Add(6 * time.Minute))
+	l.Forget(client.ObjectKeyFromObject(exposed().Attachment))
+	silent(exposed(), 0, 0)
+	silent(another, 1, 1)
+
+	l = NewListener(prober, 0, clock)
+	silent(exposed(), 0, 0)
+	clock.SetTime(start.Add(60 * time.Minute))
+	silent(exposed(), 0, 0)
+	if got := l.next(exposed()); got != 0 {
+		t.Errorf("it never listens, but again in %s", got)
+	}
+}

@@ -1,0 +1,221 @@
+package integration
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+)
+
+const interval = time.Minute
+
+// listening is a pod that has come all the way, with an operator that listens.
+func listening(t *testing.T, pod *podBuilder, how func(*story)) (*story, *operator) {
+	t.Helper()
+	s := &story{cluster: newCluster(t)}
+	s.listenEvery = interval
+	o := s.operate()
+	s.pod = s.run(pod)
+	if how != nil {
+		how(s)
+	}
+	s.exporter = s.export("exporter")
+	o.settle()
+	s.later(interval)
+	o.settle() // the first time counts from here
+	s.later(interval)
+	o.settle()
+	o.did()
+	s.verbs()
+	return s, o
+}
+
+// hears reconciles the record alone, and returns what was done and when again.
+func (s *story) hears(o *operator) ([]string, time.Duration) {
+	s.t.Helper()
+	result, err := o.attachments.Reconcile(s.t.Context(), requestFor(s.attachment(s.pod)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return o.did(), result.RequeueAfter
+}
+
+// An endpoint is asked once in an interval, however often it is reconciled, and
+// nothing is written or executed.
+func TestListen(t *testing.T) {
+	s, o := listening(t, withWorker(), nil)
+	before := s.resourceVersions()
+	asked := 0
+	for i := range 60 {
+		s.later(interval / 6)
+		did, again := s.hears(o)
+		for _, effect := range did {
+			if effect != "http health" {
+				t.Errorf("it did %s", effect)
+			}
+			asked++
+		}
+		if again < interval || again > interval*12/10 {
+			t.Errorf("after %d it is looked at again in %s", i, again)
+		}
+	}
+	if asked != 20 { // two endpoints in ten intervals
+		t.Errorf("%d times endpoints were asked", asked)
+	}
+	for kind, version := range s.resourceVersions() {
+		if before[kind] != version {
+			t.Errorf("%s was written", kind)
+		}
+	}
+	if got := s.verbs(); got != "" {
+		t.Errorf("run was %s", got)
+	}
+}
+
+// The JVM was replaced while its container ran on: it is found anew.
+func TestListenJVMReplaced(t *testing.T) {
+	s, o := listening(t, aPod("app-0"), nil)
+	s.later(time.Hour)
+	s.containers.replace(s.container(s.pod), aJVM(javaStartTime+1))
+	if _, err := o.round(); err != nil {
+		t.Fatal(err)
+	}
+	s.containers.mend()
+	o.outlastFor(20)
+	s.isAnnotated("9400")
+	if got := s.attachment(s.pod).Status.Processes[0].StartTime; got != javaStartTime+1 {
+		t.Errorf("the record is of the process started at %d", got)
+	}
+}
+
+// Of two JVMs one was replaced: the other is left alone.
+func TestListenOneJVMReplaced(t *testing.T) {
+	s, o := listening(t, withWorker(), nil)
+	s.later(time.Hour)
+	other := s.jvm(s.pod).Target
+	s.containers.replace(s.containers.get(s.pod.UID, "worker"), aJVM(javaStartTime+2))
+	if _, err := o.round(); err != nil {
+		t.Fatal(err)
+	}
+	s.containers.mend()
+	o.outlastFor(20)
+	s.areAnnotated("9400", "9404")
+	if s.jvm(s.pod).Target != other || len(s.jvm(s.pod).asked) != 1 {
+		t.Error("the other JVM was touched")
+	}
+}
+
+// The agent serves, but the operator reaches it no more: it is asked from the pod,
+// and not listened to any more. It is not loaded again.
+func TestListenUnreachable(t *testing.T) {
+	s, o := listening(t, aPod("app-0"), nil)
+	s.later(time.Hour)
+	s.containers.health, s.containers.probe = errors.New("no route"), errors.New("no route")
+	s.settleOnce(o)
+	a := s.attachment(s.pod)
+	if got := a.Status.Processes[0].Endpoint.CheckedFrom; phaseOf(a) != "Annotated" || got != v1alpha1.CheckedFromPod {
+		t.Errorf("the pod is %s, checked from %s", phaseOf(a), got)
+	}
+	if got := s.verbs(); got != "load probe" {
+		t.Errorf("run was %s", got)
+	}
+	s.isAnnotated("9400")
+	o.did()
+	for range 3 {
+		s.later(time.Hour)
+		if did, again := s.hears(o); len(did) > 0 || again != 0 {
+			t.Errorf("afterwards it did %q, and looks again in %s", did, again)
+		}
+	}
+}
+
+// A silence that is over when it is looked into changes nothing.
+func TestListenAgain(t *testing.T) {
+	s, o := listening(t, aPod("app-0"), nil)
+	s.later(time.Hour)
+	s.containers.health = errors.New("no route")
+	s.settleOnce(o)
+	s.containers.mend()
+	s.isAnnotated("9400")
+	a := s.attachment(s.pod)
+	if got := a.Status.Processes[0].Endpoint.CheckedFrom; got != v1alpha1.CheckedFromOperator {
+		t.Errorf("it is checked from %s", got)
+	}
+	if got := s.verbs(); got != "load" {
+		t.Errorf("run was %s", got)
+	}
+	o.did()
+	s.later(interval)
+	if did, _ := s.hears(o); len(did) != 1 {
+		t.Errorf("afterwards it did %q", did)
+	}
+}
+
+// What only the helper reached is never asked, nor what is not exposed.
+func TestListenNever(t *testing.T) {
+	cases := map[string]func(*story){
+		"checked from the pod": func(s *story) { s.containers.probe = errors.New("no route") },
+		"not exposed":          func(s *story) { s.jvm(s.pod).fault = fault(v1alpha1.ReasonMissingModule) },
+	}
+	for name, how := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := listening(t, aPod("app-0"), how)
+			for range 3 {
+				s.later(time.Hour)
+				if did, again := s.hears(o); len(did) > 0 || again != 0 {
+					t.Errorf("it did %q, and looks again in %s", did, again)
+				}
+			}
+		})
+	}
+}
+
+// The stock exporter that falls silent is looked at, and found anew when its JVM is
+// gone.
+func TestListenAdopted(t *testing.T) {
+	pod := aPod("app-0")
+	pod.jvms["app"][0].Exporter = &attach.Exporter{Port: 9999}
+	s, o := listening(t, pod, nil)
+	s.later(time.Hour)
+	s.containers.health = errors.New("nobody listens")
+	s.settleOnce(o)
+	if got := s.verbs(); got != "status" {
+		t.Errorf("run was %s", got)
+	}
+	s.areAnnotated("9999")
+	s.later(time.Hour)
+	another := aJVM(javaStartTime + 1)
+	another.Exporter = &attach.Exporter{Port: 9998}
+	s.containers.replace(s.container(s.pod), another)
+	if _, err := o.round(); err != nil {
+		t.Fatal(err)
+	}
+	s.containers.mend()
+	o.outlastFor(20)
+	s.areAnnotated("9998")
+	if another.loads > 0 {
+		t.Error("an agent was loaded")
+	}
+}
+
+// settleOnce settles, but never lets the interval pass.
+func (s *story) settleOnce(o *operator) {
+	s.t.Helper()
+	o.outlastFor(8)
+}
+
+// outlastFor goes on for so many rounds, each when it is due for another reason
+// than to listen.
+func (o *operator) outlastFor(rounds int) {
+	o.t.Helper()
+	for range rounds {
+		again, err := o.round()
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		o.later(min(again, time.Second))
+	}
+}

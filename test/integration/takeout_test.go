@@ -1,0 +1,229 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// verbs are those run since the last time it was asked.
+func (s *story) verbs() string {
+	var verbs []string
+	for _, verb := range s.containers.called() {
+		verbs = append(verbs, string(verb))
+	}
+	return strings.Join(verbs, " ")
+}
+
+// An agent that cannot be stopped is told again, at growing intervals, until
+// spec.detach.timeout is over; then it is let go of, and an Event says so. That
+// taking out has begun is in the record before the first try.
+func TestAgentLeft(t *testing.T) {
+	s, o := longRunning(t, withWorker(), nil)
+	s.areAnnotated("9400", "9404")
+	worker := s.containers.get(s.pod.UID, "worker").jvms[0]
+	worker.stays = fault(v1alpha1.ReasonAttachTimeout)
+	remove(t, s.exporter)
+	o.fate = func(_ int, effect effects.Effect, do func() error) error {
+		if a := s.attachment(s.pod); effect.What == string(attach.VerbUnload) && (a.Status.DetachStartTime == nil || a.Status.Reason != v1alpha1.ReasonDetaching) {
+			t.Errorf("unloaded with the record %+v", a.Status)
+		}
+		return do()
+	}
+	again, err := o.round()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := s.annotations(s.pod); len(left) > 0 {
+		t.Errorf("annotations are left: %v", left)
+	}
+	a := s.attachment(s.pod)
+	if a == nil || a.Status.Reason != v1alpha1.ReasonDetaching || a.Status.Attempt.Count != 1 {
+		t.Fatalf("the record is %+v", a)
+	}
+	if got := s.message("Ready"); !strings.HasPrefix(got, "False Detaching: The agent cannot be stopped: The container says AttachTimeout.") || !strings.Contains(got, "2m0s") {
+		t.Errorf("it says %s", got)
+	}
+	if app := s.jvm(s.pod); app.unloads != 1 {
+		t.Errorf("the other agent was stopped %d times", app.unloads)
+	}
+	start, tries := s.clock.Now(), 0
+	for ; s.attachment(s.pod) != nil && tries < 20; tries++ {
+		if again <= 0 || again > 2*time.Minute {
+			t.Fatalf("after try %d it is tried again in %s", tries, again)
+		}
+		if len(o.events.with("AgentLeft")) > 0 {
+			t.Errorf("an Event says after %s that the agent is left", s.clock.Now().Sub(start))
+		}
+		s.later(again)
+		if again, err = o.round(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after := s.clock.Now().Sub(start); after < 2*time.Minute || after > 2*time.Minute+time.Second || tries < 5 || tries > 10 {
+		t.Errorf("it was let go of after %s and %d tries", after, tries)
+	}
+	events := o.events.with("AgentLeft")
+	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning ||
+		!strings.Contains(events[0].Note, "process 7 of container worker (port 9404) could not be stopped within 2m0s") || strings.Contains(events[0].Note, "container app") {
+		t.Errorf("of Events there are %v", events)
+	}
+	if events := o.events.with("Detached"); len(events) > 0 {
+		t.Errorf("of Events there are %v", events)
+	}
+}
+
+// With a timeout of its own, once the exporter is gone; what is mended in time is
+// told.
+func TestDetachTimeout(t *testing.T) {
+	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Detach.Timeout.Duration = 10 * time.Second })
+	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	remove(t, s.exporter)
+	_, _ = o.round()
+	s.later(9 * time.Second)
+	_, _ = o.round()
+	if s.attachment(s.pod) == nil {
+		t.Fatal("it is let go of too early")
+	}
+	s.jvm(s.pod).stays = nil
+	o.outlast()
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 {
+		t.Errorf("it is not taken out: %v", a)
+	}
+	if events := o.events.with("Detached"); len(events) != 1 || len(o.events.with("AgentLeft")) > 0 {
+		t.Errorf("of Events there are %v", events)
+	}
+}
+
+// What is not unloaded: a JVM whose container ended, or whose pod goes, and one
+// that was never attached to.
+func TestNothingToUnload(t *testing.T) {
+	cases := map[string]func(*story, *operator){
+		"its container ended": func(s *story, _ *operator) {
+			s.changeStatus(s.pod, func(status *corev1.PodStatus) {
+				status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+			})
+			remove(s.t, s.exporter)
+		},
+		"its pod is terminating": func(s *story, _ *operator) {
+			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/wait"} })
+			remove(s.t, s.pod)
+		},
+		"its pod is gone, the record is not": func(s *story, _ *operator) { remove(s.t, s.pod) },
+	}
+	for name, leave := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := longRunning(t, aPod("app-0"), nil)
+			leave(s, o)
+			o.settle()
+			if a := s.attachment(s.pod); a != nil {
+				t.Errorf("the record is left: %+v", a.Status)
+			}
+			if got := s.verbs(); got != "" {
+				t.Errorf("run was %s", got)
+			}
+			for _, reason := range []string{"Detached", "AgentLeft"} {
+				if events := o.events.with(reason); len(events) > 0 {
+					t.Errorf("of Events there are %v", events)
+				}
+			}
+		})
+	}
+}
+
+// Another exporter takes the pod on: its agent goes on, and its annotations stay
+// all the while.
+func TestTakenOver(t *testing.T) {
+	s, o := longRunning(t, aPod("app-0"), nil)
+	heir := s.anExporter("heir")
+	eventually(t, func() bool {
+		if create(t, heir); s.exporter.CreationTimestamp.Before(&heir.CreationTimestamp) {
+			return true
+		}
+		remove(t, heir)
+		heir = s.anExporter("heir")
+		return false
+	})
+	o.settle()
+	remove(t, s.exporter)
+	o.fate = func(_ int, effect effects.Effect, do func() error) error {
+		err := do()
+		if s.annotations(s.pod)["prometheus.io/port"] != "9400" {
+			t.Errorf("after %s the annotations are %v", effect.What, s.pod.Annotations)
+		}
+		return err
+	}
+	s.garbageCollect()
+	o.settle()
+	s.exporter = heir
+	s.isAnnotated("9400")
+	if j := s.jvm(s.pod); j.unloads > 0 || j.loads != 1 {
+		t.Errorf("the agent was loaded %d times and stopped %d times", j.loads, j.unloads)
+	}
+}
+
+// A pod that opts out is taken out, and stays so; one that changes its mind, also
+// while it is being taken out, is looked at anew.
+func TestOptOut(t *testing.T) {
+	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
+	says := func(s *story, value string) {
+		change(s.t, s.pod, func(pod *corev1.Pod) {
+			if delete(pod.Annotations, optOut); value != "" {
+				pod.Annotations[optOut] = value
+			}
+		})
+	}
+	s, o := longRunning(t, aPod("app-0"), nil)
+	says(s, "false")
+	if o.settle(); o.count() > 0 {
+		t.Errorf("not to opt out made it do %q", o.did())
+	}
+	says(s, "true")
+	o.settle()
+	s.garbageCollect()
+	if diff := cmp.Diff(map[string]string{optOut: "true"}, s.annotations(s.pod)); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.unloads != 1 || s.endpoints(s.exporter) != "" {
+		t.Errorf("it is not taken out: %v", a)
+	}
+	if get(t, s.exporter); s.exporter.Status.Matched != 0 {
+		t.Errorf("the exporter still counts it: %+v", s.exporter.Status)
+	}
+	says(s, "")
+	o.settle()
+	if got := phaseOf(s.attachment(s.pod)); got != "Annotated" || s.jvm(s.pod).loads != 1 {
+		t.Errorf("it is %s, and was loaded %d times", got, s.jvm(s.pod).loads)
+	}
+
+	s.prove(o)
+	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	says(s, "true")
+	_, _ = o.round()
+	_, _ = o.round()
+	if a := s.attachment(s.pod); a == nil || a.Status.DetachStartTime == nil {
+		t.Fatalf("it is not being taken out: %v", a)
+	}
+	says(s, "")
+	s.verbs()
+	o.settle()
+	a := s.attachment(s.pod)
+	if got := phaseOf(a); got != "Annotated" || a.Status.DetachStartTime != nil || a.Status.Attempt != nil {
+		t.Errorf("it is %s: %+v", got, a.Status)
+	}
+	if got := s.verbs(); got != "inspect inspect load" {
+		t.Errorf("run was %s", got)
+	}
+	if got, want := s.endpoints(s.exporter), fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP); got != want {
+		t.Errorf("published is %q", got)
+	}
+}
