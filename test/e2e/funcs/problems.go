@@ -1,0 +1,135 @@
+package funcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Problem is a pod that an exporter is to tell of.
+type Problem struct {
+	Pod, Container, Reason string
+	// Words are in the message.
+	Words []string
+	// Restarts is how often the container was restarted at least.
+	Restarts int32
+	// Log is its log as the status has it.
+	Log string
+}
+
+// Problems waits until the exporter tells of exactly these pods, in this order:
+// in its status, as Warning Events, and in the operator's metrics.
+func Problems(namespace, exporter string, want ...Problem) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			var e v1alpha1.PrometheusJmxExporter
+			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+				return err
+			}
+			if len(e.Status.ProblemPods) != len(want) || e.Status.ProblemPodsOmitted != 0 {
+				return fmt.Errorf("problemPods are %+v, not %d", e.Status.ProblemPods, len(want))
+			}
+			measured, err := c.measured(ctx)
+			if err != nil {
+				return err
+			}
+			metric := fmt.Sprintf(`jmx_exporter_operator_problem_pods{exporter=%q,namespace=%q,`, exporter, namespace)
+			if n := measured.sum(metric); n != float64(len(want)) {
+				return fmt.Errorf("the operator's metrics count %v problem pods, not %d", n, len(want))
+			}
+			for i, w := range want {
+				if err := w.is(e.Status.ProblemPods[i]); err != nil {
+					return err
+				}
+				if n := measured.sum(metric + fmt.Sprintf(`reason=%q`, w.Reason)); n != 1 {
+					return fmt.Errorf("the operator's metrics count %v pods with %s, not one", n, w.Reason)
+				}
+				if err := c.told(ctx, namespace, exporter, corev1.EventTypeWarning, w.Reason); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func (w Problem) is(have v1alpha1.ProblemPod) error {
+	if have.Pod != w.Pod || have.UID == "" || have.Container != w.Container || have.Reason != w.Reason ||
+		have.RestartCount < w.Restarts || w.Restarts == 0 && have.RestartCount != 0 {
+		return fmt.Errorf("told is %+v, not %+v", have, w)
+	}
+	for _, word := range w.Words {
+		if !strings.Contains(have.Message, word) {
+			return fmt.Errorf("%s: %q does not say %q", w.Pod, have.Message, word)
+		}
+	}
+	// The log of an instance that has just begun may be short, that of the one
+	// before it is not.
+	if have.Log != w.Log && have.PreviousLog != w.Log || w.Log == "" && have.PreviousLog != "" {
+		return fmt.Errorf("%s: the log is %q, before it %q, not %q", w.Pod, have.Log, have.PreviousLog, w.Log)
+	}
+	return nil
+}
+
+// MayReadLogs gives the operator the right to read logs until the feature ends.
+// It belongs into a Setup.
+func (s *Suite) MayReadLogs() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		objects, err := s.build(ctx, "test/e2e/manifests/problems/logs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rights []*unstructured.Unstructured
+		for _, object := range objects {
+			if object.GetName() == operatorName+"-logs" {
+				rights = append(rights, object)
+			}
+		}
+		if len(rights) != 2 {
+			t.Fatalf("config/logs holds %d objects, not a role and its binding", len(rights))
+		}
+		t.Cleanup(func() {
+			for _, object := range rights {
+				if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for _, object := range rights {
+			if err := c.apply(ctx, object, kubectl, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		operator, err := kubernetes.NewForConfig(c.asOperator())
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "default"},
+			}}
+			review, err := operator.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			if !review.Status.Allowed {
+				return errors.New("the operator may not read logs yet")
+			}
+			return nil
+		})
+	})
+}

@@ -1,0 +1,149 @@
+package funcs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+const (
+	// steadyEnv says for how long nothing may happen.
+	steadyEnv     = "JMX_STEADY"
+	steadyDefault = time.Minute
+	steadyLook    = 5 * time.Second
+)
+
+// effects of the operator that change something, or run something in a pod.
+var effects = []string{`{kind="exec"`, `{kind="apply"`, `{kind="delete"`, `{kind="logs"`}
+
+// Steady asserts that the operator does nothing for a while: none of its objects
+// and no pod of the namespace is written, nothing is run in any pod. Here, and
+// nowhere else, time passes: that nothing happens is what is asserted. No feature
+// runs beside this one.
+func Steady(namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		lasts := steadyDefault
+		if text := os.Getenv(steadyEnv); text != "" {
+			var err error
+			if lasts, err = time.ParseDuration(text); err != nil {
+				t.Fatalf("%s: %v", steadyEnv, err)
+			}
+		}
+		// What other features have left to do comes to its end before.
+		last := c.quiet(ctx, t, namespace)
+		eventually(ctx, t, func(ctx context.Context) error {
+			before := last
+			time.Sleep(steadyLook)
+			last = c.quiet(ctx, t, namespace)
+			return before.differs(last)
+		})
+		for _, kind := range effects[:2] {
+			if last.done[kind] == 0 {
+				t.Fatalf("the operator counts no effects of %s: %v", kind, last.done)
+			}
+		}
+		begin := time.Now()
+		for time.Since(begin) < lasts {
+			time.Sleep(steadyLook)
+			if err := last.differs(c.quiet(ctx, t, namespace)); err != nil {
+				t.Fatalf("after %s: %v", time.Since(begin).Round(time.Second), err)
+			}
+		}
+		now := c.quiet(ctx, t, namespace)
+		var all v1alpha1.JmxAttachmentList
+		if err := c.List(ctx, &all); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("in %s: %d objects unchanged; execs %v, applies %v, deletes %v as before; with %d records in the cluster, asked over HTTP %v times, reconciled records %v times, exporters %v times",
+			time.Since(begin).Round(time.Second), len(now.versions), now.done[effects[0]], now.done[effects[1]], now.done[effects[2]],
+			len(all.Items), now.asked-last.asked, now.records-last.records, now.exporters-last.exporters)
+		if now.asked == last.asked {
+			t.Error("no endpoint was asked whether it is still there")
+		}
+	})
+}
+
+// quiet is what stays the same while nothing happens, and some of what does not.
+type quiet struct {
+	operator string
+	// versions are the resource versions of objects.
+	versions map[string]string
+	// done counts effects by their kind.
+	done                      map[string]float64
+	asked, records, exporters float64
+}
+
+func (c *cluster) quiet(ctx context.Context, t *testing.T, namespace string) quiet {
+	t.Helper()
+	operator, err := c.operator(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := quiet{operator: fmt.Sprintf("%s %d", operator.UID, restarts(*operator)), versions: map[string]string{}, done: map[string]float64{}}
+	ours := client.HasLabels{v1alpha1.LabelExporterUID}
+	for _, l := range []struct {
+		list   client.ObjectList
+		option []client.ListOption
+	}{
+		{list: &v1alpha1.PrometheusJmxExporterList{}},
+		{list: &v1alpha1.JmxAttachmentList{}},
+		{list: &corev1.PodList{}},
+		{list: &corev1.ServiceList{}, option: []client.ListOption{ours}},
+		{list: &discoveryv1.EndpointSliceList{}, option: []client.ListOption{ours}},
+	} {
+		if err := c.List(ctx, l.list, append(l.option, client.InNamespace(namespace))...); err != nil {
+			t.Fatal(err)
+		}
+		if meta.LenList(l.list) == 0 {
+			t.Fatalf("%T: there are none", l.list)
+		}
+		_ = meta.EachListItem(l.list, func(o runtime.Object) error {
+			object := o.(client.Object)
+			q.versions[fmt.Sprintf("%T %s", o, object.GetName())] = object.GetResourceVersion()
+			return nil
+		})
+	}
+	measured, err := c.measured(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range effects {
+		q.done[kind] = measured.sum("jmx_exporter_operator_effects_total" + kind)
+	}
+	q.asked = measured.sum(`jmx_exporter_operator_effects_total{kind="http"`)
+	q.records = measured.sum(`controller_runtime_reconcile_total{controller="jmxattachment"`)
+	q.exporters = measured.sum(`controller_runtime_reconcile_total{controller="prometheusjmxexporter"`)
+	return q
+}
+
+func (q quiet) differs(now quiet) error {
+	if q.operator != now.operator {
+		return fmt.Errorf("the operator is another one: %s, not %s", now.operator, q.operator)
+	}
+	if !maps.Equal(q.done, now.done) {
+		return fmt.Errorf("the operator has done %v, before %v", now.done, q.done)
+	}
+	for _, name := range slices.Sorted(maps.Keys(now.versions)) {
+		if q.versions[name] != now.versions[name] {
+			return fmt.Errorf("%s was written: version %s, not %q", name, now.versions[name], q.versions[name])
+		}
+	}
+	if len(q.versions) != len(now.versions) {
+		return fmt.Errorf("there are %d objects, not %d", len(now.versions), len(q.versions))
+	}
+	return nil
+}

@@ -1,0 +1,40 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// Pods with the labels that do not run are told of, whatever is in them, and with
+// the right to read them so are the last lines of their logs.
+func TestProblemPods(t *testing.T) {
+	t.Parallel()
+	namespace := funcs.NamespaceFor("problems")
+	problems := func(log string) features.Func {
+		return funcs.Problems(namespace, funcs.Exporter,
+			funcs.Problem{Pod: "crashes", Container: "app", Reason: "CrashLoopBackOff", Words: []string{"exit code 1"}, Restarts: 1, Log: log},
+			funcs.Problem{Pod: "failed", Container: "app", Reason: "Error", Words: []string{"exit code 3"}, Log: log},
+			funcs.Problem{Pod: "no-image", Container: "app", Reason: "ErrImageNeverPull", Words: []string{"no-such-image"}},
+			funcs.Problem{Pod: "no-node", Reason: "Unschedulable", Words: []string{"0/", "nodes are available"}},
+		)
+	}
+	testenv.Test(t, features.New("problems").
+		WithSetup("a namespace", funcs.InNamespace(namespace)).
+		WithSetup("pods that do not run", funcs.Apply(namespace, "manifests/problems/pods.yaml")).
+		WithSetup("the right to read logs", suite.MayReadLogs()).
+		Assess("the exporter tells of them", funcs.All(
+			funcs.Apply(namespace, rules, "manifests/problems/exporter.yaml"),
+			problems(""))).
+		Assess("and of their logs where it is asked to", funcs.All(
+			funcs.Apply(namespace, "manifests/problems/lines.yaml"),
+			problems("three\nfour\nfive"))).
+		Assess("of those that are gone nothing is told", funcs.All(
+			funcs.Delete(namespace, "manifests/problems/pods.yaml"),
+			funcs.Problems(namespace, funcs.Exporter))).
+		Feature())
+}

@@ -1,0 +1,24 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// Idle is idle: no write, nothing run in a pod. JMX_STEADY says for how long that
+// is looked at, a minute if left out. No feature runs beside this one.
+func TestSteady(t *testing.T) {
+	namespace, applications, feature := running("steady", 2, 3, java17, "manifests/steady/two.yaml")
+	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
+	testenv.Test(t, feature.
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("the JVMs are served", jvms.Served(2, 3)).
+		Assess("nothing happens", funcs.Steady(namespace)).
+		Assess("the JVMs are served as before", jvms.StillServed(2, 3)).
+		Assess("the agent was loaded once into each", funcs.LoadedOnce(namespace)).
+		Assess("the applications are as before", applications.Untouched()).
+		Feature())
+}
