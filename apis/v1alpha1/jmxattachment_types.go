@@ -190,6 +190,10 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AgentVersion string `json:"agentVersion,omitempty"`
+	// first tells that this is the first JVM of the pod: the agent in it serves
+	// the exporter's spec.port, if there is one.
+	// +optional
+	First bool `json:"first,omitempty"`
 	// adopted tells that the stock exporter is in it, which is left as it is.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
@@ -213,6 +217,10 @@ type Inspected struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	ContainerIDs []string `json:"containerIDs"`
+	// time is when. A pod that becomes ready after it is looked into again: a
+	// JVM may have started late, or been replaced.
+	// +required
+	Time metav1.Time `json:"time"`
 	// rules is the digest of the exporter's spec.containers and spec.processes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

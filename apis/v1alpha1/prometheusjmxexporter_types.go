@@ -139,8 +139,8 @@ type ProcessRule struct {
 type Pattern string
 
 // Rollout says in which steps first attachments, and changes of configuration,
-// port or agent, reach the pods. A pod whose container restarts by itself needs
-// no turn.
+// port or agent, reach the pods. A pod that was brought to the current state
+// needs no turn when its container restarts by itself.
 type Rollout struct {
 	// maxConcurrent is how many pods are worked on at once.
 	// +optional
@@ -176,8 +176,8 @@ type Canary struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	Count *int32 `json:"count,omitempty"`
-	// minReadySeconds is how long one must have been Annotated before the
-	// others follow.
+	// minReadySeconds is how long one must have been Exposed before the others
+	// follow.
 	// +optional
 	// +kubebuilder:default=5
 	// +kubebuilder:validation:Minimum=0

@@ -57,6 +57,9 @@ const (
 	// ReasonStockExporterNotServing: the stock exporter is in the JVM, but
 	// answers on no port.
 	ReasonStockExporterNotServing = "StockExporterNotServing"
+	// ReasonStockExporter: the stock exporter came into the JVM before our agent
+	// was loaded.
+	ReasonStockExporter = "StockExporter"
 	// ReasonDetaching: the pod is being taken out.
 	ReasonDetaching = "Detaching"
 	// ReasonJVMStarting: the JVM cannot be attached to yet.
@@ -210,6 +213,7 @@ var classes = map[string]class{
 	ReasonNoJavaProcess:           failing,
 	ReasonNoProcessIncluded:       failing,
 	ReasonStockExporterNotServing: failing,
+	ReasonStockExporter:           failing,
 	ReasonDetaching:               failing,
 	ReasonPortInUse:               failing,
 	ReasonStagingIncomplete:       failing,

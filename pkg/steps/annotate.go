@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +96,9 @@ const (
 // were not there before.
 func restored(s *Scope) *v1alpha1.Restores {
 	before := s.Status().Restores
+	if intact(s) { // it is another port that is to be named
+		return before
+	}
 	switch s.Status().Reason {
 	case v1alpha1.ReasonAnnotationLost, v1alpha1.ReasonAnnotationConflict, v1alpha1.ReasonAnnotationContested:
 	default:
@@ -143,6 +147,16 @@ func annotated(s *Scope) bool {
 	}
 	for name, value := range annotations(s) {
 		if s.Pod.Annotations[name] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// intact tells whether all our annotations are on the pod, whatever they say.
+func intact(s *Scope) bool {
+	for _, name := range []string{AnnotationScrape, AnnotationPort, AnnotationPath, AnnotationFlag} {
+		if !slices.Contains(managersOf(s.Pod, name), string(apply.OwnerPodAnnotations)) {
 			return false
 		}
 	}

@@ -41,10 +41,15 @@ func (e Expose) Ensure(ctx context.Context, s *Scope) Outcome {
 	var trials []trial
 	for _, p := range s.Chosen() {
 		outcome := Outcome{Kind: Done}
-		if !answered(s, p) || s.silent(p) {
+		if !answered(s, p) {
 			from, err := e.probe(ctx, s, p)
 			if err != nil {
 				outcome = failed(err)
+				if Look(ctx, e.Helper, s.Pod, p) == SightGone {
+					outcome = NotReached(v1alpha1.ReasonProcessGone, "The JVM ended before its endpoint answered.")
+					outcome.Gone, outcome.Err = Identity(p), err
+					return outcome
+				}
 			} else {
 				p.Endpoint = &v1alpha1.Endpoint{Address: s.Pod.Status.PodIP, Port: p.Port, CheckedFrom: from}
 			}
@@ -69,7 +74,7 @@ func exposed(s *Scope) Outcome {
 	}
 	message := fmt.Sprintf("/metrics answers on port %s and stands in an EndpointSlice.", strings.Join(ports, ", "))
 	if fromPod {
-		message += " It was asked from within the pod, since the operator cannot reach it: a NetworkPolicy or a mesh may keep Prometheus out as well, and a JVM that is replaced while its container runs on is noticed at the next change only."
+		message += " It was asked from within the pod, since the operator cannot reach it: a NetworkPolicy or a mesh may keep Prometheus out as well, and a JVM that is replaced while its container runs on is noticed when the pod becomes ready again, or at the next change."
 	}
 	return Reached(message)
 }

@@ -18,20 +18,21 @@ type FindJava struct{ Helper Helper }
 // Phase implements Step.
 func (FindJava) Phase() statemachine.Phase { return statemachine.JavaFound }
 
-// Lost implements Step: a process ended with its container, a container has
-// started, or others are to be chosen.
+// Lost implements Step: no process is left, a container has started, or others
+// are to be chosen.
 func (FindJava) Lost(s *Scope) statemachine.Event {
 	inspected := s.Status().Inspected
-	if len(s.Chosen()) == 0 || inspected == nil || s.Granted && inspected.Rules != rules(s.Exporter) {
+	if len(s.Chosen()) == 0 || inspected == nil {
 		return statemachine.Replaced
 	}
-	for _, p := range s.Chosen() {
-		if !Runs(s.Pod, p) {
-			return statemachine.Replaced
-		}
+	if !s.Granted { // nothing new
+		return ""
+	}
+	if inspected.Rules != rules(s.Exporter) {
+		return statemachine.Replaced
 	}
 	for _, c := range s.containers() {
-		if !slices.Contains(inspected.ContainerIDs, c.id) && inspected.Rules == rules(s.Exporter) {
+		if !slices.Contains(inspected.ContainerIDs, c.id) {
 			return statemachine.Replaced
 		}
 	}
@@ -52,7 +53,7 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 			if outcome.Reason == v1alpha1.ReasonQueued || mayPass(s, outcome) {
 				return in(c, outcome)
 			}
-			seen.obstacles = append(seen.obstacles, obstacle{c.name, outcome})
+			seen.obstacles = append(seen.obstacles, obstacle{container: c.name, outcome: outcome, whole: true})
 			seen.withoutJava--
 			continue
 		}
@@ -65,7 +66,7 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 				return in(c, *refusal)
 			}
 			if refusal != nil {
-				seen.obstacles = append(seen.obstacles, obstacle{c.name, *refusal})
+				seen.obstacles = append(seen.obstacles, obstacle{container: c.name, outcome: *refusal})
 			}
 			seen.add(c, p, refusal)
 		}
@@ -77,7 +78,7 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 		}
 	}
 	s.Status().Processes = seen.processes(s)
-	s.Status().Inspected = &v1alpha1.Inspected{Rules: rules(s.Exporter)}
+	s.Status().Inspected = &v1alpha1.Inspected{Rules: rules(s.Exporter), Time: s.Now}
 	for _, c := range containers[:min(len(containers), maxProcesses)] {
 		s.Status().Inspected.ContainerIDs = append(s.Status().Inspected.ContainerIDs, c.id)
 	}

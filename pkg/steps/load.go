@@ -24,11 +24,10 @@ type Load struct {
 // Phase implements Step.
 func (Load) Phase() statemachine.Phase { return statemachine.Loaded }
 
-// Lost implements Step: an agent serves otherwise than wanted, or its endpoint
-// has fallen silent. Then the JVM is looked at, which may be gone.
+// Lost implements Step: an agent serves otherwise than wanted, or not at all.
 func (l Load) Lost(s *Scope) statemachine.Event {
-	for _, p := range s.Chosen() {
-		if s.silent(p) || !p.Adopted && !l.serves(s, p) {
+	for _, p := range s.toLoad() {
+		if !l.serves(s, p) {
 			return statemachine.AgentChanged
 		}
 	}
@@ -65,35 +64,20 @@ func (l Load) Announce(s *Scope) (changed bool) {
 // Ensure implements Step.
 func (l Load) Ensure(ctx context.Context, s *Scope) Outcome {
 	var trials []trial
-	for _, p := range s.Chosen() {
+	for _, p := range s.toLoad() {
 		outcome := Outcome{Kind: Done}
-		switch {
-		case p.Adopted && s.silent(p):
-			outcome = l.look(ctx, s, p)
-		case !p.Adopted && (s.silent(p) || !l.serves(s, p)):
+		if !l.serves(s, p) {
 			outcome = l.load(ctx, s, p)
 		}
 		if outcome.Reason == v1alpha1.ReasonProcessGone {
 			outcome.Gone = Identity(p)
-			return outcome
 		}
-		if outcome.Reason == v1alpha1.ReasonQueued {
+		if outcome.Reason == v1alpha1.ReasonQueued || outcome.Back != "" {
 			return outcome
 		}
 		trials = append(trials, trial{p, s.named(p, outcome)})
 	}
 	return s.together(v1alpha1.PhaseLoaded, trials, func() Outcome { return loaded(s, trials) })
-}
-
-// look sees whether an adopted process is still there.
-func (l Load) look(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) Outcome {
-	_, err := l.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbStatus, attach.Request{Target: target(p)})
-	if err != nil {
-		if outcome := failed(err); outcome.Reason == v1alpha1.ReasonProcessGone {
-			return outcome
-		}
-	}
-	return Outcome{Kind: Done}
 }
 
 // load makes the agent in one process serve what is wanted.

@@ -29,8 +29,8 @@ type Prober interface {
 	// *transport.Error when it answers otherwise, or not in time. It ends in
 	// bounded time.
 	Probe(ctx context.Context, address string, port int32) error
-	// Answers returns an error when nobody is at the address, or nobody who
-	// speaks HTTP. One who takes the connection and is slow is there: a JVM that
+	// Answers returns an error that is ErrUnreachable when it cannot be
+	// connected to, and another one when nobody there speaks HTTP. One who takes the connection and is slow is there: a JVM that
 	// collects garbage is the same JVM. It ends in bounded time, and asks for
 	// nothing that costs the application more than an answer.
 	Answers(ctx context.Context, address string, port int32) error
@@ -92,6 +92,9 @@ func (p *HTTPProber) Answers(ctx context.Context, address string, port int32) er
 		response, err := p.ask(ctx, host, healthPath)
 		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !notConnected(err) {
 			return nil
+		}
+		if notConnected(err) {
+			return errors.Join(ErrUnreachable, err)
 		}
 		if err != nil {
 			return err

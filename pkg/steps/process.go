@@ -52,13 +52,21 @@ func (s *Scope) those(meant func(*v1alpha1.JavaProcess) bool) []*v1alpha1.JavaPr
 	return those
 }
 
+// known is what the record has of a process; nil if it has nothing.
+func (s *Scope) known(id ProcessIdentity) *v1alpha1.JavaProcess {
+	for i := range s.Status().Processes {
+		if p := &s.Status().Processes[i]; Identity(p) == id {
+			return p
+		}
+	}
+	return nil
+}
+
 // Forget drops processes from the record.
 func (s *Scope) Forget(gone func(*v1alpha1.JavaProcess) bool) {
 	status := s.Status()
 	status.Processes = slices.DeleteFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return gone(&p) })
 }
-
-func (s *Scope) silent(p *v1alpha1.JavaProcess) bool { return slices.Contains(s.Silent, Identity(p)) }
 
 // files are what the process's agent shall run from: what the exporter says
 // now, or until its turn has come what lies there.
@@ -79,7 +87,7 @@ func (s *Scope) port(p *v1alpha1.JavaProcess) int32 {
 	switch {
 	case !s.Granted && p.Intent != nil:
 		return p.Intent.Port
-	case p == s.toLoad()[0]:
+	case p.First:
 		return s.Exporter.Spec.Port
 	default:
 		return 0

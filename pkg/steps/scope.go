@@ -30,8 +30,6 @@ type Scope struct {
 	Granted bool
 	// Published are the endpoints of this pod that stand in EndpointSlices of ours.
 	Published []PublishedEndpoint
-	// Silent are the processes whose endpoint did not answer just now.
-	Silent []ProcessIdentity
 	// Now is when the reconcile began.
 	Now metav1.Time
 }

@@ -22,11 +22,13 @@ type sighting struct {
 	withoutJava int
 }
 
-// sighted is a process for the record, and the port that an agent of ours serves
-// in it.
+// sighted is a process for the record, and what is in it already.
 type sighted struct {
 	v1alpha1.JavaProcess
+	// serves is the port that an agent of ours serves in it; 0 for none.
 	serves int32
+	// holds tells that an agent of ours may be in it, and is not stopped.
+	holds bool
 }
 
 func (v *sighting) add(c container, p attach.Process, refusal *Outcome) {
@@ -34,6 +36,7 @@ func (v *sighting) add(c container, p attach.Process, refusal *Outcome) {
 	if p.Mark != nil && p.Mark.State == attach.AgentRunning {
 		found.serves = p.Mark.Port
 	}
+	found.holds = p.Mark != nil && p.Mark.State != attach.AgentStopped || p.Mark == nil && p.AgentJarOpen
 	switch {
 	case p.Excluded:
 		found.Refusal = v1alpha1.RefusalExcluded
@@ -45,44 +48,92 @@ func (v *sighting) add(c container, p attach.Process, refusal *Outcome) {
 	v.found = append(v.found, found)
 }
 
-// processes are the processes for the record: those to be attached to first, of
-// them the one that serves the exporter's port already, then those that serve
-// none, so that no two swap their ports. What the record knows of a process that
-// is still the same stays.
+// processes are the processes for the record: the first one first, then the
+// others to be attached to, then those that are not. What the record knows of a
+// process that is still the same stays, also of those that could not be looked at.
 func (v *sighting) processes(s *Scope) []v1alpha1.JavaProcess {
-	rank := func(p sighted) int {
-		switch {
-		case p.Refusal == v1alpha1.RefusalExcluded:
-			return 4
-		case p.Refusal != "":
-			return 3
-		case p.serves != 0 && p.serves == s.Exporter.Spec.Port:
-			return 0
-		case p.serves != 0:
-			return 2
-		}
-		return 1
-	}
-	slices.SortStableFunc(v.found, func(a, b sighted) int { return cmp.Compare(rank(a), rank(b)) })
 	var processes []v1alpha1.JavaProcess
-	for _, found := range v.found[:min(len(v.found), maxProcesses)] {
+	for _, found := range v.found {
 		p := found.JavaProcess
-		for _, known := range s.Status().Processes {
-			if Identity(&known) == Identity(&p) && p.Refusal != v1alpha1.RefusalExcluded && known.Adopted == p.Adopted {
-				p.Staged, p.Intent, p.Endpoint = known.Staged, known.Intent, known.Endpoint
-				p.ConfigSHA256, p.ImplementationSHA256, p.AgentVersion = known.ConfigSHA256, known.ImplementationSHA256, known.AgentVersion
-				p.Port = cmp.Or(p.Port, known.Port)
-			}
+		if known := s.known(Identity(&p)); known != nil && p.Refusal != v1alpha1.RefusalExcluded && known.Adopted == p.Adopted {
+			p.Staged, p.Intent, p.Endpoint, p.First = known.Staged, known.Intent, known.Endpoint, known.First
+			p.ConfigSHA256, p.ImplementationSHA256, p.AgentVersion = known.ConfigSHA256, known.ImplementationSHA256, known.AgentVersion
+			p.Port = cmp.Or(p.Port, known.Port)
 		}
 		processes = append(processes, p)
 	}
-	return processes
+	for _, known := range s.Status().Processes {
+		if v.stoodInTheWay(known.Container) && !slices.ContainsFunc(processes, func(p v1alpha1.JavaProcess) bool { return Identity(&p) == Identity(&known) }) {
+			processes = append(processes, known)
+		}
+	}
+	v.first(s, processes)
+	rank := func(p v1alpha1.JavaProcess) int {
+		switch {
+		case p.Refusal == v1alpha1.RefusalExcluded:
+			return 3
+		case p.Refusal != "":
+			return 2
+		case p.First:
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(processes, func(a, b v1alpha1.JavaProcess) int { return cmp.Compare(rank(a), rank(b)) })
+	return processes[:min(len(processes), maxProcesses)]
+}
+
+// first says which process is the pod's first, if none is: one that the record
+// does not know, so that a JVM that serves another port keeps it when the first
+// one ends. Where nothing is known, it is the one that serves the exporter's port
+// already, or the first that serves none.
+func (v *sighting) first(s *Scope, processes []v1alpha1.JavaProcess) {
+	var first *v1alpha1.JavaProcess
+	best := 0
+	for i := range processes {
+		p := &processes[i]
+		if p.First && p.Refusal == "" {
+			return
+		}
+		if p.Refusal != "" || p.Adopted || s.known(Identity(p)) != nil {
+			continue
+		}
+		rank := 2
+		switch serves := v.serves(Identity(p)); {
+		case serves != 0 && serves == s.Exporter.Spec.Port:
+			rank = 3
+		case serves != 0:
+			rank = 1
+		}
+		if rank > best {
+			first, best = p, rank
+		}
+	}
+	for i := range processes {
+		processes[i].First = &processes[i] == first
+	}
+}
+
+func (v *sighting) serves(id ProcessIdentity) int32 {
+	for _, found := range v.found {
+		if Identity(&found.JavaProcess) == id {
+			return found.serves
+		}
+	}
+	return 0
+}
+
+// stoodInTheWay tells whether a container could not be looked into.
+func (v *sighting) stoodInTheWay(container string) bool {
+	return slices.ContainsFunc(v.obstacles, func(o obstacle) bool { return o.container == container && o.whole })
 }
 
 // obstacle is what stood in the way in one container.
 type obstacle struct {
 	container string
 	outcome   Outcome
+	// whole tells that nothing in the container could be looked at.
+	whole bool
 }
 
 // unwanted are the processes with an agent of ours that are chosen no more: the
@@ -90,13 +141,14 @@ type obstacle struct {
 func (v *sighting) unwanted(s *Scope) []v1alpha1.JavaProcess {
 	var unwanted []v1alpha1.JavaProcess
 	for _, p := range v.found {
-		if p.Refusal == v1alpha1.RefusalExcluded && p.serves != 0 {
+		known := s.known(Identity(&p.JavaProcess))
+		if p.Refusal == v1alpha1.RefusalExcluded && (p.holds || known != nil && Ours(known)) {
 			unwanted = append(unwanted, p.JavaProcess)
 		}
 	}
 	for _, p := range s.Status().Processes {
 		seen := slices.ContainsFunc(v.found, func(f sighted) bool { return Identity(&f.JavaProcess) == Identity(&p) })
-		if Ours(&p) && !seen && Runs(s.Pod, &p) {
+		if Ours(&p) && !seen && Runs(s.Pod, &p) && !v.stoodInTheWay(p.Container) {
 			unwanted = append(unwanted, p)
 		}
 	}

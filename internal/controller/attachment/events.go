@@ -43,15 +43,24 @@ func (r *Reconciler) tellNotWithdrawn(attachment *v1alpha1.JmxAttachment, pod *c
 
 // tellDetached tells that the agents in a pod were stopped.
 func (r *Reconciler) tellDetached(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) {
-	r.Recorder.Eventf(pod, attachment, corev1.EventTypeNormal, "Detached", "TakeOut",
-		"Annotations and endpoint are withdrawn, and the agent in %s is stopped.", places(agents))
+	if len(agents) > 0 {
+		r.Recorder.Eventf(pod, attachment, corev1.EventTypeNormal, "Detached", "TakeOut",
+			"%s", text.Cut(fmt.Sprintf("Annotations and endpoint are withdrawn, and the agent in %s is stopped.", places(agents)), 1024))
+	}
 }
 
 // tellLeft tells what stays behind in a pod that is let go of.
-func (r *Reconciler) tellLeft(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess, why error) {
-	r.Recorder.Eventf(pod, attachment, corev1.EventTypeWarning, "AgentLeft", "TakeOut",
-		"%s", text.Cut(fmt.Sprintf("Annotations and endpoint are withdrawn, but the agent in %s could not be stopped within %s and stays until its JVM ends: %s",
-			places(agents), attachment.Status.DetachTimeout.Duration, why), 1024))
+func (r *Reconciler) tellLeft(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) {
+	left := "what is left of an agent in it"
+	if len(agents) > 0 {
+		left = "the agent in " + places(agents)
+	}
+	why := ""
+	if attempt := attachment.Status.Attempt; attempt != nil {
+		why = ": " + attempt.LastError
+	}
+	r.Recorder.Eventf(pod, attachment, corev1.EventTypeWarning, "AgentLeft", "TakeOut", "%s", text.Cut(fmt.Sprintf(
+		"The pod is let go of after %s, and %s stays until its JVM ends%s", attachment.Status.DetachTimeout.Duration, left, why), 1024))
 }
 
 func places(agents []*v1alpha1.JavaProcess) string {

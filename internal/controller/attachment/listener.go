@@ -8,11 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -24,72 +22,99 @@ type Listener struct {
 	interval time.Duration
 	clock    clock.PassiveClock
 
-	mu   sync.Mutex
-	last map[types.NamespacedName]time.Time
+	mu sync.Mutex
+	// pods are the endpoints that are listened to, by attachment.
+	pods map[types.NamespacedName]map[steps.ProcessIdentity]hearing
+}
+
+// hearing is when to ask an endpoint, and how often in a row it was silent.
+type hearing struct {
+	next   time.Time
+	misses int32
+}
+
+// heard is how it went with one endpoint that was asked.
+type heard struct {
+	process *v1alpha1.JavaProcess
+	// err is why it is silent; nil when somebody answered.
+	err error
 }
 
 // NewListener returns a Listener; with the interval 0 it never asks.
 func NewListener(prober steps.Prober, interval time.Duration, clock clock.PassiveClock) *Listener {
-	return &Listener{prober: prober, interval: interval, clock: clock, last: map[types.NamespacedName]time.Time{}}
+	return &Listener{prober: prober, interval: interval, clock: clock, pods: map[types.NamespacedName]map[steps.ProcessIdentity]hearing{}}
 }
 
-// Silent are the processes whose endpoint answered the operator before, and does
-// not now. What only the helper could reach, in the pod, is not asked.
-func (l *Listener) Silent(ctx context.Context, s *steps.Scope) []steps.ProcessIdentity {
-	audible := audible(s)
-	if len(audible) == 0 || !l.due(client.ObjectKeyFromObject(s.Attachment)) {
+// listen asks the endpoints of an attachment whose time has come.
+func (l *Listener) listen(ctx context.Context, s *steps.Scope) []heard {
+	if l.interval == 0 {
 		return nil
 	}
-	var silent []steps.ProcessIdentity
-	for _, p := range audible {
-		if err := l.prober.Answers(ctx, p.Endpoint.Address, p.Endpoint.Port); err != nil {
-			ctrl.LoggerFrom(ctx).Info("endpoint silent", "container", p.Container, "port", p.Endpoint.Port, "error", err)
-			silent = append(silent, steps.Identity(p))
+	before, now := l.recall(s), l.clock.Now()
+	hearings := map[steps.ProcessIdentity]hearing{}
+	var all []heard
+	for i := range s.Status().Processes {
+		p := &s.Status().Processes[i]
+		if p.Endpoint == nil {
+			continue
+		}
+		h, known := before[steps.Identity(p)]
+		switch {
+		case !known: // it has answered a moment ago
+			h.next = now.Add(l.pause(p, 0))
+		case !now.Before(h.next):
+			err := l.prober.Answers(ctx, p.Endpoint.Address, p.Endpoint.Port)
+			h.misses++
+			if err == nil {
+				h.misses = 0
+			}
+			h.next = now.Add(l.pause(p, h.misses))
+			all = append(all, heard{p, err})
+		}
+		hearings[steps.Identity(p)] = h
+	}
+	l.remember(s, hearings)
+	return all
+}
+
+// pause is the time until an endpoint is asked again: longer each time that it
+// is silent, and long for one that only the helper could reach, in the pod. Not
+// all in the same second.
+func (l *Listener) pause(p *v1alpha1.JavaProcess, misses int32) time.Duration {
+	pause := l.interval << min(misses, 10)
+	if p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
+		pause = maxBackoff
+	}
+	return wait.Jitter(min(pause, maxBackoff), 0.1)
+}
+
+// next is the time until an endpoint of the attachment is to be asked; 0 for never.
+func (l *Listener) next(s *steps.Scope) time.Duration {
+	var next time.Duration
+	for _, h := range l.recall(s) {
+		until := max(h.next.Sub(l.clock.Now()), time.Millisecond)
+		if next == 0 || until < next {
+			next = until
 		}
 	}
-	return silent
+	return next
 }
 
 // Forget forgets an attachment that is gone.
 func (l *Listener) Forget(attachment types.NamespacedName) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.last, attachment)
+	delete(l.pods, attachment)
 }
 
-// next is when to listen again; 0 for never.
-func (l *Listener) next(s *steps.Scope) time.Duration {
-	if l.interval == 0 || len(audible(s)) == 0 {
-		return 0
-	}
-	// Not all pods in the same second.
-	return wait.Jitter(l.interval, 0.2)
-}
-
-func (l *Listener) due(attachment types.NamespacedName) bool {
+func (l *Listener) recall(s *steps.Scope) map[steps.ProcessIdentity]hearing {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.clock.Now()
-	last, asked := l.last[attachment]
-	if l.interval == 0 || asked && now.Sub(last) < l.interval {
-		return false
-	}
-	l.last[attachment] = now
-	// The first time is that of the probe, which has just answered.
-	return asked
+	return l.pods[client.ObjectKeyFromObject(s.Attachment)]
 }
 
-// audible are the processes whose endpoint answered the operator itself, once
-// they are on record as exposed.
-func audible(s *steps.Scope) []*v1alpha1.JavaProcess {
-	var audible []*v1alpha1.JavaProcess
-	if !statemachine.Phase(s.Status().Phase).Reached(statemachine.Exposed) {
-		return nil
-	}
-	for _, p := range s.Chosen() {
-		if p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromOperator {
-			audible = append(audible, p)
-		}
-	}
-	return audible
+func (l *Listener) remember(s *steps.Scope, hearings map[steps.ProcessIdentity]hearing) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pods[client.ObjectKeyFromObject(s.Attachment)] = hearings
 }

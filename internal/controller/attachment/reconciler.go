@@ -77,16 +77,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 	w.begin()
 	w.listen(ctx)
-	if err := w.goBack(ctx); err != nil {
+	look, changed := w.lookAgain(ctx)
+	buried := w.bury()
+	if err := w.goBack(ctx, buried || changed); err != nil {
 		return ctrl.Result{}, err
 	}
-	withdrawn := w.withdraw(ctx)
+	w.unwithdrawn = w.withdraw(ctx, buried)
 	after, err := w.goOn(ctx)
-	err = errors.Join(withdrawn, err)
-	if err != nil {
+	if err = errors.Join(w.unwithdrawn, err); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{RequeueAfter: enqueue.Sooner(after, w.Listener.next(w.scope))}, nil
+	after = enqueue.Sooner(after, enqueue.Sooner(look, w.Listener.next(w.scope)))
+	return ctrl.Result{RequeueAfter: after}, nil
 }
 
 // goOn runs the steps that are left, and tells when to come back without an
@@ -95,6 +97,9 @@ func (w *walk) goOn(ctx context.Context) (time.Duration, error) {
 	for next, ok := w.machine.Phase().Next(); ok; next, ok = w.machine.Phase().Next() {
 		step := w.step(next)
 		if closed := w.gate(step); closed != nil {
+			if w.unwithdrawn != nil { // the record goes on saying why it must be
+				return 0, nil
+			}
 			return 0, w.record(ctx, step, *closed)
 		}
 		if w.blocked() {

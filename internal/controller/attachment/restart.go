@@ -12,37 +12,50 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// noteRestart records a container or JVM that ended within spec.rollout.restartWindow
-// after an agent in it was loaded or changed: what may have hurt one is not done
-// to the next, nor again to the same.
-func (w *walk) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
-	s := w.scope
+// restartOf is a container or JVM that ended within spec.rollout.restartWindow
+// after an agent in it was loaded or changed, nil if none did: what may have hurt
+// one is not done to the next, nor again to the same. The processes are those that
+// the record had when the reconcile began: a load that finds its process gone did
+// nothing to it.
+func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) *v1alpha1.Restart {
 	window := s.Exporter.Spec.Rollout.RestartWindow.Duration
-	// A load that finds its process gone did nothing to it: it is the intents
-	// from before that count.
-	for i := range w.begun.Processes {
-		p := &w.begun.Processes[i]
-		if !steps.Ours(p) || !gone(p) {
+	for i := range processes {
+		p := &processes[i]
+		if window == 0 || !steps.Ours(p) || !gone(p) {
 			continue
 		}
-		what, ended := fmt.Sprintf("Java process %d in container", p.PID), (*corev1.ContainerStateTerminated)(nil)
-		if !steps.Runs(s.Pod, p) {
-			what, ended = "Container", termination(s.Pod, p)
+		what, ended := "Container", termination(s.Pod, p)
+		if steps.Runs(s.Pod, p) {
+			if !alone(processes, p) { // a tool beside the application, done
+				continue
+			}
+			what, ended = fmt.Sprintf("Java process %d in container", p.PID), nil
 		}
 		at := s.Now.Time
 		if ended != nil && !ended.FinishedAt.IsZero() {
 			at = ended.FinishedAt.Time
 		}
-		after := max(at.Sub(p.Intent.Time.Time), 0) // the clocks are two
-		if after >= window {
+		after := at.Sub(p.Intent.Time.Time)
+		if after >= window || after < 0 && p.Port == 0 { // it had ended before
 			continue
 		}
-		s.Status().Restart = &v1alpha1.Restart{
+		return &v1alpha1.Restart{
 			Revision:  s.Attachment.Spec.Revision,
 			Container: p.Container,
-			Message:   text.Cut(fmt.Sprintf("%s %s ended %s after an attach%s.", what, p.Container, after.Round(time.Second), how(ended)), 512),
+			Message:   text.Cut(fmt.Sprintf("%s %s ended %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), how(ended)), 512),
 		}
 	}
+	return nil
+}
+
+// alone tells whether the process is the only one known in its container.
+func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess) bool {
+	for i := range processes {
+		if other := &processes[i]; other.ContainerID == p.ContainerID && steps.Identity(other) != steps.Identity(p) {
+			return false
+		}
+	}
+	return true
 }
 
 // termination is how the container that the process ran in ended; nil when the

@@ -25,6 +25,10 @@ type walk struct {
 	// begun is the status when the reconcile began, persisted as the API server
 	// has it.
 	begun, persisted *v1alpha1.JmxAttachmentStatus
+	// gone are processes that were found gone while their container runs.
+	gone []steps.ProcessIdentity
+	// unwithdrawn is why annotations that mislead are still on the pod.
+	unwithdrawn error
 }
 
 func (r *Reconciler) walk(scope *steps.Scope) *walk {
@@ -44,7 +48,13 @@ func (r *Reconciler) walk(scope *steps.Scope) *walk {
 func (w *walk) begin() {
 	s := w.scope.Status()
 	if s.DetachStartTime != nil { // the pod was being taken out, and came back
-		*s = v1alpha1.JmxAttachmentStatus{Conditions: s.Conditions} // their times move with their status
+		// The times of conditions move with their status; that agents may be
+		// there is not forgotten, what they do is.
+		*s = v1alpha1.JmxAttachmentStatus{Conditions: s.Conditions, Processes: s.Processes}
+		for i := range s.Processes {
+			p := &s.Processes[i]
+			p.Staged, p.Endpoint, p.Port, p.ConfigSHA256 = nil, nil, 0, ""
+		}
 		w.machine, _ = statemachine.Restore(statemachine.Pending)
 	}
 	s.DetachTimeout = w.scope.Exporter.Spec.Detach.Timeout
@@ -64,15 +74,32 @@ func leftAlone(p v1alpha1.JavaProcess) bool {
 	return p.Refusal != "" && p.Refusal != v1alpha1.RefusalExcluded
 }
 
-func (w *walk) listen(ctx context.Context) { w.scope.Silent = w.Listener.Silent(ctx, w.scope) }
+// bury forgets the processes that are gone, in whatever phase, so that nobody is
+// sent to them, and notes what may have ended them. It tells whether there were any.
+func (w *walk) bury() bool {
+	gone := func(p *v1alpha1.JavaProcess) bool {
+		return !steps.Runs(w.scope.Pod, p) || slices.Contains(w.gone, steps.Identity(p))
+	}
+	before := len(w.scope.Status().Processes)
+	if restart := restartOf(w.scope, w.begun.Processes, gone); restart != nil {
+		w.scope.Status().Restart = restart
+	}
+	w.scope.Forget(gone)
+	return len(w.scope.Status().Processes) < before
+}
 
-// goBack takes the record back to the first phase that no longer holds.
-func (w *walk) goBack(ctx context.Context) error {
+// goBack takes the record back to the first phase that no longer holds: to the
+// beginning when processes were replaced, unless it is not the pod's turn and
+// others are left.
+func (w *walk) goBack(ctx context.Context, replaced bool) error {
 	step, event := w.lost()
+	if replaced && w.machine.Can(statemachine.Replaced) && (w.scope.Granted || len(w.scope.Chosen()) == 0) {
+		step, event = w.step(statemachine.JavaFound), statemachine.Replaced
+	}
 	if event == "" {
 		return nil
 	}
-	if err := w.fire(event, steps.ProcessIdentity{}); err != nil {
+	if err := w.fire(event); err != nil {
 		return err
 	}
 	why := steps.NotReached(lost[event], lostMessages[event])
@@ -110,11 +137,13 @@ func (w *walk) ensure(ctx context.Context, step steps.Step) steps.Outcome {
 func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcome) error {
 	switch {
 	case outcome.Kind == steps.Done:
-		if err := w.fire(statemachine.Forward(step.Phase()), outcome.Gone); err != nil {
+		if err := w.fire(statemachine.Forward(step.Phase())); err != nil {
 			return err
 		}
 	case outcome.Back != "" && w.machine.Can(outcome.Back):
-		if err := w.fire(outcome.Back, outcome.Gone); err != nil {
+		w.gone = append(w.gone, outcome.Gone)
+		w.bury()
+		if err := w.fire(outcome.Back); err != nil {
 			return err
 		}
 	}
@@ -129,17 +158,13 @@ func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcom
 	return nil
 }
 
-// fire moves the machine, and forgets what is no longer so: processes whose
-// container ended, and the one that a step found gone.
-func (w *walk) fire(event statemachine.Event, gone steps.ProcessIdentity) error {
+// fire moves the machine, and forgets what is no longer so.
+func (w *walk) fire(event statemachine.Event) error {
 	if err := w.machine.Fire(event); err != nil {
 		return err
 	}
 	if event == statemachine.Replaced {
-		ended := func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(w.scope.Pod, p) || steps.Identity(p) == gone }
-		w.noteRestart(ended)
 		w.scope.Status().Inspected = nil
-		w.scope.Forget(ended)
 	}
 	return nil
 }
@@ -155,8 +180,8 @@ var gone = map[string]bool{
 // withdraw takes the annotations of a JVM that is gone along, as the endpoint
 // is: nobody is to scrape what is not there. A failure keeps nothing else from
 // going on, and is tried again.
-func (w *walk) withdraw(ctx context.Context) error {
-	if w.machine.Phase() != statemachine.Discovered || !gone[w.scope.Status().Reason] || !steps.Misleads(w.scope) {
+func (w *walk) withdraw(ctx context.Context, buried bool) error {
+	if w.machine.Phase() != statemachine.Discovered || !buried && !gone[w.scope.Status().Reason] || !steps.Misleads(w.scope) {
 		return nil
 	}
 	err := steps.Withdraw(ctx, w.Writer, w.scope.Pod)

@@ -105,6 +105,7 @@ func plan(service string, existing []discoveryv1.EndpointSlice, wanted []endpoin
 			i = len(planned) - 1
 		}
 		planned[i].endpoints = append(planned[i].endpoints, e.Endpoint)
+		delete(left, e.key())
 	}
 	for i := range planned {
 		s := &planned[i]

@@ -3,6 +3,7 @@ package exporter
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -75,7 +76,9 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 			f.claimed = append(f.claimed, claim{pod: pod.Name, owner: owner.Name})
 		}
 	}
-	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, f.members)
+	// Of all records: a pod that failed is no member any more.
+	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
+	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records)
 	return f, nil
 }
 

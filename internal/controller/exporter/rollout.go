@@ -1,7 +1,9 @@
 package exporter
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -46,21 +48,28 @@ func (r *rollout) updated(m member) bool {
 	case !v1alpha1.Known(reason), reason == v1alpha1.ReasonEndpointPending:
 		return false
 	default:
-		return !v1alpha1.Passing(reason) || v1alpha1.AwaitsEvent(reason)
+		return !v1alpha1.Passing(reason) || v1alpha1.AwaitsEvent(reason) || standsStill(m.attachment)
 	}
 }
 
-// proven is how long the pod has been Loaded with the revision; false when it
+// standsStill tells whether what should pass has not for a while: a JVM, for
+// instance, that ends again and again.
+func standsStill(a *v1alpha1.JmxAttachment) bool {
+	const patience = 5
+	return a.Status.Attempt != nil && a.Status.Attempt.Count > patience
+}
+
+// proven is how long the pod has been Exposed with the revision; false when it
 // is not.
 func (r *rollout) proven(m member) (time.Duration, bool) {
 	if !r.worked(m) {
 		return 0, false
 	}
-	loaded := meta.FindStatusCondition(m.attachment.Status.Conditions, string(v1alpha1.PhaseLoaded))
-	if loaded == nil || loaded.Status != metav1.ConditionTrue {
+	exposed := meta.FindStatusCondition(m.attachment.Status.Conditions, string(v1alpha1.PhaseExposed))
+	if exposed == nil || exposed.Status != metav1.ConditionTrue {
 		return 0, false
 	}
-	return r.now.Sub(loaded.LastTransitionTime.Time), true
+	return r.now.Sub(exposed.LastTransitionTime.Time), true
 }
 
 // grants are the pods whose turn has come now, in their order, and the time after
@@ -75,14 +84,14 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	perNode := map[string]int32{}
 	var waiting []member
 	for _, m := range members {
-		proven, loaded := r.proven(m)
+		proven, exposed := r.proven(m)
 		switch {
 		case r.underWay(m):
 			underWay++
 			perNode[m.pod.Spec.NodeName]++
-		case loaded && proven >= minReady:
+		case exposed && proven >= minReady:
 			canaries++
-		case loaded:
+		case exposed:
 			again = enqueue.Sooner(again, minReady-proven)
 		}
 		// A configuration that cannot be used takes nobody's turn away.
@@ -90,6 +99,10 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 			waiting = append(waiting, m)
 		}
 	}
+	// Pods that serve nothing first: they have lost their JVM, or never were served.
+	slices.SortStableFunc(waiting, func(a, b member) int {
+		return cmp.Compare(min(1, len(endpointsOf(a))), min(1, len(endpointsOf(b))))
+	})
 	room := r.limits.MaxConcurrent - underWay
 	if missing := value(r.limits.Canary.Count) - canaries; missing > 0 {
 		room = min(room, missing-underWay-r.proving(members, minReady))
@@ -108,10 +121,10 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	return granted, again
 }
 
-// proving counts the pods that are Loaded, but not for long enough yet.
+// proving counts the pods that are Exposed, but not for long enough yet.
 func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 	for _, m := range members {
-		if proven, loaded := r.proven(m); loaded && proven < minReady && !r.underWay(m) {
+		if proven, exposed := r.proven(m); exposed && proven < minReady && !r.underWay(m) {
 			n++
 		}
 	}
@@ -120,15 +133,15 @@ func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 
 // haltOf says why the rollout is to stop; nil when it may go on. A halt stands
 // until the revision is another one, whatever becomes of the pod.
-func (r *rollout) haltOf(before *v1alpha1.Halt, members []member) *v1alpha1.Halt {
+func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment) *v1alpha1.Halt {
 	if before != nil && before.Revision == r.revision {
 		return before
 	}
-	for _, m := range members {
-		if m.attachment == nil || m.attachment.Spec.Revision != r.revision {
+	for _, a := range records {
+		status := a.Status
+		if a.Spec.Revision != r.revision || status.Revision != r.revision {
 			continue
 		}
-		status := m.attachment.Status
 		reason, message := status.Reason, ""
 		if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
 			message = ready.Message
@@ -136,14 +149,14 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, members []member) *v1alpha1.Halt
 		if restart := status.Restart; restart != nil && restart.Revision == r.revision {
 			reason, message = v1alpha1.ReasonRestartedAfterAttach, restart.Message
 		}
-		if !v1alpha1.Halts(reason) || status.Revision != r.revision {
+		if !v1alpha1.Halts(reason) {
 			continue
 		}
 		return &v1alpha1.Halt{
 			Revision: r.revision,
 			Reason:   reason,
 			Message: text.Cut(fmt.Sprintf("Pod %s: %s Nothing is attached or changed any more; what serves goes on. Change the configuration or the exporter, or give its annotation %s another value.",
-				m.pod.Name, message, steps.AnnotationResume), 2048),
+				a.Spec.Pod.Name, message, steps.AnnotationResume), 2048),
 		}
 	}
 	return nil

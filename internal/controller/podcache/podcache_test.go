@@ -63,7 +63,7 @@ func TestTrim(t *testing.T) {
 	want.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0.1", Reason: "Evicted", Message: "The node was low on memory",
 		Conditions: []corev1.PodCondition{
-			{Type: corev1.PodReady, Status: corev1.ConditionFalse},
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: at},
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at, Reason: "Unschedulable", Message: "0/3 nodes are available"},
 		},
 		InitContainerStatuses: []corev1.ContainerStatus{{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}}},
@@ -110,7 +110,7 @@ func TestChanged(t *testing.T) {
 	}{
 		"nothing":              {func(*corev1.Pod) {}, false},
 		"a heartbeat":          {func(pod *corev1.Pod) { pod.Status.Conditions[1].LastProbeTime = metav1.Time{} }, false},
-		"ready since":          {func(pod *corev1.Pod) { pod.Status.Conditions[0].LastTransitionTime = metav1.Time{} }, false},
+		"ready since":          {func(pod *corev1.Pod) { pod.Status.Conditions[0].LastTransitionTime = metav1.Time{} }, true},
 		"a longer back-off":    {func(pod *corev1.Pod) { app(pod).State.Waiting.Message = "back-off 5m0s restarting" }, false},
 		"last words":           {func(pod *corev1.Pod) { app(pod).LastTerminationState.Terminated.Message = "bye" }, false},
 		"somebody's label":     {func(pod *corev1.Pod) { pod.Labels = map[string]string{"a": "b"} }, true},

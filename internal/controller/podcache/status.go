@@ -13,13 +13,13 @@ const maxMessage = 512
 
 func said(message string) string { return text.Line(message, maxMessage) }
 
-// conditions are whether the pod is ready, and what the scheduler says of it.
+// conditions are whether the pod is ready and since when, and what the scheduler says of it.
 func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 	var kept []corev1.PodCondition
 	for _, c := range all {
 		switch c.Type {
 		case corev1.PodReady:
-			kept = append(kept, corev1.PodCondition{Type: c.Type, Status: c.Status})
+			kept = append(kept, corev1.PodCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
 		case corev1.PodScheduled:
 			kept = append(kept, corev1.PodCondition{
 				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: said(c.Message), LastTransitionTime: c.LastTransitionTime,

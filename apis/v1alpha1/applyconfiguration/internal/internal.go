@@ -117,6 +117,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: rules
       type:
         scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JavaProcess
   map:
     fields:
@@ -138,6 +141,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: endpoint
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Endpoint
+    - name: first
+      type:
+        scalar: boolean
     - name: gid
       type:
         scalar: numeric

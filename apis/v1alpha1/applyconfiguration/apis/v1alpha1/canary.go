@@ -9,8 +9,8 @@ package v1alpha1
 type CanaryApplyConfiguration struct {
 	// count is how many there are; 0 for none.
 	Count *int32 `json:"count,omitempty"`
-	// minReadySeconds is how long one must have been Annotated before the
-	// others follow.
+	// minReadySeconds is how long one must have been Exposed before the others
+	// follow.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 }
 

@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // InspectedApplyConfiguration represents a declarative configuration of the Inspected type for use
 // with apply.
 //
@@ -9,6 +13,9 @@ package v1alpha1
 type InspectedApplyConfiguration struct {
 	// containerIDs are the containers, as the kubelet reports them.
 	ContainerIDs []string `json:"containerIDs,omitempty"`
+	// time is when. A pod that becomes ready after it is looked into again: a
+	// JVM may have started late, or been replaced.
+	Time *v1.Time `json:"time,omitempty"`
 	// rules is the digest of the exporter's spec.containers and spec.processes.
 	Rules *string `json:"rules,omitempty"`
 }
@@ -26,6 +33,14 @@ func (b *InspectedApplyConfiguration) WithContainerIDs(values ...string) *Inspec
 	for i := range values {
 		b.ContainerIDs = append(b.ContainerIDs, values[i])
 	}
+	return b
+}
+
+// WithTime sets the Time field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Time field is set to the value of the last call.
+func (b *InspectedApplyConfiguration) WithTime(value v1.Time) *InspectedApplyConfiguration {
+	b.Time = &value
 	return b
 }
 

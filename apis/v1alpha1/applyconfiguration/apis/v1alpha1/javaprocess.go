@@ -39,6 +39,9 @@ type JavaProcessApplyConfiguration struct {
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
 	// agentVersion is the version of the agent in it.
 	AgentVersion *string `json:"agentVersion,omitempty"`
+	// first tells that this is the first JVM of the pod: the agent in it serves
+	// the exporter's spec.port, if there is one.
+	First *bool `json:"first,omitempty"`
 	// adopted tells that the stock exporter is in it, which is left as it is.
 	Adopted *bool `json:"adopted,omitempty"`
 	// staged names the files that lie in its container.
@@ -173,6 +176,14 @@ func (b *JavaProcessApplyConfiguration) WithImplementationSHA256(value string) *
 // If called multiple times, the AgentVersion field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithAgentVersion(value string) *JavaProcessApplyConfiguration {
 	b.AgentVersion = &value
+	return b
+}
+
+// WithFirst sets the First field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the First field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithFirst(value bool) *JavaProcessApplyConfiguration {
+	b.First = &value
 	return b
 }
 

@@ -10,8 +10,8 @@ import (
 // with apply.
 //
 // Rollout says in which steps first attachments, and changes of configuration,
-// port or agent, reach the pods. A pod whose container restarts by itself needs
-// no turn.
+// port or agent, reach the pods. A pod that was brought to the current state
+// needs no turn when its container restarts by itself.
 type RolloutApplyConfiguration struct {
 	// maxConcurrent is how many pods are worked on at once.
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`

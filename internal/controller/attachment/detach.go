@@ -1,0 +1,144 @@
+package attachment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// detach withdraws the annotations of a pod and stops the agents in it. That it
+// began stands in the record before the first one is stopped, so that a pod that
+// comes back is looked at anew. What fails is tried again until spec.detach.timeout
+// is over; then it is told, and let go of. It is over when again is 0.
+func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) (again time.Duration, err error) {
+	status := &attachment.Status
+	remaining := status.DetachTimeout.Duration
+	if status.DetachStartTime != nil {
+		remaining -= r.Clock.Since(status.DetachStartTime.Time)
+		if remaining <= 0 {
+			r.tellLeft(attachment, pod, agentsIn(attachment, pod))
+			return 0, nil
+		}
+	}
+	// In time for what is said of it afterwards.
+	ctx, cancel := context.WithTimeout(ctx, longestDetach)
+	defer cancel()
+	withdrawn := steps.Withdraw(ctx, r.Writer, pod)
+	if withdrawn != nil {
+		r.tellNotWithdrawn(attachment, pod, withdrawn)
+		withdrawn = fmt.Errorf("the annotations cannot be withdrawn: %s", text.Denial(withdrawn))
+	}
+	agents := agentsIn(attachment, pod)
+	if len(agents) > 0 || withdrawn != nil || status.Inspected == nil {
+		if err := r.stateDetaching(ctx, attachment, nil); err != nil {
+			return 0, err
+		}
+	}
+	if status.DetachStartTime != nil && r.stillPublished(ctx, attachment, pod) && r.Clock.Since(status.DetachStartTime.Time) < unpublishing {
+		return time.Second, nil
+	}
+	stopped, failure := r.stop(ctx, attachment, pod, agents)
+	if known, ok := errors.AsType[*transport.Error](failure); ok && known.Reason == v1alpha1.ReasonQueued {
+		return wait.Jitter(queuedFor, 1), nil
+	}
+	if failure = errors.Join(withdrawn, failure); failure == nil {
+		r.tellDetached(attachment, pod, stopped)
+		return 0, nil
+	}
+	if err := r.stateDetaching(ctx, attachment, failure); err != nil {
+		return 0, err
+	}
+	return min(backoff(status.Attempt.Count), remaining+time.Millisecond), nil
+}
+
+// longestDetach leaves room in ReconciliationTimeout for writing what came of it.
+const longestDetach = 4 * time.Minute
+
+// agentsIn are the processes on record with an agent of ours, whose container runs.
+func agentsIn(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) []*v1alpha1.JavaProcess {
+	var agents []*v1alpha1.JavaProcess
+	for i := range attachment.Status.Processes {
+		if p := &attachment.Status.Processes[i]; steps.Ours(p) && steps.Runs(pod, p) {
+			agents = append(agents, p)
+		}
+	}
+	return agents
+}
+
+// stop stops the agents on record, and where the record does not know, those that
+// are found. It returns those that are stopped.
+func (r *Reconciler) stop(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) (stopped []*v1alpha1.JavaProcess, err error) {
+	var failed []error
+	if attachment.Status.Inspected == nil {
+		found, err := steps.Agents(ctx, r.Helper, pod)
+		agents, failed = append(agents, found...), append(failed, err)
+	}
+	for _, p := range agents {
+		_, err := r.Helper.Run(ctx, steps.Target(pod, p.Container), attach.VerbUnload,
+			attach.Request{Target: &attach.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)}})
+		if known, ok := errors.AsType[*transport.Error](err); ok && known.Reason == v1alpha1.ReasonQueued {
+			return nil, err
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("the agent of process %d in container %s cannot be stopped: %w", p.PID, p.Container, err))
+			continue
+		}
+		stopped = append(stopped, p)
+	}
+	return stopped, errors.Join(failed...)
+}
+
+// stateDetaching states that the pod is being taken out, since when, and what
+// keeps it.
+func (r *Reconciler) stateDetaching(ctx context.Context, attachment *v1alpha1.JmxAttachment, failure error) error {
+	before := attachment.Status.DeepCopy()
+	status := &attachment.Status
+	if status.DetachStartTime == nil {
+		status.DetachStartTime, status.Attempt = new(r.now()), nil
+	}
+	status.Reason = v1alpha1.ReasonDetaching
+	message := "The pod is being taken out."
+	if status.Attempt != nil {
+		message = meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Message
+	}
+	if failure != nil {
+		cause := text.Line(failure.Error(), 600)
+		message = fmt.Sprintf("The pod is being taken out, and tried again for %s: %s", status.DetachTimeout.Duration, cause)
+		attempt := &v1alpha1.Attempt{Key: v1alpha1.ReasonDetaching, Phase: attemptPhase(status), Count: 1, LastError: cause}
+		if status.Attempt != nil {
+			attempt.Count += status.Attempt.Count
+		}
+		status.Attempt = attempt
+	}
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching, Message: message,
+		LastTransitionTime: r.now(),
+	})
+	if equality.Semantic.DeepEqual(before, status) {
+		return nil
+	}
+	return r.Writer.AttachmentStatus(ctx, attachment, status)
+}
+
+// attemptPhase is the phase that the record is in; there is none before the first.
+func attemptPhase(status *v1alpha1.JmxAttachmentStatus) v1alpha1.Phase {
+	if status.Phase == "" {
+		return v1alpha1.PhasePending
+	}
+	return status.Phase
+}
+
+func (r *Reconciler) now() metav1.Time { return metav1.NewTime(r.Clock.Now()).Rfc3339Copy() }

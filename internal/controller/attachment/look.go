@@ -1,0 +1,66 @@
+package attachment
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// listen asks endpoints whether they are still there, and looks at the JVM behind
+// one that is silent. Nothing is executed as long as all answer.
+func (w *walk) listen(ctx context.Context) {
+	for _, h := range w.Listener.listen(ctx, w.scope) {
+		p := h.process
+		switch {
+		case h.err == nil:
+			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromOperator
+			continue
+		case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
+			continue // as before
+		}
+		sight := steps.Look(ctx, w.Helper, w.scope.Pod, p)
+		ctrl.LoggerFrom(ctx).Info("endpoint silent", "container", p.Container, "port", p.Endpoint.Port, "error", h.err, "sight", sight)
+		switch {
+		case sight == steps.SightGone:
+			w.gone = append(w.gone, steps.Identity(p))
+		case sight == steps.SightStopped:
+			p.ConfigSHA256 = "" // it serves none
+		case sight == steps.SightServes && errors.Is(h.err, steps.ErrUnreachable):
+			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromPod
+		}
+	}
+}
+
+// settled is how long a pod is left alone between two looks into it.
+const settled = 30 * time.Second
+
+// lookAgain looks into a pod that has become ready since it was looked into last:
+// a JVM may have started late, or been replaced. It tells when to do so, 0 for
+// never, and whether other processes run now.
+func (w *walk) lookAgain(ctx context.Context) (after time.Duration, changed bool) {
+	inspected := w.scope.Status().Inspected
+	if inspected == nil || !w.scope.Granted || !readySince(w.scope.Pod).After(inspected.Time.Time) {
+		return 0, false
+	}
+	if wait := settled - w.scope.Now.Sub(inspected.Time.Time); wait > 0 {
+		return wait, false
+	}
+	inspected.Time = w.scope.Now
+	return 0, steps.Changed(ctx, w.Helper, w.scope)
+}
+
+// readySince is when the pod became ready; zero when it is not.
+func readySince(pod *corev1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
