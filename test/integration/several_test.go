@@ -399,3 +399,49 @@ func TestAdoptedBesideOurs(t *testing.T) {
 	}
 	s.areAnnotated("9405", "9404")
 }
+
+// The exporter's port is promised to the first JVM, also while that cannot be
+// attached to yet: the second does not choose it.
+func TestPromisedPort(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.pod = s.run(withWorker())
+	s.jvm(s.pod).fault = fault(v1alpha1.ReasonAttachTimeout)
+	s.configure(rules)
+	s.exporter = s.anExporter("exporter")
+	s.exporter.Spec.Port = attach.FirstPort
+	create(t, s.exporter)
+	o.settle()
+	s.jvm(s.pod).fault = nil
+	o.outlast()
+	s.areAnnotated("9404", "9405")
+}
+
+// The agent in a JVM that the rules exclude cannot be stopped: said, and what the
+// other JVM has stays.
+func TestExcludedAgentStays(t *testing.T) {
+	pod := withWorker()
+	worker := pod.jvms["worker"][0]
+	worker.MainClass, worker.stays = "com.example.Worker", fault(v1alpha1.ReasonAttachTimeout)
+	s, o := longRunning(t, pod, nil)
+	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Worker"}}
+	})
+	for range 6 {
+		if _, err := o.round(); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(s.endpoints(s.exporter), ":9400") || s.annotations(s.pod)["prometheus.io/port"] != "9400" {
+			t.Fatalf("published is %q", s.endpoints(s.exporter))
+		}
+		s.later(time.Minute)
+	}
+	if got := s.message("JavaFound"); !strings.Contains(got, "AttachTimeout: Container worker: ") {
+		t.Errorf("it says %s", got)
+	}
+	worker.stays = nil
+	o.outlast()
+	if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) || worker.unloads != 1 {
+		t.Errorf("published is %q; the agent was stopped %d times", got, worker.unloads)
+	}
+}
