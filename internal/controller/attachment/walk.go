@@ -102,6 +102,9 @@ func (w *walk) goBack(ctx context.Context, replaced bool) error {
 	if err := w.fire(event); err != nil {
 		return err
 	}
+	if event == statemachine.Replaced {
+		w.scope.Status().Attempt = nil // it was about what is gone
+	}
 	why := steps.NotReached(lost[event], lostMessages[event])
 	w.state(nil, why)
 	if err := w.persist(ctx); err != nil {
