@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,9 +82,7 @@ func TestTakenOut(t *testing.T) {
 			namespace, applications, feature := running(c.name, 1, 1, "manifests/takenout/app.yaml")
 			agents := funcs.AgentsIn(namespace)
 			stays := map[string]string{"example.com/team": "orders"}
-			for name, value := range c.stays {
-				stays[name] = value
-			}
+			maps.Copy(stays, c.stays)
 			testenv.Test(t, feature.
 				WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 				WithSetup("that selects by another label, too", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`)).

@@ -424,7 +424,7 @@ func FirstEnds(namespace, exporter string) features.Func {
 			}
 			stalled := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionStalled)
 			if stalled.Message != e.Status.Halt.Message {
-				return fmt.Errorf("Stalled says %q, not what status.halt says", stalled.Message)
+				return fmt.Errorf("the condition Stalled says %q, not what status.halt says", stalled.Message)
 			}
 			t.Log(stalled.Message)
 			return nil

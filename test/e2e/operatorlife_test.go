@@ -1,0 +1,98 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// The operator is upgraded, downgraded, uninstalled and installed again, over
+// JVMs that live on and are scraped all the while. No feature runs beside this one.
+func TestOperatorLife(t *testing.T) {
+	namespace, applications, feature := running("life", 2, 2, java17, java25)
+	going, orphaned := funcs.NamespaceFor("life-going"), funcs.NamespaceFor("life-orphaned")
+	scraper, implementations := funcs.ScraperOf(namespace), funcs.ImplementationsIn(namespace)
+	orphans := funcs.AgentsIn(orphaned)
+	for _, n := range []string{going, orphaned} {
+		feature.
+			WithSetup("another namespace", funcs.InNamespace(n)).
+			WithSetup("with an application and an exporter", funcs.Apply(n, java17, rules, exporter)).
+			WithSetup("that runs", funcs.Running(n, 1, 1))
+	}
+	testenv.Test(t, feature.
+		WithSetup("the operator is put back in the end", suite.PutBack()).
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
+		WithSetup("those of the others, too", funcs.All(
+			funcs.AllAnnotated(going, funcs.Exporter, 1, port),
+			funcs.AllAnnotated(orphaned, funcs.Exporter, 1, port))).
+		WithSetup("their agents", orphans.Remember()).
+		WithSetup("somebody scrapes", scraper.Begin(port)).
+		WithSetup("which implementation runs", implementations.Remember()).
+		Assess("records deleted by hand are rebuilt, over the same agents", funcs.All(
+			funcs.RecordsRebuilt(namespace),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.LoadedOnce(namespace))).
+		Assess("an upgrade brings its implementation into every JVM", funcs.All(
+			suite.Runs("jmx-exporter-operator:next"),
+			implementations.Changed(),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.LoadedOnce(namespace))).
+		Assess("scraped all the while", scraper.Answered()).
+		Assess("a downgrade takes it back", funcs.All(
+			suite.Runs("jmx-exporter-operator:dev"),
+			implementations.Back(),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.LoadedOnce(namespace))).
+		Assess("scraped all the while, too", scraper.Answered()).
+		Assess("the applications are as before, but for one warning", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the operator is uninstalled, and takes nothing along", funcs.All(
+			suite.Uninstalled(),
+			funcs.Published(namespace, funcs.Exporter, 2, port),
+			funcs.Scrapable(namespace, port),
+			scraper.Answered())).
+		Assess("without it a namespace can be deleted", funcs.All(
+			funcs.Delete(going, exporter),
+			funcs.NamespaceGone(going))).
+		Assess("and an exporter elsewhere", funcs.Delete(orphaned, exporter)).
+		Assess("installed again it finds the rest", funcs.All(
+			suite.Installed(),
+			funcs.RecordsRebuilt(namespace),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.LoadedOnce(namespace),
+			scraper.Answered())).
+		Assess("and takes out what went meanwhile", funcs.All(
+			funcs.Gone(orphaned),
+			funcs.Annotations(orphaned, nil),
+			funcs.Told(orphaned, corev1.EventTypeNormal, "Detached"),
+			suite.Stopped(orphans, 1))).
+		Assess("the applications are still as before", applications.UntouchedButWarned("dummyapp:25")).
+		Feature())
+}
+
+// hack/undeploy takes every exporter of the cluster out first, and then the
+// operator. No feature runs beside this one.
+func TestUndeployed(t *testing.T) {
+	namespace, applications, feature := running("undeployed", 2, 2, java17, java25)
+	agents := funcs.AgentsIn(namespace)
+	testenv.Test(t, feature.
+		WithSetup("the operator is put back in the end", suite.PutBack()).
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
+		WithSetup("their agents", agents.Remember()).
+		Assess("nothing of the operator is left in the cluster", suite.Undeployed()).
+		Assess("nor in the pods", funcs.All(
+			suite.Stopped(agents, 1),
+			funcs.Annotations(namespace, nil))).
+		Assess("the applications are as before", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("it can be installed again", funcs.All(
+			suite.Installed(),
+			funcs.Apply(namespace, exporter),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.Loaded(namespace, 2))).
+		Feature())
+}
