@@ -156,12 +156,12 @@ func TestProcessesInOrder(t *testing.T) {
 		"as found":                         {found: []string{"", ""}, port: 9400, want: "a, b"},
 		"one serves the port already":      {found: []string{"", "9400"}, port: 9400, want: "b, a"},
 		"one serves another":               {found: []string{"9404", ""}, port: 9400, want: "b, a"},
-		"both serve":                       {found: []string{"9404", "9400", ""}, port: 9400, want: "b, c, a"},
+		"both serve":                       {found: []string{"9404", "9400", ""}, port: 9400, want: "b, a, c"},
 		"one was stopped there":            {found: []string{"", "stopped"}, port: 9400, want: "a, b"},
 		"no port is named":                 {found: []string{"9404", ""}, want: "b, a"},
 		"one refuses":                      {found: []string{"refuses", ""}, port: 9400, want: "b, a AttachDisabled"},
 		"one is excluded":                  {found: []string{"excluded", "refuses", ""}, port: 9400, want: "c, b AttachDisabled, a Excluded"},
-		"the stock exporter":               {found: []string{"stock", ""}, port: 9400, want: "a 9999 adopted, b"},
+		"the stock exporter":               {found: []string{"stock", ""}, port: 9400, want: "b, a 9999 adopted"},
 		"the stock exporter, not serving":  {found: []string{"stock, not serving", ""}, port: 9400, want: "b, a StockExporterNotServing"},
 		"the stock exporter, beside ours":  {found: []string{"", "stock and ours"}, port: 9400, want: "b, a"},
 		"excluded, whatever else it is":    {found: []string{"excluded"}, port: 9400, want: "a Excluded"},
@@ -209,8 +209,8 @@ func TestProcessesKeepTheirEntry(t *testing.T) {
 		want   func(*v1alpha1.JavaProcess)
 	}{
 		"the same":    {func(*attach.Process) {}, func(p *v1alpha1.JavaProcess) { *p = kept }},
-		"another":     {func(p *attach.Process) { p.StartTime++ }, func(p *v1alpha1.JavaProcess) { p.StartTime++ }},
-		"of that PID": {func(p *attach.Process) { p.PID++ }, func(p *v1alpha1.JavaProcess) { p.PID++ }},
+		"another":     {func(p *attach.Process) { p.StartTime++ }, func(p *v1alpha1.JavaProcess) { p.StartTime++; p.First = true }},
+		"of that PID": {func(p *attach.Process) { p.PID++ }, func(p *v1alpha1.JavaProcess) { p.PID++; p.First = true }},
 		"excluded":    {func(p *attach.Process) { p.Excluded = true }, func(p *v1alpha1.JavaProcess) { p.Refusal = v1alpha1.RefusalExcluded }},
 		"with the stock exporter by now": {
 			func(p *attach.Process) { p.Exporter = &attach.Exporter{Port: 9999} },
@@ -274,6 +274,9 @@ func TestPorts(t *testing.T) {
 	first := aProcess("a", 9400)
 	first.Intent = &v1alpha1.LoadIntent{Port: 9400}
 	ports := func(s *Scope) (got []string) {
+		if len(s.toLoad()) > 0 {
+			s.toLoad()[0].First = true
+		}
 		for _, p := range s.Chosen() {
 			if p.Adopted {
 				continue
@@ -313,6 +316,7 @@ func TestAnnounce(t *testing.T) {
 	s := aScope(aProcess("a", 0))
 	s.Config.SHA256 = "one"
 	p := &s.Status().Processes[0]
+	p.First = true
 	announced := func(what string, want bool) {
 		t.Helper()
 		if got := load.Announce(s); got != want {

@@ -114,7 +114,7 @@ func TestForward(t *testing.T) {
 	process := v1alpha1.JavaProcess{
 		Container: "app", ContainerID: pod.Status.ContainerStatuses[0].ContainerID, PID: javaPID, StartTime: javaStartTime,
 		UID: 1000, GID: 1000, Implementation: "HotSpot", Vendor: "Eclipse Adoptium", Version: "17.0.15", MainClass: "com.example.Main",
-		Port: port, AgentVersion: "1.0.0", ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256,
+		Port: port, First: true, AgentVersion: "1.0.0", ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256,
 		Staged: &v1alpha1.StagedFiles{
 			AgentSHA256: artifacts.Agent.SHA256, ImplementationSHA256: artifacts.Implementation.SHA256, ConfigSHA256: config,
 		},

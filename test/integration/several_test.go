@@ -202,8 +202,8 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 
 			s.containers.mend()
 			o.outlast()
-			// The only one there is now is the first.
-			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) {
+			// The only one there is now keeps its port.
+			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:%s", s.pod.Status.PodIP, left) {
 				t.Errorf("with one JVM, published is %q", got)
 			}
 			s.changeStatus(s.pod, func(status *corev1.PodStatus) {

@@ -19,7 +19,7 @@ var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // told is a member, from words: its name and node, and how far it is. The states
 // are new, that it has no record; waits, that it was granted nothing yet; granted;
-// the seconds since it is Loaded, that it is Annotated; old, that it is Annotated
+// the seconds since it is Exposed, that it is Annotated; old, that it is Annotated
 // with another revision; or the reason why it is not further.
 func told(words string) member {
 	fields := strings.Fields(words)
@@ -30,11 +30,11 @@ func told(words string) member {
 		return member{pod: pod}
 	}
 	a := &v1alpha1.JmxAttachment{}
-	a.Spec.Revision, a.Status.Revision = revision, revision
+	a.Spec.Pod.Name, a.Spec.Revision, a.Status.Revision = name, revision, revision
 	loaded := func(since time.Duration) {
 		a.Status.Phase = v1alpha1.PhaseAnnotated
 		a.Status.Conditions = []metav1.Condition{{
-			Type: string(v1alpha1.PhaseLoaded), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-since)),
+			Type: string(v1alpha1.PhaseExposed), Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-since)),
 		}}
 	}
 	age, err := time.ParseDuration(state)
@@ -236,7 +236,11 @@ func TestHaltOf(t *testing.T) {
 		"a long message is cut":            {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
 	}
 	for name, tc := range cases {
-		halt := (&rollout{revision: revision, now: now}).haltOf(tc.before, []member{told("z n1 1h"), tc.member})
+		records := []*v1alpha1.JmxAttachment{told("z n1 1h").attachment}
+		if tc.member.attachment != nil {
+			records = append(records, tc.member.attachment)
+		}
+		halt := (&rollout{revision: revision, now: now}).haltOf(tc.before, records)
 		if halt == nil {
 			halt = &v1alpha1.Halt{Revision: revision}
 		}
