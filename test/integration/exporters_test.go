@@ -107,7 +107,10 @@ func TestTwoExporters(t *testing.T) {
 // Why a pod is taken out, and what is left: what is not ours. The agent is stopped.
 func TestTakenOut(t *testing.T) {
 	cases := map[string]func(*story){
-		"the exporter is deleted": func(s *story) { remove(s.t, s.exporter) },
+		"the exporter is deleted": func(s *story) {
+			remove(s.t, s.exporter)
+			s.garbageCollect() // agents serve until their endpoints are withdrawn
+		},
 		"the label is removed": func(s *story) {
 			change(s.t, s.pod, func(pod *corev1.Pod) { delete(pod.Labels, "app") })
 		},

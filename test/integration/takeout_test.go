@@ -32,6 +32,7 @@ func TestAgentLeft(t *testing.T) {
 	worker := s.containers.get(s.pod.UID, "worker").jvms[0]
 	worker.stays = fault(v1alpha1.ReasonAttachTimeout)
 	remove(t, s.exporter)
+	s.garbageCollect()
 	o.fate = func(_ int, effect effects.Effect, do func() error) error {
 		if a := s.attachment(s.pod); effect.What == string(attach.VerbUnload) && (a.Status.DetachStartTime == nil || a.Status.Reason != v1alpha1.ReasonDetaching) {
 			t.Errorf("unloaded with the record %+v", a.Status)
@@ -49,7 +50,7 @@ func TestAgentLeft(t *testing.T) {
 	if a == nil || a.Status.Reason != v1alpha1.ReasonDetaching || a.Status.Attempt.Count != 1 {
 		t.Fatalf("the record is %+v", a)
 	}
-	if got := s.message("Ready"); !strings.HasPrefix(got, "False Detaching: The agent cannot be stopped: The container says AttachTimeout.") || !strings.Contains(got, "2m0s") {
+	if got := s.message("Ready"); !strings.HasPrefix(got, "False Detaching: The pod is being taken out, and tried again for 2m0s: ") || !strings.Contains(got, "2m0s") {
 		t.Errorf("it says %s", got)
 	}
 	if app := s.jvm(s.pod); app.unloads != 1 {
@@ -73,7 +74,7 @@ func TestAgentLeft(t *testing.T) {
 	}
 	events := o.events.with("AgentLeft")
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning ||
-		!strings.Contains(events[0].Note, "process 7 of container worker (port 9404) could not be stopped within 2m0s") || strings.Contains(events[0].Note, "container app") {
+		!strings.Contains(events[0].Note, "process 7 of container worker (port 9404) stays until its JVM ends") {
 		t.Errorf("of Events there are %v", events)
 	}
 	if events := o.events.with("Detached"); len(events) > 0 {
@@ -87,6 +88,7 @@ func TestDetachTimeout(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Detach.Timeout.Duration = 10 * time.Second })
 	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
 	remove(t, s.exporter)
+	s.garbageCollect()
 	_, _ = o.round()
 	s.later(9 * time.Second)
 	_, _ = o.round()

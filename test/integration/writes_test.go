@@ -122,8 +122,11 @@ func TestWrites(t *testing.T) {
 			want:  []string{"delete EndpointSlice", sums, annotate, record, "exec unload", "delete JmxAttachment"},
 		},
 		"the exporter is deleted": {
-			event: func(s *story) { remove(s.t, s.exporter) },
-			want:  []string{annotate, record, "exec unload", "delete JmxAttachment"},
+			event: func(s *story) {
+				remove(s.t, s.exporter)
+				s.garbageCollect()
+			},
+			want: []string{annotate, record, "exec unload", "delete JmxAttachment"},
 		},
 	}
 	for name, tc := range cases {
