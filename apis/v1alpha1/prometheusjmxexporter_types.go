@@ -135,7 +135,7 @@ type ProcessRule struct {
 // Pattern is a regular expression in the syntax of RE2.
 //
 // +kubebuilder:validation:MaxLength=256
-// +kubebuilder:validation:XValidation:rule="''.matches(self) in [true, false]",message="not a regular expression in the syntax of RE2"
+// +kubebuilder:validation:XValidation:rule=`"".matches(self) in [true, false]`,message="not a regular expression in the syntax of RE2"
 type Pattern string
 
 // Rollout says in which steps first attachments, and changes of configuration,
@@ -165,7 +165,7 @@ type Rollout struct {
 	// +optional
 	// +kubebuilder:default="1m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
-	RestartWindow metav1.Duration `json:"restartWindow,omitzero"`
+	RestartWindow *metav1.Duration `json:"restartWindow,omitempty"`
 }
 
 // Canary are the pods that go first: none other is worked on before they serve.
@@ -192,7 +192,7 @@ type Detach struct {
 	// +optional
 	// +kubebuilder:default="2m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
-	Timeout metav1.Duration `json:"timeout,omitzero"`
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
 }
 
 // Alerts says whether to tell about pods that have the labels and do not run.

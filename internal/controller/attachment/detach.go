@@ -28,7 +28,7 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 	remaining := status.DetachTimeout.Duration
 	if status.DetachStartTime != nil {
 		remaining -= r.Clock.Since(status.DetachStartTime.Time)
-		if remaining <= 0 {
+		if remaining <= 0 && status.Attempt != nil { // it was tried
 			r.tellLeft(attachment, pod, agentsIn(attachment, pod))
 			return 0, nil
 		}
@@ -58,10 +58,13 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 		r.tellDetached(attachment, pod, stopped)
 		return 0, nil
 	}
+	for _, p := range stopped {
+		p.Intent = nil
+	}
 	if err := r.stateDetaching(ctx, attachment, failure); err != nil {
 		return 0, err
 	}
-	return min(backoff(status.Attempt.Count), remaining+time.Millisecond), nil
+	return max(min(backoff(status.Attempt.Count), remaining), time.Millisecond), nil
 }
 
 // longestDetach leaves room in ReconciliationTimeout for writing what came of it.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -18,7 +20,7 @@ import (
 // the record had when the reconcile began: a load that finds its process gone did
 // nothing to it.
 func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) *v1alpha1.Restart {
-	window := s.Exporter.Spec.Rollout.RestartWindow.Duration
+	window := ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
 	for i := range processes {
 		p := &processes[i]
 		if window == 0 || !steps.Ours(p) || !gone(p) {

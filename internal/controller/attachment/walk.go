@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
@@ -57,7 +58,7 @@ func (w *walk) begin() {
 		}
 		w.machine, _ = statemachine.Restore(statemachine.Pending)
 	}
-	s.DetachTimeout = w.scope.Exporter.Spec.Detach.Timeout
+	s.DetachTimeout = ptr.Deref(w.scope.Exporter.Spec.Detach.Timeout, metav1.Duration{})
 	if granted := w.scope.Attachment.Spec.Revision; w.scope.Granted && s.Revision != granted {
 		s.Revision = granted
 		if slices.ContainsFunc(s.Processes, leftAlone) {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
@@ -45,18 +46,26 @@ func (r *rollout) updated(m member) bool {
 	switch reason := m.attachment.Status.Reason; {
 	case reason == "":
 		return m.phase() == v1alpha1.PhaseAnnotated
-	case !v1alpha1.Known(reason), reason == v1alpha1.ReasonEndpointPending:
-		return false
+	case v1alpha1.NeedsPerson(reason):
+		return true
+	case reason != v1alpha1.ReasonEndpointPending && v1alpha1.AwaitsEvent(reason):
+		return true
 	default:
-		return !v1alpha1.Passing(reason) || v1alpha1.AwaitsEvent(reason) || standsStill(m.attachment)
+		return standsStill(m)
 	}
 }
 
-// standsStill tells whether what should pass has not for a while: a JVM, for
-// instance, that ends again and again.
-func standsStill(a *v1alpha1.JmxAttachment) bool {
+// standsStill tells whether a pod on its way is not expected to come further soon.
+// Where nothing was done to the pod yet, the first failure says so; later, what
+// is new may be what fails, and the next pod waits for a few tries.
+func standsStill(m member) bool {
 	const patience = 5
-	return a.Status.Attempt != nil && a.Status.Attempt.Count > patience
+	attempt := m.attachment.Status.Attempt
+	if attempt == nil {
+		return false
+	}
+	untouched := m.phase() == v1alpha1.PhasePending || m.phase() == v1alpha1.PhaseDiscovered
+	return attempt.Count > patience || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
 }
 
 // proven is how long the pod has been Exposed with the revision; false when it
@@ -79,7 +88,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	if r.halt != nil {
 		return nil, 0
 	}
-	minReady := time.Duration(value(r.limits.Canary.MinReadySeconds)) * time.Second
+	minReady := time.Duration(ptr.Deref(r.limits.Canary.MinReadySeconds, 0)) * time.Second
 	var canaries, underWay int32
 	perNode := map[string]int32{}
 	var waiting []member
@@ -104,7 +113,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 		return cmp.Compare(min(1, len(endpointsOf(a))), min(1, len(endpointsOf(b))))
 	})
 	room := r.limits.MaxConcurrent - underWay
-	if missing := value(r.limits.Canary.Count) - canaries; missing > 0 {
+	if missing := ptr.Deref(r.limits.Canary.Count, 0) - canaries; missing > 0 {
 		room = min(room, missing-underWay-r.proving(members, minReady))
 	}
 	for _, m := range waiting {
@@ -160,11 +169,4 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 		}
 	}
 	return nil
-}
-
-func value(p *int32) int32 {
-	if p == nil {
-		return 0
-	}
-	return *p
 }
