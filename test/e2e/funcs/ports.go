@@ -62,8 +62,8 @@ func WatchPorts(namespace string, from, to int32) *PortWatch {
 	return &PortWatch{namespace: namespace, from: from, to: to}
 }
 
-// During watches while verbs run. At each look one of the ports must answer;
-// there must be looks at which the old one did, and at which it did no more.
+// During watches while verbs run. At each look one of the ports must answer: the
+// old one before, the new one alone afterwards.
 func (w *PortWatch) During(verbs ...features.Func) features.Func {
 	begin := verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
@@ -91,19 +91,35 @@ func (w *PortWatch) During(verbs ...features.Func) features.Func {
 				}
 			})
 		}
+		w.seen(ctx, t, &w.old)
 	})
-	finish := verb(func(_ context.Context, t *testing.T, _ *cluster) {
+	finish := verb(func(ctx context.Context, t *testing.T, _ *cluster) {
 		t.Helper()
+		w.seen(ctx, t, &w.moved)
 		w.stop()
 		t.Logf("port %d answered at %d looks, only port %d at %d", w.from, w.old, w.to, w.moved)
-		if w.old == 0 || w.moved == 0 {
-			t.Error("the move was not seen")
-		}
 		if err := errors.Join(w.silent...); err != nil {
 			t.Errorf("neither port answered: %v", err)
 		}
 	})
 	return All(append(append([]features.Func{begin}, verbs...), finish)...)
+}
+
+// seen waits until each watcher may have looked once more.
+func (w *PortWatch) seen(ctx context.Context, t *testing.T, looks *int) {
+	t.Helper()
+	count := func() int {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return *looks
+	}
+	from := count()
+	eventually(ctx, t, func(context.Context) error {
+		if n := count(); n < from+watchers {
+			return fmt.Errorf("of ports %d and %d there were %d looks that matter, not %d", w.from, w.to, n, from+watchers)
+		}
+		return nil
+	})
 }
 
 func (w *PortWatch) stop() {
