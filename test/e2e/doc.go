@@ -8,6 +8,7 @@
 //	E2E_CLUSTER=existing  takes the current context instead
 //	IMAGES=present        with it: the images are there already (hack/images build makes them)
 //	E2E_KEEP=1            leaves the cluster, the operator and the namespaces of failed features for a look
+//	JMX_STEADY=10m        for how long TestSteady sees that nothing happens; a minute if left out
 //
 // A feature has a namespace of its own. Those that need the operator to
 // themselves (it is killed, loses a right, is scaled to zero) run first, one by
