@@ -145,10 +145,10 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: "prometheus-jmx-exporter-config", ConfigMapKey: "config.yaml"},
 		Port:          9400,
 		Rollout: v1alpha1.Rollout{
-			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: metav1.Duration{Duration: time.Minute},
+			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: &metav1.Duration{Duration: time.Minute},
 			Canary: v1alpha1.Canary{Count: new(int32(1)), MinReadySeconds: new(int32(5))},
 		},
-		Detach: v1alpha1.Detach{Timeout: metav1.Duration{Duration: 2 * time.Minute}},
+		Detach: v1alpha1.Detach{Timeout: &metav1.Duration{Duration: 2 * time.Minute}},
 	}
 	if diff := cmp.Diff(want, e.Spec); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -217,7 +217,8 @@ func TestTriedAgain(t *testing.T) {
 					t.Errorf("before it was due it did %q; error: %v", o.did(), err)
 				}
 				s.later(time.Millisecond)
-				again, _ = o.round()
+				_, _ = o.round()
+				again, _ = o.round() // the exporter sums up what came of it
 			}
 			want := 1
 			if tc.waits {

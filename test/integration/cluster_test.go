@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -230,14 +229,10 @@ func (c *cluster) export(name string) *v1alpha1.PrometheusJmxExporter {
 	return create(c.t, c.anExporter(name))
 }
 
-// neverHalt lets containers end as soon after an attach as they like. The type
-// leaves a duration of 0 out.
+// neverHalt lets containers end as soon after an attach as they like.
 func (s *story) neverHalt() {
 	s.t.Helper()
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"rollout":{"restartWindow":"0s"}}}`))
-	if err := admin.Patch(s.t.Context(), s.exporter, patch); err != nil {
-		s.t.Fatal(err)
-	}
+	change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
 }
 
 // attachment is the record of the pod; nil if there is none.

@@ -67,7 +67,7 @@ func TestCrash(t *testing.T) {
 			end:  func(s *story) { s.isAnnotated("9400") },
 		},
 		"the exporter is deleted": {
-			next: func(s *story) { remove(s.t, s.exporter) },
+			next: func(s *story) { s.deleteExporter() },
 			end:  func(s *story) { s.isTakenOut() },
 		},
 		"two JVMs": {
@@ -76,7 +76,7 @@ func TestCrash(t *testing.T) {
 		},
 		"two JVMs, and the exporter is deleted": {
 			pod:  func() *podBuilder { return aPod("app-0").container("worker", aJVM(javaStartTime+1)) },
-			next: func(s *story) { remove(s.t, s.exporter) },
+			next: func(s *story) { s.deleteExporter() },
 			end: func(s *story) {
 				s.isTakenOut()
 				if j := s.containers.get(s.pod.UID, "worker").jvms[0]; j.loads != 1 || j.unloads != 1 || j.running() {
@@ -169,6 +169,13 @@ func TestCrash(t *testing.T) {
 		})
 	}
 	t.Logf("%d plans", plans)
+}
+
+// deleteExporter deletes the exporter, and with it what it owns.
+func (s *story) deleteExporter() {
+	s.t.Helper()
+	remove(s.t, s.exporter)
+	s.garbageCollect()
 }
 
 // isAnnotated: the pod is Annotated, its exporter Ready, the agent was loaded

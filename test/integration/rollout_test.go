@@ -39,7 +39,7 @@ func aFleet(t *testing.T, n int, how func(*v1alpha1.Rollout)) *fleet {
 	f.configure(rules)
 	f.exporter = f.anExporter("exporter")
 	if how != nil {
-		f.exporter.Spec.Rollout = v1alpha1.Rollout{RestartWindow: metav1.Duration{Duration: time.Minute}}
+		f.exporter.Spec.Rollout = v1alpha1.Rollout{RestartWindow: &metav1.Duration{Duration: time.Minute}}
 		how(&f.exporter.Spec.Rollout)
 	}
 	create(t, f.exporter)
@@ -182,8 +182,8 @@ func TestAnotherAgentInTurns(t *testing.T) {
 	}
 }
 
-// As many as may be at once, in all and on a node; who is refused or fails does
-// not hold a place.
+// As many as may be at once, in all and on a node; who is refused does not hold a
+// place, nor who fails again and again.
 func TestConcurrent(t *testing.T) {
 	limits := func(concurrent, perNode int32) func(*v1alpha1.Rollout) {
 		return func(r *v1alpha1.Rollout) {
@@ -209,7 +209,13 @@ func TestConcurrent(t *testing.T) {
 	start(4)
 	f.jvm(f.pods[4]).fault = fault(v1alpha1.ReasonAttachTimeout)
 	f.later(2 * time.Minute)
-	f.expect("when one fails", isAnnotated, starting, "Discovered AttachDisabled", starting, "Staged AttachTimeout", starting)
+	f.expect("when one fails", isAnnotated, starting, "Discovered AttachDisabled", starting, "Staged AttachTimeout", isPending)
+	for range 4 {
+		f.later(time.Minute)
+		f.expect("when it fails again", isAnnotated, starting, "Discovered AttachDisabled", starting, "Staged AttachTimeout", isPending)
+	}
+	f.later(time.Minute)
+	f.expect("when it fails for the sixth time", isAnnotated, starting, "Discovered AttachDisabled", starting, "Staged AttachTimeout", starting)
 }
 
 // The canary rejects the configuration: nothing goes on, until something changes.
@@ -297,7 +303,7 @@ func TestRestart(t *testing.T) {
 			f := aFleet(t, 2, func(r *v1alpha1.Rollout) {
 				r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
 				r.Canary.Count, r.Canary.MinReadySeconds = new(int32(1)), new(int32(3600*24))
-				r.RestartWindow.Duration = tc.window
+				r.RestartWindow = &metav1.Duration{Duration: tc.window}
 			})
 			f.expect("at first", isAnnotated, isPending)
 			began := f.attachment(f.pods[0]).Status.Processes[0].Intent.Time

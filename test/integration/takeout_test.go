@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
@@ -85,7 +86,9 @@ func TestAgentLeft(t *testing.T) {
 // With a timeout of its own, once the exporter is gone; what is mended in time is
 // told.
 func TestDetachTimeout(t *testing.T) {
-	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Detach.Timeout.Duration = 10 * time.Second })
+	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Detach.Timeout = &metav1.Duration{Duration: 10 * time.Second}
+	})
 	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
 	remove(t, s.exporter)
 	s.garbageCollect()

@@ -1,8 +1,6 @@
 package attachment
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -10,8 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	testclock "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -93,12 +89,19 @@ func TestGate(t *testing.T) {
 }
 
 // What counts as a restart after an attach, and what it says.
-func TestNoteRestart(t *testing.T) {
+func TestRestartOf(t *testing.T) {
 	const window = time.Minute
 	ended := func(s *steps.Scope, at time.Duration) {
 		s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2"
 		s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
 			ExitCode: 137, Reason: "OOMKilled", FinishedAt: metav1.NewTime(start.Add(at)),
+		}
+	}
+	// beside is process 8, which is gone, next to one that is not.
+	beside := func(container, id string) func(*steps.Scope) {
+		return func(s *steps.Scope) {
+			s.Status().Processes[0].PID = 8
+			s.Status().Processes = append(s.Status().Processes, v1alpha1.JavaProcess{Container: container, ContainerID: id, PID: 7, StartTime: 11})
 		}
 	}
 	cases := map[string]struct {
@@ -112,24 +115,28 @@ func TestNoteRestart(t *testing.T) {
 		"its container is another":  {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app ended 3s after an attach."},
 		"and says how it ended":     {intent: -time.Hour, how: func(s *steps.Scope) { ended(s, -time.Hour+2*time.Second) }, want: "Container app ended 2s after an attach: exit code 137, OOMKilled."},
 		"it waits":                  {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].State = corev1.ContainerState{} }, want: "Container app ended 3s after an attach."},
-		"on another clock":          {intent: -time.Second, how: func(s *steps.Scope) { ended(s, -5*time.Second) }, want: "Container app ended 0s after an attach: exit code 137, OOMKilled."},
+		"on another clock":          {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Port = 9400; ended(s, -5*time.Second) }, want: "Container app ended 0s after an attach: exit code 137, OOMKilled."},
+		"before it was loaded into": {intent: -time.Second, how: func(s *steps.Scope) { ended(s, -5*time.Second) }},
 		"at the end of the window":  {intent: -window, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
 		"just before it":            {intent: time.Second - window, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }, want: "Container app ended 59s after an attach."},
 		"it never was attached to":  {none: true, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
 		"it is adopted":             {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Adopted = true; s.Pod.Status.ContainerStatuses = nil }},
+		"a tool beside it is done":  {intent: -4 * time.Second, how: beside("app", "containerd://1")},
+		"in another container too":  {intent: -4 * time.Second, how: beside("worker", "containerd://9"), want: "Java process 8 in container app ended 4s after an attach."},
+		"beside one of long ago":    {intent: -4 * time.Second, how: beside("app", "containerd://0"), want: "Java process 8 in container app ended 4s after an attach."},
+		"with its whole container":  {intent: -4 * time.Second, how: func(s *steps.Scope) { beside("app", "containerd://1")(s); s.Pod.Status.ContainerStatuses = nil }, want: "Container app ended 4s after an attach."},
 		"the process alone is gone": {intent: -4 * time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].PID = 8 }, want: "Java process 8 in container app ended 4s after an attach."},
 	}
 	for name, tc := range cases {
 		s := aScope()
-		s.Exporter.Spec.Rollout.RestartWindow.Duration = window
+		s.Exporter.Spec.Rollout.RestartWindow = &metav1.Duration{Duration: window}
 		if !tc.none {
 			s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{Time: metav1.NewTime(start.Add(tc.intent))}
 		}
 		tc.how(s)
-		w := &walk{scope: s, begun: s.Status().DeepCopy()}
-		w.noteRestart(func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(s.Pod, p) || p.PID == 8 })
+		gone := func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(s.Pod, p) || p.PID == 8 }
 		got := ""
-		if r := s.Status().Restart; r != nil {
+		if r := restartOf(s, s.Status().Processes, gone); r != nil {
 			if got = r.Message; r.Revision != revision || r.Container != "app" {
 				t.Errorf("%s: %+v", name, r)
 			}
@@ -137,86 +144,9 @@ func TestNoteRestart(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
-		s.Status().Restart = nil
-		s.Exporter.Spec.Rollout.RestartWindow.Duration = 0
-		w.noteRestart(func(*v1alpha1.JavaProcess) bool { return true })
-		if s.Status().Restart != nil {
-			t.Errorf("%s: noted with a window of 0: %+v", name, s.Status().Restart)
+		s.Exporter.Spec.Rollout.RestartWindow = &metav1.Duration{}
+		if r := restartOf(s, s.Status().Processes, gone); r != nil {
+			t.Errorf("%s: noted with a window of 0: %+v", name, r)
 		}
-	}
-}
-
-type asked func() error
-
-// Probe implements steps.Prober.
-func (asked) Probe(context.Context, string, int32) error { panic("nobody probes here") }
-
-// Answers implements steps.Prober.
-func (a asked) Answers(context.Context, string, int32) error { return a() }
-
-// When an endpoint is asked, and what its silence comes to.
-func TestListener(t *testing.T) {
-	clock := testclock.NewFakePassiveClock(start)
-	n, answer := 0, error(nil)
-	prober := asked(func() error { n++; return answer })
-	exposed := func() *steps.Scope {
-		s := aScope()
-		s.Attachment.Name = "record"
-		s.Status().Phase = v1alpha1.PhaseExposed
-		s.Status().Processes[0].Endpoint = &v1alpha1.Endpoint{Address: "10.0.0.1", Port: 9400, CheckedFrom: v1alpha1.CheckedFromOperator}
-		return s
-	}
-	l := NewListener(prober, time.Minute, clock)
-	silent := func(s *steps.Scope, wantAsked, wantSilent int) {
-		t.Helper()
-		before := n
-		if got := l.Silent(t.Context(), s); n-before != wantAsked || len(got) != wantSilent {
-			t.Errorf("asked %d times, %d are silent", n-before, len(got))
-		}
-	}
-	silent(exposed(), 0, 0) // it was asked for its metrics just now
-	clock.SetTime(start.Add(time.Minute - 1))
-	silent(exposed(), 0, 0)
-	clock.SetTime(start.Add(time.Minute))
-	silent(exposed(), 1, 0)
-	silent(exposed(), 0, 0)
-	answer = errors.New("no route")
-	clock.SetTime(start.Add(2 * time.Minute))
-	silent(exposed(), 1, 1)
-	clock.SetTime(start.Add(4 * time.Minute))
-	for name, how := range map[string]func(*steps.Scope){
-		"not exposed":          func(s *steps.Scope) { s.Status().Phase = v1alpha1.PhaseLoaded },
-		"checked from the pod": func(s *steps.Scope) { s.Status().Processes[0].Endpoint.CheckedFrom = v1alpha1.CheckedFromPod },
-		"refused":              func(s *steps.Scope) { s.Status().Processes[0].Refusal = v1alpha1.ReasonMissingModule },
-		"without an endpoint":  func(s *steps.Scope) { s.Status().Processes[0].Endpoint = nil },
-	} {
-		s := exposed()
-		how(s)
-		silent(s, 0, 0)
-		if got := l.next(s); got != 0 {
-			t.Errorf("%s: it is listened to again in %s", name, got)
-		}
-	}
-	for range 100 {
-		if got := l.next(exposed()); got < time.Minute || got > 72*time.Second {
-			t.Errorf("it is listened to again in %s", got)
-		}
-	}
-	silent(exposed(), 1, 1)
-
-	another := exposed()
-	another.Attachment.Name = "another"
-	silent(another, 0, 0)
-	clock.SetTime(start.Add(6 * time.Minute))
-	l.Forget(client.ObjectKeyFromObject(exposed().Attachment))
-	silent(exposed(), 0, 0)
-	silent(another, 1, 1)
-
-	l = NewListener(prober, 0, clock)
-	silent(exposed(), 0, 0)
-	clock.SetTime(start.Add(60 * time.Minute))
-	silent(exposed(), 0, 0)
-	if got := l.next(exposed()); got != 0 {
-		t.Errorf("it never listens, but again in %s", got)
 	}
 }

@@ -20,7 +20,8 @@ var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 // told is a member, from words: its name and node, and how far it is. The states
 // are new, that it has no record; waits, that it was granted nothing yet; granted;
 // the seconds since it is Exposed, that it is Annotated; old, that it is Annotated
-// with another revision; or the reason why it is not further.
+// with another revision, and serves, that it has an endpoint then too; or the reason why it is not further, after the phase that
+// it is in and the number of tries, if it is not Discovered and at its first.
 func told(words string) member {
 	fields := strings.Fields(words)
 	name, node, state := fields[0], fields[1], fields[2]
@@ -48,11 +49,22 @@ func told(words string) member {
 	case state == "regranted":
 		loaded(time.Hour)
 		a.Status.Revision = "old"
-	case state == "old":
+	case state == "old", state == "serves":
 		loaded(time.Hour)
 		a.Spec.Revision, a.Status.Revision = "old", "old"
+		if state == "serves" {
+			pod.Status.PodIP = "10.0.0.1"
+			a.Status.Processes = []v1alpha1.JavaProcess{{Endpoint: &v1alpha1.Endpoint{Address: "10.0.0.1", Port: 9400}}}
+		}
 	default:
 		a.Status.Phase, a.Status.Reason = v1alpha1.PhaseDiscovered, state
+		a.Status.Attempt = &v1alpha1.Attempt{Count: 1}
+		if len(fields) == 5 {
+			a.Status.Phase, a.Status.Reason = v1alpha1.Phase(state), fields[3]
+			if _, err := fmt.Sscan(fields[4], &a.Status.Attempt.Count); err != nil {
+				panic(err)
+			}
+		}
 	}
 	return member{pod: pod, attachment: a}
 }
@@ -93,7 +105,14 @@ func TestGrants(t *testing.T) {
 		"the canary proves itself":           {limits: usual, members: []string{"a n1 2s", "b n1 new"}, again: 3 * time.Second},
 		"the canary has proven itself":       {limits: usual, members: []string{"a n1 5s", "b n1 new", "c n2 waits"}, want: "b c"},
 		"the canary is refused":              {limits: usual, members: []string{"a n1 NoShell", "b n1 new", "c n1 new"}, want: "b"},
-		"the canary fails again and again":   {limits: usual, members: []string{"a n1 PortInUse", "b n1 new", "c n1 new"}, want: "b"},
+		"nothing can be done to the canary":  {limits: usual, members: []string{"a n1 ExecForbidden", "b n1 new", "c n1 new"}, want: "b"},
+		"the canary fails":                   {limits: usual, members: []string{"a n1 Staged PortInUse 1", "b n1 new", "c n1 new"}},
+		"the canary fails again":             {limits: usual, members: []string{"a n1 Staged PortInUse 5", "b n1 new", "c n1 new"}},
+		"the canary fails again and again":   {limits: usual, members: []string{"a n1 Staged PortInUse 6", "b n1 new", "c n1 new"}, want: "b"},
+		"the canary's JVM starts for ever":   {limits: usual, members: []string{"a n1 Discovered JVMStarting 6", "b n1 new"}, want: "b"},
+		"who serves nothing comes first":     {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 old", "d n1 new"}, want: "c d"},
+		"also as the canary":                 {limits: usual, members: []string{"a n1 serves", "b n1 new"}, want: "b"},
+		"then those that serve, as they are": {limits: limits(3, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 waits", "d n1 serves"}, want: "c a b"},
 		"the canary's container stands":      {limits: usual, members: []string{"a n1 ContainerNotRunning", "b n1 new"}, want: "b"},
 		"no canaries":                        {limits: limits(10, 4, 0, 5), members: []string{"a n1 new", "b n1 new"}, want: "a b"},
 		"two canaries, together":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 new", "b n1 new", "c n1 new"}, want: "a b"},
@@ -180,6 +199,11 @@ func TestUpdated(t *testing.T) {
 		v1alpha1.ReasonNoShell: true, v1alpha1.ReasonConfigRejected: true, v1alpha1.ReasonRestartedAfterAttach: true,
 		v1alpha1.ReasonPortInUse: true, v1alpha1.ReasonNoJavaProcess: true, v1alpha1.ReasonContainerNotRunning: true,
 		v1alpha1.ReasonConfigNotYAML: true, v1alpha1.ReasonSuspended: true,
+		// What fails where something is done to the pod is not passed on at once.
+		"Staged PortInUse 1": false, "Staged PortInUse 5": false, "Staged PortInUse 6": true,
+		"JavaFound NoSpace 5": false, "JavaFound NoSpace 6": true, "Loaded EndpointNotServing 1": false,
+		"Discovered ExecForbidden 1": true, "Discovered JVMStarting 5": false, "Discovered JVMStarting 6": true,
+		"Staged MissingModule 1": true, "Staged NobodyKnows 1": false, "Discovered NobodyKnows 1": false, "Pending NobodyKnows 6": true,
 	} {
 		r := &rollout{revision: revision, now: now}
 		m := told("a n1 " + state)
