@@ -66,8 +66,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		w := r.walk(scope)
 		result, err = w.run(ctx)
 	}
-	if apply.IsGone(err) || apierrors.IsNotFound(err) {
+	switch {
+	case apply.IsGone(err) || apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil
+	case apply.IsStale(err):
+		return ctrl.Result{RequeueAfter: enqueue.Anew}, nil
 	}
 	return result, err
 }

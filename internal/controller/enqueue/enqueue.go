@@ -57,6 +57,9 @@ func SpecChanged[T client.Object](before, after *T) bool {
 		!(*before).GetDeletionTimestamp().Equal((*after).GetDeletionTimestamp())
 }
 
+// Anew is the time after which what was stale is read and dealt with anew.
+const Anew = 200 * time.Millisecond
+
 // MaxBackoff is the longest time between two tries of the same thing.
 const MaxBackoff = 10 * time.Minute
 

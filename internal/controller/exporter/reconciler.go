@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -64,8 +66,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	err = r.sum(ctx, f)
-	if apply.IsGone(err) {
+	switch {
+	case apply.IsGone(err) || apierrors.HasStatusCause(f.failure, corev1.NamespaceTerminatingCause):
 		return ctrl.Result{}, nil
+	case apply.IsStale(err):
+		return ctrl.Result{RequeueAfter: enqueue.Anew}, nil
 	}
 	if err := errors.Join(f.failure, err); err != nil {
 		return ctrl.Result{}, err
