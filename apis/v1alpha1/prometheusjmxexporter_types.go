@@ -159,8 +159,8 @@ type Rollout struct {
 	// +kubebuilder:default={}
 	Canary Canary `json:"canary,omitzero"`
 	// restartWindow is how long after an attach a container that restarts stops
-	// everything: no pod is attached to, and no change goes out, until the spec
-	// or the configuration changes, or the annotation
+	// everything: no pod is attached to, and no change goes out, until the
+	// configuration, port, containers or processes change, or the annotation
 	// banzaicloud.com/resume-rollout gets another value. 0s never stops.
 	// +optional
 	// +kubebuilder:default="1m"

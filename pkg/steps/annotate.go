@@ -75,7 +75,7 @@ func (a Annotate) Ensure(ctx context.Context, s *Scope) Outcome {
 	}
 	restores := restored(s)
 	if restores != nil && restores.Count > maxRestores {
-		return NotReached(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod))
+		return NotReached(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod, missing(s)))
 	}
 	if err := a.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
 		return annotationFailed(err)
@@ -96,7 +96,7 @@ const (
 // were not there before.
 func restored(s *Scope) *v1alpha1.Restores {
 	before := s.Status().Restores
-	if intact(s) { // it is another port that is to be named
+	if len(missing(s)) == 0 { // it is another port that is to be named
 		return before
 	}
 	switch s.Status().Reason {
@@ -153,14 +153,16 @@ func annotated(s *Scope) bool {
 	return true
 }
 
-// intact tells whether all our annotations are on the pod, whatever they say.
-func intact(s *Scope) bool {
+// missing are those of our annotations that are not on the pod, or not ours,
+// whatever the others say.
+func missing(s *Scope) []string {
+	var missing []string
 	for _, name := range []string{AnnotationScrape, AnnotationPort, AnnotationPath, AnnotationFlag} {
 		if !slices.Contains(managersOf(s.Pod, name), string(apply.OwnerPodAnnotations)) {
-			return false
+			missing = append(missing, name)
 		}
 	}
-	return true
+	return missing
 }
 
 func annotationFailed(err error) Outcome {

@@ -132,13 +132,13 @@ func lastChange(pod *corev1.Pod) *metav1.ManagedFieldsEntry {
 
 // contestedMessage names the other side as far as the pod tells it: who only
 // takes annotations away owns none of its fields.
-func contestedMessage(pod *corev1.Pod) string {
+func contestedMessage(pod *corev1.Pod, missing []string) string {
 	other := "Who does it owns no field of the pod, so managedFields does not tell; the audit log of the API server does."
 	if last := lastChange(pod); last != nil {
 		other = fmt.Sprintf("Besides us, %s changed the pod last.", ownerName(pod, last.Manager))
 	}
-	return fmt.Sprintf("Our annotations were taken off the pod %d times within %s, and are not put back any more. %s The endpoint stands in the exporter's EndpointSlices.",
-		maxRestores+1, restoreWindow, other)
+	return fmt.Sprintf("Annotations of ours, now %s, were taken off the pod %d times within %s, and are not put back any more. %s The endpoint stands in the exporter's EndpointSlices.",
+		strings.Join(missing, ", "), maxRestores+1, restoreWindow, other)
 }
 
 func conflictMessage(pod *corev1.Pod, foreign []foreignAnnotation) string {

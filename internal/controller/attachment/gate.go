@@ -49,4 +49,4 @@ func (w *walk) first() bool {
 	return false
 }
 
-var howToResume = fmt.Sprintf("To go on, change the configuration or the exporter, or give the exporter's annotation %s another value.", steps.AnnotationResume)
+var howToResume = fmt.Sprintf("To go on, change the configuration, or give the exporter's annotation %s another value.", steps.AnnotationResume)

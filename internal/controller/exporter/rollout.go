@@ -164,7 +164,7 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 		return &v1alpha1.Halt{
 			Revision: r.revision,
 			Reason:   reason,
-			Message: text.Cut(fmt.Sprintf("Pod %s: %s Nothing is attached or changed any more; what serves goes on. Change the configuration or the exporter, or give its annotation %s another value.",
+			Message: text.Cut(fmt.Sprintf("Pod %s: %s Nothing is attached or changed any more; what serves goes on. To go on, change the configuration, or give the exporter's annotation %s another value.",
 				a.Spec.Pod.Name, message, steps.AnnotationResume), 2048),
 		}
 	}

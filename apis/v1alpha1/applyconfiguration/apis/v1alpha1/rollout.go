@@ -20,8 +20,8 @@ type RolloutApplyConfiguration struct {
 	// canary are the pods that go first.
 	Canary *CanaryApplyConfiguration `json:"canary,omitempty"`
 	// restartWindow is how long after an attach a container that restarts stops
-	// everything: no pod is attached to, and no change goes out, until the spec
-	// or the configuration changes, or the annotation
+	// everything: no pod is attached to, and no change goes out, until the
+	// configuration, port, containers or processes change, or the annotation
 	// banzaicloud.com/resume-rollout gets another value. 0s never stops.
 	RestartWindow *v1.Duration `json:"restartWindow,omitempty"`
 }
