@@ -2,8 +2,11 @@ package steps
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -70,5 +73,84 @@ func TestFindJava(t *testing.T) {
 				t.Errorf("%s: %s (%s), want %s", tc.reason, got.Reason, got.Message, tc.want)
 			}
 		})
+	}
+}
+
+// One of two containers cannot be looked into any more: what is known of it stays
+// in the record, and no agent is stopped.
+func TestFindJavaBesideOneThatCannotBeSeen(t *testing.T) {
+	fails := func(reason string) error { return &transport.Error{Reason: reason, Message: "No."} }
+	for name, tc := range map[string]struct {
+		err   error
+		tries int32
+		want  string
+	}{
+		"for good":                {fails(v1alpha1.ReasonNoShell), 0, v1alpha1.ReasonReached},
+		"at first":                {fails(v1alpha1.ReasonExecFailed), 0, v1alpha1.ReasonExecFailed},
+		"again and again":         {fails(v1alpha1.ReasonExecFailed), patience, v1alpha1.ReasonReached},
+		"for want of a place":     {fails(v1alpha1.ReasonQueued), 99, v1alpha1.ReasonQueued},
+		"for an unknown reason":   {errors.New("EOF"), patience, v1alpha1.ReasonReached},
+		"since exec is forbidden": {fails(v1alpha1.ReasonExecForbidden), patience, v1alpha1.ReasonReached},
+	} {
+		t.Run(name, func(t *testing.T) {
+			serving := func(container string, port int32) v1alpha1.JavaProcess {
+				p := aProcess(container, port)
+				p.Intent = &v1alpha1.LoadIntent{Port: port}
+				p.Endpoint = &v1alpha1.Endpoint{Address: "10.0.0.1", Port: port}
+				return p
+			}
+			app, worker := serving("app", 9400), serving("worker", 9404)
+			app.First = true
+			s := aScope(app, worker)
+			s.runs("new") // why they are looked into
+			s.Status().Attempt = &v1alpha1.Attempt{Phase: v1alpha1.PhaseJavaFound, Count: tc.tries}
+			var ran []attach.Verb
+			helper := transport.HelperFunc(func(_ context.Context, in transport.Container, verb attach.Verb, _ attach.Request, _ ...transport.Blob) (*attach.Report, error) {
+				ran = append(ran, verb)
+				switch in.Name {
+				case "worker":
+					return nil, tc.err
+				case "new":
+					return &attach.Report{}, nil
+				}
+				return &attach.Report{Processes: []attach.Process{{
+					Target: attach.Target{PID: 7, StartTime: 11}, Mark: &attach.Mark{State: attach.AgentRunning, Port: 9400},
+				}}}, nil
+			})
+			got := FindJava{Helper: helper}.Ensure(t.Context(), s)
+			if got.Reason != tc.want {
+				t.Errorf("it comes to %s: %s", got.Reason, got.Message)
+			}
+			if slices.Contains(ran, attach.VerbUnload) {
+				t.Errorf("run was %v", ran)
+			}
+			if diff := cmp.Diff([]v1alpha1.JavaProcess{app, worker}, s.Status().Processes); diff != "" {
+				t.Errorf("the record (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An agent that cannot be stopped keeps the record as it is.
+func TestFindJavaUnloadFails(t *testing.T) {
+	app := aProcess("app", 9400)
+	app.Intent = &v1alpha1.LoadIntent{Port: 9400}
+	s := aScope(app)
+	s.runs("new")
+	helper := transport.HelperFunc(func(_ context.Context, in transport.Container, verb attach.Verb, request attach.Request, _ ...transport.Blob) (*attach.Report, error) {
+		switch {
+		case verb == attach.VerbUnload:
+			if *request.Target != (attach.Target{PID: 7, StartTime: 11}) || in.Name != "app" {
+				t.Errorf("unloaded is %+v in %s", request.Target, in.Name)
+			}
+			return nil, &transport.Error{Reason: v1alpha1.ReasonAttachTimeout, Message: "No."}
+		case in.Name == "app":
+			return &attach.Report{Processes: []attach.Process{{Target: attach.Target{PID: 7, StartTime: 11}, Excluded: true}}}, nil
+		}
+		return &attach.Report{}, nil
+	})
+	got := FindJava{Helper: helper}.Ensure(t.Context(), s)
+	if got.Reason != v1alpha1.ReasonAttachTimeout || s.Status().Inspected != nil || s.Status().Processes[0].Refusal != "" {
+		t.Errorf("it comes to %s; the record is %+v", got.Reason, s.Status())
 	}
 }

@@ -79,7 +79,7 @@ func TestHTTPProber(t *testing.T) {
 			}
 			p := NewHTTPProber(effects.Direct)
 			p.patience = 100 * time.Millisecond
-			if err := p.Answers(t.Context(), host, int32(number)); (err != nil) != tc.silent {
+			if err := p.Answers(t.Context(), host, int32(number)); (err != nil) != tc.silent || errors.Is(err, ErrUnreachable) != (name == "Closed") {
 				t.Errorf("%s: Answers says %v", tc.reason, err)
 			}
 			if tc.probe == "-" {

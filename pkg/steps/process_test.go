@@ -228,6 +228,91 @@ func TestProcessesKeepTheirEntry(t *testing.T) {
 	}
 }
 
+// Which process is the pod's first, and gets the exporter's port: it stays so as
+// long as it is there, and one that serves another port does not take its place.
+func TestFirst(t *testing.T) {
+	cases := map[string]struct {
+		record, found []string // name, port if it serves one, and what else is to be said
+		noPort        bool
+		want          string // the first one and then the others, with what each asks for
+	}{
+		"nothing is known":             {found: []string{"a", "b"}, want: "a asks for 9400, b for 0"},
+		"the first stays":              {record: []string{"a 9400 first", "b 9404"}, found: []string{"b 9404", "a 9400"}, want: "a asks for 9400, b for 0"},
+		"whoever serves what":          {record: []string{"a 9404 first", "b 9400"}, found: []string{"a 9404", "b 9400"}, want: "a asks for 9400, b for 0"},
+		"the first ends":               {record: []string{"a 9400 first", "b 9404"}, found: []string{"b 9404"}, want: "b asks for 0"},
+		"and another comes":            {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, want: "c asks for 9400, b for 0"},
+		"both at once":                 {record: []string{"a 9400 first", "b 9404"}, found: []string{"b 9404", "c"}, want: "c asks for 9400, b for 0"},
+		"two come":                     {record: []string{"b 9404"}, found: []string{"b 9404", "c", "d"}, want: "c asks for 9400, b for 0, d for 0"},
+		"another ends":                 {record: []string{"a 9400 first", "b 9404"}, found: []string{"a 9400"}, want: "a asks for 9400"},
+		"another comes":                {record: []string{"a 9400 first"}, found: []string{"c", "a 9400"}, want: "a asks for 9400, c for 0"},
+		"the first is excluded":        {record: []string{"a 9400 first", "b 9404"}, found: []string{"a 9400 excluded", "b 9404"}, want: "b asks for 0"},
+		"the first was left alone":     {record: []string{"a 0 first refused", "b 9404"}, found: []string{"a", "b 9404"}, want: "a asks for 9400, b for 0"},
+		"the first refuses by now":     {record: []string{"a 9400 first"}, found: []string{"a refuses", "c"}, want: "c asks for 9400"},
+		"the record was deleted":       {found: []string{"b 9404", "a 9400"}, want: "a asks for 9400, b for 0"},
+		"an adopted one is not first":  {found: []string{"a stock", "b"}, want: "b asks for 9400"},
+		"not even where it is alone":   {found: []string{"a stock"}},
+		"the survivor, and no port is": {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, noPort: true, want: "c asks for 0, b for 0"},
+	}
+	for name, tc := range cases {
+		s := aScope()
+		if tc.noPort {
+			s.Exporter.Spec.Port = 0
+		}
+		read := func(words string) (p v1alpha1.JavaProcess, serves int32, how string) {
+			fields := strings.Fields(words)
+			p = aProcess("app", 0)
+			p.PID, p.MainClass = int32(fields[0][0]), fields[0]
+			for _, f := range fields[1:] {
+				if _, err := fmt.Sscan(f, &serves); err != nil {
+					how += f
+				}
+			}
+			return p, serves, how
+		}
+		for _, words := range tc.record {
+			p, serves, how := read(words)
+			p.Port, p.First, p.Intent = serves, strings.Contains(how, "first"), &v1alpha1.LoadIntent{}
+			if strings.Contains(how, "refused") {
+				p.Refusal = v1alpha1.ReasonPortInUse
+			}
+			s.Status().Processes = append(s.Status().Processes, p)
+		}
+		var seen sighting
+		for _, words := range tc.found {
+			p, serves, how := read(words)
+			found := attach.Process{Target: attach.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)}, MainClass: p.MainClass, Excluded: how == "excluded"}
+			if serves != 0 {
+				found.Mark = &attach.Mark{State: attach.AgentRunning, Port: serves}
+			}
+			if how == "refuses" {
+				found.Refusal = &attach.Error{Reason: attach.ReasonAttachDisabled}
+			}
+			if how == "stock" {
+				found.Exporter = &attach.Exporter{Port: 9999}
+			}
+			seen.add(container{"app", "containerd://app"}, found, refusalOf(found))
+		}
+		s.Status().Processes = seen.processes(s)
+		var got []string
+		firsts := 0
+		for i, p := range s.toLoad() {
+			asks := "for"
+			if i == 0 {
+				asks = "asks for"
+			}
+			got = append(got, fmt.Sprintf("%s %s %d", p.MainClass, asks, s.port(p)))
+		}
+		for _, p := range s.Status().Processes {
+			if p.First {
+				firsts++
+			}
+		}
+		if joined := strings.Join(got, ", "); joined != tc.want || firsts > 1 {
+			t.Errorf("%s: %q, want %q; %d are first", name, joined, tc.want, firsts)
+		}
+	}
+}
+
 // Which processes are unloaded: those with an agent of ours that are not chosen
 // any more, and still run.
 func TestUnwanted(t *testing.T) {
@@ -239,13 +324,21 @@ func TestUnwanted(t *testing.T) {
 		found  []attach.Process // in the container app
 		record []v1alpha1.JavaProcess
 		stands bool // the container does
-		want   int
+		// unseen tells that the container could not be looked into, refuses that
+		// another process in it could not be attached to.
+		unseen, refuses bool
+		want            int
 	}{
 		"it is chosen":                     {found: []attach.Process{{Target: at, Mark: serving}}, record: []v1alpha1.JavaProcess{ours}},
 		"it is excluded":                   {found: []attach.Process{{Target: at, Mark: serving, Excluded: true}}, record: []v1alpha1.JavaProcess{ours}, want: 1},
 		"it is excluded, and unknown":      {found: []attach.Process{{Target: at, Mark: serving, Excluded: true}}, want: 1},
 		"excluded, without an agent":       {found: []attach.Process{{Target: at, Excluded: true}}},
 		"excluded, its agent is stopped":   {found: []attach.Process{{Target: at, Mark: &attach.Mark{State: attach.AgentStopped}, Excluded: true}}},
+		"excluded, its mark is unreadable": {found: []attach.Process{{Target: at, AgentJarOpen: true, Excluded: true}}, want: 1},
+		"excluded, only the record knows":  {found: []attach.Process{{Target: at, Excluded: true}}, record: []v1alpha1.JavaProcess{ours}, want: 1},
+		"excluded, another is on record":   {found: []attach.Process{{Target: attach.Target{PID: 7, StartTime: 12}, Excluded: true}}, record: []v1alpha1.JavaProcess{aProcess("app", 0)}},
+		"its container cannot be seen":     {record: []v1alpha1.JavaProcess{ours}, unseen: true},
+		"one process in it cannot be":      {record: []v1alpha1.JavaProcess{ours}, refuses: true, want: 1},
 		"its container is not looked into": {record: []v1alpha1.JavaProcess{ours}, want: 1},
 		"its container does not run":       {record: []v1alpha1.JavaProcess{ours}, stands: true},
 		"it never was attached to":         {record: []v1alpha1.JavaProcess{aProcess("app", 0)}},
@@ -258,6 +351,9 @@ func TestUnwanted(t *testing.T) {
 		var seen sighting
 		for _, p := range tc.found {
 			seen.add(container{"app", "containerd://app"}, p, refusalOf(p))
+		}
+		if tc.unseen || tc.refuses {
+			seen.obstacles = []obstacle{{container: "app", whole: tc.unseen}}
 		}
 		if got := seen.unwanted(s); len(got) != tc.want {
 			t.Errorf("%s: %d are unloaded", name, len(got))
