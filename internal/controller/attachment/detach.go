@@ -1,9 +1,11 @@
 package attachment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +27,9 @@ import (
 // is over; then it is told, and let go of. It is over when again is 0.
 func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) (again time.Duration, err error) {
 	status := &attachment.Status
+	if status.Phase == "" && status.DetachStartTime == nil { // nobody has looked at it, nor at its exporter
+		status.DetachTimeout.Duration = usualDetach
+	}
 	remaining := status.DetachTimeout.Duration
 	if status.DetachStartTime != nil {
 		remaining -= r.Clock.Since(status.DetachStartTime.Time)
@@ -67,6 +72,9 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 	return max(min(backoff(status.Attempt.Count), remaining), time.Millisecond), nil
 }
 
+// usualDetach is the default of spec.detach.timeout.
+const usualDetach = 2 * time.Minute
+
 // longestDetach leaves room in ReconciliationTimeout for writing what came of it.
 const longestDetach = 4 * time.Minute
 
@@ -87,7 +95,7 @@ func (r *Reconciler) stop(ctx context.Context, attachment *v1alpha1.JmxAttachmen
 	var failed []error
 	if attachment.Status.Inspected == nil {
 		found, err := steps.Agents(ctx, r.Helper, pod)
-		agents, failed = append(agents, found...), append(failed, err)
+		agents, failed = together(agents, found), append(failed, err)
 	}
 	for _, p := range agents {
 		_, err := r.Helper.Run(ctx, steps.Target(pod, p.Container), attach.VerbUnload,
@@ -102,6 +110,19 @@ func (r *Reconciler) stop(ctx context.Context, attachment *v1alpha1.JmxAttachmen
 		stopped = append(stopped, p)
 	}
 	return stopped, errors.Join(failed...)
+}
+
+// together are the agents on record and those that are found, each once.
+func together(known, found []*v1alpha1.JavaProcess) []*v1alpha1.JavaProcess {
+	for _, p := range found {
+		i := slices.IndexFunc(known, func(k *v1alpha1.JavaProcess) bool { return steps.Identity(k) == steps.Identity(p) })
+		if i < 0 {
+			known = append(known, p)
+			continue
+		}
+		known[i].Port = cmp.Or(known[i].Port, p.Port)
+	}
+	return known
 }
 
 // stateDetaching states that the pod is being taken out, since when, and what
