@@ -54,6 +54,13 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 	if len(status.Conditions) == 0 && status.Phase == "" {
 		return nil // nobody has looked at it yet
 	}
+	if status.Phase == "" && status.DetachStartTime != nil { // and nobody will
+		ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+		if len(status.Conditions) != 1 || ready == nil || ready.Reason != v1alpha1.ReasonDetaching || status.Reason != ready.Reason {
+			return []string{"does not just say that it is being taken out"}
+		}
+		return nil
+	}
 	want := status.DeepCopy()
 	want.Phase, want.Reason = v1alpha1.PhasePending, ""
 	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReached}

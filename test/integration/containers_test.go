@@ -275,6 +275,7 @@ func (c *container) load(request attach.Request) (*attach.Report, error) {
 	if j.Mark == nil {
 		j.loads++
 	}
+	j.AgentJarOpen = true // as long as the JVM lives
 	j.Mark = &attach.Mark{
 		Protocol: 1, State: attach.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: port,
 		ConfigSHA256: desired.ConfigSHA256, ImplementationSHA256: desired.ImplementationSHA256,

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
@@ -57,6 +59,7 @@ func TestAgentLeft(t *testing.T) {
 	if app := s.jvm(s.pod); app.unloads != 1 {
 		t.Errorf("the other agent was stopped %d times", app.unloads)
 	}
+	s.verbs()
 	start, tries := s.clock.Now(), 0
 	for ; s.attachment(s.pod) != nil && tries < 20; tries++ {
 		if again <= 0 || again > 2*time.Minute {
@@ -75,10 +78,204 @@ func TestAgentLeft(t *testing.T) {
 	}
 	events := o.events.with("AgentLeft")
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning ||
-		!strings.Contains(events[0].Note, "process 7 of container worker (port 9404) stays until its JVM ends") {
+		!strings.Contains(events[0].Note, "process 7 of container worker (port 9404) stays until its JVM ends") ||
+		strings.Contains(events[0].Note, "container app") { // whose agent was stopped
 		t.Errorf("of Events there are %v", events)
 	}
 	if events := o.events.with("Detached"); len(events) > 0 {
+		t.Errorf("of Events there are %v", events)
+	}
+	if got, want := s.verbs(), strings.TrimSpace(strings.Repeat("unload ", tries-1)); got != want {
+		t.Errorf("run was %q: the agent that was stopped is not stopped again", got)
+	}
+}
+
+// Taking out was begun, and its timeout passed while no operator ran: the next one
+// tries once all the same, and says what it came to.
+func TestDetachTimeoutPassedMeanwhile(t *testing.T) {
+	for name, stays := range map[string]error{"stopped": nil, "left": fault(v1alpha1.ReasonAttachTimeout)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := longRunning(t, aPod("app-0"), nil)
+			remove(t, s.exporter)
+			if _, err := o.round(); err != nil {
+				t.Fatal(err)
+			}
+			if a := s.attachment(s.pod); a == nil || a.Status.DetachStartTime == nil || s.jvm(s.pod).unloads > 0 {
+				t.Fatalf("it is not being taken out: %+v", a)
+			}
+			s.jvm(s.pod).stays = stays
+			s.later(time.Hour)
+			o = s.operate()
+			s.verbs()
+			o.outlast()
+			if a := s.attachment(s.pod); a != nil {
+				t.Errorf("the record is left: %+v", a.Status)
+			}
+			if got := s.verbs(); got != "unload" {
+				t.Errorf("run was %q", got)
+			}
+			detached, left := o.events.with("Detached"), o.events.with("AgentLeft")
+			if len(detached) != 1-len(left) || (len(left) == 1) != (stays != nil) {
+				t.Errorf("of Events there are %v and %v", detached, left)
+			}
+		})
+	}
+}
+
+// The order of taking out: the annotations, then the endpoints, then the agents,
+// which serve until then; but not for ever, should nobody withdraw the endpoints.
+func TestOrderOfTakingOut(t *testing.T) {
+	optOut := func(s *story) {
+		change(s.t, s.pod, func(pod *corev1.Pod) {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "banzaicloud.com/jmx-exporter-opt-out", "true")
+		})
+	}
+	begun := func(t *testing.T) (*story, *operator) {
+		s, o := longRunning(t, withWorker(), nil)
+		optOut(s)
+		s.verbs()
+		for range 3 {
+			if _, again := s.hears(o); again != time.Second {
+				t.Errorf("it is looked at again in %s", again)
+			}
+			s.later(time.Second)
+		}
+		if left := s.annotations(s.pod); len(left) != 1 {
+			t.Errorf("annotations are left: %v", left)
+		}
+		if got := s.verbs(); got != "" || strings.Count(s.endpoints(s.exporter), "app-0") != 2 {
+			t.Errorf("run was %q; published is %q", got, s.endpoints(s.exporter))
+		}
+		return s, o
+	}
+	t.Run("when the endpoints are withdrawn", func(t *testing.T) {
+		t.Parallel()
+		s, o := begun(t)
+		if _, err := o.round(); err != nil { // the exporter's turn is first
+			t.Fatal(err)
+		}
+		if got := s.verbs(); got != "unload unload" || s.endpoints(s.exporter) != "" {
+			t.Errorf("run was %q; published is %q", got, s.endpoints(s.exporter))
+		}
+	})
+	t.Run("when nobody withdraws them", func(t *testing.T) {
+		t.Parallel()
+		s, o := begun(t)
+		s.later(2 * time.Second)
+		s.hears(o)
+		if got := s.verbs(); got != "unload unload" || s.attachment(s.pod) != nil {
+			t.Errorf("run was %q", got)
+		}
+	})
+}
+
+// Annotations that cannot be withdrawn keep no agent from being stopped. It is
+// tried again until the timeout is over, and then told.
+func TestNotWithdrawn(t *testing.T) {
+	s, o := longRunning(t, withWorker(), nil)
+	refuses := true
+	o.fate = func(_ int, effect effects.Effect, do func() error) error {
+		if refuses && effect.What == string(apply.OwnerPodAnnotations) {
+			return errors.New("the webhook denied the request: peace")
+		}
+		return do()
+	}
+	remove(t, s.exporter)
+	s.garbageCollect()
+	start := s.clock.Now()
+	tries := 0
+	for ; s.attachment(s.pod) != nil && tries < 20; tries++ {
+		again, err := o.round()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tries == 0 && s.verbs() != "unload unload" {
+			t.Error("the agents are not stopped at once")
+		}
+		s.later(again)
+	}
+	if after := s.clock.Now().Sub(start); after < 2*time.Minute || after > 2*time.Minute+time.Second || tries < 5 {
+		t.Errorf("it was let go of after %s and %d tries", after, tries)
+	}
+	if got := s.verbs(); got != "" {
+		t.Errorf("what was stopped is stopped again: run was %q", got)
+	}
+	events := o.events.with("AgentLeft")
+	if len(events) != 1 || !strings.Contains(events[0].Note, "the annotations cannot be withdrawn: ") || strings.Contains(events[0].Note, "process 7") {
+		t.Errorf("of Events there are %v", events)
+	}
+	if s.annotations(s.pod)["prometheus.io/port"] != "9400" {
+		t.Error("the test is wrong: the annotations are withdrawn")
+	}
+	refuses = false
+}
+
+// A record that knows nothing of the pod's JVMs, as one that was made anew: agents
+// are looked for before it goes.
+func TestTakenOutUnknown(t *testing.T) {
+	s, o := longRunning(t, withWorker(), nil)
+	remove(t, s.attachment(s.pod))
+	if _, err := o.exporters.Reconcile(t.Context(), requestFor(s.exporter)); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.attachment(s.pod); a == nil || a.Status.Inspected != nil {
+		t.Fatalf("the record is %+v", a)
+	}
+	remove(t, s.exporter)
+	s.garbageCollect()
+	worker := s.containers.get(s.pod.UID, "worker")
+	worker.fault = fault(v1alpha1.ReasonExecFailed)
+	if _, err := o.round(); err != nil {
+		t.Fatal(err)
+	}
+	if s.attachment(s.pod) == nil || s.jvm(s.pod).unloads != 1 {
+		t.Error("it does not stop what it sees, or does not wait for what it does not")
+	}
+	worker.fault = nil
+	o.outlast()
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 || worker.jvms[0].unloads != 1 {
+		t.Errorf("it is not taken out: %+v", a)
+	}
+	if left := s.annotations(s.pod); len(left) > 0 {
+		t.Errorf("annotations are left: %v", left)
+	}
+}
+
+// A pod that comes back while it is taken out: that agents may be there is not
+// forgotten, should it leave again before it was looked into.
+func TestComesBackMidway(t *testing.T) {
+	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
+	s, o := longRunning(t, aPod("app-0"), nil)
+	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	change(t, s.pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
+	_, _ = o.round()
+	if a := s.attachment(s.pod); a == nil || a.Status.Reason != v1alpha1.ReasonDetaching {
+		t.Fatalf("it is not being taken out: %+v", a)
+	}
+	change(t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
+	s.containers.fail(attach.VerbInspect, v1alpha1.ReasonExecFailed)
+	s.later(time.Second)
+	_, _ = o.round()
+	a := s.attachment(s.pod)
+	if a == nil || a.Status.DetachStartTime != nil || phaseOf(a) != "Discovered ExecFailed" || len(a.Status.Processes) != 1 {
+		t.Fatalf("it is not back: %+v", a)
+	}
+	if p := a.Status.Processes[0]; p.Intent == nil || p.Endpoint != nil || p.Port != 0 || p.Staged != nil {
+		t.Errorf("of the process is known: %+v", p)
+	}
+	s.containers.mend()
+	s.jvm(s.pod).stays = nil
+	change(t, s.pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
+	s.verbs()
+	o.outlast()
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 {
+		t.Errorf("it is not taken out: %+v", a)
+	}
+	if got := s.verbs(); got != "inspect unload" {
+		t.Errorf("run was %q", got)
+	}
+	if events := o.events.with("Detached"); len(events) != 1 || !strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
 		t.Errorf("of Events there are %v", events)
 	}
 }
