@@ -69,6 +69,8 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		switch owner := selection.Owner(exporters.Items, pod); {
+		case owner == nil && f.rollout.testifies(pod, attachments[pod.UID]):
+			f.rollout.failed++
 		case owner == nil:
 		case owner.UID == exporter.UID:
 			f.members = append(f.members, member{pod: pod, attachment: attachments[pod.UID]})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -23,6 +24,8 @@ type rollout struct {
 	limits   v1alpha1.Rollout
 	halt     *v1alpha1.Halt
 	now      time.Time
+	// failed counts the pods that testify.
+	failed int32
 }
 
 // worked tells whether the pod was worked on with the revision. What it came to
@@ -68,6 +71,13 @@ func standsStill(m member) bool {
 	return attempt.Count > patience || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
 }
 
+// testifies tells whether a pod has failed whose record may be about to say that
+// this is to halt the rollout: until it is gone, nobody takes the pod's place.
+func (r *rollout) testifies(pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) bool {
+	return pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp.IsZero() &&
+		attachment != nil && attachment.Spec.Revision == r.revision
+}
+
 // proven is how long the pod has been Exposed with the revision; false when it
 // is not.
 func (r *rollout) proven(m member) (time.Duration, bool) {
@@ -89,7 +99,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 		return nil, 0
 	}
 	minReady := time.Duration(ptr.Deref(r.limits.Canary.MinReadySeconds, 0)) * time.Second
-	var canaries, underWay int32
+	canaries, underWay := int32(0), r.failed
 	perNode := map[string]int32{}
 	var waiting []member
 	for _, m := range members {

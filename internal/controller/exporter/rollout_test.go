@@ -91,6 +91,7 @@ func TestGrants(t *testing.T) {
 		limits  v1alpha1.Rollout
 		members []string
 		broken  bool
+		failed  int32
 		halt    *v1alpha1.Halt
 		want    string // the names of those whose turn has come
 		again   time.Duration
@@ -114,6 +115,8 @@ func TestGrants(t *testing.T) {
 		"also as the canary":                 {limits: usual, members: []string{"a n1 serves", "b n1 new"}, want: "b"},
 		"then those that serve, as they are": {limits: limits(3, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 waits", "d n1 serves"}, want: "c a b"},
 		"the canary's container stands":      {limits: usual, members: []string{"a n1 ContainerNotRunning", "b n1 new"}, want: "b"},
+		"the canary's pod has failed":        {limits: usual, failed: 1, members: []string{"b n1 new", "c n1 new"}},
+		"a pod has failed, among others":     {limits: limits(3, 9, 0, 5), failed: 1, members: []string{"b n1 new", "c n1 new", "d n1 new"}, want: "b c"},
 		"no canaries":                        {limits: limits(10, 4, 0, 5), members: []string{"a n1 new", "b n1 new"}, want: "a b"},
 		"two canaries, together":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 new", "b n1 new", "c n1 new"}, want: "a b"},
 		"two canaries, one on its way":       {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 new", "c n1 new"}, want: "b"},
@@ -137,7 +140,7 @@ func TestGrants(t *testing.T) {
 		"two that prove themselves, soonest": {limits: limits(9, 9, 2, 5), members: []string{"a n1 1s", "b n1 3s"}, again: 2 * time.Second},
 	}
 	for name, tc := range cases {
-		r := &rollout{revision: revision, limits: tc.limits, halt: tc.halt, now: now}
+		r := &rollout{revision: revision, limits: tc.limits, halt: tc.halt, now: now, failed: tc.failed}
 		granted, again := r.grants(those(tc.members), tc.broken)
 		var names []string
 		for _, m := range granted {
