@@ -3,6 +3,7 @@ package integration
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -57,11 +58,11 @@ func aFleetWith(t *testing.T, container string, jvms ...*jvm) (*fleet, *story) {
 	return f, &story{f.cluster, f.pods[1], f.exporter}
 }
 
-// endpointsOf are the ports of a pod that are published.
+// portsOf are the ports of a pod that are published.
 func (f *fleet) portsOf(pod *corev1.Pod) string {
 	f.t.Helper()
 	var ports []string
-	for _, endpoint := range strings.Split(f.endpoints(f.exporter), ", ") {
+	for endpoint := range strings.SplitSeq(f.endpoints(f.exporter), ", ") {
 		if port, ok := strings.CutPrefix(endpoint, fmt.Sprintf("%s %s:", pod.Name, pod.Status.PodIP)); ok {
 			ports = append(ports, port)
 		}
@@ -73,10 +74,8 @@ func (f *fleet) portsOf(pod *corev1.Pod) string {
 // looked into or may not be: when that JVM's container ends, its endpoint and the
 // annotations go all the same.
 func TestBuriedAtDiscovered(t *testing.T) {
-	ways := map[string]func(*fleet){"failing": func(*fleet) {}}
-	for name, way := range kept {
-		ways[name] = way
-	}
+	ways := maps.Clone(kept)
+	ways["failing"] = func(*fleet) {}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

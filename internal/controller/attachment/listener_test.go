@@ -55,7 +55,7 @@ func TestListenerPauses(t *testing.T) {
 		t.Helper()
 		before := prober.asked
 		all := l.listen(t.Context(), s)
-		if prober.asked-before != want || len(all) != want || want == 1 && (all[0].err != wantErr || all[0].process != &s.Status().Processes[0]) {
+		if prober.asked-before != want || len(all) != want || want == 1 && (!errors.Is(all[0].err, wantErr) || all[0].process != &s.Status().Processes[0]) {
 			t.Errorf("%s: asked %d times, heard %+v", when, prober.asked-before, all)
 		}
 		if got := l.next(s); !about(got, pause) {
