@@ -316,6 +316,10 @@ type Endpoint struct {
 	// checkedFrom says where it was asked from.
 	// +required
 	CheckedFrom CheckedFrom `json:"checkedFrom"`
+	// silent tells that nobody answered there when it was asked again, though
+	// the JVM and the agent in it are still there.
+	// +optional
+	Silent bool `json:"silent,omitempty"`
 }
 
 // Attempt counts what was tried for the condition that does not hold.

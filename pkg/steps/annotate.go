@@ -153,6 +153,12 @@ func annotated(s *Scope) bool {
 	return true
 }
 
+// Refused tells that RBAC or an admission policy refuses to have annotations
+// changed: it will do so again.
+func Refused(err error) bool {
+	return annotationFailed(err).Reason == v1alpha1.ReasonAnnotationRefused
+}
+
 // missing are those of our annotations that are not on the pod, or not ours,
 // whatever the others say.
 func missing(s *Scope) []string {

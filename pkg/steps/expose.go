@@ -59,10 +59,12 @@ func (e Expose) Ensure(ctx context.Context, s *Scope) Outcome {
 		}
 		trials = append(trials, trial{p, s.named(p, outcome)})
 	}
-	return s.together(v1alpha1.PhaseExposed, trials, func() Outcome { return exposed(s) })
+	return s.together(v1alpha1.PhaseExposed, trials, func() Outcome { return Exposed(s) })
 }
 
-func exposed(s *Scope) Outcome {
+// Exposed is the Outcome for a pod all of whose endpoints answer: whether they are
+// published, and where from they were seen.
+func Exposed(s *Scope) Outcome {
 	var ports []string
 	fromPod := false
 	for _, p := range s.Chosen() {
@@ -92,10 +94,10 @@ func (e Expose) probe(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) (v
 
 func answered(s *Scope, p *v1alpha1.JavaProcess) bool {
 	e := p.Endpoint
-	return e != nil && e.Address == s.Pod.Status.PodIP && e.Port == p.Port
+	return e != nil && !e.Silent && e.Address == s.Pod.Status.PodIP && e.Port == p.Port
 }
 
 func published(s *Scope, p *v1alpha1.JavaProcess) bool {
 	e := p.Endpoint
-	return slices.Contains(s.Published, PublishedEndpoint{Address: e.Address, Port: e.Port})
+	return e != nil && slices.Contains(s.Published, PublishedEndpoint{Address: e.Address, Port: e.Port})
 }

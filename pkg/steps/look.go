@@ -21,6 +21,9 @@ const (
 	SightUnclear Sight = "Unclear"
 	// SightServes: the process is there, and its endpoint answers in the pod.
 	SightServes Sight = "Serves"
+	// SightSilent: process and agent are there, and the endpoint does not answer
+	// in the pod either.
+	SightSilent Sight = "Silent"
 	// SightStopped: the process is there, and no agent of ours serves in it.
 	SightStopped Sight = "Stopped"
 	// SightGone: the process is gone.
@@ -35,6 +38,8 @@ func Look(ctx context.Context, helper Helper, pod *corev1.Pod, p *v1alpha1.JavaP
 	switch {
 	case errors.As(err, &known) && known.Reason == v1alpha1.ReasonProcessGone:
 		return SightGone
+	case errors.As(err, &known) && known.Reason == v1alpha1.ReasonEndpointNotServing:
+		return SightSilent
 	case err != nil || len(report.Processes) != 1:
 		return SightUnclear
 	}
@@ -55,11 +60,15 @@ func Look(ctx context.Context, helper Helper, pod *corev1.Pod, p *v1alpha1.JavaP
 }
 
 // Changed tells whether other Java processes run in the pod than its record
-// says. It is asked when something happened by which they may have changed, and
-// what cannot be looked into has not.
-func Changed(ctx context.Context, helper Helper, s *Scope) bool {
+// says. It is asked when something happened by which they may have changed. What
+// cannot be looked into has not; the error is that there was no place for the exec.
+func Changed(ctx context.Context, helper Helper, s *Scope) (bool, error) {
 	for _, c := range s.containers() {
 		report, err := helper.Run(ctx, Target(s.Pod, c.name), attach.VerbInspect, attach.Request{Rules: processRules(s.Exporter)})
+		var failure *transport.Error
+		if errors.As(err, &failure) && failure.Reason == v1alpha1.ReasonQueued {
+			return false, err
+		}
 		if err != nil {
 			continue
 		}
@@ -75,14 +84,14 @@ func Changed(ctx context.Context, helper Helper, s *Scope) bool {
 		}
 		for _, id := range seen {
 			if !slices.Contains(known, id) {
-				return true
+				return true, nil
 			}
 		}
 		if len(known) > len(seen) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // Agents are the processes in a pod's running containers that an agent of ours is

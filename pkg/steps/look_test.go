@@ -78,6 +78,7 @@ func TestChanged(t *testing.T) {
 		app, worker func() (*attach.Report, error)
 		named       []v1alpha1.ContainerName
 		want        bool
+		queued      bool
 	}{
 		"as they were":               {app: sees(attach.Process{Target: aTarget}), worker: sees(attach.Process{Target: aTarget})},
 		"one has come":               {app: sees(attach.Process{Target: aTarget}, other), worker: sees(attach.Process{Target: aTarget}), want: true},
@@ -86,13 +87,15 @@ func TestChanged(t *testing.T) {
 		"one has gone":               {app: sees(attach.Process{Target: aTarget}), worker: sees(), want: true},
 		"one cannot be seen":         {app: says(v1alpha1.ReasonExecFailed), worker: sees(attach.Process{Target: aTarget})},
 		"neither can":                {app: says(v1alpha1.ReasonExecFailed), worker: says(v1alpha1.ReasonNoShell)},
+		"there is no place":          {app: says(v1alpha1.ReasonQueued), worker: sees(other), queued: true},
 		"one cannot, one is another": {app: says(v1alpha1.ReasonExecFailed), worker: sees(other), want: true},
 		"a container not looked at":  {app: sees(attach.Process{Target: aTarget}), worker: sees(other), named: []v1alpha1.ContainerName{"app"}},
 	} {
 		s := aScope(aProcess("app", 9400), aProcess("worker", 9404))
 		s.Exporter.Spec.Containers = tc.named
-		if got := Changed(t.Context(), answering{"app inspect": tc.app, "worker inspect": tc.worker}, s); got != tc.want {
-			t.Errorf("%s: changed is %t", name, got)
+		got, err := Changed(t.Context(), answering{"app inspect": tc.app, "worker inspect": tc.worker}, s)
+		if got != tc.want || (err != nil) != tc.queued {
+			t.Errorf("%s: changed is %t, %v", name, got, err)
 		}
 	}
 }

@@ -83,10 +83,10 @@ func (v *sighting) processes(s *Scope) []v1alpha1.JavaProcess {
 	return processes[:min(len(processes), maxProcesses)]
 }
 
-// first says which process is the pod's first, if none is: one that the record
-// does not know, so that a JVM that serves another port keeps it when the first
-// one ends. Where nothing is known, it is the one that serves the exporter's port
-// already, or the first that serves none.
+// first says which process is the pod's first, if none is: one that was never
+// attached to, so that a JVM that serves another port keeps it when the first one
+// ends. Among several, it is the one that serves the exporter's port already, or
+// the first that serves none.
 func (v *sighting) first(s *Scope, processes []v1alpha1.JavaProcess) {
 	var first *v1alpha1.JavaProcess
 	best := 0
@@ -95,7 +95,7 @@ func (v *sighting) first(s *Scope, processes []v1alpha1.JavaProcess) {
 		if p.First && p.Refusal == "" {
 			return
 		}
-		if p.Refusal != "" || p.Adopted || s.known(Identity(p)) != nil {
+		if known := s.known(Identity(p)); p.Refusal != "" || p.Adopted || known != nil && known.Intent != nil {
 			continue
 		}
 		rank := 2

@@ -38,6 +38,9 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 			return 0, nil
 		}
 	}
+	// A pod whose turn never came has nothing of ours in it.
+	unknown := status.Inspected == nil && (status.Revision != "" || status.DetachStartTime != nil ||
+		len(status.Processes) > 0 || pod.Annotations[steps.AnnotationFlag] != "")
 	// In time for what is said of it afterwards.
 	ctx, cancel := context.WithTimeout(ctx, longestDetach)
 	defer cancel()
@@ -47,7 +50,7 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 		withdrawn = fmt.Errorf("the annotations cannot be withdrawn: %s", text.Denial(withdrawn))
 	}
 	agents := agentsIn(attachment, pod)
-	if len(agents) > 0 || withdrawn != nil || status.Inspected == nil {
+	if len(agents) > 0 || withdrawn != nil || unknown {
 		if err := r.stateDetaching(ctx, attachment, nil); err != nil {
 			return 0, err
 		}
@@ -55,12 +58,12 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 	if status.DetachStartTime != nil && r.stillPublished(ctx, attachment, pod) && r.Clock.Since(status.DetachStartTime.Time) < unpublishing {
 		return time.Second, nil
 	}
-	stopped, failure := r.stop(ctx, attachment, pod, agents)
+	stopped, failure := r.stop(ctx, pod, agents, unknown)
 	if known, ok := errors.AsType[*transport.Error](failure); ok && known.Reason == v1alpha1.ReasonQueued {
 		return wait.Jitter(queuedFor, 1), nil
 	}
+	r.tellDetached(attachment, pod, stopped)
 	if failure = errors.Join(withdrawn, failure); failure == nil {
-		r.tellDetached(attachment, pod, stopped)
 		return 0, nil
 	}
 	for _, p := range stopped {
@@ -89,11 +92,11 @@ func agentsIn(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) []*v1alpha1.J
 	return agents
 }
 
-// stop stops the agents on record, and where the record does not know, those that
+// stop stops the agents on record, and where that does not know all, those that
 // are found. It returns those that are stopped.
-func (r *Reconciler) stop(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) (stopped []*v1alpha1.JavaProcess, err error) {
+func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, agents []*v1alpha1.JavaProcess, unknown bool) (stopped []*v1alpha1.JavaProcess, err error) {
 	var failed []error
-	if attachment.Status.Inspected == nil {
+	if unknown {
 		found, err := steps.Agents(ctx, r.Helper, pod)
 		agents, failed = together(agents, found), append(failed, err)
 	}

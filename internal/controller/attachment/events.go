@@ -45,13 +45,13 @@ func (r *Reconciler) tellNotWithdrawn(attachment *v1alpha1.JmxAttachment, pod *c
 func (r *Reconciler) tellDetached(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) {
 	if len(agents) > 0 {
 		r.Recorder.Eventf(pod, attachment, corev1.EventTypeNormal, "Detached", "TakeOut",
-			"%s", text.Cut(fmt.Sprintf("Annotations and endpoint are withdrawn, and the agent in %s is stopped.", places(agents)), 1024))
+			"%s", text.Cut(fmt.Sprintf("The pod is taken out: the agent in %s is stopped.", places(agents)), 1024))
 	}
 }
 
 // tellLeft tells what stays behind in a pod that is let go of.
 func (r *Reconciler) tellLeft(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) {
-	left := "what is left of an agent in it"
+	left := "what could not be undone"
 	if len(agents) > 0 {
 		left = "the agent in " + places(agents)
 	}

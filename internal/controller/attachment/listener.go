@@ -38,6 +38,8 @@ type heard struct {
 	process *v1alpha1.JavaProcess
 	// err is why it is silent; nil when somebody answered.
 	err error
+	// misses is how often in a row it was.
+	misses int32
 }
 
 // NewListener returns a Listener; with the interval 0 it never asks.
@@ -69,7 +71,7 @@ func (l *Listener) listen(ctx context.Context, s *steps.Scope) []heard {
 				h.misses = 0
 			}
 			h.next = now.Add(l.pause(p, h.misses))
-			all = append(all, heard{p, err})
+			all = append(all, heard{p, err, h.misses})
 		}
 		hearings[steps.Identity(p)] = h
 	}

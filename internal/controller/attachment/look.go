@@ -6,6 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -19,7 +21,7 @@ func (w *walk) listen(ctx context.Context) {
 		p := h.process
 		switch {
 		case h.err == nil:
-			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromOperator
+			w.checkedFrom(p, v1alpha1.CheckedFromOperator)
 			continue
 		case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
 			continue // as before
@@ -31,9 +33,28 @@ func (w *walk) listen(ctx context.Context) {
 			w.gone = append(w.gone, steps.Identity(p))
 		case sight == steps.SightStopped:
 			p.ConfigSHA256 = "" // it serves none
+		case sight == steps.SightSilent && h.misses >= enoughMisses:
+			p.Endpoint.Silent = true
 		case sight == steps.SightServes && errors.Is(h.err, steps.ErrUnreachable):
-			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromPod
+			w.checkedFrom(p, v1alpha1.CheckedFromPod)
 		}
+	}
+}
+
+// enoughMisses is how often in a row an endpoint is silent before the record says
+// so.
+const enoughMisses = 3
+
+// checkedFrom notes where an endpoint was seen to answer, and says so in the
+// condition that rests on it.
+func (w *walk) checkedFrom(p *v1alpha1.JavaProcess, from v1alpha1.CheckedFrom) {
+	if p.Endpoint.CheckedFrom == from {
+		return
+	}
+	p.Endpoint.CheckedFrom = from
+	exposed := meta.FindStatusCondition(w.scope.Status().Conditions, string(v1alpha1.PhaseExposed))
+	if outcome := steps.Exposed(w.scope); exposed != nil && exposed.Reason == outcome.Reason {
+		exposed.Message = outcome.Message
 	}
 }
 
@@ -51,8 +72,12 @@ func (w *walk) lookAgain(ctx context.Context) (after time.Duration, changed bool
 	if wait := settled - w.scope.Now.Sub(inspected.Time.Time); wait > 0 {
 		return wait, false
 	}
+	changed, queued := steps.Changed(ctx, w.Helper, w.scope)
+	if queued != nil {
+		return wait.Jitter(queuedFor, 1), false
+	}
 	inspected.Time = w.scope.Now
-	return 0, steps.Changed(ctx, w.Helper, w.scope)
+	return 0, changed
 }
 
 // readySince is when the pod became ready; zero when it is not.

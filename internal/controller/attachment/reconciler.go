@@ -3,8 +3,8 @@
 package attachment
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -81,13 +81,19 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 	w.begin()
 	w.listen(ctx)
 	look, changed := w.lookAgain(ctx)
+	if changed {
+		w.scope.Status().Attempt = nil // it was about others
+	}
 	buried := w.bury()
 	if err := w.goBack(ctx, buried || changed); err != nil {
 		return ctrl.Result{}, err
 	}
 	w.unwithdrawn = w.withdraw(ctx, buried)
+	if w.unwithdrawn != nil && !steps.Refused(w.unwithdrawn) {
+		return ctrl.Result{}, w.unwithdrawn // the record says why it must be, until it is
+	}
 	after, err := w.goOn(ctx)
-	if err = errors.Join(w.unwithdrawn, err); err != nil {
+	if err = cmp.Or(err, w.unwithdrawn); err != nil {
 		return ctrl.Result{}, err
 	}
 	after = enqueue.Sooner(after, enqueue.Sooner(look, w.Listener.next(w.scope)))
@@ -99,10 +105,10 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 func (w *walk) goOn(ctx context.Context) (time.Duration, error) {
 	for next, ok := w.machine.Phase().Next(); ok; next, ok = w.machine.Phase().Next() {
 		step := w.step(next)
-		if closed := w.gate(step); closed != nil {
-			if w.unwithdrawn != nil { // the record goes on saying why it must be
-				return 0, nil
-			}
+		switch closed := w.gate(step); {
+		case closed != nil && w.unwithdrawn != nil: // the record goes on saying why it must be
+			return 0, w.unwithdrawn
+		case closed != nil:
 			return 0, w.record(ctx, step, *closed)
 		}
 		if w.blocked() {

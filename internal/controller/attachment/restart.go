@@ -28,7 +28,7 @@ func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1al
 		}
 		what, ended := "Container", termination(s.Pod, p)
 		if steps.Runs(s.Pod, p) {
-			if !alone(processes, p) { // a tool beside the application, done
+			if !p.First && !alone(processes, p, gone) { // a tool beside the application, done
 				continue
 			}
 			what, ended = fmt.Sprintf("Java process %d in container", p.PID), nil
@@ -50,10 +50,10 @@ func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1al
 	return nil
 }
 
-// alone tells whether the process is the only one known in its container.
-func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess) bool {
+// alone tells whether no other process that was chosen is left in the container.
+func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) bool {
 	for i := range processes {
-		if other := &processes[i]; other.ContainerID == p.ContainerID && steps.Identity(other) != steps.Identity(p) {
+		if other := &processes[i]; other.ContainerID == p.ContainerID && other.Refusal != v1alpha1.RefusalExcluded && !gone(other) {
 			return false
 		}
 	}

@@ -30,8 +30,10 @@ func (r *Reconciler) takeOut(ctx context.Context, attachment *v1alpha1.JmxAttach
 		return ctrl.Result{}, errors.New("the cache is behind: the pod still belongs to the exporter")
 	}
 	if found.pod != nil && found.owner == nil && found.pod.DeletionTimestamp.IsZero() {
-		if waits, err := r.testify(ctx, attachment, found); waits || err != nil {
+		if waits, err := r.testify(ctx, attachment, found); err != nil {
 			return ctrl.Result{}, err
+		} else if waits {
+			return ctrl.Result{RequeueAfter: testimony}, nil
 		}
 		if again, err := r.detach(ctx, attachment, found.pod); again > 0 || err != nil {
 			return ctrl.Result{RequeueAfter: again}, err
@@ -43,6 +45,10 @@ func (r *Reconciler) takeOut(ctx context.Context, attachment *v1alpha1.JmxAttach
 	ctrl.LoggerFrom(ctx).Info("taken out")
 	return ctrl.Result{}, nil
 }
+
+// testimony is how long a record waits to be heard, before it looks whether it
+// still has to.
+const testimony = 5 * time.Second
 
 // testify keeps the record of a pod that failed soon after an attach until the
 // rollout has been stopped for it: a pod that is not restarted fails as a whole,

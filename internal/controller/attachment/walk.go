@@ -60,7 +60,7 @@ func (w *walk) begin() {
 	}
 	s.DetachTimeout = ptr.Deref(w.scope.Exporter.Spec.Detach.Timeout, metav1.Duration{})
 	if granted := w.scope.Attachment.Spec.Revision; w.scope.Granted && s.Revision != granted {
-		s.Revision = granted
+		s.Revision, s.Attempt = granted, nil // what was tried, was tried with another
 		if slices.ContainsFunc(s.Processes, leftAlone) {
 			s.Inspected = nil // another try for what stood in the way
 		}
@@ -96,6 +96,12 @@ func (w *walk) goBack(ctx context.Context, replaced bool) error {
 	step, event := w.lost()
 	if replaced && w.machine.Can(statemachine.Replaced) && (w.scope.Granted || len(w.scope.Chosen()) == 0) {
 		step, event = w.step(statemachine.JavaFound), statemachine.Replaced
+	}
+	if inspected := w.scope.Status().Inspected; replaced && event != statemachine.Replaced && inspected != nil {
+		// For when the pod's turn has come.
+		inspected.ContainerIDs = slices.DeleteFunc(inspected.ContainerIDs, func(id string) bool {
+			return slices.ContainsFunc(w.gone, func(p steps.ProcessIdentity) bool { return p.ContainerID == id })
+		})
 	}
 	if event == "" {
 		return nil

@@ -93,6 +93,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: port
       type:
         scalar: numeric
+    - name: silent
+      type:
+        scalar: boolean
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Halt
   map:
     fields:

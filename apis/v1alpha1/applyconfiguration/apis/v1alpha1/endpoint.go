@@ -17,6 +17,9 @@ type EndpointApplyConfiguration struct {
 	Port *int32 `json:"port,omitempty"`
 	// checkedFrom says where it was asked from.
 	CheckedFrom *apisv1alpha1.CheckedFrom `json:"checkedFrom,omitempty"`
+	// silent tells that nobody answered there when it was asked again, though
+	// the JVM and the agent in it are still there.
+	Silent *bool `json:"silent,omitempty"`
 }
 
 // EndpointApplyConfiguration constructs a declarative configuration of the Endpoint type for use with
@@ -46,5 +49,13 @@ func (b *EndpointApplyConfiguration) WithPort(value int32) *EndpointApplyConfigu
 // If called multiple times, the CheckedFrom field is set to the value of the last call.
 func (b *EndpointApplyConfiguration) WithCheckedFrom(value apisv1alpha1.CheckedFrom) *EndpointApplyConfiguration {
 	b.CheckedFrom = &value
+	return b
+}
+
+// WithSilent sets the Silent field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Silent field is set to the value of the last call.
+func (b *EndpointApplyConfiguration) WithSilent(value bool) *EndpointApplyConfiguration {
+	b.Silent = &value
 	return b
 }
