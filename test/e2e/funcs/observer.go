@@ -54,10 +54,11 @@ func (c *cluster) startObserver(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := c.Get(ctx, client.ObjectKeyFromObject(observer), observer); err != nil {
+		var found appsv1.DaemonSet
+		if err := c.Get(ctx, client.ObjectKeyFromObject(observer), &found); err != nil {
 			return err
 		}
-		if s := observer.Status; s.NumberReady == 0 || s.NumberReady != s.DesiredNumberScheduled {
+		if s := found.Status; s.NumberReady == 0 || s.NumberReady != s.DesiredNumberScheduled {
 			return fmt.Errorf("%d of %d observers are ready", s.NumberReady, s.DesiredNumberScheduled)
 		}
 		return nil
