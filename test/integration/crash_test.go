@@ -84,24 +84,37 @@ func TestCrash(t *testing.T) {
 				}
 			},
 		},
-		"the canary's configuration is rejected": {
+		"the configuration is rejected": {
 			next: func(s *story) {
-				other := s.run(aPod("app-1"))
-				for _, pod := range []*corev1.Pod{s.pod, other} {
-					s.jvm(pod).fault = fault(v1alpha1.ReasonConfigRejected)
-				}
+				s.jvm(s.pod).fault = fault(v1alpha1.ReasonConfigRejected)
 				s.configure("lowercaseOutputName: true\n" + rules)
 			},
 			end: func(s *story) {
 				if got := phaseOf(s.attachment(s.pod)); got != "Staged ConfigRejected" {
+					s.t.Errorf("the pod is %s", got)
+				}
+				s.isHalted()
+				if s.endpoints(s.exporter) == "" || s.annotations(s.pod)["prometheus.io/port"] != "9400" {
+					s.t.Error("the endpoint is withdrawn, though the agent goes on with what it has")
+				}
+			},
+		},
+		"the canary's configuration is rejected": {
+			next: func(s *story) {
+				// It serves nothing, so its turn is first.
+				s.jvm(s.run(aPod("app-1"))).fault = fault(v1alpha1.ReasonConfigRejected)
+				s.configure("lowercaseOutputName: true\n" + rules)
+			},
+			end: func(s *story) {
+				canary := &corev1.Pod{ObjectMeta: s.named("app-1")}
+				get(s.t, canary)
+				if got := phaseOf(s.attachment(canary)); got != "Staged ConfigRejected" {
 					s.t.Errorf("the canary is %s", got)
 				}
-				// A canary that fails for another reason first lets another go.
-				if get(s.t, s.exporter); s.exporter.Status.Halt == nil || s.exporter.Status.Halt.Reason != v1alpha1.ReasonConfigRejected {
-					s.t.Errorf("the exporter is not halted: %+v", s.exporter.Status)
-				}
-				if s.endpoints(s.exporter) == "" || s.annotations(s.pod)["prometheus.io/port"] != "9400" {
-					s.t.Error("the canary's endpoint is withdrawn, though the agent goes on with what it has")
+				s.isHalted()
+				// A canary that cannot be looked into at first lets the other one go.
+				if got := phaseOf(s.attachment(s.pod)); got != "Annotated" {
+					s.t.Errorf("the other pod is %s", got)
 				}
 			},
 		},
@@ -216,6 +229,14 @@ func (s *story) isAnnotatedOf(exporters int, port string) {
 	var services corev1.ServiceList
 	if s.list(&services); len(services.Items) != exporters {
 		s.t.Errorf("there are %d Services", len(services.Items))
+	}
+}
+
+// isHalted: the exporter goes no further, since a configuration was rejected.
+func (s *story) isHalted() {
+	s.t.Helper()
+	if get(s.t, s.exporter); s.exporter.Status.Halt == nil || s.exporter.Status.Halt.Reason != v1alpha1.ReasonConfigRejected {
+		s.t.Errorf("the exporter is not halted: %+v", s.exporter.Status)
 	}
 }
 
