@@ -247,6 +247,7 @@ func TestFirst(t *testing.T) {
 		"another comes":                {record: []string{"a 9400 first"}, found: []string{"c", "a 9400"}, want: "a asks for 9400, c for 0"},
 		"the first is excluded":        {record: []string{"a 9400 first", "b 9404"}, found: []string{"a 9400 excluded", "b 9404"}, want: "b asks for 0"},
 		"the first was left alone":     {record: []string{"a 0 first refused", "b 9404"}, found: []string{"a", "b 9404"}, want: "a asks for 9400, b for 0"},
+		"one that refused is mended":   {record: []string{"a 0 never refused"}, found: []string{"a"}, want: "a asks for 9400"},
 		"the first refuses by now":     {record: []string{"a 9400 first"}, found: []string{"a refuses", "c"}, want: "c asks for 9400"},
 		"the record was deleted":       {found: []string{"b 9404", "a 9400"}, want: "a asks for 9400, b for 0"},
 		"an adopted one is not first":  {found: []string{"a stock", "b"}, want: "b asks for 9400"},
@@ -274,6 +275,9 @@ func TestFirst(t *testing.T) {
 			p.Port, p.First, p.Intent = serves, strings.Contains(how, "first"), &v1alpha1.LoadIntent{}
 			if strings.Contains(how, "refused") {
 				p.Refusal = v1alpha1.ReasonPortInUse
+			}
+			if strings.Contains(how, "never") { // attached to
+				p.Intent = nil
 			}
 			s.Status().Processes = append(s.Status().Processes, p)
 		}

@@ -107,7 +107,6 @@ func TestRestartOf(t *testing.T) {
 	cases := map[string]struct {
 		intent time.Duration // when the attach began, against now
 		none   bool          // no attach at all
-		window time.Duration
 		how    func(*steps.Scope)
 		want   string
 	}{
@@ -122,6 +121,11 @@ func TestRestartOf(t *testing.T) {
 		"it never was attached to":  {none: true, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
 		"it is adopted":             {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Adopted = true; s.Pod.Status.ContainerStatuses = nil }},
 		"a tool beside it is done":  {intent: -4 * time.Second, how: beside("app", "containerd://1")},
+		"but the first is no tool":  {intent: -4 * time.Second, how: func(s *steps.Scope) { beside("app", "containerd://1")(s); s.Status().Processes[0].First = true }, want: "Java process 8 in container app ended 4s after an attach."},
+		"beside its launcher": {intent: -4 * time.Second, how: func(s *steps.Scope) {
+			beside("app", "containerd://1")(s)
+			s.Status().Processes[1].Refusal = v1alpha1.RefusalExcluded
+		}, want: "Java process 8 in container app ended 4s after an attach."},
 		"in another container too":  {intent: -4 * time.Second, how: beside("worker", "containerd://9"), want: "Java process 8 in container app ended 4s after an attach."},
 		"beside one of long ago":    {intent: -4 * time.Second, how: beside("app", "containerd://0"), want: "Java process 8 in container app ended 4s after an attach."},
 		"with its whole container":  {intent: -4 * time.Second, how: func(s *steps.Scope) { beside("app", "containerd://1")(s); s.Pod.Status.ContainerStatuses = nil }, want: "Container app ended 4s after an attach."},
