@@ -420,3 +420,26 @@ func TestListenCutOff(t *testing.T) {
 	o.outlastFor(3)
 	s.isAnnotated("9400")
 }
+
+// The endpoint is dead in a JVM that lives: after the third time the record says
+// so, and it is asked again until it answers.
+func TestListenSilent(t *testing.T) {
+	s, o := listening(t, aPod("app-0"), nil)
+	s.later(time.Hour)
+	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
+	s.containers.probe = fault(v1alpha1.ReasonEndpointNotServing)
+	s.containers.fail(attach.VerbStatus, v1alpha1.ReasonEndpointNotServing)
+	for i, want := range []string{isAnnotated, isAnnotated, "Loaded EndpointNotServing"} {
+		_, again := s.hears(o)
+		if got := phaseOf(s.attachment(s.pod)); got != want {
+			t.Errorf("after it was silent %d times, it is %s", i+1, got)
+		}
+		s.later(again)
+	}
+	s.containers.mend()
+	o.outlastFor(20)
+	s.isAnnotated("9400")
+	if j := s.jvm(s.pod); len(j.asked) != 1 {
+		t.Error("the JVM was touched")
+	}
+}

@@ -82,7 +82,7 @@ func TestAgentLeft(t *testing.T) {
 		strings.Contains(events[0].Note, "container app") { // whose agent was stopped
 		t.Errorf("of Events there are %v", events)
 	}
-	if events := o.events.with("Detached"); len(events) > 0 {
+	if events := o.events.with("Detached"); len(events) != 1 || !strings.Contains(events[0].Note, "container app") || strings.Contains(events[0].Note, "worker") {
 		t.Errorf("of Events there are %v", events)
 	}
 	if got, want := s.verbs(), strings.TrimSpace(strings.Repeat("unload ", tries-1)); got != want {
@@ -239,6 +239,20 @@ func TestTakenOutUnknown(t *testing.T) {
 	}
 	if left := s.annotations(s.pod); len(left) > 0 {
 		t.Errorf("annotations are left: %v", left)
+	}
+}
+
+// A pod to which nothing was done yet is taken out without an exec.
+func TestTakenOutUntouched(t *testing.T) {
+	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
+	if got := phaseOf(s.attachment(s.pod)); got != "Discovered Suspended" {
+		t.Fatalf("it is %s", got)
+	}
+	remove(t, s.exporter)
+	s.garbageCollect()
+	o.settle()
+	if got := s.verbs(); got != "" || s.attachment(s.pod) != nil {
+		t.Errorf("run was %q; the record is %v", got, s.attachment(s.pod))
 	}
 }
 
