@@ -45,7 +45,7 @@ func (e Expose) Ensure(ctx context.Context, s *Scope) Outcome {
 			from, err := e.probe(ctx, s, p)
 			if err != nil {
 				outcome = failed(err)
-				if Look(ctx, e.Helper, s.Pod, p) == SightGone {
+				if outcome.Reason != v1alpha1.ReasonQueued && Look(ctx, e.Helper, s.Pod, p) == SightGone {
 					outcome = NotReached(v1alpha1.ReasonProcessGone, "The JVM ended before its endpoint answered.")
 					outcome.Gone, outcome.Err = Identity(p), err
 					return outcome
