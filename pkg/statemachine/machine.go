@@ -11,6 +11,9 @@ import (
 // Machine is one attachment's state. It is not safe for concurrent use.
 type Machine struct{ fsm *fsm.FSM }
 
+// New returns a Machine in the phase Pending.
+func New() *Machine { return &Machine{fsm: newFSM(Pending)} }
+
 // Restore builds a Machine in the recorded phase; an empty phase is Pending.
 // It refuses a phase that it does not know: looplab/fsm would accept any state
 // and fail at every event.

@@ -48,7 +48,7 @@ func (l Load) Announce(s *Scope) (changed bool) {
 		intent := v1alpha1.LoadIntent{
 			Port: s.port(p), ConfigSHA256: files.ConfigSHA256, ImplementationSHA256: files.ImplementationSHA256, Time: s.Now,
 		}
-		if p.Intent != nil && p.Port != 0 { // it is in the JVM since then
+		if p.Intent != nil && p.ConfigSHA256 != "" { // an agent serves since then
 			before := *p.Intent
 			before.Time = intent.Time
 			if before == intent {

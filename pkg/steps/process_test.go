@@ -433,9 +433,15 @@ func TestAnnounce(t *testing.T) {
 	if !p.Intent.Time.Equal(&s.Now) {
 		t.Errorf("the try is said to have begun at %s", p.Intent.Time)
 	}
-	p.Port = 9400
+	p.Port, p.ConfigSHA256 = 9400, "one"
 	s.Now = metav1.NewTime(start.Add(time.Hour))
 	announced("it serves what is wanted", false)
+	p.ConfigSHA256 = ""
+	announced("its agent stopped: it is loaded anew", true)
+	if !p.Intent.Time.Equal(&s.Now) {
+		t.Errorf("the load is said to have begun at %s", p.Intent.Time)
+	}
+	p.ConfigSHA256 = "one"
 	s.Config.SHA256, s.Granted = "two", false
 	p.Staged = &v1alpha1.StagedFiles{ConfigSHA256: "one"}
 	announced("another is wanted, but not its turn", false)

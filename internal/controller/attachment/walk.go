@@ -39,7 +39,7 @@ func (r *Reconciler) walk(scope *steps.Scope) *walk {
 		// The API server refuses phases that do not exist; one that an older
 		// or newer operator knew is found out again from the start.
 		*scope.Status() = v1alpha1.JmxAttachmentStatus{}
-		machine, _ = statemachine.Restore(statemachine.Pending)
+		machine = statemachine.New()
 	}
 	return &walk{Reconciler: r, scope: scope, machine: machine, begun: persisted, persisted: persisted}
 }
@@ -56,7 +56,7 @@ func (w *walk) begin() {
 			p := &s.Processes[i]
 			p.Staged, p.Endpoint, p.Port, p.ConfigSHA256 = nil, nil, 0, ""
 		}
-		w.machine, _ = statemachine.Restore(statemachine.Pending)
+		w.machine = statemachine.New()
 	}
 	s.DetachTimeout = ptr.Deref(w.scope.Exporter.Spec.Detach.Timeout, metav1.Duration{})
 	if granted := w.scope.Attachment.Spec.Revision; w.scope.Granted && s.Revision != granted {

@@ -1,0 +1,152 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// JavaProcess is a Java process in a container of the pod.
+type JavaProcess struct {
+	// container is the container's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container"`
+	// containerID is the container's ID as the kubelet reports it.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	ContainerID string `json:"containerID"`
+	// pid is the process ID in the container.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	PID int32 `json:"pid"`
+	// startTime is in clock ticks since the node booted.
+	// +required
+	StartTime int64 `json:"startTime"`
+	// uid is the effective user ID in the container.
+	// +optional
+	UID int64 `json:"uid"`
+	// gid is the effective group ID in the container.
+	// +optional
+	GID int64 `json:"gid"`
+	// implementation is HotSpot or OpenJ9.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Implementation string `json:"implementation,omitempty"`
+	// vendor of the Java runtime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Vendor string `json:"vendor,omitempty"`
+	// version of the Java runtime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Version string `json:"version,omitempty"`
+	// mainClass is the main class, or the name of the jar or module run.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	MainClass string `json:"mainClass,omitempty"`
+	// refusal is the reason why this process is not attached to: what stands
+	// in the way, or Excluded by the rules of the exporter; empty if nothing
+	// speaks against it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Refusal string `json:"refusal,omitempty"`
+	// port is the TCP port that the agent in it serves.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+	// configSHA256 is the digest of the configuration that the agent serves.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ConfigSHA256 string `json:"configSHA256,omitempty"`
+	// implementationSHA256 is the digest of the agent's implementation.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ImplementationSHA256 string `json:"implementationSHA256,omitempty"`
+	// agentVersion is the version of the agent in it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	AgentVersion string `json:"agentVersion,omitempty"`
+	// first tells that this is the first JVM of the pod: the agent in it serves
+	// the exporter's spec.port, if there is one.
+	// +optional
+	First bool `json:"first,omitempty"`
+	// adopted tells that the stock exporter is in it, which is left as it is.
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+	// staged names the files that lie in its container.
+	// +optional
+	Staged *StagedFiles `json:"staged,omitempty"`
+	// intent is the load that was begun, recorded before its effect.
+	// +optional
+	Intent *LoadIntent `json:"intent,omitempty"`
+	// endpoint is its endpoint that answered last. It stands while the phase
+	// goes backwards: what is scraped follows it, not the phase.
+	// +optional
+	Endpoint *Endpoint `json:"endpoint,omitempty"`
+}
+
+// StagedFiles are the files in a container, by their digests.
+type StagedFiles struct {
+	// agentSHA256 is the digest of the jar that the JVM loads.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	AgentSHA256 string `json:"agentSHA256"`
+	// implementationSHA256 is the digest of the jar behind it.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ImplementationSHA256 string `json:"implementationSHA256"`
+	// configSHA256 is the digest of the configuration.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ConfigSHA256 string `json:"configSHA256"`
+}
+
+// LoadIntent is a load about to happen, or that has happened.
+type LoadIntent struct {
+	// port is the port asked for; 0 for one that is chosen in the pod.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+	// configSHA256 is the configuration asked for.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ConfigSHA256 string `json:"configSHA256"`
+	// implementationSHA256 is the agent's implementation asked for.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	ImplementationSHA256 string `json:"implementationSHA256"`
+	// time is when it began.
+	// +required
+	Time metav1.Time `json:"time"`
+}
+
+// CheckedFrom is where an endpoint was asked from.
+//
+// +kubebuilder:validation:Enum=Operator;Pod
+type CheckedFrom string
+
+const (
+	// CheckedFromOperator: the operator reached the endpoint over the network.
+	CheckedFromOperator CheckedFrom = "Operator"
+	// CheckedFromPod: only the helper, in the pod, reached it.
+	CheckedFromPod CheckedFrom = "Pod"
+)
+
+// Endpoint is an endpoint that answered.
+type Endpoint struct {
+	// address is the pod's IP address.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Address string `json:"address"`
+	// port is the TCP port.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+	// checkedFrom says where it was asked from.
+	// +required
+	CheckedFrom CheckedFrom `json:"checkedFrom"`
+	// silent tells that nobody answered there when it was asked again, though
+	// the JVM and the agent in it are still there.
+	// +optional
+	Silent bool `json:"silent,omitempty"`
+}

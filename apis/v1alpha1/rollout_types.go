@@ -1,0 +1,60 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Rollout says in which steps first attachments, and changes of configuration,
+// port or agent, reach the pods. A pod that was brought to the current state
+// needs no turn when its container restarts by itself.
+type Rollout struct {
+	// maxConcurrent is how many pods are worked on at once.
+	// +optional
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
+	// maxConcurrentPerNode is how many of them are on the same node.
+	// +optional
+	// +kubebuilder:default=4
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	MaxConcurrentPerNode int32 `json:"maxConcurrentPerNode,omitempty"`
+	// canary are the pods that go first.
+	// +optional
+	// +kubebuilder:default={}
+	Canary Canary `json:"canary,omitzero"`
+	// restartWindow is how long after an attach a container that restarts stops
+	// everything: no pod is attached to, and no change goes out, until the
+	// configuration, port, containers or processes change, or the annotation
+	// banzaicloud.com/resume-rollout gets another value. 0s never stops.
+	// +optional
+	// +kubebuilder:default="1m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
+	RestartWindow *metav1.Duration `json:"restartWindow,omitempty"`
+}
+
+// Canary are the pods that go first: none other is worked on before they serve.
+type Canary struct {
+	// count is how many there are; 0 for none.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	Count *int32 `json:"count,omitempty"`
+	// minReadySeconds is how long one must have been Exposed before the others
+	// follow.
+	// +optional
+	// +kubebuilder:default=5
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+}
+
+// Detach says how pods are taken out.
+type Detach struct {
+	// timeout is how long is tried to stop the agent in a pod that is taken
+	// out. After that it is let go of, and an Event names what stays behind.
+	// +optional
+	// +kubebuilder:default="2m"
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+}
