@@ -97,7 +97,10 @@ func (l Load) load(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) Outco
 	})
 	if err != nil {
 		outcome := failed(err)
-		if outcome.Reason == string(attach.ReasonStockExporter) { // it came since we looked: it is to be adopted
+		switch outcome.Reason {
+		case v1alpha1.ReasonStagingIncomplete: // the files went since they were staged
+			p.Staged, outcome.Back = nil, statemachine.ConfigChanged
+		case v1alpha1.ReasonStockExporter: // it came since we looked: it is to be adopted
 			outcome = NotReached(v1alpha1.ReasonReplaced, "The stock JMX exporter has come into the JVM; it is looked at anew.")
 			outcome.Back, outcome.Err = statemachine.Replaced, err
 		}

@@ -369,20 +369,35 @@ func TestToolBesideTheApplication(t *testing.T) {
 	}
 }
 
-// The agent in a JVM was stopped by somebody: it is told to serve again.
+// The agent in a JVM was stopped by somebody: it is told to serve again, and its
+// files are brought anew if they went with it, as jmx-attach unload has them go.
 func TestListenStopped(t *testing.T) {
-	s, o := listening(t, aPod("app-0"), nil)
-	s.later(time.Hour)
-	s.jvm(s.pod).Mark = &attach.Mark{Protocol: 1, State: attach.AgentStopped}
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
-	if _, err := o.round(); err != nil {
-		t.Fatal(err)
-	}
-	s.containers.mend()
-	o.outlastFor(8)
-	s.isAnnotated("9400")
-	if got := s.verbs(); got != "status load" || !s.jvm(s.pod).running() {
-		t.Errorf("run was %q", got)
+	for name, tc := range map[string]struct {
+		without bool
+		want    string
+	}{
+		"the files stay": {false, "status load"},
+		"they are gone":  {true, "status load inspect stage load"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := listening(t, aPod("app-0"), nil)
+			s.later(time.Hour)
+			s.jvm(s.pod).Mark = &attach.Mark{Protocol: 1, State: attach.AgentStopped}
+			if tc.without {
+				clear(s.container(s.pod).files)
+			}
+			s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
+			if _, err := o.round(); err != nil {
+				t.Fatal(err)
+			}
+			s.containers.mend()
+			o.outlastFor(12)
+			s.isAnnotated("9400")
+			if got := s.verbs(); got != tc.want || !s.jvm(s.pod).running() {
+				t.Errorf("run was %q", got)
+			}
+		})
 	}
 }
 
