@@ -28,6 +28,7 @@ func Trim(obj any) (any, error) {
 		},
 		Spec: corev1.PodSpec{
 			NodeName:       pod.Spec.NodeName,
+			RestartPolicy:  pod.Spec.RestartPolicy,
 			Containers:     names(pod.Spec.Containers),
 			InitContainers: names(pod.Spec.InitContainers),
 		},
@@ -53,8 +54,8 @@ func annotations(all map[string]string) map[string]string {
 	return kept
 }
 
-// names are the containers by name; RestartPolicy tells sidecars from init
-// containers.
+// names are the containers by name, with what becomes of them when they end, which
+// also tells sidecars from init containers.
 func names(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {

@@ -19,7 +19,7 @@ func full() *corev1.Pod {
 	pod.Annotations = map[string]string{
 		"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true", "example.com/owner": "team-a",
 	}
-	pod.Spec.NodeName = "node-1"
+	pod.Spec.NodeName, pod.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "x"}}
 	pod.Status = corev1.PodStatus{
@@ -57,7 +57,7 @@ func TestTrim(t *testing.T) {
 	want := &corev1.Pod{}
 	want.Name, want.UID, want.ResourceVersion = "app-0", "uid-0", "1"
 	want.Annotations = map[string]string{"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true"}
-	want.Spec.NodeName = "node-1"
+	want.Spec.NodeName, want.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	want.Spec.Containers = []corev1.Container{{Name: "app"}}
 	want.Status = corev1.PodStatus{
@@ -70,7 +70,7 @@ func TestTrim(t *testing.T) {
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Name: "app", ContainerID: "containerd://1", RestartCount: 3,
 			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", FinishedAt: at}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: at, FinishedAt: at}},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -57,7 +57,8 @@ func state(s corev1.ContainerState) corev1.ContainerState {
 			message = said(s.Terminated.Message)
 		}
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-			ExitCode: s.Terminated.ExitCode, Reason: s.Terminated.Reason, Message: message, FinishedAt: s.Terminated.FinishedAt,
+			ExitCode: s.Terminated.ExitCode, Reason: s.Terminated.Reason, Message: message,
+			StartedAt: s.Terminated.StartedAt, FinishedAt: s.Terminated.FinishedAt,
 		}}
 	}
 	return corev1.ContainerState{}

@@ -3,6 +3,7 @@ package problem
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -11,6 +12,7 @@ import (
 type container struct {
 	name          string
 	init, sidecar bool
+	restartPolicy *corev1.ContainerRestartPolicy
 	status        *corev1.ContainerStatus
 }
 
@@ -19,7 +21,7 @@ func containers(pod *corev1.Pod) []container {
 	var all []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
 		for _, spec := range specs {
-			c := container{name: spec.Name, init: init}
+			c := container{name: spec.Name, init: init, restartPolicy: spec.RestartPolicy}
 			c.sidecar = init && spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
 			if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
 				c.status = &statuses[i]
@@ -41,7 +43,11 @@ func (d *diagnosis) judge(c container) verdict {
 	case state.Waiting != nil:
 		return waiting(state.Waiting, last)
 	case broke(state.Terminated):
-		return ended(state.Terminated)
+		v := ended(state.Terminated)
+		if d.backsOff(c) {
+			v.reason = crashLoop
+		}
+		return v
 	case state.Terminated != nil && crashed && (!c.init || c.sidecar) && d.within(state.Terminated.FinishedAt.Time):
 		// In a loop of crashes, about to be restarted.
 		return ended(state.Terminated)
@@ -71,6 +77,26 @@ func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTermina
 
 // broke tells that a container ended with an error.
 func broke(t *corev1.ContainerStateTerminated) bool { return t != nil && t.ExitCode != 0 }
+
+// backsOff tells whether the kubelet restarts a container that broke after a
+// back-off: each time but the first, until one instance has run for ten minutes.
+// It need not say so: it may leave the container terminated until the back-off is
+// over (Kubernetes 1.36.3, pkg/kubelet: doBackOff, completeWork, HasExpiredFunc).
+func (d *diagnosis) backsOff(c container) bool {
+	const forgiven = 10 * time.Minute
+	t := c.status.State.Terminated
+	started := t.StartedAt.Unix() > 0 // the time of what could not be started is the epoch
+	ran := started && t.FinishedAt.Sub(t.StartedAt.Time) > forgiven
+	return c.status.RestartCount > 0 && c.restarts(d.pod) && !ran
+}
+
+// restarts tells whether the kubelet restarts the container when it breaks.
+func (c container) restarts(pod *corev1.Pod) bool {
+	if c.restartPolicy != nil {
+		return *c.restartPolicy != corev1.ContainerRestartPolicyNever
+	}
+	return pod.Spec.RestartPolicy != corev1.RestartPolicyNever
+}
 
 // ended is the same sentence whether the container has just ended, waits to be
 // restarted, or was.

@@ -68,7 +68,13 @@ func waits(reason, message string) corev1.ContainerState {
 }
 
 func exits(code int32, reason string, at metav1.Time) corev1.ContainerState {
-	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: at}}
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, StartedAt: at, FinishedAt: at}}
+}
+
+// since is a state that ended an instance that had started then.
+func since(started metav1.Time, state corev1.ContainerState) corev1.ContainerState {
+	state.Terminated.StartedAt = started
+	return state
 }
 
 func saying(state corev1.ContainerState, message string) corev1.ContainerState {
@@ -115,6 +121,7 @@ const (
 func TestFind(t *testing.T) {
 	fine := runs(ago(3000))
 	terminating := func(pod *corev1.Pod) { pod.DeletionTimestamp = new(ago(10)) }
+	never := func(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }
 	sidecar := func(pod *corev1.Pod) {
 		pod.Spec.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 	}
@@ -239,7 +246,7 @@ func TestFind(t *testing.T) {
 		},
 		"both containers, named in another order": {
 			pod:  aPod(corev1.PodRunning, is("side", 2, waits(crashLoop, backOff), exits(1, "Error", ago(9))), is("app", 1, exits(137, "OOMKilled", ago(9)))),
-			want: "app-0/app OOMKilled x1: " + exited2,
+			want: "app-0/app CrashLoopBackOff x1: " + exited2,
 		},
 		"one creates, another fails": {
 			pod:  aPod(corev1.PodPending, created(ago(5)), is("app", 0, waits(containerCreating, "")), is("side", 0, waits("InvalidImageName", "no"))),
@@ -261,6 +268,27 @@ func TestFind(t *testing.T) {
 		"crash loop, of what nothing is known": {
 			pod:  aPod(corev1.PodRunning, is("app", 4, waits(crashLoop, backOff))),
 			want: "app-0/app CrashLoopBackOff x4: The container is restarted again and again",
+		},
+		"crash loop that the kubelet does not call so": {
+			pod:    aPod(corev1.PodRunning, is("app", 1, exits(1, "Error", ago(9)), exits(1, "Error", ago(10)))),
+			before: entry("app", "Error", 0, exited1),
+			want:   "app-0/app CrashLoopBackOff x1: " + exited1,
+		},
+		"ended again, after more than ten minutes": {
+			pod:  aPod(corev1.PodRunning, is("app", 1, since(ago(610), exits(1, "Error", ago(9))), exits(1, "Error", ago(611)))),
+			want: "app-0/app Error x1: " + exited1,
+		},
+		"could not be started again": {
+			pod:  aPod(corev1.PodRunning, is("app", 1, since(metav1.Unix(0, 0), exits(128, "StartError", ago(9))))),
+			want: "app-0/app CrashLoopBackOff x1: The container ended with exit code 128 (StartError)",
+		},
+		"ended for good beside one that runs": {
+			pod:  aPod(corev1.PodRunning, never, is("app", 1, exits(1, "Error", ago(9))), is("side", 0, fine)),
+			want: "app-0/app Error x1: " + exited1,
+		},
+		"crash loop of a sidecar in a pod that is never restarted": {
+			pod:  aPod(corev1.PodRunning, never, sidecar, is("init", 1, exits(1, "Error", ago(9))), is("side", 0, fine)),
+			want: "app-0/init CrashLoopBackOff x1: " + exited1,
 		},
 		"first restart": {
 			pod:    aPod(corev1.PodRunning, is("app", 1, runs(ago(10)), exits(1, "Error", ago(11)))),
@@ -338,7 +366,7 @@ func TestFind(t *testing.T) {
 		"crash loop, of another container": {
 			pod:    aPod(corev1.PodRunning, is("app", 1, exits(1, "Error", ago(9)))),
 			before: entry("side", crashLoop, 4, exited1),
-			want:   "app-0/app Error x1: " + exited1,
+			want:   "app-0/app CrashLoopBackOff x1: " + exited1,
 		},
 		"with characters that are none": {
 			pod:  aPod(corev1.PodPending, is("app", 0, waits("Odd\x00", "a\x1b[31mred\x1b[0m \x07 word\xff\u202e"))),
