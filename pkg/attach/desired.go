@@ -46,11 +46,13 @@ func newToken(p pairs, now time.Time) string {
 	return hex.EncodeToString(sum[:6]) + "-" + strconv.FormatInt(now.UnixNano(), 36)
 }
 
-// sameContent compares two desired files, tokens aside.
+// sameContent compares two desired files in what they ask of the agent.
 func sameContent(a, b pairs) bool {
 	without := func(p pairs) pairs {
 		p = maps.Clone(p)
-		delete(p, "token")
+		for _, key := range []string{"token", reloadsBefore, failuresBefore} {
+			delete(p, key)
+		}
 		return p
 	}
 	return maps.EqualFunc(without(a), without(b), slices.Equal)

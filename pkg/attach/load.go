@@ -145,12 +145,12 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 	want := runningPairs(d)
 	current := a.home.readPairs(a.file)
 	if serves(a.mark, d) && sameContent(current, want) && current.Get("token") == a.mark.Desired {
-		return false, nil
+		return false, checkReload(current, a.mark)
 	}
 	if err := a.checkPort(d.Port); err != nil {
 		return false, err
 	}
-	before := a.mark
+	noteCounts(want, current, a.mark)
 	want.Set("token", newToken(want, time.Now()))
 	if err := a.home.writePairs(a.file, want); err != nil {
 		return false, err
@@ -169,7 +169,7 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 	if err := a.verdict(d); err != nil {
 		return loaded, err
 	}
-	return loaded, checkReload(before, a.mark)
+	return loaded, checkReload(want, a.mark)
 }
 
 // checkPort refuses a port that somebody else listens on, before anything is

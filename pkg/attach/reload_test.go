@@ -12,6 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
+// A configuration is believed to be served when it was counted, however often
+// the agent is asked, and whoever was killed in between.
 func TestCheckReload(t *testing.T) {
 	running := func(config string, counts ...int64) *Mark {
 		m := &Mark{State: AgentRunning, ConfigSHA256: config, ImplementationSHA256: "1"}
@@ -20,31 +22,48 @@ func TestCheckReload(t *testing.T) {
 		}
 		return m
 	}
-	replaced := running("b", 0, 0)
-	replaced.ImplementationSHA256 = "2"
+	desired := func(implementation, config string) pairs {
+		return runningPairs(Desired{ImplementationSHA256: implementation, ConfigSHA256: config, Port: 9404})
+	}
+	failed := running("a", 1, 0)
+	failed.State = AgentFailed
+	noted := desired("1", "b")
+	noteCounts(noted, nil, running("a", 1, 0))
 	for name, test := range map[string]struct {
-		before, after *Mark
-		says          string // empty: fine
+		current pairs
+		before  *Mark
+		want    pairs
+		after   *Mark
+		says    string // empty: fine
 	}{
-		"counted":                {running("a", 0, 3), running("b", 1, 3), ""},
-		"not counted":            {running("a", 1, 0), running("b", 1, 0), "from 1 reloads and 0 failures to 1 and 0."},
-		"counted back":           {running("a", 2, 0), running("b", 1, 0), "from 2 reloads and 0 failures to 1 and 0."},
-		"counted and failed":     {running("a", 0, 0), running("b", 1, 1), "from 0 reloads and 0 failures to 1 and 1."},
-		"counts gone":            {running("a", 1, 0), running("b"), "from 1 reloads and 0 failures to 0 and 0."},
-		"no counts before":       {running("a"), running("b", 0, 0), ""},
-		"no counts":              {running("a"), running("b"), ""},
-		"the same configuration": {running("a", 1, 1), running("a", 1, 1), ""},
-		"other implementation":   {running("a", 5, 5), replaced, ""},
-		"first load":             {nil, running("b", 0, 0), ""},
-		"failed before":          {&Mark{State: AgentFailed, Reloads: new(int64(1))}, running("b", 0, 0), ""},
+		"counted":                {nil, running("a", 0, 3), desired("1", "b"), running("b", 1, 3), ""},
+		"not counted":            {nil, running("a", 1, 0), desired("1", "b"), running("b", 1, 0), "from 1 reloads and 0 failures to 1 and 0."},
+		"counted back":           {nil, running("a", 2, 0), desired("1", "b"), running("b", 1, 0), "from 2 reloads and 0 failures to 1 and 0."},
+		"counted and failed":     {nil, running("a", 0, 0), desired("1", "b"), running("b", 1, 1), "from 0 reloads and 0 failures to 1 and 1."},
+		"counts gone":            {nil, running("a", 1, 0), desired("1", "b"), running("b"), "from 1 reloads and 0 failures to 0 and 0."},
+		"no counts before":       {nil, running("a"), desired("1", "b"), running("b", 0, 0), ""},
+		"no counts":              {nil, running("a"), desired("1", "b"), running("b"), ""},
+		"the same configuration": {desired("1", "a"), running("a", 1, 1), desired("1", "a"), running("a", 1, 1), ""},
+		"other implementation":   {nil, running("a", 5, 5), desired("2", "b"), running("b", 0, 0), ""},
+		"first load":             {nil, nil, desired("1", "b"), running("b", 0, 0), ""},
+		"failed before":          {nil, failed, desired("1", "b"), running("b", 0, 0), ""},
+		"asked again":            {noted, running("b", 1, 0), desired("1", "b"), running("b", 1, 0), "from 1 reloads and 0 failures to 1 and 0."},
+		"asked again, counted":   {noted, running("b", 2, 0), desired("1", "b"), running("b", 2, 0), ""},
+		"rejected, then taken":   {noted, running("a", 1, 1), desired("1", "b"), running("b", 2, 1), ""},
+		"back to the one before": {noted, running("a", 1, 1), desired("1", "a"), running("a", 1, 1), ""},
+		"noted for another":      {noted, running("c", 0, 0), desired("1", "c"), running("c", 0, 0), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := checkReload(test.before, test.after)
+			noteCounts(test.want, test.current, test.before)
+			err := checkReload(test.want, test.after)
 			if (err == nil) != (test.says == "") {
 				t.Fatalf("error is %v", err)
 			}
 			if err != nil && (typed(err).Reason != ReasonAgentNotAnswering || !strings.HasSuffix(err.Error(), test.says)) {
 				t.Errorf("said %q, want %q", err, test.says)
+			}
+			if !sameContent(test.want, desired(test.want.Get("implementation.sha256"), test.want.Get("config.sha256"))) {
+				t.Error("what is noted asks another thing of the agent")
 			}
 		})
 	}
