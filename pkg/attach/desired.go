@@ -16,7 +16,7 @@ type pairs = url.Values
 
 // runningPairs is what the desired file shall say to run d.
 func runningPairs(d Desired) pairs {
-	return pairs{
+	running := pairs{
 		"protocol":              {"1"},
 		"state":                 {string(AgentRunning)},
 		"implementation":        {path.Join(Home, d.Implementation)},
@@ -25,6 +25,10 @@ func runningPairs(d Desired) pairs {
 		"config.sha256":         {d.ConfigSHA256},
 		"port":                  {strconv.Itoa(int(d.Port))},
 	}
+	if d.Identity != "" {
+		running.Set("identity", d.Identity)
+	}
+	return running
 }
 
 // stoppedPairs is what the desired file shall say to stop what it runs.

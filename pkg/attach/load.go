@@ -82,6 +82,9 @@ func checkDesired(d *Desired) error {
 	if !isSHA256(d.ImplementationSHA256) || !isSHA256(d.ConfigSHA256) {
 		return failf(ReasonBadRequest, "A SHA-256 is missing.")
 	}
+	if len(d.Identity) > 64 || !isHex(d.Identity) {
+		return failf(ReasonBadRequest, "The identity is not lower-case hexadecimal.")
+	}
 	if d.Port < 0 || d.Port > 65535 {
 		return failf(ReasonBadRequest, "%d is not a port.", d.Port)
 	}

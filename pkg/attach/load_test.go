@@ -45,11 +45,15 @@ func TestLife(t *testing.T) {
 		}
 
 		desired := stageAgent(t, nil, anyMBean, port)
+		desired.Identity = "00c0ffee"
 		first := do(t, VerbLoad, Request{Target: target, Desired: desired})
 		wantReason(t, first, "")
 		mark := wantMark(t, first, AgentRunning, 1)
 		if !strings.Contains(scrape(port), "jvm_") {
 			t.Error("no metrics")
+		}
+		if who := identity(port); who != desired.Identity {
+			t.Errorf("who answers for its health is %q", who)
 		}
 
 		again := do(t, VerbLoad, Request{Target: target, Desired: desired})
@@ -488,6 +492,7 @@ func TestWrongRequests(t *testing.T) {
 		"nothing desired": {Request{Target: target}, ReasonBadRequest},
 		"path":            {Request{Target: target, Desired: change(func(d *Desired) { d.Config = "../etc/passwd" })}, ReasonBadRequest},
 		"no digest":       {Request{Target: target, Desired: change(func(d *Desired) { d.ConfigSHA256 = "" })}, ReasonBadRequest},
+		"not an identity": {Request{Target: target, Desired: change(func(d *Desired) { d.Identity = "me\r\nSet-Cookie: a" })}, ReasonBadRequest},
 		"not a port":      {Request{Target: target, Desired: change(func(d *Desired) { d.Port = -1 })}, ReasonBadRequest},
 		"not staged":      {Request{Target: target, Desired: change(func(d *Desired) { d.Config, d.ConfigSHA256 = missing.Name, missing.SHA256 })}, ReasonStagingIncomplete},
 		"other content":   {Request{Target: target, Desired: change(func(d *Desired) { d.ConfigSHA256 = missing.SHA256 })}, ReasonStagingIncomplete},

@@ -149,6 +149,16 @@ func scrape(port int32) string {
 	return string(body)
 }
 
+// identity is who answers on the port for its health; empty if it does not say.
+func identity(port int32) string {
+	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/-/healthy", port))
+	if err != nil {
+		return ""
+	}
+	response.Body.Close()
+	return response.Header.Get(IdentityHeader)
+}
+
 func cancelled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

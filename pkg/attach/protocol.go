@@ -114,10 +114,18 @@ type Desired struct {
 	// listens on in the network namespace and that is not in Avoid. The mark
 	// tells which it is.
 	Port int32 `json:"port"`
+	// Identity is what the agent calls itself in the header IdentityHeader of its
+	// health answer: at most 64 characters of lower-case hexadecimal. Empty for
+	// nothing.
+	Identity string `json:"identity,omitempty"`
 	// Avoid are ports that are not chosen: they are promised to other JVMs of
 	// the pod. A Port given, or served already, may be among them.
 	Avoid []int32 `json:"avoid,omitempty"`
 }
+
+// IdentityHeader is the HTTP header in which an agent's answer for its health
+// says which JVM it is in: Desired.Identity. Older agents have none.
+const IdentityHeader = "Jmx-Exporter-Identity"
 
 // FirstPort is where the choice of a port begins; the stock exporter's own.
 const FirstPort int32 = 9404

@@ -92,6 +92,7 @@ func (l Load) load(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) Outco
 			Config:               attach.FileName("config-", files.ConfigSHA256, ".yaml"),
 			ConfigSHA256:         files.ConfigSHA256,
 			Port:                 port,
+			Identity:             fingerprint(p),
 			Avoid:                s.promised(p),
 		},
 	})

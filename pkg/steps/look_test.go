@@ -134,7 +134,7 @@ type probing struct{ err error }
 func (p probing) Probe(context.Context, string, int32) error { return p.err }
 
 // Answers implements Prober.
-func (probing) Answers(context.Context, string, int32) error {
+func (probing) Answers(context.Context, *v1alpha1.JavaProcess) error {
 	return errors.New("nobody listens here")
 }
 

@@ -12,12 +12,16 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // MetricsPath is the path under which the exporter serves its metrics.
 const MetricsPath = "/metrics"
+
+// ErrStranger is the cause of an Answers to which another JVM answered.
+var ErrStranger = errors.New("another JVM answers")
 
 // ErrUnreachable is the cause of a Probe that could not connect.
 var ErrUnreachable = errors.New("no connection")
@@ -29,11 +33,14 @@ type Prober interface {
 	// *transport.Error when it answers otherwise, or not in time. It ends in
 	// bounded time.
 	Probe(ctx context.Context, address string, port int32) error
-	// Answers returns an error that is ErrUnreachable when it cannot be
-	// connected to, and another one when nobody there speaks HTTP. One who takes the connection and is slow is there: a JVM that
-	// collects garbage is the same JVM. It ends in bounded time, and asks for
-	// nothing that costs the application more than an answer.
-	Answers(ctx context.Context, address string, port int32) error
+	// Answers asks whether the process still serves the endpoint that its record
+	// has. It returns an error that is ErrUnreachable when that cannot be
+	// connected to, ErrStranger when another JVM says that it is there, and
+	// another one when nobody there speaks HTTP. One who takes the connection and
+	// is slow is there: a JVM that collects garbage is the same JVM. It ends in
+	// bounded time, and asks for nothing that costs the application more than an
+	// answer.
+	Answers(ctx context.Context, p *v1alpha1.JavaProcess) error
 }
 
 const (
@@ -83,9 +90,9 @@ func (p *HTTPProber) Probe(ctx context.Context, address string, port int32) erro
 const healthPath = "/-/healthy"
 
 // Answers implements Prober. The answer's status does not matter: old exporters
-// know no such page.
-func (p *HTTPProber) Answers(ctx context.Context, address string, port int32) error {
-	host := net.JoinHostPort(address, strconv.Itoa(int(port)))
+// know no such page. Nor do they, and agents of an older operator, say who they are.
+func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error {
+	host := net.JoinHostPort(process.Endpoint.Address, strconv.Itoa(int(process.Endpoint.Port)))
 	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, p.patience)
 		defer cancel()
@@ -99,7 +106,11 @@ func (p *HTTPProber) Answers(ctx context.Context, address string, port int32) er
 		if err != nil {
 			return err
 		}
-		return response.Body.Close()
+		defer response.Body.Close()
+		if who := response.Header.Get(attach.IdentityHeader); who != "" && who != fingerprint(process) {
+			return ErrStranger
+		}
+		return nil
 	})
 }
 

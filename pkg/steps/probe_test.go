@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
@@ -42,6 +44,16 @@ func TestHTTPProber(t *testing.T) {
 			return listener.Addr().String()
 		}
 	}
+	process := &v1alpha1.JavaProcess{ContainerID: "containerd://1", PID: 7, StartTime: 42}
+	identifies := func(p v1alpha1.JavaProcess) func(*testing.T) string {
+		return func(t *testing.T) string {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set(attach.IdentityHeader, fingerprint(&p))
+			}))
+			t.Cleanup(server.Close)
+			return server.Listener.Addr().String()
+		}
+	}
 	cases := map[string]struct {
 		reason string
 		listen func(*testing.T) string
@@ -50,6 +62,8 @@ func TestHTTPProber(t *testing.T) {
 		silent bool
 	}{
 		"Serves":     {"the plain case", answers(http.StatusOK), "", false},
+		"Itself":     {"its own JVM says so", identifies(*process), "", false},
+		"Stranger":   {"another JVM's agent has the port", identifies(v1alpha1.JavaProcess{ContainerID: "containerd://2", PID: 7, StartTime: 42}), "", true},
 		"NoSuchPage": {"an old stock exporter has no health page, but is there", answers(http.StatusNotFound), "HTTP status 404", false},
 		"Redirects":  {"nobody is followed", answers(http.StatusFound), "HTTP status 302", false},
 		"Slow":       {"a JVM that collects garbage is the same JVM", accepts(func(net.Conn) {}), "-", false},
@@ -79,7 +93,9 @@ func TestHTTPProber(t *testing.T) {
 			}
 			p := NewHTTPProber(effects.Direct)
 			p.patience = 100 * time.Millisecond
-			if err := p.Answers(t.Context(), host, int32(number)); (err != nil) != tc.silent || errors.Is(err, ErrUnreachable) != (name == "Closed") {
+			process := process.DeepCopy()
+			process.Endpoint = &v1alpha1.Endpoint{Address: host, Port: int32(number)}
+			if err := p.Answers(t.Context(), process); (err != nil) != tc.silent || errors.Is(err, ErrUnreachable) != (name == "Closed") || errors.Is(err, ErrStranger) != (name == "Stranger") {
 				t.Errorf("%s: Answers says %v", tc.reason, err)
 			}
 			if tc.probe == "-" {

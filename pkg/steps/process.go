@@ -2,6 +2,8 @@ package steps
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -21,6 +23,13 @@ type ProcessIdentity struct {
 // Identity is the identity of a process in the record.
 func Identity(p *v1alpha1.JavaProcess) ProcessIdentity {
 	return ProcessIdentity{p.ContainerID, p.PID, p.StartTime}
+}
+
+// fingerprint is the identity of a process as its agent is told it: of one length,
+// and without a name in it.
+func fingerprint(p *v1alpha1.JavaProcess) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", p.ContainerID, p.PID, p.StartTime))
+	return hex.EncodeToString(sum[:8])
 }
 
 // Runs tells whether the container that the process was found in still runs.

@@ -371,8 +371,8 @@ func (p prober) Probe(ctx context.Context, address string, port int32) error {
 }
 
 // Answers implements steps.Prober.
-func (p prober) Answers(ctx context.Context, address string, port int32) error {
-	effect := effects.Effect{Kind: effects.HTTP, What: "health", On: fmt.Sprintf("%s:%d", address, port)}
+func (p prober) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error {
+	effect := effects.Effect{Kind: effects.HTTP, What: "health", On: fmt.Sprintf("%s:%d", process.Endpoint.Address, process.Endpoint.Port)}
 	return p.seam(ctx, effect, func(context.Context) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -65,7 +65,7 @@ func (l *Listener) listen(ctx context.Context, s *steps.Scope) []heard {
 		case !known: // it has answered a moment ago
 			h.next = now.Add(l.pause(p, 0))
 		case !now.Before(h.next):
-			err := l.prober.Answers(ctx, p.Endpoint.Address, p.Endpoint.Port)
+			err := l.prober.Answers(ctx, p)
 			h.misses++
 			if err == nil {
 				h.misses = 0

@@ -28,7 +28,7 @@ type answering struct {
 func (*answering) Probe(context.Context, string, int32) error { panic("nobody probes here") }
 
 // Answers implements steps.Prober.
-func (a *answering) Answers(context.Context, string, int32) error { a.asked++; return a.err }
+func (a *answering) Answers(context.Context, *v1alpha1.JavaProcess) error { a.asked++; return a.err }
 
 // exposedScope is a pod whose JVM serves and was asked from the operator.
 func exposedScope() *steps.Scope {

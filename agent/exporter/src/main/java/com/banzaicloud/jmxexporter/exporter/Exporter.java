@@ -56,7 +56,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
             }
             throw t;
         }
-        server.show(next);
+        server.show(next, desired.get("identity"));
         metrics = next;
         if (changes && old != null) {
             reloads.succeeded();

@@ -26,13 +26,15 @@ final class ScrapeHandler implements HttpHandler {
     private final ExpositionFormatWriter openMetrics = OpenMetricsTextFormatWriter.create();
     private final ExpositionFormatWriter text = PrometheusTextFormatWriter.create();
     private volatile Metrics metrics;
+    private volatile String identity;
 
     ScrapeHandler(Metrics metrics) {
         this.metrics = metrics;
     }
 
-    void show(Metrics metrics) {
+    void show(Metrics metrics, String identity) {
         this.metrics = metrics;
+        this.identity = identity;
     }
 
     @Override
@@ -60,10 +62,19 @@ final class ScrapeHandler implements HttpHandler {
                 scrape(exchange);
                 break;
             case "/-/healthy":
+                identify(exchange);
                 send(exchange, 200, "Exporter is healthy.\n");
                 break;
             default:
                 send(exchange, 404, "The metrics are at /metrics.\n");
+        }
+    }
+
+    /** Says which JVM this is: on a network that pods share, another one's agent may come to serve the port. */
+    private void identify(HttpExchange exchange) {
+        String identity = this.identity;
+        if (identity != null) {
+            exchange.getResponseHeaders().set("Jmx-Exporter-Identity", identity);
         }
     }
 

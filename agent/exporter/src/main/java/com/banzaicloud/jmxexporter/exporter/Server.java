@@ -73,9 +73,9 @@ final class Server implements AutoCloseable {
         return address;
     }
 
-    /** Shows these metrics from the next scrape on. */
-    void show(Metrics metrics) {
-        handler.show(metrics);
+    /** Shows these metrics from the next scrape on, as this JVM's; the identity may be null. */
+    void show(Metrics metrics, String identity) {
+        handler.show(metrics, identity);
     }
 
     /** Closes the port and every connection, and waits a moment for the threads. */

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -55,6 +56,25 @@ class FollowTest {
 
         assertFalse(jvm.desire(Desired.running(port, other)).containsKey("reason"));
         assertServes(port, "after");
+    }
+
+    /** Who asks for the health learns which JVM answers, once the agent was told; the port may change hands. */
+    @Test
+    void identity() throws Exception {
+        assertIdentifies(port, "");
+        jvm.desire(Desired.running(port, config).with("identity", "00c0ffee"));
+        assertIdentifies(port, "00c0ffee");
+        int next = Jvm.freePort();
+        jvm.desire(Desired.running(next, config).with("identity", "00c0ffee"));
+        assertIdentifies(next, "00c0ffee");
+        jvm.desire(Desired.running(next, config));
+        assertIdentifies(next, "");
+    }
+
+    private static void assertIdentifies(int port, String identity) throws Exception {
+        HttpResponse<byte[]> response = Scrape.get(port, "/-/healthy");
+        assertEquals(200, response.statusCode());
+        assertEquals(identity, response.headers().firstValue("Jmx-Exporter-Identity").orElse(""));
     }
 
     /** The exporter's own counts, which the stock exporter raises when its file changes, agree with the mark. */
