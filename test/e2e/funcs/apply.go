@@ -10,11 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/rand"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -22,39 +19,6 @@ import (
 
 // fieldManager owns what the features apply.
 const fieldManager = client.FieldOwner("e2e")
-
-// labelFeature marks the namespaces of the features, with the run that made them:
-// several may share a cluster.
-const labelFeature = "jmx-exporter-operator/e2e"
-
-var run = rand.String(8)
-
-// NamespaceFor is the name of a new namespace for a feature.
-func NamespaceFor(feature string) string { return "e2e-" + feature + "-" + rand.String(5) }
-
-// InNamespace creates the namespace. When the feature ends it tells what is in
-// it if the feature failed, and deletes it. It belongs into a Setup.
-func InNamespace(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{labelFeature: run}}}
-		if err := c.Create(ctx, object); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			ctx := context.WithoutCancel(ctx)
-			if t.Failed() {
-				t.Log(c.diagnostics(ctx, namespace))
-				if os.Getenv("E2E_KEEP") != "" {
-					t.Logf("namespace %s is kept", namespace)
-					return
-				}
-			}
-			if err := client.IgnoreNotFound(c.Delete(ctx, object)); err != nil {
-				t.Errorf("cannot delete namespace %s: %v", namespace, err)
-			}
-		})
-	})
-}
 
 // Apply applies manifests by server-side apply; NAMESPACE in them stands for
 // the namespace. What they hold beside the namespace, such as a policy, is
@@ -109,6 +73,21 @@ func Delete(namespace string, files ...string) features.Func {
 					return client.IgnoreNotFound(err)
 				})
 			}
+		}
+	})
+}
+
+// TooLarge puts a configuration larger than 256 KiB into the sample's ConfigMap.
+func TooLarge(namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		objects, err := decode(`{apiVersion: v1, kind: ConfigMap, metadata: {name: prometheus-jmx-exporter-config}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects[0].Object["data"] = map[string]any{"config.yaml": fmt.Sprintf("rules: []\n# %0*d\n", 256<<10, 0)}
+		if err := c.apply(ctx, objects[0], fieldManager, namespace); err != nil {
+			t.Fatal(err)
 		}
 	})
 }

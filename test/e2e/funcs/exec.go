@@ -20,7 +20,6 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 )
 
@@ -124,25 +123,4 @@ func (c *cluster) forward(ctx context.Context, address *url.URL, port int32) (lo
 		return 0, err
 	}
 	return ports[0].Local, nil
-}
-
-// pods are the pods with the label that are not about to go, by name.
-func (c *cluster) pods(ctx context.Context, namespace, label string) ([]corev1.Pod, error) {
-	var list corev1.PodList
-	key, value, _ := strings.Cut(label, "=")
-	if err := c.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{key: value}); err != nil {
-		return nil, err
-	}
-	var pods []corev1.Pod
-	for _, pod := range list.Items {
-		if pod.DeletionTimestamp.IsZero() {
-			pods = append(pods, pod)
-		}
-	}
-	return pods, nil
-}
-
-func (c *cluster) log(ctx context.Context, pod *corev1.Pod, container string) (string, error) {
-	data, err := c.kube.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container}).DoRaw(ctx)
-	return string(data), err
 }

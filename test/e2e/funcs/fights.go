@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -116,16 +115,4 @@ func (f *Fight) Peace(exporter string) features.Func {
 			t.Errorf("the fight goes on: resourceVersion %s, before %s; annotations %v", after.ResourceVersion, before.ResourceVersion, after.Annotations)
 		}
 	})
-}
-
-// only is the one pod of the application.
-func (c *cluster) only(ctx context.Context, namespace string) (*corev1.Pod, error) {
-	pods, err := c.pods(ctx, namespace, label)
-	if err != nil {
-		return nil, err
-	}
-	if len(pods) != 1 {
-		return nil, fmt.Errorf("%d pods are there, not one", len(pods))
-	}
-	return &pods[0], nil
 }

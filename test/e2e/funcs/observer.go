@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // The observer is a pod on every worker that sees the processes of the node. It
@@ -173,6 +175,32 @@ func (c *cluster) observe(ctx context.Context, node string, command ...string) (
 	return "", fmt.Errorf("no observer is on node %s", node)
 }
 
+// running are the Java processes that run in pods, as their nodes see them.
+func (c *cluster) running(ctx context.Context, pods []corev1.Pod) (map[steps.ProcessIdentity]bool, error) {
+	seen, err := c.look(ctx, pods)
+	if err != nil {
+		return nil, err
+	}
+	full := map[string]string{}
+	for _, pod := range pods {
+		for _, s := range pod.Status.ContainerStatuses {
+			full[shortID(s.ContainerID)] = s.ContainerID
+		}
+	}
+	running := map[steps.ProcessIdentity]bool{}
+	for _, p := range seen.processes {
+		if p.command != "java" {
+			continue
+		}
+		start, err := strconv.ParseInt(p.start, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		running[steps.ProcessIdentity{ContainerID: full[p.container], PID: int32(p.pid), StartTime: start}] = true
+	}
+	return running, nil
+}
+
 // kill sends SIGKILL, from the node, to the processes of a pod with this name.
 func (c *cluster) kill(ctx context.Context, pod corev1.Pod, command string) error {
 	seen, err := c.look(ctx, []corev1.Pod{pod})
@@ -186,6 +214,25 @@ func (c *cluster) kill(ctx context.Context, pod corev1.Pod, command string) erro
 		}
 	}
 	return fmt.Errorf("no process of pod %s is called %s", pod.Name, command)
+}
+
+// killProcess sends SIGKILL, from the node, to one process.
+func (c *cluster) killProcess(ctx context.Context, namespace, pod string, identity steps.ProcessIdentity) error {
+	var its corev1.Pod
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, &its); err != nil {
+		return err
+	}
+	seen, err := c.look(ctx, []corev1.Pod{its})
+	if err != nil {
+		return err
+	}
+	for _, p := range seen.processes {
+		if p.container == shortID(identity.ContainerID) && p.pid == int(identity.PID) && p.start == strconv.FormatInt(identity.StartTime, 10) {
+			_, err := c.observe(ctx, its.Spec.NodeName, "sh", "-c", `kill -9 "$1"`, "kill", strconv.Itoa(p.hostPID))
+			return err
+		}
+	}
+	return fmt.Errorf("pod %s has no process %+v: %+v", pod, identity, seen.processes)
 }
 
 // shortID is the ID of a container without its runtime's name.

@@ -2,16 +2,11 @@ package funcs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -82,54 +77,4 @@ func (w Problem) is(have v1alpha1.ProblemPod) error {
 		return fmt.Errorf("%s: the log is %q, before it %q, not %q", w.Pod, have.Log, have.PreviousLog, w.Log)
 	}
 	return nil
-}
-
-// MayReadLogs gives the operator the right to read logs until the feature ends.
-// It belongs into a Setup.
-func (s *Suite) MayReadLogs() features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		objects, err := s.build(ctx, "test/e2e/manifests/problems/logs")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var rights []*unstructured.Unstructured
-		for _, object := range objects {
-			if object.GetName() == operatorName+"-logs" {
-				rights = append(rights, object)
-			}
-		}
-		if len(rights) != 2 {
-			t.Fatalf("config/logs holds %d objects, not a role and its binding", len(rights))
-		}
-		t.Cleanup(func() {
-			for _, object := range rights {
-				if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		for _, object := range rights {
-			if err := c.apply(ctx, object, kubectl, ""); err != nil {
-				t.Fatal(err)
-			}
-		}
-		operator, err := kubernetes.NewForConfig(c.asOperator())
-		if err != nil {
-			t.Fatal(err)
-		}
-		eventually(ctx, t, func(ctx context.Context) error {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "default"},
-			}}
-			review, err := operator.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-			if err != nil {
-				return err
-			}
-			if !review.Status.Allowed {
-				return errors.New("the operator may not read logs yet")
-			}
-			return nil
-		})
-	})
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -107,53 +105,21 @@ func PodDeleted(namespace string) features.Func {
 	})
 }
 
-// AnotherSecond waits until what is created now is younger than the exporter by
-// its time stamp, which has seconds only.
-func AnotherSecond(namespace, exporter string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
-				return err
-			}
-			if time.Since(e.CreationTimestamp.Time) < 2*time.Second {
-				return errors.New("it is too young")
-			}
-			return nil
-		})
-	})
-}
-
-// TooLarge puts a configuration larger than 256 KiB into the sample's ConfigMap.
-func TooLarge(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		objects, err := decode(`{apiVersion: v1, kind: ConfigMap, metadata: {name: prometheus-jmx-exporter-config}}`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects[0].Object["data"] = map[string]any{"config.yaml": fmt.Sprintf("rules: []\n# %0*d\n", 256<<10, 0)}
-		if err := c.apply(ctx, objects[0], fieldManager, namespace); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// AnnotatedAs has another field manager state annotations of each pod of the
-// application, whoever has stated them before.
-func AnnotatedAs(manager, namespace string, annotations map[string]string) features.Func {
+// Restarted asserts how often the containers of the application were restarted,
+// all of them together.
+func Restarted(namespace string, times int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		pods, err := c.pods(ctx, namespace, label)
 		if err != nil {
 			t.Fatal(err)
 		}
+		var n int32
 		for _, pod := range pods {
-			stated := corev1ac.Pod(pod.Name, namespace).WithUID(pod.UID).WithAnnotations(annotations)
-			if err := c.Client.Apply(ctx, stated, client.FieldOwner(manager), client.ForceOwnership); err != nil {
-				t.Fatal(err)
-			}
+			n += restarts(pod)
+		}
+		if n != times {
+			t.Fatalf("containers were restarted %d times, not %d", n, times)
 		}
 	})
 }

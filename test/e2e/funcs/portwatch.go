@@ -4,39 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/e2e-framework/pkg/features"
-
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 )
-
-// Apart asserts that so many JVMs of containers with this name are served on
-// ports that were chosen, and no two on the same.
-func (j *JVMs) Apart(container string, jvms int) features.Func {
-	return verb(func(_ context.Context, t *testing.T, _ *cluster) {
-		t.Helper()
-		ports := map[int32]bool{}
-		for _, s := range j.known {
-			if s.where != container {
-				continue
-			}
-			if ports[s.port] || s.port < attach.FirstPort {
-				t.Errorf("port %d is another's, too, or not one to be chosen: %v", s.port, j.known)
-			}
-			ports[s.port] = true
-		}
-		if len(ports) != jvms {
-			t.Errorf("%d ports are served, not %d: %v", len(ports), jvms, j.known)
-		}
-		t.Log(j.known)
-	})
-}
 
 // watchers are how many ask at the same time: one look takes about as long as
 // the move.
@@ -148,79 +122,4 @@ func (w *PortWatch) look(ctx context.Context, c *cluster, pod *corev1.Pod) error
 		return errors.Join(err, then)
 	}
 	return nil
-}
-
-// OperatorReplaced deletes the operator's pod, and waits until another one has
-// looked at so many records. No feature runs beside this one.
-func (s *Suite) OperatorReplaced(records int) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		before, err := c.operator(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Delete(ctx, before); err != nil {
-			t.Fatal(err)
-		}
-		eventually(ctx, t, func(ctx context.Context) error {
-			if err := c.operatorReady(ctx, OperatorNamespace); err != nil {
-				return err
-			}
-			now, err := c.operator(ctx)
-			if err != nil {
-				return err
-			}
-			if now.UID == before.UID {
-				return errors.New("the operator is there as before")
-			}
-			s.operatorUID, s.restartsBefore, s.kills = string(now.UID), restarts(*now), 0
-			measured, err := c.measured(ctx)
-			if err != nil {
-				return err
-			}
-			looked := measured.sum(`controller_runtime_reconcile_total{controller="jmxattachment"`)
-			if waits := measured.sum(`workqueue_depth{controller="jmxattachment"`); looked < float64(records) || waits > 0 {
-				return fmt.Errorf("the operator has looked at records %v times, %v wait", looked, waits)
-			}
-			return nil
-		})
-	})
-}
-
-// measures are the operator's own metrics.
-type measures map[string]float64
-
-// measured reads the operator's own metrics.
-func (c *cluster) measured(ctx context.Context) (measures, error) {
-	operator, err := c.operator(ctx)
-	if err != nil {
-		return nil, err
-	}
-	page, err := c.get(ctx, operator.Namespace, operator.Name, 8080, "/metrics")
-	if err != nil {
-		return nil, err
-	}
-	all := measures{}
-	for line := range strings.Lines(page) {
-		line = strings.TrimSpace(line)
-		i := strings.LastIndexByte(line, ' ')
-		if strings.HasPrefix(line, "#") || i < 0 {
-			continue
-		}
-		if all[line[:i]], err = strconv.ParseFloat(line[i+1:], 64); err != nil {
-			return nil, fmt.Errorf("%q: %w", line, err)
-		}
-	}
-	return all, nil
-}
-
-// sum adds up the series that begin so.
-func (m measures) sum(prefix string) float64 {
-	var sum float64
-	for series, value := range m {
-		if strings.HasPrefix(series, prefix) {
-			sum += value
-		}
-	}
-	return sum
 }

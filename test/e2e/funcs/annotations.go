@@ -1,0 +1,199 @@
+package funcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	kruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// Annotations waits until each pod of the application has exactly these
+// annotations of prometheus.io and banzaicloud.com.
+func Annotations(namespace string, want map[string]string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			pods, err := c.pods(ctx, namespace, label)
+			if err != nil {
+				return err
+			}
+			if len(pods) == 0 {
+				return errors.New("no pod is there")
+			}
+			for _, pod := range pods {
+				have := map[string]string{}
+				for name, value := range pod.Annotations {
+					if strings.HasPrefix(name, "prometheus.io/") || strings.HasPrefix(name, "banzaicloud.com/") {
+						have[name] = value
+					}
+				}
+				if !maps.Equal(have, want) {
+					return fmt.Errorf("pod %s has the annotations %v, not %v", pod.Name, have, want)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// AnnotationsOnly waits until each pod of the application has exactly these
+// annotations, but for those of the cluster itself.
+func AnnotationsOnly(namespace string, want map[string]string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			pods, err := c.pods(ctx, namespace, label)
+			if err != nil {
+				return err
+			}
+			if len(pods) == 0 {
+				return errors.New("no pod is there")
+			}
+			for _, pod := range pods {
+				have := maps.Clone(pod.Annotations)
+				maps.DeleteFunc(have, func(name, _ string) bool { return strings.Contains(name, "kubernetes.io/") })
+				if !maps.Equal(have, want) {
+					return fmt.Errorf("pod %s has the annotations %v, not %v", pod.Name, have, want)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// Annotated asserts an annotation of the pods with a label.
+func Annotated(namespace, label, name, value string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pods, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pods) == 0 {
+			t.Fatalf("no pod has %s", label)
+		}
+		for _, pod := range pods {
+			if pod.Annotations[name] != value {
+				t.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)
+			}
+		}
+	})
+}
+
+// Scrapable asserts that the pods carry our annotations, whatever the phases are.
+func Scrapable(namespace string, port int32) features.Func {
+	return All(
+		Annotated(namespace, label, steps.AnnotationScrape, "true"),
+		Annotated(namespace, label, steps.AnnotationPort, strconv.Itoa(int(port))),
+		Annotated(namespace, label, steps.AnnotationPath, steps.MetricsPath),
+	)
+}
+
+// AnnotatedAs has another field manager state annotations of each pod of the
+// application, whoever has stated them before.
+func AnnotatedAs(manager, namespace string, annotations map[string]string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pods, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range pods {
+			stated := corev1ac.Pod(pod.Name, namespace).WithUID(pod.UID).WithAnnotations(annotations)
+			if err := c.Client.Apply(ctx, stated, client.FieldOwner(manager), client.ForceOwnership); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// PatchPods merges a change into each pod of the application, as a field manager.
+func PatchPods(namespace, manager, change string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pods, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(pods) == 0 {
+			t.Fatal("no pod is there")
+		}
+		for _, pod := range pods {
+			if err := c.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, []byte(change)), client.FieldOwner(manager)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// Annotation follows an annotation of the pods of a namespace.
+type Annotation struct {
+	namespace, name string
+
+	mu sync.Mutex
+	// without are the resourceVersions of pods that did not have it.
+	without []string
+	last    map[types.UID]string
+}
+
+// AnnotationOf follows an annotation.
+func AnnotationOf(namespace, name string) *Annotation {
+	return &Annotation{namespace: namespace, name: name, last: map[types.UID]string{}}
+}
+
+// Begin follows it from now on, to the end of the feature: it belongs into a Setup.
+func (a *Annotation) Begin() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		c.follow(ctx, t, a.namespace, &corev1.PodList{}, func(object kruntime.Object) {
+			if pod, ok := object.(*corev1.Pod); ok {
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				a.last[pod.UID] = pod.ResourceVersion
+				if pod.Annotations[a.name] == "" {
+					a.without = append(a.without, pod.Name+" at "+pod.ResourceVersion)
+				}
+			}
+		})
+	})
+}
+
+// Kept asserts that it was on all pods all the while, in whatever the API server
+// has stored of them.
+func (a *Annotation) Kept() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			pods, err := c.pods(ctx, a.namespace, label)
+			if err != nil {
+				return err
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			for _, pod := range pods {
+				if a.last[pod.UID] != pod.ResourceVersion {
+					return fmt.Errorf("what was seen of pod %s has not come to resourceVersion %s", pod.Name, pod.ResourceVersion)
+				}
+			}
+			return nil
+		})
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if len(a.without) > 0 {
+			t.Errorf("%s was not there: %v", a.name, a.without)
+		}
+	})
+}

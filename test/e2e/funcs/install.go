@@ -1,0 +1,188 @@
+package funcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+)
+
+// Deployed deploys a kustomization of the operator into a namespace, and waits for it.
+func (s *Suite) Deployed(kustomization, namespace string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		if err := s.applyOperator(ctx, c, kustomization, namespace); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.operatorReady(ctx, namespace); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Installed installs the operator again, and waits for it.
+func (s *Suite) Installed() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		if err := s.install(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// PutBack puts the operator back as config/default has it when the feature ends.
+// It belongs into a Setup.
+func (s *Suite) PutBack() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Cleanup(func() {
+			if err := s.install(context.WithoutCancel(ctx), c); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+}
+
+func (s *Suite) install(ctx context.Context, c *cluster) error {
+	if err := s.applyOperator(ctx, c, "config/default", OperatorNamespace); err != nil {
+		return err
+	}
+	if err := s.useImage(ctx, c); err != nil {
+		return err
+	}
+	if err := c.operatorReady(ctx, OperatorNamespace); err != nil {
+		return err
+	}
+	return s.acquainted(ctx, c)
+}
+
+// Runs has the operator of config/default run another image, and waits for it.
+func (s *Suite) Runs(image string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		var d appsv1.Deployment
+		if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorName}, &d); err != nil {
+			t.Fatal(err)
+		}
+		base := d.DeepCopy()
+		d.Spec.Template.Spec.Containers[0].Image = image
+		if err := c.Client.Patch(ctx, &d, client.MergeFrom(base), kubectl); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(c.operatorReady(ctx, OperatorNamespace), s.acquainted(ctx, c)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Scaled scales the operator of config/default until the feature ends. It
+// belongs into a Setup.
+func (s *Suite) Scaled(replicas int32) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pod, err := c.operator(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := restarts(*pod) - s.restartsBefore; string(pod.UID) != s.operatorUID || n != s.kills {
+			t.Errorf("the operator was restarted %d times, killed %d times: %+v", n, s.kills, pod.Status.ContainerStatuses)
+		}
+		t.Cleanup(func() {
+			ctx := context.WithoutCancel(ctx)
+			if err := c.scale(ctx, OperatorNamespace, 1); err != nil {
+				t.Fatal(err)
+			}
+			pod, err := c.operator(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.operatorUID, s.restartsBefore, s.kills = string(pod.UID), restarts(*pod), 0
+		})
+		if err := c.scale(ctx, OperatorNamespace, replicas); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func (c *cluster) scale(ctx context.Context, namespace string, replicas int32) error {
+	var d appsv1.Deployment
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: operatorName}, &d); err != nil {
+		return err
+	}
+	base := d.DeepCopy()
+	d.Spec.Replicas = new(replicas)
+	if err := c.Patch(ctx, &d, client.MergeFrom(base)); err != nil {
+		return err
+	}
+	return c.operatorReady(ctx, namespace)
+}
+
+// Uninstalled deletes the operator's Deployment, and nothing else, and waits
+// until no operator runs.
+func (s *Suite) Uninstalled() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: operatorName}}
+		if err := c.Delete(ctx, d, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			var pods corev1.PodList
+			if err := c.List(ctx, &pods, client.InNamespace(OperatorNamespace), client.MatchingLabels{operatorKey: operatorName}); err != nil {
+				return err
+			}
+			if len(pods.Items) > 0 {
+				return fmt.Errorf("%d operators still run", len(pods.Items))
+			}
+			return client.IgnoreNotFound(notGone(c.Get(ctx, client.ObjectKeyFromObject(d), d), "the Deployment"))
+		})
+	})
+}
+
+// Undeployed runs hack/undeploy, and asserts that nothing of the operator is left.
+func (s *Suite) Undeployed() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		objects, err := s.build(ctx, "config/default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.undeploy(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range objects {
+			if err := await(ctx, patience, func(ctx context.Context) error {
+				err := c.Get(ctx, client.ObjectKeyFromObject(object), object)
+				if err != nil && (apierrors.IsNotFound(err) || meta.IsNoMatchError(err)) {
+					return nil
+				}
+				return notGone(err, object.GetKind()+" "+object.GetName())
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func (s *Suite) undeploy(ctx context.Context) error {
+	path, err := s.output(ctx, "hack/binaries", "kubectl")
+	if err != nil {
+		return err
+	}
+	return s.run(ctx, "env", "KUBECTL="+strings.TrimSpace(path), "hack/undeploy")
+}
+
+func notGone(err error, what string) error {
+	if err == nil {
+		return fmt.Errorf("%s is still there", what)
+	}
+	return err
+}

@@ -1,0 +1,124 @@
+package funcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/klient/wait"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// KilledMidway applies manifests, and kills the operator with SIGKILL as soon as
+// an agent is about to be loaded in the first of so many pods.
+func (s *Suite) KilledMidway(namespace string, pods int, files ...string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		operator, err := c.operator(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			objects, err := read(file, namespace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, object := range objects {
+				if err := c.apply(ctx, object, fieldManager, namespace); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		c.firstIntent(ctx, t, namespace)
+		if err := c.kill(ctx, *operator, "manager"); err != nil {
+			t.Fatal(err)
+		}
+		s.kills++
+		done, phases := 0, map[v1alpha1.Phase]int{}
+		records, err := c.records(ctx, namespace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			phases[r.Status.Phase]++
+			if r.Status.Phase == v1alpha1.PhaseAnnotated {
+				done++
+			}
+		}
+		t.Logf("when the operator was killed the pods were %v", phases)
+		if done == pods {
+			t.Fatal("the operator was killed too late to prove anything")
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			var now corev1.Pod
+			if err := c.Get(ctx, client.ObjectKeyFromObject(operator), &now); err != nil {
+				return err
+			}
+			if restarts(now) != restarts(*operator)+1 {
+				return fmt.Errorf("the operator was restarted %d times, before %d", restarts(now), restarts(*operator))
+			}
+			return nil
+		})
+	})
+}
+
+// firstIntent waits for the first record that says that a load is about to happen.
+func (c *cluster) firstIntent(ctx context.Context, t *testing.T, namespace string) {
+	t.Helper()
+	err := wait.For(func(ctx context.Context) (bool, error) {
+		records, err := c.records(ctx, namespace)
+		if err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(records, func(r v1alpha1.JmxAttachment) bool {
+			return len(r.Status.Processes) > 0 && r.Status.Processes[0].Intent != nil
+		}), nil
+	}, wait.WithContext(ctx), wait.WithTimeout(patience), wait.WithInterval(20*time.Millisecond), wait.WithImmediate())
+	if err != nil {
+		t.Fatalf("no load was begun: %v", err)
+	}
+}
+
+// OperatorReplaced deletes the operator's pod, and waits until another one has
+// looked at so many records. No feature runs beside this one.
+func (s *Suite) OperatorReplaced(records int) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		before, err := c.operator(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Delete(ctx, before); err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			if err := c.operatorReady(ctx, OperatorNamespace); err != nil {
+				return err
+			}
+			now, err := c.operator(ctx)
+			if err != nil {
+				return err
+			}
+			if now.UID == before.UID {
+				return errors.New("the operator is there as before")
+			}
+			s.operatorUID, s.restartsBefore, s.kills = string(now.UID), restarts(*now), 0
+			measured, err := c.measured(ctx)
+			if err != nil {
+				return err
+			}
+			looked := measured.sum(`controller_runtime_reconcile_total{controller="jmxattachment"`)
+			if waits := measured.sum(`workqueue_depth{controller="jmxattachment"`); looked < float64(records) || waits > 0 {
+				return fmt.Errorf("the operator has looked at records %v times, %v wait", looked, waits)
+			}
+			return nil
+		})
+	})
+}

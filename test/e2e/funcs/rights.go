@@ -1,0 +1,183 @@
+package funcs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+)
+
+// WithoutRight takes a resource out of the operator's ClusterRole until the
+// feature ends or Restored runs. It belongs into a Setup.
+func (s *Suite) WithoutRight(resource string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		role := s.clusterRole(ctx, t)
+		rules, _, err := unstructured.NestedSlice(role.Object, "rules")
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := slices.DeleteFunc(slices.Clone(rules), func(rule any) bool {
+			resources, _, _ := unstructured.NestedStringSlice(rule.(map[string]any), "resources")
+			return slices.Contains(resources, resource)
+		})
+		if len(left) != len(rules)-1 {
+			t.Fatalf("the ClusterRole has not one rule for %s: %v", resource, rules)
+		}
+		if err := unstructured.SetNestedSlice(role.Object, left, "rules"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.restore(context.WithoutCancel(ctx), t, c) })
+		if err := c.apply(ctx, role, kubectl, ""); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// Restored gives the operator all of its rights again.
+func (s *Suite) Restored() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) { t.Helper(); s.restore(ctx, t, c) })
+}
+
+func (s *Suite) restore(ctx context.Context, t *testing.T, c *cluster) {
+	t.Helper()
+	if err := c.apply(ctx, s.clusterRole(ctx, t), kubectl, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Suite) clusterRole(ctx context.Context, t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	objects, err := s.build(ctx, "config/default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "ClusterRole" && o.GetName() == operatorName
+	})
+	if i < 0 {
+		t.Fatal("config/default has no ClusterRole " + operatorName)
+	}
+	return objects[i]
+}
+
+// MayReadLogs gives the operator the right to read logs until the feature ends.
+// It belongs into a Setup.
+func (s *Suite) MayReadLogs() features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		objects, err := s.build(ctx, "test/e2e/manifests/problems/logs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rights []*unstructured.Unstructured
+		for _, object := range objects {
+			if object.GetName() == operatorName+"-logs" {
+				rights = append(rights, object)
+			}
+		}
+		if len(rights) != 2 {
+			t.Fatalf("config/logs holds %d objects, not a role and its binding", len(rights))
+		}
+		t.Cleanup(func() {
+			for _, object := range rights {
+				if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for _, object := range rights {
+			if err := c.apply(ctx, object, kubectl, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		operator, err := kubernetes.NewForConfig(c.asOperator())
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "default"},
+			}}
+			review, err := operator.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+			if err != nil {
+				return err
+			}
+			if !review.Status.Allowed {
+				return errors.New("the operator may not read logs yet")
+			}
+			return nil
+		})
+	})
+}
+
+// asOperator is the operator's own way to the API.
+func (c *cluster) asOperator() *rest.Config {
+	config := rest.CopyConfig(c.config)
+	config.Impersonate.UserName = operatorUser
+	return config
+}
+
+// ExecRefused waits until the operator's execs into the namespace are refused, with these words.
+func ExecRefused(namespace, words string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		eventually(ctx, t, func(ctx context.Context) error {
+			pods, err := c.pods(ctx, namespace, label)
+			if err != nil {
+				return err
+			}
+			if len(pods) == 0 {
+				return errors.New("no pod is there")
+			}
+			_, err = execAs(ctx, c.asOperator(), namespace, pods[0].Name, pods[0].Spec.Containers[0].Name, "true")
+			return refusedWith(err, words)
+		})
+	})
+}
+
+// AnnotationRefused waits until the operator's writes to pods of the namespace are refused, with these words.
+func AnnotationRefused(namespace, words string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		operator, err := client.New(c.asOperator(), client.Options{Scheme: c.Scheme()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			pods, err := c.pods(ctx, namespace, label)
+			if err != nil {
+				return err
+			}
+			if len(pods) == 0 {
+				return errors.New("no pod is there")
+			}
+			patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"try":"out"}}}`))
+			return refusedWith(operator.Patch(ctx, &pods[0], patch, client.DryRunAll), words)
+		})
+	})
+}
+
+func refusedWith(err error, words string) error {
+	if err == nil || !strings.Contains(err.Error(), words) {
+		return fmt.Errorf("not refused with %q yet, but %w", words, outcome(err))
+	}
+	return nil
+}
+
+func outcome(err error) error {
+	if err == nil {
+		return errors.New("allowed")
+	}
+	return err
+}
