@@ -1,0 +1,57 @@
+//go:build linux
+
+package jvm
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+)
+
+// describe fills in what is only for people and for Refusal; what it cannot
+// read stays empty. It runs as the JVM's user, since the JVM names the files.
+func (p *Process) describe(library string, argv []string) {
+	p.obscure = "The JVM's options cannot be read"
+	root, err := p.openRoot("root")
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	// <home>/lib/server/libjvm.so, <home>/jre/lib/amd64/server/libjvm.so in JDK 8.
+	for dir := path.Dir(library); len(dir) > 1 && p.Version == ""; dir = path.Dir(dir) {
+		if text, err := readRegular(root, strings.TrimPrefix(path.Join(dir, "release"), "/")); err == nil {
+			p.Vendor, p.Version = parseRelease(text)
+		}
+	}
+	exe, err := os.Readlink(procPath(p.PID, "exe"))
+	if err != nil {
+		return
+	}
+	launcher := path.Base(strings.TrimSuffix(exe, " (deleted)"))
+	environ, err := readProc(p.PID, "environ")
+	if err != nil {
+		return
+	}
+	command := parseCommandLine(launcher, argv, splitNul(environ), Major(p.Version), func(name string) (string, error) {
+		if path.IsAbs(name) {
+			return readRegular(root, strings.TrimPrefix(path.Clean(name), "/"))
+		}
+		cwd, err := p.openRoot("cwd")
+		if err != nil {
+			return "", err
+		}
+		defer cwd.Close()
+		return readRegular(cwd, name)
+	})
+	p.MainClass, p.Flags = command.mainClass, command.flags
+	p.JavaAgents, p.Debugger = command.agents, command.debugger
+	switch {
+	case launcher != java: // and gives its JVM what options it likes (JNI_CreateJavaVM)
+		p.obscure = fmt.Sprintf("The JVM was started by %q, not by java, so its options cannot be known", launcher)
+	case command.unread:
+		p.obscure = "A file of options that the JVM was started with cannot be read any more"
+	default:
+		p.obscure = ""
+	}
+}

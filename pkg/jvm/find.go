@@ -1,0 +1,104 @@
+//go:build linux
+
+package jvm
+
+import (
+	"errors"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+)
+
+// Find lists the Java processes in /proc by ascending PID. A process that may
+// not be looked into is listed if its command is called java.
+func Find() ([]Process, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	var found []Process
+	for _, pid := range pids {
+		if p, err := look(pid); err == nil && p.isJava() {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// Lookup returns the Java process with this PID and start time. Its error is an
+// Error of Kind ProcessGone if there is no such process, and of Kind
+// UnsupportedJVM if it is no Java process.
+func Lookup(pid int, startTime uint64) (Process, error) {
+	p, err := look(pid)
+	if err != nil {
+		return p, err
+	}
+	if p.StartTime != startTime {
+		return p, errorf(ProcessGone, "Process %d is another one now: it started at %d, not at %d.", pid, p.StartTime, startTime)
+	}
+	if !p.isJava() {
+		return p, errorf(UnsupportedJVM, "Process %d has no Java virtual machine in it.", pid)
+	}
+	return p, nil
+}
+
+// look reads what /proc tells of a process, whether or not it is a JVM.
+func look(pid int) (Process, error) {
+	p := Process{PID: pid}
+	var err error
+	if p.StartTime, err = StartTime(pid); err != nil {
+		return p, err
+	}
+	if err := p.readStatus(); err != nil {
+		return p, err
+	}
+	data, err := readProc(pid, "cmdline") // open to all, empty for kernel threads
+	if err != nil {
+		return p, err
+	}
+	argv := splitNul(data)
+	if len(argv) == 0 {
+		return p, nil
+	}
+	err = As(p.UID, p.GID, func() error {
+		data, err := readProc(pid, "maps")
+		if err != nil {
+			return errorf(UserMismatch, "The kernel does not let this process look into process %d, which runs as user %d, group %d; it takes the same user and group, and all of its capabilities (ptrace(2)).", pid, p.UID, p.GID)
+		}
+		var library string
+		if p.Implementation, library = parseMaps(data); p.Implementation != "" {
+			p.describe(library, argv)
+		}
+		return nil
+	})
+	// The process may have exited, or run another program, while it was read.
+	if err := p.verify(); err != nil {
+		return p, err
+	}
+	if err != nil && path.Base(argv[0]) == java {
+		errors.As(err, &p.unreadable)
+	}
+	return p, nil
+}
+
+func (p *Process) readStatus() error {
+	data, err := readProc(p.PID, "status")
+	if err != nil {
+		return errorf(ProcessGone, "Process %d has exited.", p.PID)
+	}
+	s, err := parseStatus(data)
+	if err != nil {
+		return err
+	}
+	p.UID, p.GID, p.NamespacePID = s.uid, s.gid, s.nspid
+	p.CatchesQuit = s.caught&sigquit != 0
+	return nil
+}

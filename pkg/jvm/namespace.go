@@ -1,0 +1,78 @@
+//go:build linux
+
+package jvm
+
+import (
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// sharesFiles tells whether the process sees the same file system as we do.
+func (p Process) sharesFiles() bool { return p.sameLink("ns/mnt") && p.sameFile("root") }
+
+// InOtherContainer tells whether the process has another mount namespace than
+// this one: where a pod shares its PID namespace, or its node's, the processes of
+// other containers and pods are seen too. If this process may not look, what
+// everybody may read decides: the control group.
+func (p Process) InOtherContainer() bool {
+	same := false
+	err := As(p.UID, p.GID, func() error {
+		_, err := os.Readlink(procPath(p.PID, "ns/mnt"))
+		same = err == nil && p.sameLink("ns/mnt")
+		return err
+	})
+	if err == nil {
+		return !same
+	}
+	theirs, err := readProc(p.PID, "cgroup")
+	if err != nil {
+		return true
+	}
+	ours, err := readProc(os.Getpid(), "cgroup")
+	return err != nil || !withinGroups(string(theirs), string(ours))
+}
+
+// withinGroups tells whether a process in the control groups given is in those
+// of a container: in the same or below them, in every hierarchy (lines of
+// hierarchy-ID:controllers:path, cgroups(7)). A path that leads out of ours
+// begins with /.. (cgroup_namespaces(7)).
+func withinGroups(process, container string) bool {
+	for line := range strings.Lines(container) {
+		group := strings.TrimSuffix(strings.TrimSpace(line), "/")
+		if !slices.ContainsFunc(strings.Split(process, "\n"), func(line string) bool {
+			below, found := strings.CutPrefix(strings.TrimSuffix(line, "/"), group)
+			return found && (below == "" || below[0] == '/' && !strings.HasPrefix(below, "/.."))
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// SharesNetwork tells whether the process is in our network namespace, so that
+// its ports can be reached on the loopback address.
+func (p Process) SharesNetwork() bool {
+	same := false
+	_ = As(p.UID, p.GID, func() error { same = p.sameLink("ns/net"); return nil })
+	return same
+}
+
+func (p Process) sameLink(name string) bool {
+	theirs, err := os.Readlink(procPath(p.PID, name))
+	if err != nil {
+		return false
+	}
+	ours, err := os.Readlink(path.Join("/proc/self", name))
+	return err == nil && ours == theirs
+}
+
+func (p Process) sameFile(name string) bool {
+	theirs, err := os.Stat(procPath(p.PID, name))
+	if err != nil {
+		return false
+	}
+	ours, err := os.Stat(path.Join("/proc/self", name))
+	return err == nil && os.SameFile(ours, theirs)
+}
