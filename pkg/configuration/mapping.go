@@ -1,0 +1,88 @@
+package configuration
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// keys are the keys that a mapping may have.
+type keys map[string]check
+
+// constraint is what the keys of a mapping have to do with one another.
+type constraint func(has map[string]bool) (problem string)
+
+// required asks for at least one of the keys, with a value.
+func required(names ...string) constraint {
+	return func(has map[string]bool) string {
+		if slices.ContainsFunc(names, func(name string) bool { return has[name] }) {
+			return ""
+		}
+		return strings.Join(names, " or ") + " is missing"
+	}
+}
+
+// needs asks for a second key where there is a first one.
+func needs(name, other string) constraint {
+	return func(has map[string]bool) string {
+		if !has[name] || has[other] {
+			return ""
+		}
+		return fmt.Sprintf("%s is of no use without %s", name, other)
+	}
+}
+
+func mapping(known keys, constraints ...constraint) check {
+	return func(c *checker, path string, n *yaml.Node) error {
+		if kindOf(n) != kindMapping {
+			return wrongKind(path, n, string(kindMapping))
+		}
+		all, err := c.entries(n, 0)
+		if err != nil {
+			return err
+		}
+		has := map[string]bool{}
+		for _, e := range all {
+			name := resolve(e.key).Value
+			check, found := known[name]
+			if !found || kindOf(e.key) != kindString {
+				return unknownKey(path, e.key, known)
+			}
+			if err := check(c, join(path, name), e.value); err != nil {
+				return err
+			}
+			// A pattern of nothing is the word "null" to the collector.
+			has[name] = kindOf(e.value) != kindNull || name == "pattern"
+		}
+		for _, constraint := range constraints {
+			if problem := constraint(has); problem != "" {
+				return invalid(n, "%s: %s", path, problem)
+			}
+		}
+		return nil
+	}
+}
+
+// anyKey is a mapping whose keys are not known beforehand.
+func anyKey(key, value check) check {
+	return func(c *checker, path string, n *yaml.Node) error {
+		if kindOf(n) != kindMapping {
+			return wrongKind(path, n, string(kindMapping))
+		}
+		all, err := c.entries(n, 0)
+		if err != nil {
+			return err
+		}
+		for _, e := range all {
+			if err := key(c, "a key of "+path, e.key); err != nil {
+				return err
+			}
+			if err := value(c, join(path, resolve(e.key).Value), e.value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

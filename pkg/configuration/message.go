@@ -1,0 +1,58 @@
+package configuration
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + clipName(name)
+}
+
+func wrongKind(path string, n *yaml.Node, want string) *Error {
+	if path == "" {
+		path = "the configuration"
+	}
+	got := kindOf(n)
+	hint := ""
+	if want == string(kindString) && resolve(n).Kind == yaml.ScalarNode && got != kindNull {
+		hint = "; put it in quotes"
+	}
+	return invalid(n, "%s must be %s and is %s%s", path, want, got, hint)
+}
+
+func unknownKey(path string, key *yaml.Node, known keys) *Error {
+	where := ""
+	if path != "" {
+		where = " in " + path
+	}
+	suggestion := ""
+	if near := nearest(resolve(key).Value, slices.Sorted(maps.Keys(known))); near != "" {
+		suggestion = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return invalid(key, "unknown key %s%s%s", quote(key), where, suggestion)
+}
+
+// quote shows a key, but nothing long: it may be a value gone astray.
+func quote(key *yaml.Node) string {
+	if resolve(key).Kind != yaml.ScalarNode {
+		return "that is " + string(kindOf(key))
+	}
+	return strconv.Quote(clipName(resolve(key).Value))
+}
+
+func clipName(name string) string {
+	const longest = 60
+	if len(name) <= longest {
+		return name
+	}
+	return strings.ToValidUTF8(name[:longest], "") + "…"
+}

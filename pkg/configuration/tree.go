@@ -1,0 +1,32 @@
+package configuration
+
+import "go.yaml.in/yaml/v3"
+
+// tree checks what holds for every node, whatever it means: the exporter's YAML
+// reader bounds nesting and aliases, and constructs no classes.
+func (c *checker) tree(n *yaml.Node, depth int) error {
+	if depth > maxNesting {
+		return invalid(n, "lists and mappings are nested more than %d deep", maxNesting)
+	}
+	if c.tabBefore(n) {
+		return &Error{Reason: ConfigNotYAML, Line: n.Line, Message: "a tab precedes a value; the exporter takes spaces only"}
+	}
+	if n.Kind == yaml.AliasNode {
+		if n.Alias.Kind != yaml.ScalarNode {
+			c.aliases++
+		}
+		if c.aliases > maxAliases {
+			return invalid(n, "more than %d aliases stand for lists or mappings", maxAliases)
+		}
+		return nil
+	}
+	if !tagFits(n) {
+		return invalid(n, "a tag is not one of the exporter's, or its value is not of that type")
+	}
+	for _, child := range n.Content {
+		if err := c.tree(child, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}

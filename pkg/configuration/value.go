@@ -1,0 +1,129 @@
+package configuration
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func list(item check) check {
+	return func(c *checker, path string, n *yaml.Node) error {
+		if kindOf(n) != kindList {
+			return wrongKind(path, n, string(kindList))
+		}
+		for i, child := range resolve(n).Content {
+			if err := item(c, fmt.Sprintf("%s[%d]", path, i), child); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// orNothing accepts a key without a value, which the collector takes for none.
+func orNothing(inner check) check {
+	return func(c *checker, path string, n *yaml.Node) error {
+		if kindOf(n) == kindNull {
+			return nil
+		}
+		return inner(c, path, n)
+	}
+}
+
+func forbidden(why string) check {
+	return func(_ *checker, path string, n *yaml.Node) error {
+		return &Error{Reason: ConfigForbidden, Line: n.Line, Message: clip(fmt.Sprintf("%s is not allowed: %s", path, why))}
+	}
+}
+
+func oneOf(words ...string) check {
+	return func(c *checker, path string, n *yaml.Node) error {
+		if err := text(c, path, n); err != nil {
+			return err
+		}
+		if slices.Contains(words, resolve(n).Value) {
+			return nil
+		}
+		return invalid(n, "%s is none of %s", path, strings.Join(words, ", "))
+	}
+}
+
+func boolean(_ *checker, path string, n *yaml.Node) error {
+	if kindOf(n) != kindBoolean {
+		return wrongKind(path, n, "true or false")
+	}
+	return nil
+}
+
+func text(_ *checker, path string, n *yaml.Node) error {
+	if kindOf(n) != kindString {
+		return wrongKind(path, n, string(kindString))
+	}
+	return nil
+}
+
+func anything(*checker, string, *yaml.Node) error { return nil }
+
+func something(_ *checker, path string, n *yaml.Node) error {
+	if kindOf(n) == kindNull {
+		return wrongKind(path, n, "a value")
+	}
+	return nil
+}
+
+func seconds(_ *checker, path string, n *yaml.Node) error {
+	if kindOf(n) != kindInteger {
+		return wrongKind(path, n, string(kindInteger))
+	}
+	value := strings.ReplaceAll(resolve(n).Value, "_", "")
+	if strings.HasPrefix(value, "-") {
+		return invalid(n, "%s is less than 0", path)
+	}
+	// The base is told by the prefix, as in Java; base 60 is small enough.
+	if _, err := strconv.ParseInt(value, 0, 32); err != nil && !strings.Contains(value, ":") {
+		return invalid(n, "%s is too large", path)
+	}
+	return nil
+}
+
+// javaDouble is what Double.valueOf reads.
+var javaDouble = regexp.MustCompile(`^[\x00-\x20]*[-+]?(?:NaN|Infinity|(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][-+]?\d+)[fFdD]?)[\x00-\x20]*$`)
+
+func number(c *checker, path string, n *yaml.Node) error {
+	switch kindOf(n) {
+	case kindInteger, kindFloat:
+		return nil
+	case kindString:
+		return c.once(path, "a number", n, func(value string) error {
+			if !javaDouble.MatchString(value) {
+				return errors.New("it is other text")
+			}
+			return nil
+		})
+	default:
+		return wrongKind(path, n, string(kindFloat))
+	}
+}
+
+func objectName(c *checker, path string, n *yaml.Node) error {
+	if err := text(c, path, n); err != nil {
+		return err
+	}
+	return c.once(path, "an object name", n, checkObjectName)
+}
+
+// pattern accepts what is no string too: the collector makes one of it.
+func pattern(c *checker, path string, n *yaml.Node) error {
+	if kindOf(n) == kindMapping {
+		return wrongKind(path, n, string(kindString))
+	}
+	if kindOf(n) != kindString {
+		return nil
+	}
+	return c.once(path, "a regular expression of Java", n, checkPattern)
+}
