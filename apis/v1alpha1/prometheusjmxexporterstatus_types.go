@@ -1,0 +1,129 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// PrometheusJmxExporterStatus sums up the JmxAttachments of the exporter.
+type PrometheusJmxExporterStatus struct {
+	// observedGeneration is the generation of the spec that this status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// phase is that of the least advanced of the matched pods, refused ones
+	// aside: Pending when none is matched, Refused when all are.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+
+	// pods is annotated/matched, such as 3/5.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Pods string `json:"pods,omitempty"`
+
+	// matched counts the pods that have the labels, run, and are not terminating.
+	// +optional
+	Matched int32 `json:"matched"`
+
+	// updated counts the matched pods that were brought to the current
+	// configuration, port and agent, or could not be.
+	// +optional
+	Updated int32 `json:"updated"`
+
+	// refused counts the matched pods that need a person.
+	// +optional
+	Refused int32 `json:"refused"`
+
+	// phases counts the matched pods by the phase they are in.
+	// +optional
+	// +listType=map
+	// +listMapKey=phase
+	// +kubebuilder:validation:MaxItems=8
+	Phases []PhaseCount `json:"phases,omitempty"`
+
+	// metricsEndpoints lists the endpoints that answer and stand in an
+	// EndpointSlice, one for each JVM, sorted by pod: the first 1000. The
+	// EndpointSlices of the Service named in serviceName hold all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	MetricsEndpoints []MetricsEndpoint `json:"metricsEndpoints,omitempty"`
+
+	// metricsEndpointsOmitted says how many more there are.
+	// +optional
+	MetricsEndpointsOmitted int32 `json:"metricsEndpointsOmitted,omitempty"`
+
+	// serviceName is the headless Service whose EndpointSlices hold the endpoints.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	ServiceName string `json:"serviceName,omitempty"`
+
+	// revision names what the pods are to be brought to: configuration, port,
+	// containers, processes, agent. It is a digest.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision,omitempty"`
+
+	// halt says why the rollout of this revision was stopped.
+	// +optional
+	Halt *Halt `json:"halt,omitempty"`
+
+	// problemPods are the pods that have the labels and do not run, sorted by
+	// name: the first 50. Only with spec.alerts.checkRunningPods.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=50
+	ProblemPods []ProblemPod `json:"problemPods,omitempty"`
+
+	// problemPodsOmitted says how many more there are.
+	// +optional
+	ProblemPodsOmitted int32 `json:"problemPodsOmitted,omitempty"`
+
+	// conditions are Ready, Reconciling, Stalled and ConfigValid.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// PhaseCount counts the pods in a phase.
+type PhaseCount struct {
+	// phase is the phase counted.
+	// +required
+	Phase Phase `json:"phase"`
+	// count is the number of pods in it.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count int32 `json:"count"`
+}
+
+// Halt says why a rollout was stopped.
+type Halt struct {
+	// revision is what was being rolled out.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// reason is RestartedAfterAttach or ConfigRejected.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason"`
+	// message says in which pod, what happened, and how to go on.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	Message string `json:"message"`
+}
+
+// MetricsEndpoint is where a JVM serves its metrics.
+type MetricsEndpoint struct {
+	// pod is the pod's name.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Pod string `json:"pod"`
+	// container is the name of the container that the JVM runs in.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Container string `json:"container,omitempty"`
+	// port is the TCP port on the pod's address.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+}
