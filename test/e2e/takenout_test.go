@@ -121,7 +121,7 @@ func TestDetachTimeout(t *testing.T) {
 		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
 		Assess("the record goes away in the end", funcs.Gone(namespace)).
 		Assess("our annotations are gone", funcs.Annotations(namespace, nil)).
-		Assess("an Event names what is left", funcs.ToldWith(namespace, corev1.EventTypeWarning, "AgentLeft", "container dummyapp", "port 9400", "5s", "pods/exec")).
+		Assess("an Event names what is left", funcs.Told(namespace, corev1.EventTypeWarning, "AgentLeft", "container dummyapp", "port 9400", "5s", "pods/exec")).
 		Assess("the agent serves on", funcs.ServesPods(namespace, "app=dummyapp", port, "dummyapp_requests_total")).
 		Assess("the application is as before", applications.Untouched()).
 		Assess("with the right, the agent that was left is found: no second load", funcs.All(

@@ -50,10 +50,8 @@ func (c *cluster) refused(ctx context.Context, r *v1alpha1.JmxAttachment, phase 
 	case r.Status.Attempt == nil:
 		return fmt.Errorf("%s: no attempt is recorded", r.Spec.Pod.Name)
 	}
-	for _, w := range words {
-		if !strings.Contains(condition.Message, w) {
-			return fmt.Errorf("%s: %q does not say %q", r.Spec.Pod.Name, condition.Message, w)
-		}
+	if err := says(r.Spec.Pod.Name, condition.Message, words); err != nil {
+		return err
 	}
 	if err := c.told(ctx, r.Namespace, r.Name, corev1.EventTypeWarning, reason); err != nil {
 		return err
@@ -61,8 +59,8 @@ func (c *cluster) refused(ctx context.Context, r *v1alpha1.JmxAttachment, phase 
 	if !v1alpha1.NeedsPerson(reason) {
 		return nil
 	}
-	var e v1alpha1.PrometheusJmxExporter
-	if err := c.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Spec.Exporter.Name}, &e); err != nil {
+	e, err := c.exporter(ctx, r.Namespace, r.Spec.Exporter.Name)
+	if err != nil {
 		return err
 	}
 	stalled := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionStalled)

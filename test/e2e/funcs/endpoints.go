@@ -23,11 +23,11 @@ func Published(namespace, exporter string, pods int, port int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
 				return err
 			}
-			return c.published(ctx, &e, pods, port)
+			return c.published(ctx, e, pods, port)
 		})
 	})
 }
@@ -105,8 +105,8 @@ func listing(pod types.UID, port int32) string { return fmt.Sprintf("%s:%d", pod
 // listed are the endpoints in the exporter's EndpointSlices, and how often they
 // stand there.
 func (c *cluster) listed(ctx context.Context, namespace, exporter string) (map[string]int, error) {
-	var e v1alpha1.PrometheusJmxExporter
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+	e, err := c.exporter(ctx, namespace, exporter)
+	if err != nil {
 		return nil, err
 	}
 	var list discoveryv1.EndpointSliceList

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -30,15 +28,15 @@ func AllAnnotated(namespace, exporter string, pods int, port int32) features.Fun
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
 				return err
 			}
 			records, err := c.records(ctx, namespace)
 			if err != nil {
 				return err
 			}
-			return errors.Join(exporterReady(&e, pods, pods), c.annotated(ctx, &e, records, pods, port), c.published(ctx, &e, pods, port))
+			return errors.Join(exporterReady(e, pods, pods), c.annotated(ctx, e, records, pods, port), c.published(ctx, e, pods, port))
 		})
 	})
 }
@@ -95,20 +93,15 @@ func ExporterCondition(namespace, exporter, condition string, status metav1.Cond
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
 				return err
 			}
 			found := meta.FindStatusCondition(e.Status.Conditions, condition)
 			if found == nil || found.Status != status || found.Reason != reason {
 				return fmt.Errorf("exporter %s: %s is %+v, not %s %s", exporter, condition, found, status, reason)
 			}
-			for _, w := range words {
-				if !strings.Contains(found.Message, w) {
-					return fmt.Errorf("exporter %s: %q does not say %q", exporter, found.Message, w)
-				}
-			}
-			return nil
+			return says("exporter "+exporter, found.Message, words)
 		})
 	})
 }
@@ -118,8 +111,8 @@ func Observed(namespace, exporter string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
 				return err
 			}
 			if e.Status.ObservedGeneration != e.Generation {
@@ -136,8 +129,8 @@ func AnotherSecond(namespace, exporter string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
 				return err
 			}
 			if time.Since(e.CreationTimestamp.Time) < 2*time.Second {
@@ -165,29 +158,37 @@ func (c *cluster) patchExporter(ctx context.Context, namespace, exporter, change
 
 // Changes does something, and waits until the exporter has another revision.
 func Changes(namespace, exporter string, do features.Func) features.Func {
-	return func(ctx context.Context, t *testing.T, cfg *envconf.Config) context.Context {
-		t.Helper()
-		c, err := clusterOf(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before := c.revision(ctx, t, namespace, exporter)
-		do(ctx, t, cfg)
-		eventually(ctx, t, func(ctx context.Context) error {
-			if c.revision(ctx, t, namespace, exporter) == before {
-				return fmt.Errorf("exporter %s still has revision %s", exporter, before)
-			}
-			return nil
-		})
-		return ctx
-	}
+	var before string
+	return All(
+		verb(func(ctx context.Context, t *testing.T, c *cluster) {
+			t.Helper()
+			before = c.revision(ctx, t, namespace, exporter)
+		}),
+		do,
+		verb(func(ctx context.Context, t *testing.T, c *cluster) {
+			t.Helper()
+			eventually(ctx, t, func(ctx context.Context) error {
+				e, err := c.exporter(ctx, namespace, exporter)
+				if err == nil && e.Status.Revision == before {
+					err = fmt.Errorf("exporter %s still has revision %s", exporter, before)
+				}
+				return err
+			})
+		}),
+	)
 }
 
 func (c *cluster) revision(ctx context.Context, t *testing.T, namespace, exporter string) string {
 	t.Helper()
-	var e v1alpha1.PrometheusJmxExporter
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+	e, err := c.exporter(ctx, namespace, exporter)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return e.Status.Revision
+}
+
+func (c *cluster) exporter(ctx context.Context, namespace, name string) (*v1alpha1.PrometheusJmxExporter, error) {
+	var e v1alpha1.PrometheusJmxExporter
+	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &e)
+	return &e, err
 }

@@ -9,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
-
-	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
 // Restricted asserts that the operator's namespace enforces the restricted Pod
@@ -57,8 +55,8 @@ func namespaceOnly(pod *corev1.Pod) metav1.ObjectMeta {
 func Untended(namespace, exporter string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		var e v1alpha1.PrometheusJmxExporter
-		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+		e, err := c.exporter(ctx, namespace, exporter)
+		if err != nil {
 			t.Fatal(err)
 		}
 		records, err := c.records(ctx, namespace)

@@ -3,11 +3,9 @@ package funcs
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -30,8 +28,8 @@ func Problems(namespace, exporter string, want ...Problem) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
 				return err
 			}
 			if len(e.Status.ProblemPods) != len(want) || e.Status.ProblemPodsOmitted != 0 {
@@ -66,10 +64,8 @@ func (w Problem) is(have v1alpha1.ProblemPod) error {
 		have.RestartCount < w.Restarts || w.Restarts == 0 && have.RestartCount != 0 {
 		return fmt.Errorf("told is %+v, not %+v", have, w)
 	}
-	for _, word := range w.Words {
-		if !strings.Contains(have.Message, word) {
-			return fmt.Errorf("%s: %q does not say %q", w.Pod, have.Message, word)
-		}
+	if err := says(w.Pod, have.Message, w.Words); err != nil {
+		return err
 	}
 	// The log of an instance that has just begun may be short, that of the one
 	// before it is not.

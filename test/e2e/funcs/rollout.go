@@ -22,20 +22,15 @@ func Halted(namespace, exporter, reason string, words ...string) features.Func {
 		verb(func(ctx context.Context, t *testing.T, c *cluster) {
 			t.Helper()
 			eventually(ctx, t, func(ctx context.Context) error {
-				var e v1alpha1.PrometheusJmxExporter
-				if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+				e, err := c.exporter(ctx, namespace, exporter)
+				if err != nil {
 					return err
 				}
 				halt := e.Status.Halt
 				if halt == nil || halt.Reason != reason || halt.Revision != e.Status.Revision {
 					return fmt.Errorf("exporter %s: status.halt is %+v, not %s for revision %s", exporter, halt, reason, e.Status.Revision)
 				}
-				for _, w := range words {
-					if !strings.Contains(halt.Message, w) {
-						return fmt.Errorf("exporter %s: %q does not say %q", exporter, halt.Message, w)
-					}
-				}
-				return nil
+				return says("exporter "+exporter, halt.Message, words)
 			})
 		}),
 		ExporterCondition(namespace, exporter, v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, words...),
@@ -74,10 +69,8 @@ func OneRefused(namespace string, pods int, phase v1alpha1.Phase, reason string,
 			if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != reason {
 				return fmt.Errorf("%s: %s is %+v, not False %s", one.Spec.Pod.Name, phase, condition, reason)
 			}
-			for _, w := range words {
-				if !strings.Contains(condition.Message, w) {
-					return fmt.Errorf("%s: %q does not say %q", one.Spec.Pod.Name, condition.Message, w)
-				}
+			if err := says(one.Spec.Pod.Name, condition.Message, words); err != nil {
+				return err
 			}
 			return c.told(ctx, namespace, one.Name, corev1.EventTypeWarning, reason)
 		})
@@ -133,8 +126,8 @@ func FirstEnds(namespace, exporter string) features.Func {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {
-			var e v1alpha1.PrometheusJmxExporter
-			if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
 				return err
 			}
 			if e.Status.Halt == nil || !strings.Contains(e.Status.Halt.Message, first.Name) || !strings.Contains(e.Status.Halt.Message, "exit code 137") {

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -32,11 +31,11 @@ func (s served) String() string {
 // served are the JVMs that are served, and what is missing until these are
 // exactly so many in so many pods, and everything says the same of them.
 func (c *cluster) served(ctx context.Context, namespace, exporter string, pods, jvms int) ([]served, error) {
-	var e v1alpha1.PrometheusJmxExporter
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: exporter}, &e); err != nil {
+	e, err := c.exporter(ctx, namespace, exporter)
+	if err != nil {
 		return nil, err
 	}
-	if err := exporterReady(&e, pods, jvms); err != nil {
+	if err := exporterReady(e, pods, jvms); err != nil {
 		return nil, err
 	}
 	there, err := c.pods(ctx, namespace, label)
@@ -56,7 +55,7 @@ func (c *cluster) served(ctx context.Context, namespace, exporter string, pods, 
 		if k < 0 {
 			return nil, fmt.Errorf("the attachment %s is about a pod that is gone", all[i].Name)
 		}
-		its, err := servedIn(&there[k], &all[i], &e)
+		its, err := servedIn(&there[k], &all[i], e)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +64,7 @@ func (c *cluster) served(ctx context.Context, namespace, exporter string, pods, 
 	if len(found) != jvms {
 		return nil, fmt.Errorf("served are %v, not %d JVMs", found, jvms)
 	}
-	if err := c.nothingElse(ctx, &e, found); err != nil {
+	if err := c.nothingElse(ctx, e, found); err != nil {
 		return nil, err
 	}
 	running, err := c.running(ctx, there)
