@@ -17,7 +17,13 @@ processes() {
 }
 mounts() { awk '{print "mount " $5}' /proc/self/mountinfo; }
 links() { ip -o link | awk -F': ' '{print "link " $2}'; }
-cgroups() { find /sys/fs/cgroup -type d 2>/dev/null | sed 's/^/cgroup /'; }
+# Those at the top, and those with a container engine's or a kubelet's name: into others the host's own services and
+# sessions put new ones at any time.
+cgroups() {
+  local top='[^/]+/[^/]+' # in the hierarchies of cgroup v1
+  if [ -e /sys/fs/cgroup/cgroup.controllers ]; then top='[^/]+'; fi
+  find /sys/fs/cgroup -type d 2>/dev/null | grep -E "^/sys/fs/cgroup/$top$|$engine_cgroup|docker|containerd|kube" | sed 's/^/cgroup /'
+}
 rules() {
   local table
   for table in filter nat mangle raw; do iptables -t $table -S 2>/dev/null | sed "s/^/rule in $table: /"; done

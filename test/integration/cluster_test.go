@@ -170,10 +170,11 @@ func (c *cluster) updateStatus(pod *corev1.Pod) {
 // restart replaces a pod's container app: another ID, another JVM, no files.
 func (c *cluster) restart(pod *corev1.Pod) {
 	c.t.Helper()
+	// It runs before anybody is told.
+	c.containers.start(pod.UID, "app", aJVM(javaStartTime+restarts.Add(1)))
 	c.changeStatus(pod, func(status *corev1.PodStatus) {
 		status.ContainerStatuses[0] = running("app")
 	})
-	c.containers.start(pod.UID, "app", aJVM(javaStartTime+restarts.Load()))
 }
 
 func (c *cluster) changeStatus(pod *corev1.Pod, how func(*corev1.PodStatus)) {
