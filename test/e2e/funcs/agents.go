@@ -35,11 +35,8 @@ func (a *Agents) Remember() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		var err error
-		if a.records, err = c.records(ctx, a.namespace); err != nil {
+		if a.records, err = attachmentsOf(a.namespace)(ctx, c); err != nil {
 			t.Fatal(err)
-		}
-		if len(a.records) == 0 {
-			t.Fatal("there are no attachments")
 		}
 		remains, err := c.remains(ctx, a.records)
 		if err != nil {
@@ -94,12 +91,9 @@ func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 func Adopted(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		all, err := c.records(ctx, namespace)
+		all, err := attachmentsOf(namespace)(ctx, c)
 		if err != nil {
 			t.Fatal(err)
-		}
-		if len(all) == 0 {
-			t.Fatal("there are no attachments")
 		}
 		for _, r := range all {
 			loaded := meta.FindStatusCondition(r.Status.Conditions, string(v1alpha1.PhaseLoaded))

@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -23,72 +22,36 @@ import (
 // Annotations waits until each pod of the application has exactly these
 // annotations of prometheus.io and banzaicloud.com.
 func Annotations(namespace string, want map[string]string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			pods, err := c.pods(ctx, namespace, label)
-			if err != nil {
-				return err
-			}
-			if len(pods) == 0 {
-				return errors.New("no pod is there")
-			}
-			for _, pod := range pods {
-				have := map[string]string{}
-				for name, value := range pod.Annotations {
-					if strings.HasPrefix(name, "prometheus.io/") || strings.HasPrefix(name, "banzaicloud.com/") {
-						have[name] = value
-					}
-				}
-				if !maps.Equal(have, want) {
-					return fmt.Errorf("pod %s has the annotations %v, not %v", pod.Name, have, want)
-				}
-			}
-			return nil
-		})
+	return annotations(namespace, want, func(name string) bool {
+		return strings.HasPrefix(name, "prometheus.io/") || strings.HasPrefix(name, "banzaicloud.com/")
 	})
 }
 
 // AnnotationsOnly waits until each pod of the application has exactly these
 // annotations, but for those of the cluster itself.
 func AnnotationsOnly(namespace string, want map[string]string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			pods, err := c.pods(ctx, namespace, label)
-			if err != nil {
-				return err
-			}
-			if len(pods) == 0 {
-				return errors.New("no pod is there")
-			}
-			for _, pod := range pods {
-				have := maps.Clone(pod.Annotations)
-				maps.DeleteFunc(have, func(name, _ string) bool { return strings.Contains(name, "kubernetes.io/") })
-				if !maps.Equal(have, want) {
-					return fmt.Errorf("pod %s has the annotations %v, not %v", pod.Name, have, want)
-				}
-			}
-			return nil
-		})
+	return annotations(namespace, want, func(name string) bool { return !strings.Contains(name, "kubernetes.io/") })
+}
+
+// annotations waits until each pod of the application has exactly these of the
+// annotations that count.
+func annotations(namespace string, want map[string]string, counts func(name string) bool) features.Func {
+	return podsOf(namespace, label).untilEach(func(_ context.Context, _ *cluster, pod *corev1.Pod) error {
+		have := maps.Clone(pod.Annotations)
+		maps.DeleteFunc(have, func(name, _ string) bool { return !counts(name) })
+		if !maps.Equal(have, want) {
+			return fmt.Errorf("pod %s has the annotations %v, not %v", pod.Name, have, want)
+		}
+		return nil
 	})
 }
 
 // Annotated asserts an annotation of the pods with a label.
 func Annotated(namespace, label, name, value string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return podsOf(namespace, label).each(func(_ context.Context, t *testing.T, _ *cluster, pod *corev1.Pod) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(pods) == 0 {
-			t.Fatalf("no pod has %s", label)
-		}
-		for _, pod := range pods {
-			if pod.Annotations[name] != value {
-				t.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)
-			}
+		if pod.Annotations[name] != value {
+			t.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)
 		}
 	})
 }
@@ -105,36 +68,21 @@ func Scrapable(namespace string, port int32) features.Func {
 // AnnotatedAs has another field manager state annotations of each pod of the
 // application, whoever has stated them before.
 func AnnotatedAs(manager, namespace string, annotations map[string]string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
-		if err != nil {
+		stated := corev1ac.Pod(pod.Name, namespace).WithUID(pod.UID).WithAnnotations(annotations)
+		if err := c.Client.Apply(ctx, stated, client.FieldOwner(manager), client.ForceOwnership); err != nil {
 			t.Fatal(err)
-		}
-		for _, pod := range pods {
-			stated := corev1ac.Pod(pod.Name, namespace).WithUID(pod.UID).WithAnnotations(annotations)
-			if err := c.Client.Apply(ctx, stated, client.FieldOwner(manager), client.ForceOwnership); err != nil {
-				t.Fatal(err)
-			}
 		}
 	})
 }
 
 // PatchPods merges a change into each pod of the application, as a field manager.
 func PatchPods(namespace, manager, change string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
-		if err != nil {
+		if err := c.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(change)), client.FieldOwner(manager)); err != nil {
 			t.Fatal(err)
-		}
-		if len(pods) == 0 {
-			t.Fatal("no pod is there")
-		}
-		for _, pod := range pods {
-			if err := c.Client.Patch(ctx, &pod, client.RawPatch(types.MergePatchType, []byte(change)), client.FieldOwner(manager)); err != nil {
-				t.Fatal(err)
-			}
 		}
 	})
 }
@@ -174,26 +122,22 @@ func (a *Annotation) Begin() features.Func {
 // Kept asserts that it was on all pods all the while, in whatever the API server
 // has stored of them.
 func (a *Annotation) Kept() features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			pods, err := c.pods(ctx, a.namespace, label)
-			if err != nil {
-				return err
-			}
+	return All(
+		podsOf(a.namespace, label).untilEach(func(_ context.Context, _ *cluster, pod *corev1.Pod) error {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			for _, pod := range pods {
-				if a.last[pod.UID] != pod.ResourceVersion {
-					return fmt.Errorf("what was seen of pod %s has not come to resourceVersion %s", pod.Name, pod.ResourceVersion)
-				}
+			if a.last[pod.UID] != pod.ResourceVersion {
+				return fmt.Errorf("what was seen of pod %s has not come to resourceVersion %s", pod.Name, pod.ResourceVersion)
 			}
 			return nil
-		})
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if len(a.without) > 0 {
-			t.Errorf("%s was not there: %v", a.name, a.without)
-		}
-	})
+		}),
+		verb(func(_ context.Context, t *testing.T, _ *cluster) {
+			t.Helper()
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if len(a.without) > 0 {
+				t.Errorf("%s was not there: %v", a.name, a.without)
+			}
+		}),
+	)
 }

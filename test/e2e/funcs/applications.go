@@ -36,48 +36,42 @@ func ApplicationsIn(namespace string) *Applications { return &Applications{names
 // Running waits until so many pods run with all their containers, and those
 // that start Java say in their log that the application is ready: so many JVMs.
 func Running(namespace string, pods, jvms int) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			found, err := c.pods(ctx, namespace, label)
-			if err != nil {
-				return err
-			}
-			if len(found) != pods {
-				return fmt.Errorf("%d pods are there, not %d", len(found), pods)
-			}
-			ready := 0
-			for _, pod := range found {
-				for _, status := range pod.Status.ContainerStatuses {
-					if status.State.Running == nil {
-						return fmt.Errorf("container %s of pod %s does not run: %+v", status.Name, pod.Name, status.State)
-					}
-					log, err := c.log(ctx, &pod, status.Name)
-					if err != nil {
-						return err
-					}
-					ready += strings.Count(log, "dummyapp is ready")
+	return until(func(ctx context.Context, c *cluster) error {
+		found, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			return err
+		}
+		if len(found) != pods {
+			return fmt.Errorf("%d pods are there, not %d", len(found), pods)
+		}
+		ready := 0
+		for _, pod := range found {
+			for _, status := range pod.Status.ContainerStatuses {
+				if status.State.Running == nil {
+					return fmt.Errorf("container %s of pod %s does not run: %+v", status.Name, pod.Name, status.State)
 				}
-				if len(pod.Status.ContainerStatuses) != len(pod.Spec.Containers) {
-					return fmt.Errorf("pod %s has not started: %s", pod.Name, pod.Status.Phase)
+				log, err := c.log(ctx, &pod, status.Name)
+				if err != nil {
+					return err
 				}
+				ready += strings.Count(log, "dummyapp is ready")
 			}
-			if ready != jvms {
-				return fmt.Errorf("%d applications are ready, not %d", ready, jvms)
+			if len(pod.Status.ContainerStatuses) != len(pod.Spec.Containers) {
+				return fmt.Errorf("pod %s has not started: %s", pod.Name, pod.Status.Phase)
 			}
-			return nil
-		})
+		}
+		if ready != jvms {
+			return fmt.Errorf("%d applications are ready, not %d", ready, jvms)
+		}
+		return nil
 	})
 }
 
 // Remember remembers the applications as they are now, once no helper runs in them.
 func (a *Applications) Remember() features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) (err error) {
-			a.pods, err = a.now(ctx, c)
-			return err
-		})
+	return until(func(ctx context.Context, c *cluster) (err error) {
+		a.pods, err = a.now(ctx, c)
+		return err
 	})
 }
 
@@ -214,16 +208,8 @@ func printed(before, after string, expected []string) error {
 
 // NothingLoaded asserts that no process of the applications has a jar of ours open.
 func NothingLoaded(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return seenIn(namespace, func(t *testing.T, seen *sight) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen, err := c.look(ctx, pods)
-		if err != nil {
-			t.Fatal(err)
-		}
 		if len(seen.processes) == 0 {
 			t.Fatal("the observer saw no process")
 		}
@@ -235,9 +221,21 @@ func NothingLoaded(namespace string) features.Func {
 
 // NothingInstalled asserts that there is no directory of ours in the containers.
 func NothingInstalled(namespace string) features.Func {
+	return seenIn(namespace, func(t *testing.T, seen *sight) {
+		t.Helper()
+		for id, names := range seen.left {
+			if names[".jmx-exporter"] {
+				t.Fatalf("our directory is in container %s", id)
+			}
+		}
+	})
+}
+
+// seenIn is a verb about what the observer sees in the applications.
+func seenIn(namespace string, assert func(t *testing.T, seen *sight)) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
+		pods, err := podsOf(namespace, label)(ctx, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,10 +243,6 @@ func NothingInstalled(namespace string) features.Func {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, names := range seen.left {
-			if names[".jmx-exporter"] {
-				t.Fatalf("our directory is in container %s", id)
-			}
-		}
+		assert(t, seen)
 	})
 }

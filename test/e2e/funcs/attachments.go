@@ -20,23 +20,20 @@ import (
 // that there are, does not hold for a reason, says these words, and is told by a
 // Warning Event. What needs a person stalls the exporter.
 func ConditionWithReason(namespace string, attachments int, phase v1alpha1.Phase, reason string, words ...string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			records, err := c.records(ctx, namespace)
-			if err != nil {
+	return until(func(ctx context.Context, c *cluster) error {
+		records, err := c.attachments(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		if len(records) != attachments {
+			return fmt.Errorf("%d attachments are there, not %d", len(records), attachments)
+		}
+		for i := range records {
+			if err := c.refused(ctx, &records[i], phase, reason, words); err != nil {
 				return err
 			}
-			if len(records) != attachments {
-				return fmt.Errorf("%d attachments are there, not %d", len(records), attachments)
-			}
-			for i := range records {
-				if err := c.refused(ctx, &records[i], phase, reason, words); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 
@@ -72,58 +69,39 @@ func (c *cluster) refused(ctx context.Context, r *v1alpha1.JmxAttachment, phase 
 
 // Patience waits until each record says how long taking out is tried.
 func Patience(namespace, timeout string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			all, err := c.records(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			for _, r := range all {
-				if have := r.Status.DetachTimeout.Duration.String(); have != timeout {
-					return fmt.Errorf("%s: status.detachTimeout is %s, not %s", r.Spec.Pod.Name, have, timeout)
-				}
-			}
-			return nil
-		})
+	return attachmentsOf(namespace).untilEach(func(_ context.Context, _ *cluster, r *v1alpha1.JmxAttachment) error {
+		if have := r.Status.DetachTimeout.Duration.String(); have != timeout {
+			return fmt.Errorf("%s: status.detachTimeout is %s, not %s", r.Spec.Pod.Name, have, timeout)
+		}
+		return nil
 	})
 }
 
 // NoRecord waits until no record is left in a namespace, whatever its exporter is.
 func NoRecord(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			all, err := c.records(ctx, namespace)
-			if err == nil && len(all) > 0 {
-				err = fmt.Errorf("%d records are left, the first %s %s", len(all), all[0].Status.Phase, all[0].Status.Reason)
-			}
-			return err
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		all, err := c.attachments(ctx, namespace)
+		if err == nil && len(all) > 0 {
+			err = fmt.Errorf("%d records are left, the first %s %s", len(all), all[0].Status.Phase, all[0].Status.Reason)
+		}
+		return err
 	})
 }
 
 // RecordsRebuilt deletes the records of a namespace by hand, and waits until the
 // operator has made others in their place.
 func RecordsRebuilt(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		before, err := c.records(ctx, namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(before) == 0 {
-			t.Fatal("there are no attachments")
-		}
-		gone := map[types.UID]bool{}
-		for i := range before {
-			gone[before[i].UID] = true
-			if err := c.Delete(ctx, &before[i]); err != nil {
+	gone := map[types.UID]bool{}
+	return All(
+		attachmentsOf(namespace).each(func(ctx context.Context, t *testing.T, c *cluster, r *v1alpha1.JmxAttachment) {
+			t.Helper()
+			gone[r.UID] = true
+			if err := c.Delete(ctx, r); err != nil {
 				t.Fatal(err)
 			}
-		}
-		eventually(ctx, t, func(ctx context.Context) error {
-			now, err := c.records(ctx, namespace)
+		}),
+		until(func(ctx context.Context, c *cluster) error {
+			now, err := c.attachments(ctx, namespace)
 			if err != nil {
 				return err
 			}
@@ -132,15 +110,15 @@ func RecordsRebuilt(namespace string) features.Func {
 					return fmt.Errorf("%s is still there", r.Name)
 				}
 			}
-			if len(now) != len(before) {
-				return fmt.Errorf("%d records are there, not %d", len(now), len(before))
+			if len(now) != len(gone) {
+				return fmt.Errorf("%d records are there, not %d", len(now), len(gone))
 			}
 			return nil
-		})
-	})
+		}),
+	)
 }
 
-func (c *cluster) records(ctx context.Context, namespace string) ([]v1alpha1.JmxAttachment, error) {
+func (c *cluster) attachments(ctx context.Context, namespace string) ([]v1alpha1.JmxAttachment, error) {
 	var list v1alpha1.JmxAttachmentList
 	err := c.List(ctx, &list, client.InNamespace(namespace))
 	return list.Items, err

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
-	"sigs.k8s.io/e2e-framework/pkg/features"
 )
 
 const (
@@ -37,31 +36,6 @@ func clusterOf(cfg *envconf.Config) (*cluster, error) {
 		return nil, err
 	}
 	return &cluster{Client: cfg.Client().Resources().GetControllerRuntimeClient(), config: config, kube: kube}, nil
-}
-
-// verb is a step without the context that the framework hands on: the steps of
-// a feature share variables of its test instead.
-func verb(do func(ctx context.Context, t *testing.T, c *cluster)) features.Func {
-	return func(ctx context.Context, t *testing.T, cfg *envconf.Config) context.Context {
-		t.Helper()
-		c, err := clusterOf(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		do(ctx, t, c)
-		return ctx
-	}
-}
-
-// All runs verbs one after the other, as one step.
-func All(verbs ...features.Func) features.Func {
-	return func(ctx context.Context, t *testing.T, cfg *envconf.Config) context.Context {
-		t.Helper()
-		for _, v := range verbs {
-			v(ctx, t, cfg)
-		}
-		return ctx
-	}
 }
 
 // eventually waits until nothing is missing, and fails the test with what still is.

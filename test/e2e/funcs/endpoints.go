@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -20,15 +19,12 @@ import (
 // Published waits until exactly so many endpoints stand in the EndpointSlices,
 // whatever the phases are.
 func Published(namespace, exporter string, pods int, port int32) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			e, err := c.exporter(ctx, namespace, exporter)
-			if err != nil {
-				return err
-			}
-			return c.published(ctx, e, pods, port)
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		e, err := c.exporter(ctx, namespace, exporter)
+		if err != nil {
+			return err
+		}
+		return c.published(ctx, e, pods, port)
 	})
 }
 
@@ -63,40 +59,34 @@ func (c *cluster) published(ctx context.Context, e *v1alpha1.PrometheusJmxExport
 
 // Unpublished waits until no endpoint stands in an EndpointSlice of ours.
 func Unpublished(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			var list discoveryv1.EndpointSliceList
-			if err := c.List(ctx, &list, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelExporterUID}); err != nil {
-				return err
+	return until(func(ctx context.Context, c *cluster) error {
+		var list discoveryv1.EndpointSliceList
+		if err := c.List(ctx, &list, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelExporterUID}); err != nil {
+			return err
+		}
+		for _, slice := range list.Items {
+			if len(slice.Endpoints) > 0 {
+				return fmt.Errorf("EndpointSlice %s has endpoints: %+v", slice.Name, slice.Endpoints)
 			}
-			for _, slice := range list.Items {
-				if len(slice.Endpoints) > 0 {
-					return fmt.Errorf("EndpointSlice %s has endpoints: %+v", slice.Name, slice.Endpoints)
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 
 // Gone waits until the exporter has left nothing in the namespace: no record,
 // Service or EndpointSlice.
 func Gone(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		ours := client.HasLabels{v1alpha1.LabelExporterUID}
-		eventually(ctx, t, func(ctx context.Context) error {
-			for _, list := range []client.ObjectList{&v1alpha1.JmxAttachmentList{}, &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}} {
-				if err := c.List(ctx, list, client.InNamespace(namespace), ours); err != nil {
-					return err
-				}
-				if n := meta.LenList(list); n > 0 {
-					return fmt.Errorf("%T: %d are left", list, n)
-				}
+	ours := client.HasLabels{v1alpha1.LabelExporterUID}
+	return until(func(ctx context.Context, c *cluster) error {
+		for _, list := range []client.ObjectList{&v1alpha1.JmxAttachmentList{}, &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}} {
+			if err := c.List(ctx, list, client.InNamespace(namespace), ours); err != nil {
+				return err
 			}
-			return nil
-		})
+			if n := meta.LenList(list); n > 0 {
+				return fmt.Errorf("%T: %d are left", list, n)
+			}
+		}
+		return nil
 	})
 }
 

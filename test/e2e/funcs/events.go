@@ -2,11 +2,10 @@ package funcs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -15,31 +14,15 @@ import (
 // Told waits for an Event that regards each pod of the application and says
 // these words.
 func Told(namespace, eventType, reason string, words ...string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			pods, err := c.pods(ctx, namespace, label)
-			if err != nil {
-				return err
-			}
-			if len(pods) == 0 {
-				return errors.New("no pod is there")
-			}
-			for _, pod := range pods {
-				if err := c.told(ctx, namespace, pod.Name, eventType, reason, words...); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+	return podsOf(namespace, label).untilEach(func(ctx context.Context, c *cluster, pod *corev1.Pod) error {
+		return c.told(ctx, namespace, pod.Name, eventType, reason, words...)
 	})
 }
 
 // ExporterTold waits for an Event that regards the exporter.
 func ExporterTold(namespace, exporter, eventType, reason string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error { return c.told(ctx, namespace, exporter, eventType, reason) })
+	return until(func(ctx context.Context, c *cluster) error {
+		return c.told(ctx, namespace, exporter, eventType, reason)
 	})
 }
 

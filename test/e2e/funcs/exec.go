@@ -27,16 +27,10 @@ const execTimeout = 30 * time.Second
 
 // Exec runs a command in the first container of every pod with the labels.
 func Exec(namespace, label string, command ...string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
-		if err != nil {
+		if _, err := c.exec(ctx, pod.Namespace, pod.Name, pod.Spec.Containers[0].Name, command...); err != nil {
 			t.Fatal(err)
-		}
-		for _, pod := range pods {
-			if _, err := c.exec(ctx, pod.Namespace, pod.Name, pod.Spec.Containers[0].Name, command...); err != nil {
-				t.Fatal(err)
-			}
 		}
 	})
 }

@@ -25,19 +25,16 @@ const Exporter = "example-prom-jmx-exp"
 // AllAnnotated waits until exactly so many pods are Annotated on a port, and
 // everything says so: exporter, records, pods and EndpointSlices.
 func AllAnnotated(namespace, exporter string, pods int, port int32) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			e, err := c.exporter(ctx, namespace, exporter)
-			if err != nil {
-				return err
-			}
-			records, err := c.records(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			return errors.Join(exporterReady(e, pods, pods), c.annotated(ctx, e, records, pods, port), c.published(ctx, e, pods, port))
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		e, err := c.exporter(ctx, namespace, exporter)
+		if err != nil {
+			return err
+		}
+		records, err := c.attachments(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		return errors.Join(exporterReady(e, pods, pods), c.annotated(ctx, e, records, pods, port), c.published(ctx, e, pods, port))
 	})
 }
 
@@ -90,54 +87,45 @@ func (c *cluster) annotated(ctx context.Context, e *v1alpha1.PrometheusJmxExport
 
 // ExporterCondition waits for a condition of an exporter that says these words.
 func ExporterCondition(namespace, exporter, condition string, status metav1.ConditionStatus, reason string, words ...string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			e, err := c.exporter(ctx, namespace, exporter)
-			if err != nil {
-				return err
-			}
-			found := meta.FindStatusCondition(e.Status.Conditions, condition)
-			if found == nil || found.Status != status || found.Reason != reason {
-				return fmt.Errorf("exporter %s: %s is %+v, not %s %s", exporter, condition, found, status, reason)
-			}
-			return says("exporter "+exporter, found.Message, words)
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		e, err := c.exporter(ctx, namespace, exporter)
+		if err != nil {
+			return err
+		}
+		found := meta.FindStatusCondition(e.Status.Conditions, condition)
+		if found == nil || found.Status != status || found.Reason != reason {
+			return fmt.Errorf("exporter %s: %s is %+v, not %s %s", exporter, condition, found, status, reason)
+		}
+		return says("exporter "+exporter, found.Message, words)
 	})
 }
 
 // Observed waits until the exporter's status is about its spec.
 func Observed(namespace, exporter string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			e, err := c.exporter(ctx, namespace, exporter)
-			if err != nil {
-				return err
-			}
-			if e.Status.ObservedGeneration != e.Generation {
-				return fmt.Errorf("exporter %s: the status is about generation %d, not %d", exporter, e.Status.ObservedGeneration, e.Generation)
-			}
-			return nil
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		e, err := c.exporter(ctx, namespace, exporter)
+		if err != nil {
+			return err
+		}
+		if e.Status.ObservedGeneration != e.Generation {
+			return fmt.Errorf("exporter %s: the status is about generation %d, not %d", exporter, e.Status.ObservedGeneration, e.Generation)
+		}
+		return nil
 	})
 }
 
 // AnotherSecond waits until what is created now is younger than the exporter by
 // its time stamp, which has seconds only.
 func AnotherSecond(namespace, exporter string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			e, err := c.exporter(ctx, namespace, exporter)
-			if err != nil {
-				return err
-			}
-			if time.Since(e.CreationTimestamp.Time) < 2*time.Second {
-				return errors.New("it is too young")
-			}
-			return nil
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		e, err := c.exporter(ctx, namespace, exporter)
+		if err != nil {
+			return err
+		}
+		if time.Since(e.CreationTimestamp.Time) < 2*time.Second {
+			return errors.New("it is too young")
+		}
+		return nil
 	})
 }
 
@@ -165,15 +153,12 @@ func Changes(namespace, exporter string, do features.Func) features.Func {
 			before = c.revision(ctx, t, namespace, exporter)
 		}),
 		do,
-		verb(func(ctx context.Context, t *testing.T, c *cluster) {
-			t.Helper()
-			eventually(ctx, t, func(ctx context.Context) error {
-				e, err := c.exporter(ctx, namespace, exporter)
-				if err == nil && e.Status.Revision == before {
-					err = fmt.Errorf("exporter %s still has revision %s", exporter, before)
-				}
-				return err
-			})
+		until(func(ctx context.Context, c *cluster) error {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err == nil && e.Status.Revision == before {
+				err = fmt.Errorf("exporter %s still has revision %s", exporter, before)
+			}
+			return err
 		}),
 	)
 }

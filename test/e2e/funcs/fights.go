@@ -59,7 +59,7 @@ func (f *Fight) Begin(manager string) features.Func {
 func (f *Fight) Over(restores int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		all, err := c.records(ctx, f.namespace)
+		all, err := c.attachments(ctx, f.namespace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func (f *Fight) Peace(exporter string) features.Func {
 			t.Fatal(err)
 		}
 		attempt := func() (string, error) {
-			all, err := c.records(ctx, f.namespace)
+			all, err := c.attachments(ctx, f.namespace)
 			if err != nil {
 				return "", err
 			}

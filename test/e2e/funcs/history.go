@@ -83,7 +83,7 @@ func (h *History) replay(ctx context.Context, t *testing.T, c *cluster, show fun
 	var changes []v1alpha1.JmxAttachment
 	now := records{}
 	eventually(ctx, t, func(ctx context.Context) error {
-		current, err := c.records(ctx, h.namespace)
+		current, err := c.attachments(ctx, h.namespace)
 		if err != nil {
 			return err
 		}

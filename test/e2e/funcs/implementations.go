@@ -33,35 +33,29 @@ func (i *Implementations) Remember() features.Func {
 
 // Changed waits until another one runs in all processes, as the agents themselves say.
 func (i *Implementations) Changed() features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) (err error) {
-			if i.after, err = c.implementation(ctx, i.namespace); err == nil && i.after == i.before {
-				err = fmt.Errorf("implementation %s still runs", i.before)
-			}
-			return err
-		})
+	return until(func(ctx context.Context, c *cluster) (err error) {
+		if i.after, err = c.implementation(ctx, i.namespace); err == nil && i.after == i.before {
+			err = fmt.Errorf("implementation %s still runs", i.before)
+		}
+		return err
 	})
 }
 
 // Back waits until the one that was remembered runs again.
 func (i *Implementations) Back() features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			now, err := c.implementation(ctx, i.namespace)
-			if err == nil && now != i.before {
-				err = fmt.Errorf("implementation %s runs, not %s", now, i.before)
-			}
-			return err
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		now, err := c.implementation(ctx, i.namespace)
+		if err == nil && now != i.before {
+			err = fmt.Errorf("implementation %s runs, not %s", now, i.before)
+		}
+		return err
 	})
 }
 
 // implementation is the one that runs in all processes of a namespace, by the
 // records and by the agents' marks.
 func (c *cluster) implementation(ctx context.Context, namespace string) (string, error) {
-	all, err := c.records(ctx, namespace)
+	all, err := c.attachments(ctx, namespace)
 	if err != nil {
 		return "", err
 	}

@@ -42,7 +42,7 @@ func (s *Suite) KilledMidway(namespace string, pods int, files ...string) featur
 		}
 		s.kills++
 		done, phases := 0, map[v1alpha1.Phase]int{}
-		records, err := c.records(ctx, namespace)
+		records, err := c.attachments(ctx, namespace)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func (s *Suite) KilledMidway(namespace string, pods int, files ...string) featur
 func (c *cluster) firstIntent(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
 	err := wait.For(func(ctx context.Context) (bool, error) {
-		records, err := c.records(ctx, namespace)
+		records, err := c.attachments(ctx, namespace)
 		if err != nil {
 			return false, err
 		}

@@ -59,7 +59,7 @@ func Untended(namespace, exporter string) features.Func {
 		if err != nil {
 			t.Fatal(err)
 		}
-		records, err := c.records(ctx, namespace)
+		records, err := c.attachments(ctx, namespace)
 		if err != nil {
 			t.Fatal(err)
 		}

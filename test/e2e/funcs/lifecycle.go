@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 
@@ -45,31 +44,19 @@ func JVMEnds(namespace string) features.Func {
 // Follows waits until each record is about the container that runs now, and
 // asserts that it was restarted so many times and no more.
 func Follows(namespace string, times int32) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			records, err := c.records(ctx, namespace)
-			if err != nil {
-				return err
-			}
-			if len(records) == 0 {
-				return errors.New("there are no attachments")
-			}
-			for _, r := range records {
-				var pod corev1.Pod
-				if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: r.Spec.Pod.Name}, &pod); err != nil {
-					return err
-				}
-				s := pod.Status.ContainerStatuses[0]
-				if len(r.Status.Processes) == 0 || r.Status.Processes[0].ContainerID != s.ContainerID {
-					return fmt.Errorf("%s: the record is not about container %s", pod.Name, s.ContainerID)
-				}
-				if s.RestartCount != times {
-					return fmt.Errorf("%s: restarted %d times, not %d", pod.Name, s.RestartCount, times)
-				}
-			}
-			return nil
-		})
+	return attachmentsOf(namespace).untilEach(func(ctx context.Context, c *cluster, r *v1alpha1.JmxAttachment) error {
+		var pod corev1.Pod
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: r.Spec.Pod.Name}, &pod); err != nil {
+			return err
+		}
+		s := pod.Status.ContainerStatuses[0]
+		if len(r.Status.Processes) == 0 || r.Status.Processes[0].ContainerID != s.ContainerID {
+			return fmt.Errorf("%s: the record is not about container %s", pod.Name, s.ContainerID)
+		}
+		if s.RestartCount != times {
+			return fmt.Errorf("%s: restarted %d times, not %d", pod.Name, s.RestartCount, times)
+		}
+		return nil
 	})
 }
 
@@ -80,15 +67,11 @@ func PodDeleted(namespace string) features.Func {
 		t.Helper()
 		var gone v1alpha1.JmxAttachment
 		eventually(ctx, t, func(ctx context.Context) error {
-			records, err := c.records(ctx, namespace)
-			if err != nil {
-				return err
+			all, err := attachmentsOf(namespace)(ctx, c)
+			if err == nil {
+				gone = all[0]
 			}
-			if len(records) == 0 {
-				return errors.New("there are no attachments")
-			}
-			gone = records[0]
-			return nil
+			return err
 		})
 		pod := &corev1.Pod{}
 		pod.Namespace, pod.Name = namespace, gone.Spec.Pod.Name
@@ -110,7 +93,7 @@ func PodDeleted(namespace string) features.Func {
 func Restarted(namespace string, times int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
+		pods, err := podsOf(namespace, label)(ctx, c)
 		if err != nil {
 			t.Fatal(err)
 		}

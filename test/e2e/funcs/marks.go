@@ -24,34 +24,25 @@ import (
 // LoadedOnce asserts that the agent runs in each JVM that it was loaded into, of
 // all attachments, and was loaded exactly once there, as the agent itself says.
 func LoadedOnce(namespace string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return attachmentsOf(namespace).each(func(ctx context.Context, t *testing.T, c *cluster, r *v1alpha1.JmxAttachment) {
 		t.Helper()
-		records, err := c.records(ctx, namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(records) == 0 {
-			t.Fatal("there are no attachments")
-		}
-		for _, r := range records {
-			loaded := 0
-			for _, p := range r.Status.Processes {
-				if !steps.Ours(&p) {
-					continue
-				}
-				loaded++
-				mark, err := c.mark(ctx, &r, &p)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if mark.Loads != 1 || mark.State != attach.AgentRunning || mark.Port != p.Port {
-					t.Errorf("%s, process %d of container %s: %+v; want one load, and the agent running on port %d",
-						r.Spec.Pod.Name, p.PID, p.Container, mark, p.Port)
-				}
+		loaded := 0
+		for _, p := range r.Status.Processes {
+			if !steps.Ours(&p) {
+				continue
 			}
-			if loaded == 0 {
-				t.Errorf("%s: nothing was loaded: %+v", r.Spec.Pod.Name, r.Status)
+			loaded++
+			mark, err := c.mark(ctx, r, &p)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if mark.Loads != 1 || mark.State != attach.AgentRunning || mark.Port != p.Port {
+				t.Errorf("%s, process %d of container %s: %+v; want one load, and the agent running on port %d",
+					r.Spec.Pod.Name, p.PID, p.Container, mark, p.Port)
+			}
+		}
+		if loaded == 0 {
+			t.Errorf("%s: nothing was loaded: %+v", r.Spec.Pod.Name, r.Status)
 		}
 	})
 }
@@ -59,23 +50,14 @@ func LoadedOnce(namespace string) features.Func {
 // Loaded asserts that the agent of each attachment runs, and was loaded so many
 // times into its JVM: once, and once more each time that it was taken out between.
 func Loaded(namespace string, times int) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return attachmentsOf(namespace).each(func(ctx context.Context, t *testing.T, c *cluster, r *v1alpha1.JmxAttachment) {
 		t.Helper()
-		all, err := c.records(ctx, namespace)
+		mark, err := c.mark(ctx, r, &r.Status.Processes[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(all) == 0 {
-			t.Fatal("there are no attachments")
-		}
-		for _, r := range all {
-			mark, err := c.mark(ctx, &r, &r.Status.Processes[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if mark.Loads != times || mark.State != attach.AgentRunning {
-				t.Errorf("%s: %+v; want an agent that runs, loaded %d times", r.Spec.Pod.Name, mark, times)
-			}
+		if mark.Loads != times || mark.State != attach.AgentRunning {
+			t.Errorf("%s: %+v; want an agent that runs, loaded %d times", r.Spec.Pod.Name, mark, times)
 		}
 	})
 }

@@ -2,12 +2,13 @@ package funcs
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -15,129 +16,89 @@ import (
 
 // Serves asserts that each attachment's endpoint answers with these words in it.
 func Serves(namespace string, words ...string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			records, err := c.records(ctx, namespace)
-			if err != nil {
+	return attachmentsOf(namespace).untilEach(func(ctx context.Context, c *cluster, r *v1alpha1.JmxAttachment) error {
+		for _, p := range r.Status.Processes {
+			if p.Endpoint == nil {
+				return fmt.Errorf("%s: process %d of container %s has no endpoint", r.Spec.Pod.Name, p.PID, p.Container)
+			}
+			if err := c.serves(ctx, namespace, r.Spec.Pod.Name, p.Endpoint.Port, words); err != nil {
 				return err
 			}
-			for _, r := range records {
-				for _, p := range r.Status.Processes {
-					if err := c.serves(ctx, &r, &p, words); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 
-func (c *cluster) serves(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess, words []string) error {
-	if p.Endpoint == nil {
-		return fmt.Errorf("%s: process %d of container %s has no endpoint", r.Spec.Pod.Name, p.PID, p.Container)
-	}
-	page, err := c.get(ctx, r.Namespace, r.Spec.Pod.Name, p.Endpoint.Port, "/metrics")
+func (c *cluster) serves(ctx context.Context, namespace, pod string, port int32, words []string) error {
+	page, err := c.get(ctx, namespace, pod, port, "/metrics")
 	if err != nil {
 		return err
 	}
-	for _, w := range words {
-		if !strings.Contains(page, w) {
-			return fmt.Errorf("%s does not serve %s on port %d:\n%s", r.Spec.Pod.Name, w, p.Endpoint.Port, page)
-		}
+	missing := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return strings.Contains(page, w) })
+	if len(missing) > 0 {
+		return fmt.Errorf("%s does not serve %s on port %d:\n%s", pod, strings.Join(missing, ", "), port, page)
 	}
 	return nil
 }
 
 // ServesPods asserts that the pods with a label serve these words on a port.
 func ServesPods(namespace, label string, port int32, words ...string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(pods) == 0 {
-			t.Fatalf("no pod has %s", label)
-		}
-		for _, pod := range pods {
-			page, err := c.get(ctx, namespace, pod.Name, port, "/metrics")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, w := range words {
-				if !strings.Contains(page, w) {
-					t.Errorf("%s does not serve %s on port %d:\n%s", pod.Name, w, port, page)
-				}
-			}
+		if err := c.serves(ctx, namespace, pod.Name, port, words); err != nil {
+			t.Error(err)
 		}
 	})
 }
 
 // Closed asserts that nobody serves a port of the pods any more.
 func Closed(namespace string, port int32) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, pod := range pods {
-			if page, err := c.get(ctx, namespace, pod.Name, port, "/metrics"); err == nil {
-				t.Errorf("pod %s still serves port %d:\n%s", pod.Name, port, page)
-			}
+		if page, err := c.get(ctx, namespace, pod.Name, port, "/metrics"); err == nil {
+			t.Errorf("pod %s still serves port %d:\n%s", pod.Name, port, page)
 		}
 	})
 }
 
 // Counts waits until a counter in the metrics of each endpoint has this value.
 func Counts(namespace, counter string, want float64) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			counts, err := c.counts(ctx, namespace, counter)
-			if err != nil {
-				return err
+	return until(func(ctx context.Context, c *cluster) error {
+		counts, err := c.counts(ctx, namespace, counter)
+		if err != nil {
+			return err
+		}
+		for pod, n := range counts {
+			if n != want {
+				return fmt.Errorf("%s has %s %v, not %v", pod, counter, n, want)
 			}
-			for pod, n := range counts {
-				if n != want {
-					return fmt.Errorf("%s has %s %v, not %v", pod, counter, n, want)
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 
 // CountsInOne waits until a counter has this value in one pod, and 0 in the others.
 func CountsInOne(namespace, counter string, want float64) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			counts, err := c.counts(ctx, namespace, counter)
-			if err != nil {
-				return err
-			}
-			by := map[float64]int{}
-			for _, n := range counts {
-				by[n]++
-			}
-			if by[want] != 1 || by[0] != len(counts)-1 {
-				return fmt.Errorf("%s is %v, not %v in one pod only", counter, counts, want)
-			}
-			return nil
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		counts, err := c.counts(ctx, namespace, counter)
+		if err != nil {
+			return err
+		}
+		by := map[float64]int{}
+		for _, n := range counts {
+			by[n]++
+		}
+		if by[want] != 1 || by[0] != len(counts)-1 {
+			return fmt.Errorf("%s is %v, not %v in one pod only", counter, counts, want)
+		}
+		return nil
 	})
 }
 
 func (c *cluster) counts(ctx context.Context, namespace, counter string) (map[string]float64, error) {
-	all, err := c.records(ctx, namespace)
+	all, err := attachmentsOf(namespace)(ctx, c)
 	if err != nil {
 		return nil, err
-	}
-	if len(all) == 0 {
-		return nil, errors.New("there are no attachments")
 	}
 	counts := map[string]float64{}
 	for _, r := range all {

@@ -3,7 +3,6 @@ package funcs
 import (
 	"context"
 	"fmt"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -25,37 +24,34 @@ type Problem struct {
 // Problems waits until the exporter tells of exactly these pods, in this order:
 // in its status, as Warning Events, and in the operator's metrics.
 func Problems(namespace, exporter string, want ...Problem) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			e, err := c.exporter(ctx, namespace, exporter)
-			if err != nil {
+	return until(func(ctx context.Context, c *cluster) error {
+		e, err := c.exporter(ctx, namespace, exporter)
+		if err != nil {
+			return err
+		}
+		if len(e.Status.ProblemPods) != len(want) || e.Status.ProblemPodsOmitted != 0 {
+			return fmt.Errorf("problemPods are %+v, not %d", e.Status.ProblemPods, len(want))
+		}
+		measured, err := c.measured(ctx)
+		if err != nil {
+			return err
+		}
+		metric := fmt.Sprintf(`jmx_exporter_operator_problem_pods{exporter=%q,namespace=%q,`, exporter, namespace)
+		if n := measured.sum(metric); n != float64(len(want)) {
+			return fmt.Errorf("the operator's metrics count %v problem pods, not %d", n, len(want))
+		}
+		for i, w := range want {
+			if err := w.is(e.Status.ProblemPods[i]); err != nil {
 				return err
 			}
-			if len(e.Status.ProblemPods) != len(want) || e.Status.ProblemPodsOmitted != 0 {
-				return fmt.Errorf("problemPods are %+v, not %d", e.Status.ProblemPods, len(want))
+			if n := measured.sum(metric + fmt.Sprintf(`reason=%q`, w.Reason)); n != 1 {
+				return fmt.Errorf("the operator's metrics count %v pods with %s, not one", n, w.Reason)
 			}
-			measured, err := c.measured(ctx)
-			if err != nil {
+			if err := c.told(ctx, namespace, exporter, corev1.EventTypeWarning, w.Reason); err != nil {
 				return err
 			}
-			metric := fmt.Sprintf(`jmx_exporter_operator_problem_pods{exporter=%q,namespace=%q,`, exporter, namespace)
-			if n := measured.sum(metric); n != float64(len(want)) {
-				return fmt.Errorf("the operator's metrics count %v problem pods, not %d", n, len(want))
-			}
-			for i, w := range want {
-				if err := w.is(e.Status.ProblemPods[i]); err != nil {
-					return err
-				}
-				if n := measured.sum(metric + fmt.Sprintf(`reason=%q`, w.Reason)); n != 1 {
-					return fmt.Errorf("the operator's metrics count %v pods with %s, not one", n, w.Reason)
-				}
-				if err := c.told(ctx, namespace, exporter, corev1.EventTypeWarning, w.Reason); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 }
 

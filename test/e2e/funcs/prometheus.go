@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -18,25 +17,22 @@ const prometheusPort = 9090
 // each pod of the application, all of them up, and a sample of the metric from
 // each pod.
 func Scraped(namespace, metric string, pods int) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			applications, err := c.pods(ctx, namespace, label)
-			if err != nil {
-				return err
-			}
-			if len(applications) != pods {
-				return fmt.Errorf("%d pods are there, not %d", len(applications), pods)
-			}
-			prometheus, err := c.pods(ctx, namespace, "app=prometheus")
-			if err != nil {
-				return err
-			}
-			if len(prometheus) != 1 {
-				return fmt.Errorf("%d pods are Prometheus, not one", len(prometheus))
-			}
-			return errors.Join(c.targets(ctx, prometheus[0], applications), c.samples(ctx, prometheus[0], metric, applications))
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		applications, err := c.pods(ctx, namespace, label)
+		if err != nil {
+			return err
+		}
+		if len(applications) != pods {
+			return fmt.Errorf("%d pods are there, not %d", len(applications), pods)
+		}
+		prometheus, err := c.pods(ctx, namespace, "app=prometheus")
+		if err != nil {
+			return err
+		}
+		if len(prometheus) != 1 {
+			return fmt.Errorf("%d pods are Prometheus, not one", len(prometheus))
+		}
+		return errors.Join(c.targets(ctx, prometheus[0], applications), c.samples(ctx, prometheus[0], metric, applications))
 	})
 }
 

@@ -130,19 +130,13 @@ func (c *cluster) asOperator() *rest.Config {
 
 // ExecRefused waits until the operator's execs into the namespace are refused, with these words.
 func ExecRefused(namespace, words string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			pods, err := c.pods(ctx, namespace, label)
-			if err != nil {
-				return err
-			}
-			if len(pods) == 0 {
-				return errors.New("no pod is there")
-			}
-			_, err = execAs(ctx, c.asOperator(), namespace, pods[0].Name, pods[0].Spec.Containers[0].Name, "true")
-			return refusedWith(err, words)
-		})
+	return until(func(ctx context.Context, c *cluster) error {
+		pods, err := podsOf(namespace, label)(ctx, c)
+		if err != nil {
+			return err
+		}
+		_, err = execAs(ctx, c.asOperator(), namespace, pods[0].Name, pods[0].Spec.Containers[0].Name, "true")
+		return refusedWith(err, words)
 	})
 }
 
@@ -155,12 +149,9 @@ func AnnotationRefused(namespace, words string) features.Func {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {
-			pods, err := c.pods(ctx, namespace, label)
+			pods, err := podsOf(namespace, label)(ctx, c)
 			if err != nil {
 				return err
-			}
-			if len(pods) == 0 {
-				return errors.New("no pod is there")
 			}
 			patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"try":"out"}}}`))
 			return refusedWith(operator.Patch(ctx, &pods[0], patch, client.DryRunAll), words)

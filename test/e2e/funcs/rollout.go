@@ -19,19 +19,16 @@ import (
 // stopped, in these words: in its status, as Stalled, and by a Warning Event.
 func Halted(namespace, exporter, reason string, words ...string) features.Func {
 	return All(
-		verb(func(ctx context.Context, t *testing.T, c *cluster) {
-			t.Helper()
-			eventually(ctx, t, func(ctx context.Context) error {
-				e, err := c.exporter(ctx, namespace, exporter)
-				if err != nil {
-					return err
-				}
-				halt := e.Status.Halt
-				if halt == nil || halt.Reason != reason || halt.Revision != e.Status.Revision {
-					return fmt.Errorf("exporter %s: status.halt is %+v, not %s for revision %s", exporter, halt, reason, e.Status.Revision)
-				}
-				return says("exporter "+exporter, halt.Message, words)
-			})
+		until(func(ctx context.Context, c *cluster) error {
+			e, err := c.exporter(ctx, namespace, exporter)
+			if err != nil {
+				return err
+			}
+			halt := e.Status.Halt
+			if halt == nil || halt.Reason != reason || halt.Revision != e.Status.Revision {
+				return fmt.Errorf("exporter %s: status.halt is %+v, not %s for revision %s", exporter, halt, reason, e.Status.Revision)
+			}
+			return says("exporter "+exporter, halt.Message, words)
 		}),
 		ExporterCondition(namespace, exporter, v1alpha1.ConditionStalled, metav1.ConditionTrue, reason, words...),
 		ExporterTold(namespace, exporter, corev1.EventTypeWarning, reason),
@@ -41,62 +38,56 @@ func Halted(namespace, exporter, reason string, words ...string) features.Func {
 // OneRefused waits until exactly one record says this, and asserts that the
 // others are Annotated with what they had before: their revision is another one.
 func OneRefused(namespace string, pods int, phase v1alpha1.Phase, reason string, words ...string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			all, err := c.records(ctx, namespace)
-			if err != nil {
-				return err
+	return until(func(ctx context.Context, c *cluster) error {
+		all, err := c.attachments(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		var one *v1alpha1.JmxAttachment
+		var others []v1alpha1.JmxAttachment
+		for i := range all {
+			if all[i].Status.Reason == reason {
+				one = &all[i]
+			} else {
+				others = append(others, all[i])
 			}
-			var one *v1alpha1.JmxAttachment
-			var others []v1alpha1.JmxAttachment
-			for i := range all {
-				if all[i].Status.Reason == reason {
-					one = &all[i]
-				} else {
-					others = append(others, all[i])
-				}
+		}
+		if one == nil || len(others) != pods-1 {
+			return fmt.Errorf("of %d records, %d do not say %s; %d pods are expected", len(all), len(others), reason, pods)
+		}
+		for _, r := range others {
+			if r.Status.Phase != v1alpha1.PhaseAnnotated || r.Spec.Revision == one.Spec.Revision || r.Status.Revision != others[0].Status.Revision {
+				return fmt.Errorf("%s is %s %s at revision %s, and that refused has %s", r.Spec.Pod.Name, r.Status.Phase, r.Status.Reason, r.Spec.Revision, one.Spec.Revision)
 			}
-			if one == nil || len(others) != pods-1 {
-				return fmt.Errorf("of %d records, %d do not say %s; %d pods are expected", len(all), len(others), reason, pods)
-			}
-			for _, r := range others {
-				if r.Status.Phase != v1alpha1.PhaseAnnotated || r.Spec.Revision == one.Spec.Revision || r.Status.Revision != others[0].Status.Revision {
-					return fmt.Errorf("%s is %s %s at revision %s, and that refused has %s", r.Spec.Pod.Name, r.Status.Phase, r.Status.Reason, r.Spec.Revision, one.Spec.Revision)
-				}
-			}
-			condition := meta.FindStatusCondition(one.Status.Conditions, string(phase))
-			if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != reason {
-				return fmt.Errorf("%s: %s is %+v, not False %s", one.Spec.Pod.Name, phase, condition, reason)
-			}
-			if err := says(one.Spec.Pod.Name, condition.Message, words); err != nil {
-				return err
-			}
-			return c.told(ctx, namespace, one.Name, corev1.EventTypeWarning, reason)
-		})
+		}
+		condition := meta.FindStatusCondition(one.Status.Conditions, string(phase))
+		if condition == nil || condition.Status != metav1.ConditionFalse || condition.Reason != reason {
+			return fmt.Errorf("%s: %s is %+v, not False %s", one.Spec.Pod.Name, phase, condition, reason)
+		}
+		if err := says(one.Spec.Pod.Name, condition.Message, words); err != nil {
+			return err
+		}
+		return c.told(ctx, namespace, one.Name, corev1.EventTypeWarning, reason)
 	})
 }
 
 // Waiting waits until of the records of so many pods all but one say this.
 func Waiting(namespace string, pods int, reason string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			all, err := c.records(ctx, namespace)
-			if err != nil {
-				return err
+	return until(func(ctx context.Context, c *cluster) error {
+		all, err := c.attachments(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		waiting := 0
+		for _, r := range all {
+			if r.Status.Reason == reason {
+				waiting++
 			}
-			waiting := 0
-			for _, r := range all {
-				if r.Status.Reason == reason {
-					waiting++
-				}
-			}
-			if len(all) != pods || waiting != pods-1 {
-				return fmt.Errorf("%d of %d records say %s, not all but one of %d", waiting, len(all), reason, pods)
-			}
-			return nil
-		})
+		}
+		if len(all) != pods || waiting != pods-1 {
+			return fmt.Errorf("%d of %d records say %s, not all but one of %d", waiting, len(all), reason, pods)
+		}
+		return nil
 	})
 }
 
@@ -107,7 +98,7 @@ func FirstEnds(namespace, exporter string) features.Func {
 		t.Helper()
 		var first corev1.Pod
 		eventually(ctx, t, func(ctx context.Context) error {
-			all, err := c.records(ctx, namespace)
+			all, err := c.attachments(ctx, namespace)
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ func ScraperOf(namespace string) *Scraper { return &Scraper{namespace: namespace
 func (s *Scraper) Begin(port int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := c.pods(ctx, s.namespace, label)
+		pods, err := podsOf(s.namespace, label)(ctx, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func (s *Scraper) Begin(port int32) features.Func {
 		eventually(ctx, t, func(context.Context) error {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if len(pods) == 0 || len(s.answers) < len(pods) {
+			if len(s.answers) < len(pods) {
 				return fmt.Errorf("%d of %d endpoints have answered: %v", len(s.answers), len(pods), s.last)
 			}
 			return nil

@@ -42,7 +42,7 @@ func (c *cluster) served(ctx context.Context, namespace, exporter string, pods, 
 	if err != nil {
 		return nil, err
 	}
-	all, err := c.records(ctx, namespace)
+	all, err := c.attachments(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}

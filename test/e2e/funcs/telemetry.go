@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"testing"
 
 	"sigs.k8s.io/e2e-framework/pkg/features"
 )
@@ -51,23 +50,20 @@ func (m measures) sum(prefix string) float64 {
 // OperatorSays waits for a line in the operator's log about a record of the
 // namespace.
 func OperatorSays(namespace, message string) features.Func {
-	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
-		t.Helper()
-		eventually(ctx, t, func(ctx context.Context) error {
-			operator, err := c.operator(ctx)
-			if err != nil {
-				return err
+	return until(func(ctx context.Context, c *cluster) error {
+		operator, err := c.operator(ctx)
+		if err != nil {
+			return err
+		}
+		log, err := c.log(ctx, operator, "manager")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(log) {
+			if strings.Contains(line, strconv.Quote(message)) && strings.Contains(line, strconv.Quote(namespace)) {
+				return nil
 			}
-			log, err := c.log(ctx, operator, "manager")
-			if err != nil {
-				return err
-			}
-			for line := range strings.Lines(log) {
-				if strings.Contains(line, strconv.Quote(message)) && strings.Contains(line, strconv.Quote(namespace)) {
-					return nil
-				}
-			}
-			return fmt.Errorf("the operator has not said %q of a pod in %s", message, namespace)
-		})
+		}
+		return fmt.Errorf("the operator has not said %q of a pod in %s", message, namespace)
 	})
 }
