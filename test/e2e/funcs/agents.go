@@ -3,8 +3,6 @@ package funcs
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,13 +66,12 @@ func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 			}
 			return nil
 		})
-		helper := filepath.Join(s.root, "bin", "jmx-attach-"+runtime.GOARCH)
 		for _, r := range a.records {
 			for _, p := range r.Status.Processes {
 				if page, err := c.get(ctx, r.Namespace, r.Spec.Pod.Name, p.Port, "/metrics"); err == nil {
 					t.Errorf("pod %s still serves port %d:\n%s", r.Spec.Pod.Name, p.Port, page)
 				}
-				mark, err := c.markBy(ctx, helper, r, p)
+				mark, err := s.mark(ctx, c, r.Namespace, r.Spec.Pod.Name, p.Container, p.PID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -118,6 +115,47 @@ func Adopted(namespace string) features.Func {
 		if len(left.threads) > 0 {
 			t.Errorf("threads of ours run: %v", left.threads)
 		}
+	})
+}
+
+// NothingLoaded asserts that no process of the applications has a jar of ours open.
+func NothingLoaded(namespace string) features.Func {
+	return seenIn(namespace, func(t *testing.T, seen *sight) {
+		t.Helper()
+		if len(seen.processes) == 0 {
+			t.Fatal("the observer saw no process")
+		}
+		if len(seen.jars) > 0 {
+			t.Fatalf("jars of ours are open: %v", seen.jars)
+		}
+	})
+}
+
+// NothingInstalled asserts that there is no directory of ours in the containers.
+func NothingInstalled(namespace string) features.Func {
+	return seenIn(namespace, func(t *testing.T, seen *sight) {
+		t.Helper()
+		for id, names := range seen.left {
+			if names[".jmx-exporter"] {
+				t.Fatalf("our directory is in container %s", id)
+			}
+		}
+	})
+}
+
+// seenIn is a verb about what the observer sees in the applications.
+func seenIn(namespace string, assert func(t *testing.T, seen *sight)) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		pods, err := podsOf(namespace, label)(ctx, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, err := c.look(ctx, pods)
+		if err != nil {
+			t.Fatal(err)
+		}
+		assert(t, seen)
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -140,4 +141,18 @@ func (a *Annotation) Kept() features.Func {
 			}
 		}),
 	)
+}
+
+// scrapedOn tells whether a pod carries the annotations by which it is scraped on
+// a port, as its record says.
+func scrapedOn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, port int32) error {
+	for name, value := range map[string]string{
+		steps.AnnotationScrape: "true", steps.AnnotationPort: strconv.Itoa(int(port)),
+		steps.AnnotationPath: steps.MetricsPath, steps.AnnotationFlag: r.Name,
+	} {
+		if pod.Annotations[name] != value {
+			return fmt.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)
+		}
+	}
+	return nil
 }

@@ -31,23 +31,20 @@ func Apply(namespace string, files ...string) features.Func {
 func ApplyAs(manager, namespace string, files ...string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		for _, file := range files {
-			objects, err := read(file, namespace)
-			if err != nil {
-				t.Fatal(err)
+		if err := eachObject(namespace, files, func(object *unstructured.Unstructured) error {
+			if err := c.apply(ctx, object, client.FieldOwner(manager), namespace); err != nil {
+				return err
 			}
-			for _, object := range objects {
-				if err := c.apply(ctx, object, client.FieldOwner(manager), namespace); err != nil {
-					t.Fatalf("%s: %v", file, err)
-				}
-				if object.GetNamespace() == "" {
-					t.Cleanup(func() {
-						if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
-							t.Errorf("%s: %v", file, err)
-						}
-					})
-				}
+			if object.GetNamespace() == "" {
+				t.Cleanup(func() {
+					if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
+						t.Errorf("cannot delete %s %s: %v", object.GetKind(), object.GetName(), err)
+					}
+				})
 			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
@@ -56,23 +53,15 @@ func ApplyAs(manager, namespace string, files ...string) features.Func {
 func Delete(namespace string, files ...string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		for _, file := range files {
-			objects, err := read(file, namespace)
-			if err != nil {
-				t.Fatal(err)
+		if err := eachObject(namespace, files, func(object *unstructured.Unstructured) error {
+			if err := c.place(object, namespace); err != nil {
+				return err
 			}
-			for _, object := range objects {
-				if err := c.place(object, namespace); err != nil {
-					t.Fatalf("%s: %v", file, err)
-				}
-				eventually(ctx, t, func(ctx context.Context) error {
-					err := c.Delete(ctx, object)
-					if err == nil {
-						return fmt.Errorf("%s %s is still there", object.GetKind(), object.GetName())
-					}
-					return client.IgnoreNotFound(err)
-				})
-			}
+			return await(ctx, patience, func(ctx context.Context) error {
+				return client.IgnoreNotFound(notGone(c.Delete(ctx, object), object.GetKind()+" "+object.GetName()))
+			})
+		}); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
@@ -111,6 +100,22 @@ func (c *cluster) place(object *unstructured.Unstructured, namespace string) err
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace && object.GetNamespace() == "" {
 		object.SetNamespace(namespace)
+	}
+	return nil
+}
+
+// eachObject does something with each object of manifests, as they stand there.
+func eachObject(namespace string, files []string, do func(object *unstructured.Unstructured) error) error {
+	for _, file := range files {
+		objects, err := read(file, namespace)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if err := do(object); err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+		}
 	}
 	return nil
 }

@@ -37,27 +37,30 @@ func Exec(namespace, label string, command ...string) features.Func {
 
 // exec runs a command in a container and returns its standard output.
 func (c *cluster) exec(ctx context.Context, namespace, pod, container string, command ...string) (string, error) {
-	return execAs(ctx, c.config, namespace, pod, container, command...)
+	stdout, _, err := execAs(ctx, c.config, nil, namespace, pod, container, command...)
+	return stdout, err
 }
 
-func execAs(ctx context.Context, config *rest.Config, namespace, pod, container string, command ...string) (string, error) {
+// execAs runs a command in a container as whom the config says; it reads stdin,
+// unless that is nil.
+func execAs(ctx context.Context, config *rest.Config, stdin io.Reader, namespace, pod, container string, command ...string) (stdout, stderr string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, execTimeout)
 	defer cancel()
 	kube, err := kubernetes.NewForConfig(config)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	address := kube.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdout: true, Stderr: true}, scheme.ParameterCodec).URL()
+		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdin: stdin != nil, Stdout: true, Stderr: true}, scheme.ParameterCodec).URL()
 	executor, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, address.String())
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	var stdout, stderr bytes.Buffer
-	if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr}); err != nil {
-		return stdout.String(), fmt.Errorf("%s in pod %s: %w %s", strings.Join(command, " "), pod, err, stderr.String())
+	var out, errs bytes.Buffer
+	if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: &out, Stderr: &errs}); err != nil {
+		return out.String(), errs.String(), fmt.Errorf("%s in pod %s: %w %s", strings.Join(command, " "), pod, err, errs.String())
 	}
-	return stdout.String(), nil
+	return out.String(), errs.String(), nil
 }
 
 // errNoWay tells that the pod could not be asked, whatever it would have said.

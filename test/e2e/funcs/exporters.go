@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // Exporter is the name of the exporter in config/samples.
@@ -70,13 +68,8 @@ func (c *cluster) annotated(ctx context.Context, e *v1alpha1.PrometheusJmxExport
 		if err := c.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Spec.Pod.Name}, &pod); err != nil {
 			return err
 		}
-		for name, value := range map[string]string{
-			steps.AnnotationScrape: "true", steps.AnnotationPort: strconv.Itoa(int(port)),
-			steps.AnnotationPath: "/metrics", steps.AnnotationFlag: r.Name,
-		} {
-			if pod.Annotations[name] != value {
-				return fmt.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)
-			}
+		if err := scrapedOn(&pod, &r, port); err != nil {
+			return err
 		}
 	}
 	if mine != pods {

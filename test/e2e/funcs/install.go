@@ -100,11 +100,9 @@ func (s *Suite) Scaled(replicas int32) features.Func {
 			if err := c.scale(ctx, OperatorNamespace, 1); err != nil {
 				t.Fatal(err)
 			}
-			pod, err := c.operator(ctx)
-			if err != nil {
+			if err := s.acquainted(ctx, c); err != nil {
 				t.Fatal(err)
 			}
-			s.operatorUID, s.restartsBefore, s.kills = string(pod.UID), restarts(*pod), 0
 		})
 		if err := c.scale(ctx, OperatorNamespace, replicas); err != nil {
 			t.Fatal(err)

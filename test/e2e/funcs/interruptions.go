@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -25,19 +26,13 @@ func (s *Suite) KilledMidway(namespace string, pods int, files ...string) featur
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, file := range files {
-			objects, err := read(file, namespace)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, object := range objects {
-				if err := c.apply(ctx, object, fieldManager, namespace); err != nil {
-					t.Fatal(err)
-				}
-			}
+		if err := eachObject(namespace, files, func(object *unstructured.Unstructured) error {
+			return c.apply(ctx, object, fieldManager, namespace)
+		}); err != nil {
+			t.Fatal(err)
 		}
 		c.firstIntent(ctx, t, namespace)
-		if err := c.kill(ctx, *operator, "manager"); err != nil {
+		if err := c.kill(ctx, operator, "manager"); err != nil {
 			t.Fatal(err)
 		}
 		s.kills++
@@ -109,7 +104,7 @@ func (s *Suite) OperatorReplaced(records int) features.Func {
 			if now.UID == before.UID {
 				return errors.New("the operator is there as before")
 			}
-			s.operatorUID, s.restartsBefore, s.kills = string(now.UID), restarts(*now), 0
+			s.acquaint(now)
 			measured, err := c.measured(ctx)
 			if err != nil {
 				return err

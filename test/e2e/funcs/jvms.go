@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
-	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 )
 
@@ -183,9 +180,7 @@ func (s *Suite) Released(j *JVMs, pods, jvms int) features.Func {
 			if page, err := c.get(ctx, j.namespace, was.podName, was.port, "/metrics"); err == nil || errors.Is(err, errNoWay) {
 				t.Errorf("%s still answers, or cannot be asked: %v\n%s", was, err, page)
 			}
-			record, process := v1alpha1.JmxAttachment{}, v1alpha1.JavaProcess{Container: was.where, PID: was.identity.PID}
-			record.Namespace, record.Spec.Pod.Name = j.namespace, was.podName
-			mark, err := c.markBy(ctx, filepath.Join(s.root, "bin", "jmx-attach-"+runtime.GOARCH), record, process)
+			mark, err := s.mark(ctx, c, j.namespace, was.podName, was.where, was.identity.PID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,19 +18,16 @@ import (
 func JVMEnds(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := c.pods(ctx, namespace, label)
+		before, err := c.only(ctx, namespace)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(pods) != 1 {
-			t.Fatalf("%d pods are there, not one", len(pods))
-		}
-		if err := c.kill(ctx, pods[0], "java"); err != nil {
+		if err := c.kill(ctx, before, "java"); err != nil {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {
 			var pod corev1.Pod
-			if err := c.Get(ctx, client.ObjectKeyFromObject(&pods[0]), &pod); err != nil {
+			if err := c.Get(ctx, client.ObjectKeyFromObject(before), &pod); err != nil {
 				return err
 			}
 			if s := pod.Status.ContainerStatuses[0]; s.RestartCount != 1 || s.State.Running == nil {

@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/remotecommand"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -65,53 +62,37 @@ func Loaded(namespace string, times int) features.Func {
 // mark is what the agent in a process says of itself, as the helper in the
 // container reads it.
 func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*attach.Mark, error) {
-	output, err := c.exec(ctx, r.Namespace, r.Spec.Pod.Name, p.Container,
+	stdout, stderr, err := execAs(ctx, c.config, nil, r.Namespace, r.Spec.Pod.Name, p.Container,
 		"sh", "-c", `for helper in `+attach.Home+`/jmx-attach-*; do exec "$helper" status --pid "$1" -o json; done`, "status", strconv.Itoa(int(p.PID)))
 	if err != nil {
 		return nil, err
 	}
-	var report attach.Report
-	if err := json.Unmarshal([]byte(output), &report); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", r.Spec.Pod.Name, err, output)
-	}
-	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
-		return nil, fmt.Errorf("%s: the agent's mark is not there: %s", r.Spec.Pod.Name, output)
-	}
-	return report.Processes[0].Mark, nil
+	return markIn(r.Spec.Pod.Name, stdout, stderr)
 }
 
-// markBy is what an agent says of itself, as a helper reads it that is brought
-// into the container for it and taken away again.
-func (c *cluster) markBy(ctx context.Context, helper string, r v1alpha1.JmxAttachment, p v1alpha1.JavaProcess) (*attach.Mark, error) {
-	program, err := os.ReadFile(helper)
+// mark is what an agent says of itself, as a helper reads it that is brought
+// into the container for it and taken away again: there is none of ours any more.
+func (s *Suite) mark(ctx context.Context, c *cluster, namespace, pod, container string, pid int32) (*attach.Mark, error) {
+	helper, err := os.ReadFile(filepath.Join(s.root, "bin", "jmx-attach-"+runtime.GOARCH))
 	if err != nil {
 		return nil, err
 	}
 	const script = `cat >/tmp/e2e-helper && chmod 755 /tmp/e2e-helper && /tmp/e2e-helper status --pid "$1" -o json; rm -f /tmp/e2e-helper`
-	ctx, cancel := context.WithTimeout(ctx, execTimeout)
-	defer cancel()
-	kube, err := kubernetes.NewForConfig(c.config)
+	stdout, stderr, err := execAs(ctx, c.config, bytes.NewReader(helper), namespace, pod, container, "sh", "-c", script, "status", strconv.Itoa(int(pid)))
 	if err != nil {
 		return nil, err
 	}
-	address := kube.CoreV1().RESTClient().Post().Resource("pods").Namespace(r.Namespace).Name(r.Spec.Pod.Name).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{
-			Container: p.Container, Command: []string{"sh", "-c", script, "status", strconv.Itoa(int(p.PID))}, Stdin: true, Stdout: true, Stderr: true,
-		}, scheme.ParameterCodec).URL()
-	executor, err := remotecommand.NewWebSocketExecutor(c.config, http.MethodGet, address.String())
-	if err != nil {
-		return nil, err
-	}
-	var stdout, stderr bytes.Buffer
-	if err := executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: bytes.NewReader(program), Stdout: &stdout, Stderr: &stderr}); err != nil {
-		return nil, fmt.Errorf("the helper in pod %s: %w %s", r.Spec.Pod.Name, err, stderr.String())
-	}
+	return markIn(pod, stdout, stderr)
+}
+
+// markIn is the agent's mark in what a helper in a pod has printed.
+func markIn(pod, stdout, stderr string) (*attach.Mark, error) {
 	var report attach.Report
-	if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s %s", r.Spec.Pod.Name, err, stdout.String(), stderr.String())
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+		return nil, fmt.Errorf("%s: %w: %s %s", pod, err, stdout, stderr)
 	}
 	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
-		return nil, fmt.Errorf("%s: the agent's mark is not there: %s", r.Spec.Pod.Name, stdout.String())
+		return nil, fmt.Errorf("%s: the agent's mark is not there: %s", pod, stdout)
 	}
 	return report.Processes[0].Mark, nil
 }

@@ -3,6 +3,7 @@ package funcs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -201,38 +202,33 @@ func (c *cluster) running(ctx context.Context, pods []corev1.Pod) (map[steps.Pro
 	return running, nil
 }
 
-// kill sends SIGKILL, from the node, to the processes of a pod with this name.
-func (c *cluster) kill(ctx context.Context, pod corev1.Pod, command string) error {
-	seen, err := c.look(ctx, []corev1.Pod{pod})
-	if err != nil {
-		return err
-	}
-	for _, p := range seen.processes {
-		if p.command == command {
-			_, err := c.observe(ctx, pod.Spec.NodeName, "sh", "-c", `kill -9 "$1"`, "kill", strconv.Itoa(p.hostPID))
-			return err
-		}
-	}
-	return fmt.Errorf("no process of pod %s is called %s", pod.Name, command)
+// kill sends SIGKILL, from the node, to a process of a pod with this name.
+func (c *cluster) kill(ctx context.Context, pod *corev1.Pod, command string) error {
+	return c.killOne(ctx, pod, command, func(p process) bool { return p.command == command })
 }
 
-// killProcess sends SIGKILL, from the node, to one process.
+// killProcess sends SIGKILL, from the node, to this process.
 func (c *cluster) killProcess(ctx context.Context, namespace, pod string, identity steps.ProcessIdentity) error {
 	var its corev1.Pod
 	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, &its); err != nil {
 		return err
 	}
-	seen, err := c.look(ctx, []corev1.Pod{its})
+	return c.killOne(ctx, &its, fmt.Sprintf("%+v", identity), func(p process) bool {
+		return p.container == shortID(identity.ContainerID) && p.pid == int(identity.PID) && p.start == strconv.FormatInt(identity.StartTime, 10)
+	})
+}
+
+func (c *cluster) killOne(ctx context.Context, pod *corev1.Pod, which string, is func(process) bool) error {
+	seen, err := c.look(ctx, []corev1.Pod{*pod})
 	if err != nil {
 		return err
 	}
-	for _, p := range seen.processes {
-		if p.container == shortID(identity.ContainerID) && p.pid == int(identity.PID) && p.start == strconv.FormatInt(identity.StartTime, 10) {
-			_, err := c.observe(ctx, its.Spec.NodeName, "sh", "-c", `kill -9 "$1"`, "kill", strconv.Itoa(p.hostPID))
-			return err
-		}
+	i := slices.IndexFunc(seen.processes, is)
+	if i < 0 {
+		return fmt.Errorf("pod %s has no process %s: %+v", pod.Name, which, seen.processes)
 	}
-	return fmt.Errorf("pod %s has no process %+v: %+v", pod, identity, seen.processes)
+	_, err = c.observe(ctx, pod.Spec.NodeName, "sh", "-c", `kill -9 "$1"`, "kill", strconv.Itoa(seen.processes[i].hostPID))
+	return err
 }
 
 // shortID is the ID of a container without its runtime's name.

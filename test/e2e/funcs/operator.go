@@ -128,9 +128,12 @@ func (s *Suite) survived(ctx context.Context, c *cluster) error {
 // acquainted makes the operator that runs now the one that must not restart.
 func (s *Suite) acquainted(ctx context.Context, c *cluster) error {
 	pod, err := c.operator(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		s.acquaint(pod)
 	}
-	s.operatorUID, s.restartsBefore, s.kills = string(pod.UID), restarts(*pod), 0
-	return nil
+	return err
+}
+
+func (s *Suite) acquaint(operator *corev1.Pod) {
+	s.operatorUID, s.restartsBefore, s.kills = string(operator.UID), restarts(*operator), 0
 }

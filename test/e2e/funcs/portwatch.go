@@ -41,14 +41,11 @@ func WatchPorts(namespace string, from, to int32) *PortWatch {
 func (w *PortWatch) During(verbs ...features.Func) features.Func {
 	begin := verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := c.pods(ctx, w.namespace, label)
+		pod, err := c.only(ctx, w.namespace)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(pods) != 1 {
-			t.Fatalf("%d pods are there, not one", len(pods))
-		}
-		if err := w.look(ctx, c, &pods[0]); err != nil || w.old != 1 {
+		if err := w.look(ctx, c, pod); err != nil || w.old != 1 {
 			t.Fatalf("port %d does not answer: %v", w.from, err)
 		}
 		var watching context.Context
@@ -57,7 +54,7 @@ func (w *PortWatch) During(verbs ...features.Func) features.Func {
 		for range watchers {
 			w.done.Go(func() {
 				for watching.Err() == nil {
-					if err := w.look(watching, c, &pods[0]); err != nil && watching.Err() == nil {
+					if err := w.look(watching, c, pod); err != nil && watching.Err() == nil {
 						w.mu.Lock()
 						w.silent = append(w.silent, fmt.Errorf("at %s: %w", time.Now().Format(time.TimeOnly), err))
 						w.mu.Unlock()

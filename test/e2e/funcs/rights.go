@@ -135,7 +135,7 @@ func ExecRefused(namespace, words string) features.Func {
 		if err != nil {
 			return err
 		}
-		_, err = execAs(ctx, c.asOperator(), namespace, pods[0].Name, pods[0].Spec.Containers[0].Name, "true")
+		_, _, err = execAs(ctx, c.asOperator(), nil, namespace, pods[0].Name, pods[0].Spec.Containers[0].Name, "true")
 		return refusedWith(err, words)
 	})
 }

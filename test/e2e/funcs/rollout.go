@@ -113,7 +113,7 @@ func FirstEnds(namespace, exporter string) features.Func {
 			}
 			return c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: annotated[0].Spec.Pod.Name}, &first)
 		})
-		if err := c.kill(ctx, first, "java"); err != nil {
+		if err := c.kill(ctx, &first, "java"); err != nil {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {

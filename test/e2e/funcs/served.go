@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -109,15 +108,7 @@ func servedIn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, e *v1alpha1.Prometheus
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%s: no JVM is served: %+v", pod.Name, r.Status.Processes)
 	}
-	for name, value := range map[string]string{
-		steps.AnnotationScrape: "true", steps.AnnotationPort: strconv.Itoa(int(found[0].port)),
-		steps.AnnotationPath: steps.MetricsPath, steps.AnnotationFlag: r.Name,
-	} {
-		if pod.Annotations[name] != value {
-			return nil, fmt.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)
-		}
-	}
-	return found, nil
+	return found, scrapedOn(pod, r, found[0].port)
 }
 
 // nothingElse tells whether metricsEndpoints and EndpointSlices name these JVMs
