@@ -32,14 +32,8 @@ func AgentsIn(namespace string) *Agents { return &Agents{namespace: namespace} }
 func (a *Agents) Remember() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		var err error
-		if a.records, err = attachmentsOf(a.namespace)(ctx, c); err != nil {
-			t.Fatal(err)
-		}
-		remains, err := c.remains(ctx, a.records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a.records = answer(ctx, t, func(ctx context.Context) ([]v1alpha1.JmxAttachment, error) { return attachmentsOf(a.namespace)(ctx, c) })
+		remains := answer(ctx, t, func(ctx context.Context) (*remains, error) { return c.remains(ctx, a.records) })
 		// What is looked for later must be seen now.
 		if len(remains.threads) == 0 || len(remains.files) == 0 {
 			t.Fatalf("the observer sees no agent: %+v", remains)
@@ -71,10 +65,9 @@ func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 				if page, err := c.get(ctx, r.Namespace, r.Spec.Pod.Name, p.Port, "/metrics"); err == nil {
 					t.Errorf("pod %s still serves port %d:\n%s", r.Spec.Pod.Name, p.Port, page)
 				}
-				mark, err := s.mark(ctx, c, r.Namespace, r.Spec.Pod.Name, p.Container, p.PID)
-				if err != nil {
-					t.Fatal(err)
-				}
+				mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) {
+					return s.mark(ctx, c, r.Namespace, r.Spec.Pod.Name, p.Container, p.PID)
+				})
 				if mark.State != attach.AgentStopped || mark.Loads != loads {
 					t.Errorf("%s: %+v; want an agent that has stopped, loaded %d times", r.Spec.Pod.Name, mark, loads)
 				}
@@ -103,10 +96,7 @@ func Adopted(namespace string) features.Func {
 				}
 			}
 		}
-		left, err := c.remains(ctx, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left := answer(ctx, t, func(ctx context.Context) (*remains, error) { return c.remains(ctx, all) })
 		for _, file := range left.files {
 			if !strings.Contains(file, " jmx-attach-") {
 				t.Errorf("more than the helper is there: %s", file)
@@ -151,11 +141,7 @@ func seenIn(namespace string, assert func(t *testing.T, seen *sight)) features.F
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, err := c.look(ctx, pods)
-		if err != nil {
-			t.Fatal(err)
-		}
-		assert(t, seen)
+		assert(t, answer(ctx, t, func(ctx context.Context) (*sight, error) { return c.look(ctx, pods) }))
 	})
 }
 

@@ -143,7 +143,7 @@ func (a *Applications) compare(more func(corev1.Container) []string) features.Fu
 		if len(a.pods) == 0 {
 			t.Fatal("no applications were remembered")
 		}
-		if err := await(ctx, execTimeout, func(ctx context.Context) error {
+		eventually(ctx, t, func(ctx context.Context) error {
 			now, err := a.now(ctx, c)
 			if err != nil {
 				return err
@@ -158,9 +158,7 @@ func (a *Applications) compare(more func(corev1.Container) []string) features.Fu
 				}
 			}
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		})
 	})
 }
 

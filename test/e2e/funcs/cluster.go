@@ -46,6 +46,18 @@ func eventually(ctx context.Context, t *testing.T, missing func(context.Context)
 	}
 }
 
+// answer waits for one, and fails the test with what keeps it from coming, which
+// may be the way there. What it says is asserted once.
+func answer[T any](ctx context.Context, t *testing.T, ask func(context.Context) (T, error)) T {
+	t.Helper()
+	var said T
+	eventually(ctx, t, func(ctx context.Context) (err error) {
+		said, err = ask(ctx)
+		return err
+	})
+	return said
+}
+
 // await waits until nothing is missing; its error is what still is.
 func await(ctx context.Context, timeout time.Duration, missing func(context.Context) error) error {
 	last := errors.New("not looked at yet")

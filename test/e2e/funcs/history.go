@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -63,8 +65,10 @@ func (c *cluster) follow(ctx context.Context, t *testing.T, namespace string, li
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		t.Fatal(err)
 	}
-	from := &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}
-	changes, err := follower.Watch(ctx, list, client.InNamespace(namespace), &client.ListOptions{Raw: from})
+	// An API server may end a watch; this one goes on where it was.
+	changes, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), follows(func(ctx context.Context, from metav1.ListOptions) (watch.Interface, error) {
+		return follower.Watch(ctx, list.DeepCopyObject().(client.ObjectList), client.InNamespace(namespace), &client.ListOptions{Raw: &from})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +78,14 @@ func (c *cluster) follow(ctx context.Context, t *testing.T, namespace string, li
 			show(change.Object)
 		}
 	}()
+}
+
+// follows begins to watch.
+type follows func(ctx context.Context, from metav1.ListOptions) (watch.Interface, error)
+
+// WatchWithContext implements cache.WatcherWithContext.
+func (f follows) WatchWithContext(ctx context.Context, from metav1.ListOptions) (watch.Interface, error) {
+	return f(ctx, from)
 }
 
 // replay waits until the history has come to what is there now, and shows what

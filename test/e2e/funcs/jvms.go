@@ -148,10 +148,9 @@ func (j *JVMs) Answer(container string, word string, some int, further string) f
 			if s.where != container {
 				continue
 			}
-			page, err := c.get(ctx, j.namespace, s.podName, s.port, "/metrics")
-			if err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
+			page := answer(ctx, t, func(ctx context.Context) (string, error) {
+				return c.get(ctx, j.namespace, s.podName, s.port, "/metrics")
+			})
 			if !strings.Contains(page, word) {
 				t.Errorf("%s does not serve %s:\n%s", s, word, page)
 			}
@@ -180,10 +179,9 @@ func (s *Suite) Released(j *JVMs, pods, jvms int) features.Func {
 			if page, err := c.get(ctx, j.namespace, was.podName, was.port, "/metrics"); err == nil || errors.Is(err, errNoWay) {
 				t.Errorf("%s still answers, or cannot be asked: %v\n%s", was, err, page)
 			}
-			mark, err := s.mark(ctx, c, j.namespace, was.podName, was.where, was.identity.PID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) {
+				return s.mark(ctx, c, j.namespace, was.podName, was.where, was.identity.PID)
+			})
 			if mark.State != attach.AgentStopped || mark.Loads != 1 {
 				t.Errorf("%s: %+v; want the agent stopped, and one load", was, mark)
 			}

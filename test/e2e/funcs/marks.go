@@ -29,10 +29,7 @@ func LoadedOnce(namespace string) features.Func {
 				continue
 			}
 			loaded++
-			mark, err := c.mark(ctx, r, &p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) { return c.mark(ctx, r, &p) })
 			if mark.Loads != 1 || mark.State != attach.AgentRunning || mark.Port != p.Port {
 				t.Errorf("%s, process %d of container %s: %+v; want one load, and the agent running on port %d",
 					r.Spec.Pod.Name, p.PID, p.Container, mark, p.Port)
@@ -49,10 +46,7 @@ func LoadedOnce(namespace string) features.Func {
 func Loaded(namespace string, times int) features.Func {
 	return attachmentsOf(namespace).each(func(ctx context.Context, t *testing.T, c *cluster, r *v1alpha1.JmxAttachment) {
 		t.Helper()
-		mark, err := c.mark(ctx, r, &r.Status.Processes[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) { return c.mark(ctx, r, &r.Status.Processes[0]) })
 		if mark.Loads != times || mark.State != attach.AgentRunning {
 			t.Errorf("%s: %+v; want an agent that runs, loaded %d times", r.Spec.Pod.Name, mark, times)
 		}

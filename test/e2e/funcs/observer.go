@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -91,7 +92,7 @@ type sight struct {
 const lookScript = `
 tab='	'
 for p in /proc/[0-9]*; do (
-  id=
+  id= pid= stat=
   while IFS= read -r line; do
     for want; do case $line in *"$want"*) id=$want ;; esac; done
   done <"$p/cgroup"
@@ -99,6 +100,7 @@ for p in /proc/[0-9]*; do (
   while read -r key value; do case $key in NSpid:) pid=${value##*[!0-9]} ;; esac; done <"$p/status"
   IFS= read -r command <"$p/comm"
   IFS= read -r stat <"$p/stat"
+  [ "$pid" ] && [ "$stat" ] || exit
   echo "process$tab$id$tab${p#/proc/}$tab$pid$tab$command$tab${stat##*) }"
   ls -l "$p/fd" | while IFS= read -r line; do
     case $line in *'-> /tmp/.jmx-exporter/'*.jar*) echo "jar$tab$id$tab${line##*-> }" ;; esac
@@ -154,6 +156,9 @@ func (s *sight) add(fields []string) error {
 		}
 		// What follows the command begins with field 3.
 		stat := strings.Fields(fields[5])
+		if len(stat) <= 22-3 {
+			return errors.New("the state of a process is cut off")
+		}
 		if stat[0] == "Z" { // it has ended
 			return nil
 		}

@@ -109,12 +109,18 @@ func (w *PortWatch) look(ctx context.Context, c *cluster, pod *corev1.Pod) error
 		return nil
 	}
 	_, then := c.get(ctx, pod.Namespace, pod.Name, w.to, "/metrics")
+	var again error
+	if then != nil {
+		// A port that is closed stays closed: where it answers now, the stream to it broke.
+		_, again = c.get(ctx, pod.Namespace, pod.Name, w.from, "/metrics")
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case errors.Is(err, errNoWay) || errors.Is(then, errNoWay):
 	case then == nil:
 		w.moved++
+	case again == nil:
 	default:
 		return errors.Join(err, then)
 	}

@@ -19,10 +19,16 @@ type Scraper struct {
 
 	mu      sync.Mutex
 	answers map[string]int
-	// misses are those in a row, most is the most that there were, by pod.
-	misses, most map[string]int
-	last         map[string]error
+	// silent is since when there was no answer, longest for how long there was
+	// none, by pod.
+	silent  map[string]time.Time
+	longest map[string]time.Duration
+	last    map[string]error
 }
+
+// scrapeInterval is a short one. Who asks more often sees a gap in which a
+// scraper misses one scrape at most.
+const scrapeInterval = 15 * time.Second
 
 // ScraperOf asks the endpoints of a namespace.
 func ScraperOf(namespace string) *Scraper { return &Scraper{namespace: namespace} }
@@ -36,7 +42,7 @@ func (s *Scraper) Begin(port int32) features.Func {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.answers, s.misses, s.most, s.last = map[string]int{}, map[string]int{}, map[string]int{}, map[string]error{}
+		s.answers, s.silent, s.longest, s.last = map[string]int{}, map[string]time.Time{}, map[string]time.Duration{}, map[string]error{}
 		feature, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		var all sync.WaitGroup
 		for _, pod := range pods {
@@ -46,7 +52,7 @@ func (s *Scraper) Begin(port int32) features.Func {
 					if err == nil && !strings.Contains(page, "jvm_memory_used_bytes") {
 						err = errors.New("it serves something else")
 					}
-					if feature.Err() == nil {
+					if feature.Err() == nil && !errors.Is(err, errNoWay) {
 						s.note(pod.Name, err)
 					}
 					select {
@@ -73,16 +79,22 @@ func (s *Scraper) note(pod string, err error) {
 	defer s.mu.Unlock()
 	if err == nil {
 		s.answers[pod]++
-		s.misses[pod] = 0
-		return
+	} else {
+		s.last[pod] = err
+		if s.silent[pod].IsZero() {
+			s.silent[pod] = time.Now()
+		}
 	}
-	s.misses[pod]++
-	s.most[pod] = max(s.most[pod], s.misses[pod])
-	s.last[pod] = err
+	if since := s.silent[pod]; !since.IsZero() {
+		s.longest[pod] = max(s.longest[pod], time.Since(since))
+	}
+	if err == nil {
+		delete(s.silent, pod)
+	}
 }
 
-// Answered asserts that each endpoint answered since, but for single misses, and
-// goes on answering.
+// Answered asserts that each endpoint answered since, so that a scraper has missed
+// one scrape at most, and goes on answering.
 func (s *Scraper) Answered() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, _ *cluster) {
 		t.Helper()
@@ -101,10 +113,10 @@ func (s *Scraper) Answered() features.Func {
 		})
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		t.Logf("answers: %v, misses in a row: %v", s.answers, s.most)
-		for pod, n := range s.most {
-			if n > 1 {
-				t.Errorf("%s missed %d scrapes in a row, the last with: %v", pod, n, s.last[pod])
+		t.Logf("answers: %v, silent for: %v", s.answers, s.longest)
+		for pod, silence := range s.longest {
+			if silence > scrapeInterval {
+				t.Errorf("%s did not answer for %s, the last time with: %v", pod, silence, s.last[pod])
 			}
 		}
 	})

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -44,12 +45,16 @@ func Steady(namespace string) features.Func {
 			}
 		}
 		// What other features have left to do comes to its end before.
-		last := c.quiet(ctx, t, namespace)
+		look := func(ctx context.Context) (quiet, error) { return c.quiet(ctx, namespace) }
+		last := answer(ctx, t, look)
 		eventually(ctx, t, func(ctx context.Context) error {
 			before := last
 			time.Sleep(steadyLook)
-			last = c.quiet(ctx, t, namespace)
-			return before.differs(last)
+			var err error
+			if last, err = look(ctx); err != nil {
+				return err
+			}
+			return errors.Join(before.differs(last), c.ended(ctx))
 		})
 		for _, kind := range effects[:2] {
 			if last.done[kind] == 0 {
@@ -59,11 +64,11 @@ func Steady(namespace string) features.Func {
 		begin := time.Now()
 		for time.Since(begin) < lasts {
 			time.Sleep(steadyLook)
-			if err := last.differs(c.quiet(ctx, t, namespace)); err != nil {
+			if err := last.differs(answer(ctx, t, look)); err != nil {
 				t.Fatalf("after %s: %v", time.Since(begin).Round(time.Second), err)
 			}
 		}
-		now := c.quiet(ctx, t, namespace)
+		now := answer(ctx, t, look)
 		var all v1alpha1.JmxAttachmentList
 		if err := c.List(ctx, &all); err != nil {
 			t.Fatal(err)
@@ -87,11 +92,10 @@ type quiet struct {
 	asked, records, exporters float64
 }
 
-func (c *cluster) quiet(ctx context.Context, t *testing.T, namespace string) quiet {
-	t.Helper()
+func (c *cluster) quiet(ctx context.Context, namespace string) (quiet, error) {
 	operator, err := c.operator(ctx)
 	if err != nil {
-		t.Fatal(err)
+		return quiet{}, err
 	}
 	q := quiet{operator: fmt.Sprintf("%s %d", operator.UID, restarts(*operator)), versions: map[string]string{}, done: map[string]float64{}}
 	ours := client.HasLabels{v1alpha1.LabelExporterUID}
@@ -106,10 +110,10 @@ func (c *cluster) quiet(ctx context.Context, t *testing.T, namespace string) qui
 		{list: &discoveryv1.EndpointSliceList{}, option: []client.ListOption{ours}},
 	} {
 		if err := c.List(ctx, l.list, append(l.option, client.InNamespace(namespace))...); err != nil {
-			t.Fatal(err)
+			return quiet{}, err
 		}
 		if meta.LenList(l.list) == 0 {
-			t.Fatalf("%T: there are none", l.list)
+			return quiet{}, fmt.Errorf("%T: there are none", l.list)
 		}
 		_ = meta.EachListItem(l.list, func(o runtime.Object) error {
 			object := o.(client.Object)
@@ -119,7 +123,7 @@ func (c *cluster) quiet(ctx context.Context, t *testing.T, namespace string) qui
 	}
 	measured, err := c.measured(ctx)
 	if err != nil {
-		t.Fatal(err)
+		return quiet{}, err
 	}
 	for _, kind := range effects {
 		q.done[kind] = measured.sum("jmx_exporter_operator_effects_total" + kind)
@@ -127,7 +131,22 @@ func (c *cluster) quiet(ctx context.Context, t *testing.T, namespace string) qui
 	q.asked = measured.sum(`jmx_exporter_operator_effects_total{kind="http"`)
 	q.records = measured.sum(`controller_runtime_reconcile_total{controller="jmxattachment"`)
 	q.exporters = measured.sum(`controller_runtime_reconcile_total{controller="prometheusjmxexporter"`)
-	return q
+	return q, nil
+}
+
+// ended tells whether the namespaces of features that have ended are gone: until
+// then the operator writes there, and tries again after pauses.
+func (c *cluster) ended(ctx context.Context) error {
+	var namespaces corev1.NamespaceList
+	if err := c.List(ctx, &namespaces, client.HasLabels{labelFeature}); err != nil {
+		return err
+	}
+	for _, n := range namespaces.Items {
+		if !n.DeletionTimestamp.IsZero() {
+			return fmt.Errorf("namespace %s is about to go", n.Name)
+		}
+	}
+	return nil
 }
 
 func (q quiet) differs(now quiet) error {
