@@ -33,7 +33,7 @@ libraries() {
 }
 
 # shell: sh and the tools that a small image has, as parts of a layer, without libraries.
-shell_tools=(sh cat chmod chown cp date dd df du env expr grep head id ln ls mkdir mktemp mv nohup printf pwd rm rmdir setpriv sha256sum sleep sort stat sync tail test timeout touch tr true uname wc)
+shell_tools=(sh cat chmod chown cp date dd df du env expr grep head id ln ls mkdir mktemp mv nohup nsenter printf pwd rm rmdir setpriv sha256sum sleep sort stat sync tail test timeout touch tr true uname wc)
 shell() {
   local tool parts=()
   for tool in "${shell_tools[@]}"; do parts+=("$(type -P "$tool")=/bin/$tool"); done

@@ -69,6 +69,29 @@ func TestJVMReplaced(t *testing.T) {
 		Feature())
 }
 
+// Where the operator has no way to the pod over the network, its helper asks the
+// endpoint from within, and the condition says so. No endpoint is missed there:
+// that the JVM was replaced is noticed by the pod, which becomes ready again.
+func TestJVMReplacedBehindFilter(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("kept-out", 1, 1, "manifests/lifecycle/ready.yaml")
+	jvms := funcs.JVMsBehindFilter(namespace, funcs.Exporter)
+	testenv.Test(t, feature.
+		WithSetup("the operator is kept out of the pod", funcs.OperatorKeptOut(namespace)).
+		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
+		Assess("the JVM is served", jvms.Served(1, 1)).
+		Assess("the record says from where it was asked", funcs.ConditionTrue(namespace, v1alpha1.PhaseExposed, "from within the pod", "NetworkPolicy")).
+		Assess("the application is as before", applications.Untouched()).
+		Assess("the JVM ends", jvms.End("dummyapp")).
+		Assess("the JVM that follows is served", funcs.All(
+			jvms.ServedAnew(1, 1),
+			jvms.On(map[string][]int32{"dummyapp": {port}}),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("the agent was loaded once into it", funcs.LoadedOnce(namespace)).
+		Assess("the container was not restarted", funcs.Restarted(namespace, 0)).
+		Feature())
+}
+
 // Pods come and go one by one: each has its own record, and nothing names one
 // that is gone. That they end soon after an attach stops nothing.
 func TestRollout(t *testing.T) {

@@ -37,6 +37,18 @@ func ConditionWithReason(namespace string, attachments int, phase v1alpha1.Phase
 	})
 }
 
+// ConditionTrue waits until the condition of each attachment holds, and says these
+// words.
+func ConditionTrue(namespace string, phase v1alpha1.Phase, words ...string) features.Func {
+	return attachmentsOf(namespace).untilEach(func(_ context.Context, _ *cluster, r *v1alpha1.JmxAttachment) error {
+		condition := meta.FindStatusCondition(r.Status.Conditions, string(phase))
+		if condition == nil || condition.Status != metav1.ConditionTrue {
+			return fmt.Errorf("%s: %s is %+v, not True", r.Spec.Pod.Name, phase, condition)
+		}
+		return says(r.Spec.Pod.Name, condition.Message, words)
+	})
+}
+
 func (c *cluster) refused(ctx context.Context, r *v1alpha1.JmxAttachment, phase v1alpha1.Phase, reason string, words []string) error {
 	condition := meta.FindStatusCondition(r.Status.Conditions, string(phase))
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 )
 
@@ -19,11 +20,20 @@ import (
 // with the same PID and start time.
 type JVMs struct {
 	namespace, exporter string
+	checkedFrom         v1alpha1.CheckedFrom
 	known               []served
 }
 
 // JVMsOf are the JVMs that an exporter serves.
-func JVMsOf(namespace, exporter string) *JVMs { return &JVMs{namespace: namespace, exporter: exporter} }
+func JVMsOf(namespace, exporter string) *JVMs {
+	return &JVMs{namespace: namespace, exporter: exporter, checkedFrom: v1alpha1.CheckedFromOperator}
+}
+
+// JVMsBehindFilter are the JVMs that an exporter serves in pods into which the
+// operator has no way over the network.
+func JVMsBehindFilter(namespace, exporter string) *JVMs {
+	return &JVMs{namespace: namespace, exporter: exporter, checkedFrom: v1alpha1.CheckedFromPod}
+}
 
 // Served waits until exactly so many JVMs in exactly so many pods are served, and
 // everything names them and nothing else: the records, the pods' annotations, the
@@ -87,6 +97,11 @@ func (j *JVMs) wait(ctx context.Context, t *testing.T, c *cluster, pods, jvms in
 		now, err := c.served(ctx, j.namespace, j.exporter, pods, jvms)
 		if err != nil {
 			return err
+		}
+		for _, s := range now {
+			if s.checkedFrom != j.checkedFrom {
+				return fmt.Errorf("%s was checked from the %s, not the %s", s, s.checkedFrom, j.checkedFrom)
+			}
 		}
 		if err := further(now); err != nil {
 			return err

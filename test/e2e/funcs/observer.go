@@ -19,7 +19,8 @@ import (
 
 // The observer is a pod on every worker that sees the processes of the node. It
 // looks at applications without an exec in their containers, also where there
-// is no shell, and sends signals that no container can refuse.
+// is no shell, sends signals that no container can refuse, and filters packets
+// for pods.
 const (
 	observerNamespace = "jmx-exporter-e2e-observer"
 	observerLabel     = "app=observer"
@@ -44,7 +45,7 @@ func (c *cluster) startObserver(ctx context.Context) error {
 						Command: []string{"sleep", "infinity"},
 						SecurityContext: &corev1.SecurityContext{
 							RunAsUser: ptr.To[int64](0), RunAsGroup: ptr.To[int64](0),
-							Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_PTRACE"}},
+							Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"SYS_PTRACE", "SYS_ADMIN", "NET_ADMIN"}},
 						},
 					}},
 				},

@@ -21,6 +21,8 @@ type served struct {
 	identity steps.ProcessIdentity
 	where    string // the container's name
 	port     int32
+	// checkedFrom is where its endpoint was asked from.
+	checkedFrom v1alpha1.CheckedFrom
 }
 
 func (s served) String() string {
@@ -98,11 +100,10 @@ func servedIn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, e *v1alpha1.Prometheus
 		switch {
 		case p.Port == 0 || p.Endpoint == nil || p.Endpoint.Port != p.Port || p.Endpoint.Address != pod.Status.PodIP:
 			return nil, fmt.Errorf("%s has the endpoint %+v in pod %s", s, p.Endpoint, pod.Status.PodIP)
-		case p.Endpoint.CheckedFrom != v1alpha1.CheckedFromOperator:
-			return nil, fmt.Errorf("%s was not asked over HTTP: %+v", s, p.Endpoint)
 		case p.Intent == nil || p.Intent.Time.Before(&pod.CreationTimestamp):
 			return nil, fmt.Errorf("%s: its load %+v was begun before the pod was there", s, p.Intent)
 		}
+		s.checkedFrom = p.Endpoint.CheckedFrom
 		found = append(found, s)
 	}
 	if len(found) == 0 {
