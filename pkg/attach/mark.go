@@ -24,13 +24,6 @@ func parseMark(value string) (*Mark, error) {
 		}
 		return n
 	}
-	count := func(key string) *int64 {
-		n, err := strconv.ParseInt(pairs.Get(key), 10, 64)
-		if err != nil || n < 0 {
-			return nil
-		}
-		return &n
-	}
 	mark := &Mark{
 		Protocol:             int(number("protocol", 32)),
 		State:                AgentState(pairs.Get("state")),
@@ -40,8 +33,8 @@ func parseMark(value string) (*Mark, error) {
 		ImplementationSHA256: bounded(pairs.Get("implementation.sha256")),
 		Desired:              bounded(pairs.Get("token")),
 		Loads:                int(number("loads", 32)),
-		Reloads:              count("reloads"),
-		ReloadFailures:       count("reload.failures"),
+		Reloads:              countIn(pairs, "reloads"),
+		ReloadFailures:       countIn(pairs, "reload.failures"),
 		Message:              bounded(pairs.Get("message")),
 	}
 	if reason := pairs.Get("reason"); reason != "" {
@@ -53,6 +46,15 @@ func parseMark(value string) (*Mark, error) {
 		return nil, errors.New("the mark has no state")
 	}
 	return mark, nil
+}
+
+// countIn is a count among pairs; nil where there is none.
+func countIn(p pairs, key string) *int64 {
+	n, err := strconv.ParseInt(p.Get(key), 10, 64)
+	if err != nil || n < 0 {
+		return nil
+	}
+	return &n
 }
 
 // agentReason admits the reasons that an agent may give; a newer agent's are

@@ -33,19 +33,12 @@ func noteCounts(want, current pairs, m *Mark) {
 // the metrics that it serves say the same. Where told notes no counts there is
 // nothing to compare: older agents have none, another implementation has its own.
 func checkReload(told pairs, m *Mark) error {
-	reloads, err := strconv.ParseInt(told.Get(reloadsBefore), 10, 64)
-	if err != nil {
-		return nil
-	}
-	failures, err := strconv.ParseInt(told.Get(failuresBefore), 10, 64)
-	if err != nil {
-		return nil
-	}
-	if count(m.Reloads) > reloads && count(m.ReloadFailures) <= failures {
+	reloads, failures := countIn(told, reloadsBefore), countIn(told, failuresBefore)
+	if reloads == nil || failures == nil || count(m.Reloads) > *reloads && count(m.ReloadFailures) <= *failures {
 		return nil
 	}
 	return failf(ReasonAgentNotAnswering, "The agent says that it serves the configuration %.12s, but its counts went from %d reloads and %d failures to %d and %d.",
-		m.ConfigSHA256, reloads, failures, count(m.Reloads), count(m.ReloadFailures))
+		m.ConfigSHA256, *reloads, *failures, count(m.Reloads), count(m.ReloadFailures))
 }
 
 func count(n *int64) int64 {

@@ -60,13 +60,18 @@ func answer[T any](ctx context.Context, t *testing.T, ask func(context.Context) 
 
 // await waits until nothing is missing; its error is what still is.
 func await(ctx context.Context, timeout time.Duration, missing func(context.Context) error) error {
+	return awaitEvery(ctx, timeout, interval, missing)
+}
+
+// awaitEvery is await that looks again after such a pause.
+func awaitEvery(ctx context.Context, timeout, pause time.Duration, missing func(context.Context) error) error {
 	last := errors.New("not looked at yet")
 	err := wait.For(func(ctx context.Context) (bool, error) {
 		if err := missing(ctx); ctx.Err() == nil {
 			last = err
 		}
 		return last == nil, nil
-	}, wait.WithContext(ctx), wait.WithTimeout(timeout), wait.WithInterval(interval), wait.WithImmediate())
+	}, wait.WithContext(ctx), wait.WithTimeout(timeout), wait.WithInterval(pause), wait.WithImmediate())
 	if err != nil {
 		return errors.Join(err, last)
 	}

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -67,17 +66,19 @@ func (s *Suite) KilledMidway(namespace string, pods int, files ...string) featur
 // firstIntent waits for the first record that says that a load is about to happen.
 func (c *cluster) firstIntent(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
-	err := wait.For(func(ctx context.Context) (bool, error) {
+	if err := awaitEvery(ctx, patience, 20*time.Millisecond, func(ctx context.Context) error {
 		records, err := c.attachments(ctx, namespace)
 		if err != nil {
-			return false, nil // another time
+			return err
 		}
-		return slices.ContainsFunc(records, func(r v1alpha1.JmxAttachment) bool {
+		if !slices.ContainsFunc(records, func(r v1alpha1.JmxAttachment) bool {
 			return len(r.Status.Processes) > 0 && r.Status.Processes[0].Intent != nil
-		}), nil
-	}, wait.WithContext(ctx), wait.WithTimeout(patience), wait.WithInterval(20*time.Millisecond), wait.WithImmediate())
-	if err != nil {
-		t.Fatalf("no load was begun: %v", err)
+		}) {
+			return errors.New("no load was begun")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
