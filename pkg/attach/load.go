@@ -147,13 +147,16 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 	}
 	want := runningPairs(d)
 	current := a.home.readPairs(a.file)
+	if d.Identity == "" && current.Has("identity") { // the JVM's own, whoever gives this order
+		want.Set("identity", current.Get("identity"))
+	}
 	if serves(a.mark, d) && sameContent(current, want) && current.Get("token") == a.mark.Desired {
 		return false, checkReload(current, a.mark)
 	}
 	if err := a.checkPort(d.Port); err != nil {
 		return false, err
 	}
-	noteCounts(want, current, a.mark)
+	noteReloads(want, current, a.mark)
 	want.Set("token", newToken(want, time.Now()))
 	if err := a.home.writePairs(a.file, want); err != nil {
 		return false, err

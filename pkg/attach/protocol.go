@@ -116,7 +116,7 @@ type Desired struct {
 	Port int32 `json:"port"`
 	// Identity is what the agent calls itself in the header IdentityHeader of its
 	// health answer: at most 64 characters of lower-case hexadecimal. Empty for
-	// nothing.
+	// what it was told before, if anything.
 	Identity string `json:"identity,omitempty"`
 	// Avoid are ports that are not chosen: they are promised to other JVMs of
 	// the pod. A Port given, or served already, may be among them.

@@ -27,8 +27,9 @@ func TestCheckReload(t *testing.T) {
 	}
 	failed := running("a", 1, 0)
 	failed.State = AgentFailed
-	noted := desired("1", "b")
-	noteCounts(noted, nil, running("a", 1, 0))
+	noted, unanswered := desired("1", "b"), desired("1", "b")
+	noteReloads(noted, nil, running("a", 1, 0))
+	unanswered.Set("token", "2")
 	for name, test := range map[string]struct {
 		current pairs
 		before  *Mark
@@ -36,25 +37,27 @@ func TestCheckReload(t *testing.T) {
 		after   *Mark
 		says    string // empty: fine
 	}{
-		"counted":                {nil, running("a", 0, 3), desired("1", "b"), running("b", 1, 3), ""},
-		"not counted":            {nil, running("a", 1, 0), desired("1", "b"), running("b", 1, 0), "from 1 reloads and 0 failures to 1 and 0."},
-		"counted back":           {nil, running("a", 2, 0), desired("1", "b"), running("b", 1, 0), "from 2 reloads and 0 failures to 1 and 0."},
-		"counted and failed":     {nil, running("a", 0, 0), desired("1", "b"), running("b", 1, 1), "from 0 reloads and 0 failures to 1 and 1."},
-		"counts gone":            {nil, running("a", 1, 0), desired("1", "b"), running("b"), "from 1 reloads and 0 failures to 0 and 0."},
-		"no counts before":       {nil, running("a"), desired("1", "b"), running("b", 0, 0), ""},
-		"no counts":              {nil, running("a"), desired("1", "b"), running("b"), ""},
-		"the same configuration": {desired("1", "a"), running("a", 1, 1), desired("1", "a"), running("a", 1, 1), ""},
-		"other implementation":   {nil, running("a", 5, 5), desired("2", "b"), running("b", 0, 0), ""},
-		"first load":             {nil, nil, desired("1", "b"), running("b", 0, 0), ""},
-		"failed before":          {nil, failed, desired("1", "b"), running("b", 0, 0), ""},
-		"asked again":            {noted, running("b", 1, 0), desired("1", "b"), running("b", 1, 0), "from 1 reloads and 0 failures to 1 and 0."},
-		"asked again, counted":   {noted, running("b", 2, 0), desired("1", "b"), running("b", 2, 0), ""},
-		"rejected, then taken":   {noted, running("a", 1, 1), desired("1", "b"), running("b", 2, 1), ""},
-		"back to the one before": {noted, running("a", 1, 1), desired("1", "a"), running("a", 1, 1), ""},
-		"noted for another":      {noted, running("c", 0, 0), desired("1", "c"), running("c", 0, 0), ""},
+		"counted":                 {nil, running("a", 0, 3), desired("1", "b"), running("b", 1, 3), ""},
+		"not counted":             {nil, running("a", 1, 0), desired("1", "b"), running("b", 1, 0), "has counted 1 reloads, as before."},
+		"counted back":            {nil, running("a", 2, 0), desired("1", "b"), running("b", 1, 0), "has counted 2 reloads, as before."},
+		"counts gone":             {nil, running("a", 1, 0), desired("1", "b"), running("b"), "has counted 1 reloads, as before."},
+		"failed before it worked": {nil, running("a", 0, 0), desired("1", "b"), running("b", 1, 1), ""},
+		"no counts before":        {nil, running("a"), desired("1", "b"), running("b", 0, 0), ""},
+		"no counts":               {nil, running("a"), desired("1", "b"), running("b"), ""},
+		"the same configuration":  {desired("1", "a"), running("a", 1, 1), desired("1", "a"), running("a", 1, 1), ""},
+		"other implementation":    {nil, running("a", 5, 5), desired("2", "b"), running("b", 0, 0), ""},
+		"first load":              {nil, nil, desired("1", "b"), running("b", 0, 0), ""},
+		"failed before":           {nil, failed, desired("1", "b"), running("b", 0, 0), ""},
+		"asked again":             {noted, running("b", 1, 0), desired("1", "b"), running("b", 1, 0), "has counted 1 reloads, as before."},
+		"asked again, counted":    {noted, running("b", 2, 0), desired("1", "b"), running("b", 2, 0), ""},
+		"asked again, failed":     {noted, running("b", 2, 1), desired("1", "b"), running("b", 2, 1), ""},
+		"rejected, then taken":    {noted, running("a", 1, 1), desired("1", "b"), running("b", 2, 1), ""},
+		"back to the one before":  {noted, running("a", 1, 1), desired("1", "a"), running("a", 1, 1), ""},
+		"noted for another":       {noted, running("c", 0, 0), desired("1", "c"), running("c", 0, 0), ""},
+		"has another order still": {unanswered, running("a", 5, 0), desired("1", "c"), running("c", 1, 0), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			noteCounts(test.want, test.current, test.before)
+			noteReloads(test.want, test.current, test.before)
 			err := checkReload(test.want, test.after)
 			if (err == nil) != (test.says == "") {
 				t.Fatalf("error is %v", err)

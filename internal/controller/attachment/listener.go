@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Listener asks endpoints over HTTP whether somebody answers, each at most once
+// Listener asks endpoints over HTTP whether their JVMs answer, each at most once
 // in an interval. It is how a JVM is missed that was replaced while its
 // container ran on, of which the API tells nothing. It is safe for concurrent use.
 type Listener struct {
@@ -27,7 +27,7 @@ type Listener struct {
 	pods map[types.NamespacedName]map[steps.ProcessIdentity]hearing
 }
 
-// hearing is when to ask an endpoint, and how often in a row it was silent.
+// hearing is when to ask an endpoint, and how often in a row it was lost.
 type hearing struct {
 	next   time.Time
 	misses int32
@@ -36,9 +36,9 @@ type hearing struct {
 // heard is how it went with one endpoint that was asked.
 type heard struct {
 	process *v1alpha1.JavaProcess
-	// err is why it is silent; nil when somebody answered.
+	// err is why it is lost; nil when its JVM answered, as far as can be told.
 	err error
-	// misses is how often in a row it was.
+	// misses is how often in a row it was lost.
 	misses int32
 }
 

@@ -14,8 +14,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// listen asks endpoints whether they are still there, and looks at the JVM behind
-// one that is silent. Nothing is executed as long as all answer.
+// listen asks endpoints whether their JVMs still serve them, and looks at the JVM
+// of one that is lost. Nothing is executed as long as all answer.
 func (w *walk) listen(ctx context.Context) {
 	for _, h := range w.Listener.listen(ctx, w.scope) {
 		p := h.process
@@ -27,12 +27,12 @@ func (w *walk) listen(ctx context.Context) {
 			continue // as before
 		}
 		sight := steps.Look(ctx, w.Helper, w.scope.Pod, p)
-		ctrl.LoggerFrom(ctx).Info("endpoint silent", "container", p.Container, "port", p.Endpoint.Port, "error", h.err, "sight", sight)
+		ctrl.LoggerFrom(ctx).Info("endpoint lost", "container", p.Container, "port", p.Endpoint.Port, "error", h.err, "sight", sight)
 		switch {
 		case sight == steps.SightGone:
 			w.gone = append(w.gone, steps.Identity(p))
-		case sight == steps.SightStopped:
-			p.ConfigSHA256 = "" // it serves none
+		case sight == steps.SightStopped, sight == steps.SightServes && errors.Is(h.err, steps.ErrStranger):
+			p.ConfigSHA256 = "" // it serves none, or not there
 		case sight == steps.SightSilent && h.misses >= enoughMisses:
 			p.Endpoint.Silent = true
 		case sight == steps.SightServes && errors.Is(h.err, steps.ErrUnreachable):

@@ -59,7 +59,7 @@ func annotations(all map[string]string) map[string]string {
 func names(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
-		out[i] = corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy}
+		out[i] = corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 type container struct {
 	name          string
 	init, sidecar bool
-	restartPolicy *corev1.ContainerRestartPolicy
+	spec          *corev1.Container
 	status        *corev1.ContainerStatus
 }
 
@@ -20,8 +20,9 @@ type container struct {
 func containers(pod *corev1.Pod) []container {
 	var all []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
-		for _, spec := range specs {
-			c := container{name: spec.Name, init: init, restartPolicy: spec.RestartPolicy}
+		for i := range specs {
+			spec := &specs[i]
+			c := container{name: spec.Name, init: init, spec: spec}
 			c.sidecar = init && spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways
 			if i := slices.IndexFunc(statuses, func(s corev1.ContainerStatus) bool { return s.Name == spec.Name }); i >= 0 {
 				c.status = &statuses[i]
@@ -42,14 +43,11 @@ func (d *diagnosis) judge(c container) verdict {
 	switch {
 	case state.Waiting != nil:
 		return waiting(state.Waiting, last)
-	case broke(state.Terminated):
+	case state.Terminated != nil && d.backsOff(c):
 		v := ended(state.Terminated)
-		if d.backsOff(c) {
-			v.reason = crashLoop
-		}
+		v.reason = crashLoop
 		return v
-	case state.Terminated != nil && crashed && (!c.init || c.sidecar) && d.within(state.Terminated.FinishedAt.Time):
-		// In a loop of crashes, about to be restarted.
+	case broke(state.Terminated):
 		return ended(state.Terminated)
 	case state.Running != nil && last != nil && (broke(last) || crashed) && d.within(state.Running.StartedAt.Time):
 		// Restarted a moment ago: whether it will do now is open.
@@ -78,7 +76,7 @@ func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTermina
 // broke tells that a container ended with an error.
 func broke(t *corev1.ContainerStateTerminated) bool { return t != nil && t.ExitCode != 0 }
 
-// backsOff tells whether the kubelet restarts a container that broke after a
+// backsOff tells whether the kubelet restarts a container that ended after a
 // back-off: each time but the first, until one instance has run for ten minutes.
 // It need not say so: it may leave the container terminated until the back-off is
 // over (Kubernetes 1.36.3, pkg/kubelet: doBackOff, completeWork, HasExpiredFunc).
@@ -87,15 +85,7 @@ func (d *diagnosis) backsOff(c container) bool {
 	t := c.status.State.Terminated
 	started := t.StartedAt.Unix() > 0 // the time of what could not be started is the epoch
 	ran := started && t.FinishedAt.Sub(t.StartedAt.Time) > forgiven
-	return c.status.RestartCount > 0 && c.restarts(d.pod) && !ran
-}
-
-// restarts tells whether the kubelet restarts the container when it breaks.
-func (c container) restarts(pod *corev1.Pod) bool {
-	if c.restartPolicy != nil {
-		return *c.restartPolicy != corev1.ContainerRestartPolicyNever
-	}
-	return pod.Spec.RestartPolicy != corev1.RestartPolicyNever
+	return c.status.RestartCount > 0 && c.restarts(d.pod, t.ExitCode) && !ran
 }
 
 // ended is the same sentence whether the container has just ended, waits to be

@@ -35,6 +35,14 @@ func TestFindCrashLoop(t *testing.T) {
 			pod:  aPod(corev1.PodRunning, never, is("app", 1, exits(1, "Error", ago(9))), is("side", 0, fine)),
 			want: "app-0/app Error x1: " + exited1,
 		},
+		"crash loop by a rule of the container": {
+			pod:  aPod(corev1.PodRunning, restartsOn(42), is("app", 5, exits(42, "Error", ago(9))), is("side", 0, fine)),
+			want: "app-0/app CrashLoopBackOff x5: The container ended with exit code 42 (Error)",
+		},
+		"ended for good by its own policy": {
+			pod:  aPod(corev1.PodRunning, restartsOn(42), is("app", 5, exits(1, "Error", ago(9))), is("side", 0, fine)),
+			want: "app-0/app Error x5: " + exited1,
+		},
 		"crash loop of a sidecar in a pod that is never restarted": {
 			pod:  aPod(corev1.PodRunning, never, sidecar, is("init", 1, exits(1, "Error", ago(9))), is("side", 0, fine)),
 			want: "app-0/init CrashLoopBackOff x1: " + exited1,
@@ -73,10 +81,14 @@ func TestFindCrashLoop(t *testing.T) {
 		"crash loop of exits without an error, ended again": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, exits(0, "Completed", ago(1)))),
 			before: entry("app", crashLoop, 5, exited0),
-			want:   "app-0/app CrashLoopBackOff x5: " + exited0, again: 59,
+			want:   "app-0/app CrashLoopBackOff x5: " + exited0,
+		},
+		"crash loop of exits without an error, not seen before": {
+			pod:  aPod(corev1.PodRunning, is("app", 5, exits(0, "Completed", ago(61)))),
+			want: "app-0/app CrashLoopBackOff x5: " + exited0,
 		},
 		"crash loop, ended well at last": {
-			pod:    aPod(corev1.PodRunning, is("app", 5, exits(0, "Completed", ago(61))), is("side", 0, fine)),
+			pod:    aPod(corev1.PodRunning, onFailure, is("app", 5, exits(0, "Completed", ago(1))), is("side", 0, fine)),
 			before: entry("app", crashLoop, 5, exited1),
 		},
 		"crash loop of an init container, ended well at last": {

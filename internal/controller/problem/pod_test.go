@@ -103,6 +103,20 @@ func terminating(pod *corev1.Pod) { pod.DeletionTimestamp = new(ago(10)) }
 
 func never(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever }
 
+func onFailure(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }
+
+// restartsOn has the container app never restart but for an exit code.
+func restartsOn(code int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		app := &pod.Spec.Containers[0]
+		app.RestartPolicy = new(corev1.ContainerRestartPolicyNever)
+		app.RestartPolicyRules = []corev1.ContainerRestartRule{{
+			Action:    corev1.ContainerRestartRuleActionRestart,
+			ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{code}},
+		}}
+	}
+}
+
 func sidecar(pod *corev1.Pod) {
 	pod.Spec.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 }

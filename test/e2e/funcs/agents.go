@@ -62,9 +62,7 @@ func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 		})
 		for _, r := range a.records {
 			for _, p := range r.Status.Processes {
-				if page, err := c.get(ctx, r.Namespace, r.Spec.Pod.Name, p.Port, "/metrics"); err == nil {
-					t.Errorf("pod %s still serves port %d:\n%s", r.Spec.Pod.Name, p.Port, page)
-				}
+				c.closed(ctx, t, r.Namespace, r.Spec.Pod.Name, p.Port)
 				mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) {
 					return s.mark(ctx, c, r.Namespace, r.Spec.Pod.Name, p.Container, p.PID)
 				})

@@ -135,31 +135,44 @@ func (a *Applications) UntouchedButWarned(image string) features.Func {
 	})
 }
 
-// compare waits, since a log takes a moment to arrive and a helper one to end;
-// what is wrong for good stays wrong.
+// mostLooks is how often applications are looked at: a log takes a moment to
+// arrive, and what a helper is about to remove to go. What is wrong for good stays
+// wrong.
+const mostLooks = 20
+
+// compare looks once no helper runs.
 func (a *Applications) compare(more func(corev1.Container) []string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		if len(a.pods) == 0 {
 			t.Fatal("no applications were remembered")
 		}
+		looks := 0
 		eventually(ctx, t, func(ctx context.Context) error {
 			now, err := a.now(ctx, c)
 			if err != nil {
 				return err
 			}
-			for uid, before := range a.pods {
-				after, ok := now[uid]
-				if !ok {
-					return fmt.Errorf("pod %s is gone", before.pod.Name)
-				}
-				if err := before.same(after, more); err != nil {
-					return fmt.Errorf("pod %s: %w", before.pod.Name, err)
-				}
+			err = a.same(now, more)
+			if looks++; err != nil && looks == mostLooks {
+				t.Fatal(err)
 			}
-			return nil
+			return err
 		})
 	})
+}
+
+func (a *Applications) same(now map[types.UID]application, more func(corev1.Container) []string) error {
+	for uid, before := range a.pods {
+		after, ok := now[uid]
+		if !ok {
+			return fmt.Errorf("pod %s is gone", before.pod.Name)
+		}
+		if err := before.same(after, more); err != nil {
+			return fmt.Errorf("pod %s: %w", before.pod.Name, err)
+		}
+	}
+	return nil
 }
 
 func (before application) same(after application, more func(corev1.Container) []string) error {

@@ -30,6 +30,10 @@ func (s *Suite) KilledMidway(namespace string, pods int, files ...string) featur
 		}); err != nil {
 			t.Fatal(err)
 		}
+		if err := s.ranThrough(ctx, c, operator); err != nil {
+			t.Fatal(err)
+		}
+		s.acquaint(operator)
 		c.firstIntent(ctx, t, namespace)
 		if err := c.kill(ctx, operator, "manager"); err != nil {
 			t.Fatal(err)

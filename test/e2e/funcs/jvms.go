@@ -2,7 +2,6 @@ package funcs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -191,9 +190,7 @@ func (s *Suite) Released(j *JVMs, pods, jvms int) features.Func {
 			if slices.Contains(j.known, was) {
 				continue
 			}
-			if page, err := c.get(ctx, j.namespace, was.podName, was.port, "/metrics"); err == nil || errors.Is(err, errNoWay) {
-				t.Errorf("%s still answers, or cannot be asked: %v\n%s", was, err, page)
-			}
+			c.closed(ctx, t, j.namespace, was.podName, was.port)
 			mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) {
 				return s.mark(ctx, c, j.namespace, was.podName, was.where, was.identity.PID)
 			})

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -52,10 +53,23 @@ func ServesPods(namespace, label string, port int32, words ...string) features.F
 func Closed(namespace string, port int32) features.Func {
 	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		if page, err := c.get(ctx, namespace, pod.Name, port, "/metrics"); err == nil {
-			t.Errorf("pod %s still serves port %d:\n%s", pod.Name, port, page)
-		}
+		c.closed(ctx, t, namespace, pod.Name, port)
 	})
+}
+
+// closed asserts that nobody serves a port of a pod, to which there is a way.
+func (c *cluster) closed(ctx context.Context, t *testing.T, namespace, pod string, port int32) {
+	t.Helper()
+	page := answer(ctx, t, func(ctx context.Context) (string, error) {
+		page, err := c.get(ctx, namespace, pod, port, "/metrics")
+		if errors.Is(err, errNoWay) {
+			return "", err
+		}
+		return page, nil
+	})
+	if page != "" {
+		t.Errorf("pod %s still serves port %d:\n%s", pod, port, page)
+	}
 }
 
 // Counts waits until a counter in the metrics of each endpoint has this value.

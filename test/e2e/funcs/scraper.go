@@ -19,16 +19,14 @@ type Scraper struct {
 
 	mu      sync.Mutex
 	answers map[string]int
-	// silent is since when there was no answer, longest for how long there was
-	// none, by pod.
-	silent  map[string]time.Time
-	longest map[string]time.Duration
-	last    map[string]error
+	// misses are those in a row, most is the most that there were, by pod.
+	misses, most map[string]int
+	last         map[string]error
 }
 
-// scrapeInterval is a short one. Who asks more often sees a gap in which a
-// scraper misses one scrape at most.
-const scrapeInterval = 15 * time.Second
+// mostMisses is how often in a row who asks once a second may get no answer: far
+// from the interval of any scraper, which misses one scrape at most.
+const mostMisses = 4
 
 // ScraperOf asks the endpoints of a namespace.
 func ScraperOf(namespace string) *Scraper { return &Scraper{namespace: namespace} }
@@ -42,7 +40,7 @@ func (s *Scraper) Begin(port int32) features.Func {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.answers, s.silent, s.longest, s.last = map[string]int{}, map[string]time.Time{}, map[string]time.Duration{}, map[string]error{}
+		s.answers, s.misses, s.most, s.last = map[string]int{}, map[string]int{}, map[string]int{}, map[string]error{}
 		feature, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		var all sync.WaitGroup
 		for _, pod := range pods {
@@ -79,18 +77,12 @@ func (s *Scraper) note(pod string, err error) {
 	defer s.mu.Unlock()
 	if err == nil {
 		s.answers[pod]++
-	} else {
-		s.last[pod] = err
-		if s.silent[pod].IsZero() {
-			s.silent[pod] = time.Now()
-		}
+		s.misses[pod] = 0
+		return
 	}
-	if since := s.silent[pod]; !since.IsZero() {
-		s.longest[pod] = max(s.longest[pod], time.Since(since))
-	}
-	if err == nil {
-		delete(s.silent, pod)
-	}
+	s.misses[pod]++
+	s.most[pod] = max(s.most[pod], s.misses[pod])
+	s.last[pod] = err
 }
 
 // Answered asserts that each endpoint answered since, so that a scraper has missed
@@ -113,10 +105,10 @@ func (s *Scraper) Answered() features.Func {
 		})
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		t.Logf("answers: %v, silent for: %v", s.answers, s.longest)
-		for pod, silence := range s.longest {
-			if silence > scrapeInterval {
-				t.Errorf("%s did not answer for %s, the last time with: %v", pod, silence, s.last[pod])
+		t.Logf("answers: %v, misses in a row: %v", s.answers, s.most)
+		for pod, n := range s.most {
+			if n > mostMisses {
+				t.Errorf("%s did not answer %d times in a row, the last time with: %v", pod, n, s.last[pod])
 			}
 		}
 	})

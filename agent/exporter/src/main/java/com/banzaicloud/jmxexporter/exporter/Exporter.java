@@ -13,6 +13,8 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     private final Reloads reloads = new Reloads();
     private Server server;
     private Metrics metrics;
+    /** Which JVM this is, as the server says; null if it was not told. */
+    private String identity;
 
     /** For the trampoline. */
     public Exporter() {}
@@ -41,14 +43,15 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
 
     private void serve(Map<String, String> desired) throws Rejection {
         Address address = Address.of(desired.get("host"), desired.get("port"));
+        String self = desired.get("identity");
         Metrics old = metrics;
         Metrics next = configure(desired);
         boolean changes = next != old;
         try {
             if (server == null) {
-                server = Server.open(address, next);
+                server = Server.open(address, next, self);
             } else if (!server.address().equals(address)) {
-                move(address, next);
+                move(address, next, self);
             }
         } catch (Throwable t) {
             if (changes) {
@@ -56,8 +59,9 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
             }
             throw t;
         }
-        server.show(next, desired.get("identity"));
+        server.show(next, self);
         metrics = next;
+        identity = self;
         if (changes && old != null) {
             reloads.succeeded();
             old.close();
@@ -76,19 +80,19 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     }
 
     /** Opens the new port before the old one is closed, unless they are the same on another host. */
-    private void move(Address address, Metrics next) throws Rejection {
+    private void move(Address address, Metrics next, String self) throws Rejection {
         Server old = server;
         if (address.port() != old.address().port()) {
-            server = Server.open(address, next);
+            server = Server.open(address, next, self);
             old.close();
             return;
         }
         old.close();
         try {
-            server = Server.open(address, next);
+            server = Server.open(address, next, self);
         } catch (Rejection e) {
             server = null;
-            server = Server.open(old.address(), metrics);
+            server = Server.open(old.address(), metrics, identity);
             throw e;
         }
     }

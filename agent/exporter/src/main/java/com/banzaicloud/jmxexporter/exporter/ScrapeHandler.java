@@ -28,8 +28,8 @@ final class ScrapeHandler implements HttpHandler {
     private volatile Metrics metrics;
     private volatile String identity;
 
-    ScrapeHandler(Metrics metrics) {
-        this.metrics = metrics;
+    ScrapeHandler(Metrics metrics, String identity) {
+        show(metrics, identity);
     }
 
     void show(Metrics metrics, String identity) {

@@ -21,16 +21,17 @@ final class Server implements AutoCloseable {
     private final ThreadPoolExecutor threads;
     private final ScrapeHandler handler;
 
-    private Server(Address address, HttpServer http, Metrics metrics) {
+    private Server(Address address, HttpServer http, Metrics metrics, String identity) {
         this.address = address;
         this.http = http;
         threads = new ThreadPoolExecutor(THREADS, THREADS, 60, TimeUnit.SECONDS, new LinkedBlockingQueue<>(WAITING), Server::thread);
         threads.allowCoreThreadTimeOut(true);
-        handler = new ScrapeHandler(metrics);
+        handler = new ScrapeHandler(metrics, identity);
     }
 
-    static Server open(Address address, Metrics metrics) throws Rejection {
-        Server server = new Server(address, bind(address), metrics);
+    /** Shows these metrics on the address, as this JVM's; the identity may be null. */
+    static Server open(Address address, Metrics metrics, String identity) throws Rejection {
+        Server server = new Server(address, bind(address), metrics, identity);
         try {
             server.http.setExecutor(server.threads);
             server.http.createContext("/", server.handler);
@@ -73,7 +74,7 @@ final class Server implements AutoCloseable {
         return address;
     }
 
-    /** Shows these metrics from the next scrape on, as this JVM's; the identity may be null. */
+    /** Shows these metrics from the next scrape on, under this identity. */
     void show(Metrics metrics, String identity) {
         handler.show(metrics, identity);
     }

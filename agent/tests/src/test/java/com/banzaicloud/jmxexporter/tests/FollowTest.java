@@ -67,6 +67,8 @@ class FollowTest {
         int next = Jvm.freePort();
         jvm.desire(Desired.running(next, config).with("identity", "00c0ffee"));
         assertIdentifies(next, "00c0ffee");
+        assertEquals("AgentFailed", jvm.desire(Desired.running(next, config).with("host", "192.0.2.1")).get("reason"));
+        assertIdentifies(next, "00c0ffee");
         jvm.desire(Desired.running(next, config));
         assertIdentifies(next, "");
     }
