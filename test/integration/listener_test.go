@@ -7,6 +7,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 const interval = time.Minute
@@ -104,6 +105,26 @@ func TestListenOneJVMReplaced(t *testing.T) {
 	s.areAnnotated("9400", "9404")
 	if s.jvm(s.pod).Target != other || len(s.jvm(s.pod).asked) != 1 {
 		t.Error("the other JVM was touched")
+	}
+}
+
+// Another JVM answers where the agent should: the agent is there, so it is told
+// once more where to serve, and not loaded again.
+func TestListenStranger(t *testing.T) {
+	s, o := listening(t, aPod("app-0"), nil)
+	s.later(time.Hour)
+	s.containers.health = steps.ErrStranger
+	if _, err := o.round(); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.verbs(); got != "status load" {
+		t.Errorf("run was %s", got)
+	}
+	s.containers.mend()
+	o.outlastFor(20)
+	s.isAnnotated("9400")
+	if loads := s.jvm(s.pod).loads; loads != 1 {
+		t.Errorf("the agent was loaded %d times", loads)
 	}
 }
 
