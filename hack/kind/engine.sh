@@ -70,10 +70,12 @@ start_engine() {
   remember
   runc_into "$engine_run/bin"
   # No docker0: kind's own network is enough, and it is ours to name.
-  setsid unshare --pid --fork --kill-child --mount --mount-proc bash "$repo/hack/kind/engine-init" \
-    --host "$engine_socket" --pidfile "$engine_run/dockerd.pid" --exec-root "$engine_run/exec" --data-root "$engine_data" \
-    --bridge none --cgroup-parent "/$engine_cgroup" --add-runtime "lean=$engine_run/bin/runc" --default-runtime lean \
-    >"$engine_run/dockerd.log" 2>&1 </dev/null 9>&- {progress}>&- &
+  (
+    close_inherited
+    exec setsid unshare --pid --fork --kill-child --mount --mount-proc bash "$repo/hack/kind/engine-init" \
+      --host "$engine_socket" --pidfile "$engine_run/dockerd.pid" --exec-root "$engine_run/exec" --data-root "$engine_data" \
+      --bridge none --cgroup-parent "/$engine_cgroup" --add-runtime "lean=$engine_run/bin/runc" --default-runtime lean
+  ) >"$engine_run/dockerd.log" 2>&1 </dev/null &
   echo $! >"$engine_run/pid"
   local tries=300
   until our_engine; do
@@ -83,6 +85,13 @@ start_engine() {
   # kind takes a network of this name as it finds it. Ours has a bridge with a name that we can find again.
   docker network inspect kind >/dev/null 2>&1 ||
     docker network create -d bridge -o com.docker.network.bridge.name=$engine_bridge -o com.docker.network.bridge.enable_ip_masquerade=true kind
+}
+
+# close_inherited: the engine outlives who started it, and must hold nobody's lock, nor a pipe whose reader waits for
+# its end.
+close_inherited() {
+  local fd
+  for fd in $(ls "/proc/$BASHPID/fd"); do ((fd <= 2)) || eval "exec $fd>&-"; done
 }
 
 # start_engine_or_forget: for taking away, an engine that does not start has only to be forgotten, with all it held.
@@ -100,10 +109,18 @@ stop_engine() {
     init=$(ps -o pid= --ppid "$pid" | tr -d ' ')
     kill ${init:+"$init"} || true # engine-init: lets dockerd end in order
     local tries=150
-    while kill -0 "$pid" 2>/dev/null && ((tries-- > 0)); do sleep 0.2; done
+    while kill -0 "$pid" 2>/dev/null && ((tries-- > 0)); do thaw; sleep 0.2; done
     ! runs_engine "$pid" || kill -9 "$pid"
-    while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+    while kill -0 "$pid" 2>/dev/null; do thaw; sleep 0.1; done
   fi
+}
+# thaw: lets what our engine runs end. A node's runc freezes a container's cgroup for a moment while it sets it up;
+# that a node which is killed meanwhile leaves frozen, and with cgroup v1 what is frozen cannot be killed.
+thaw() {
+  local state
+  for state in $(find "/sys/fs/cgroup/freezer/$engine_cgroup" -name freezer.state 2>/dev/null); do
+    echo THAWED >"$state" || true # it may be gone by now
+  done 2>/dev/null
 }
 # runs_engine PID: a pid may have been given to another process since.
 runs_engine() { grep -qz engine-init "/proc/$1/cmdline" 2>/dev/null; }

@@ -43,12 +43,28 @@ crash_engine() {
   kill -9 "$pid"
 }
 
+# freeze_one: freezes a container of the node, as its runc does for a moment: what is frozen cannot be killed (cgroup v1).
+freeze_one() {
+  local state
+  state=$(find "/sys/fs/cgroup/freezer/$engine_cgroup" -path '*kubepods*cri-containerd*' -name freezer.state 2>/dev/null | head -n 1)
+  if [ -n "$state" ]; then echo FROZEN >"$state"; else say "there is no freezer of cgroup v1: that part is left out"; fi
+}
+holds_nothing() {
+  local held
+  held=$(find "/proc/$(cat "$engine_run/pid")/fd" -type l -printf '%f %l\n' | awk '$1 > 2' | grep -v anon_inode || true)
+  [ -z "$held" ] || fail "the engine holds what its starter had open:" "$held"
+}
+
 "$cluster" down
 everything >"$cache/tmp/before"
 
 "$cluster" up
 ours=
-if our_engine; then ours=yes; fi
+if our_engine; then
+  ours=yes
+  holds_nothing
+  freeze_one
+fi
 "$cluster" down
 nothing_is_left "up and down"
 "$cluster" down
