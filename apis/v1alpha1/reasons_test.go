@@ -86,7 +86,7 @@ func TestReasonsAreClassed(t *testing.T) {
 func TestReasonsOfOthersAreKnown(t *testing.T) {
 	known := reasons(t)
 	for file, name := range map[string]string{
-		"../../pkg/attach/protocol.go":             "^Reason[A-Z]",
+		"../../pkg/attach/reason.go":               "^Reason[A-Z]",
 		"../../pkg/configuration/configuration.go": "^Config[A-Z]",
 	} {
 		for constant, reason := range constants(t, file, regexp.MustCompile(name)) {

@@ -63,11 +63,13 @@ func load(ctx context.Context, req Request, report *Report) error {
 	if loaded {
 		process.Warning = loadWarning(p)
 	}
-	if err == nil {
-		self, _ := os.Executable()
+	if err != nil {
+		return err
+	}
+	if self, err := os.Executable(); err == nil { // else it might take itself for a leftover
 		h.prune(path.Base(self), req.Desired.Agent)
 	}
-	return err
+	return nil
 }
 
 func checkDesired(d *Desired) error {

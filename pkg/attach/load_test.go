@@ -68,6 +68,9 @@ func TestLife(t *testing.T) {
 		if got := wantMark(t, report, AgentRunning, 1).ConfigSHA256; got != reconfigured.ConfigSHA256 {
 			t.Errorf("serves configuration %s, want %s", got, reconfigured.ConfigSHA256)
 		}
+		if who := identity(port); who != desired.Identity {
+			t.Errorf("told by somebody who names no identity, it is %q", who)
+		}
 
 		moved := *reconfigured
 		moved.Port = freePort(t)

@@ -77,6 +77,7 @@ func TestReloads(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, port := targetOf(t, app), freePort(t)
+	var desired *Desired
 	for i, step := range []struct {
 		config            string
 		reason            Reason
@@ -87,7 +88,8 @@ func TestReloads(t *testing.T) {
 		{"hostPort: localhost:1\n", ReasonConfigRejected, 1, 1},
 		{anyMBean, "", 2, 1},
 	} {
-		report := do(t, VerbLoad, Request{Target: target, Desired: stageAgent(t, nil, step.config, port)})
+		desired = stageAgent(t, nil, step.config, port)
+		report := do(t, VerbLoad, Request{Target: target, Desired: desired})
 		wantReason(t, report, step.reason)
 		mark := wantMark(t, report, AgentRunning, 1)
 		if diff := cmp.Diff([]*int64{&step.reloads, &step.failures}, []*int64{mark.Reloads, mark.ReloadFailures}); diff != "" {
@@ -102,6 +104,26 @@ func TestReloads(t *testing.T) {
 				t.Errorf("step %d: no %q in the metrics", i, want)
 			}
 		}
+	}
+
+	// No agent of ours miscounts; the file that it was told by says that it did.
+	p, err := lookup(Request{Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := homeIn(p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	file := jvmName(p) + desiredSuffix
+	told := h.readPairs(file)
+	told.Set(reloadsBefore, "99")
+	if err := h.writePairs(file, told); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), ReasonAgentNotAnswering)
 	}
 	app.Unharmed()
 }

@@ -101,7 +101,7 @@ func TestChanged(t *testing.T) {
 }
 
 // Where the record does not know, the agents in a pod are looked for; what cannot
-// be looked into for good never had one, what cannot for now is an error.
+// be looked into for good never had one, what cannot this time is an error.
 func TestAgents(t *testing.T) {
 	for name, tc := range map[string]struct {
 		app, worker func() (*attach.Report, error)
