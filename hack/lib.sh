@@ -14,6 +14,9 @@ fail() {
   printf '%s\n' "$@" >&"$progress"
   exit 1
 }
+# No script ends without a word: what a failed command did not say itself, its place does.
+set -E
+trap 'say "failed with status $?: ${BASH_SOURCE[0]#"$repo/"}:$LINENO: $BASH_COMMAND"' ERR
 
 # step TITLE COMMAND...: says what goes on, every half minute that it still does, and how long it took.
 # What the command prints is shown only if it fails; the scripts end then.

@@ -118,7 +118,7 @@ stop_engine() {
 # that a node which is killed meanwhile leaves frozen, and with cgroup v1 what is frozen cannot be killed.
 thaw() {
   local state
-  for state in $(find "/sys/fs/cgroup/freezer/$engine_cgroup" -name freezer.state 2>/dev/null); do
+  for state in $(find "/sys/fs/cgroup/freezer/$engine_cgroup" -name freezer.state 2>/dev/null || true); do
     echo THAWED >"$state" || true # it may be gone by now
   done 2>/dev/null
 }

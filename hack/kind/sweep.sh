@@ -38,6 +38,6 @@ sweep_rules() {
 }
 other_dockerd() {
   local pid
-  for pid in $(pgrep -x dockerd); do [ ! "/proc/$pid/ns/net" -ef /proc/self/ns/net ] || return 0; done
+  for pid in $(pgrep -x dockerd || true); do [ ! "/proc/$pid/ns/net" -ef /proc/self/ns/net ] || return 0; done
   return 1
 }

@@ -22,11 +22,12 @@ links() { ip -o link | awk -F': ' '{print "link " $2}'; }
 cgroups() {
   local top='[^/]+/[^/]+' # in the hierarchies of cgroup v1
   if [ -e /sys/fs/cgroup/cgroup.controllers ]; then top='[^/]+'; fi
-  find /sys/fs/cgroup -type d 2>/dev/null | grep -E "^/sys/fs/cgroup/$top$|$engine_cgroup|docker|containerd|kube" | sed 's/^/cgroup /'
+  { find /sys/fs/cgroup -type d 2>/dev/null || true; } | # some may end while it looks
+    grep -E "^/sys/fs/cgroup/$top$|$engine_cgroup|docker|containerd|kube" | sed 's/^/cgroup /'
 }
 rules() {
   local table
-  for table in filter nat mangle raw; do iptables -t $table -S 2>/dev/null | sed "s/^/rule in $table: /"; done
+  for table in filter nat mangle raw; do { iptables -t $table -S 2>/dev/null || true; } | sed "s/^/rule in $table: /"; done
 }
 everything() { { processes; mounts; links; cgroups; rules; } | sort; }
 
@@ -45,9 +46,16 @@ crash_engine() {
 
 # freeze_one: freezes a container of the node, as its runc does for a moment: what is frozen cannot be killed (cgroup v1).
 freeze_one() {
-  local state
-  state=$(find "/sys/fs/cgroup/freezer/$engine_cgroup" -path '*kubepods*cri-containerd*' -name freezer.state 2>/dev/null | head -n 1)
-  if [ -n "$state" ]; then echo FROZEN >"$state"; else say "there is no freezer of cgroup v1: that part is left out"; fi
+  local freezer=/sys/fs/cgroup/freezer/$engine_cgroup state tries=100
+  [ -d "$freezer" ] || { say "there is no freezer of cgroup v1: that part is left out"; return; }
+  while ((tries-- > 0)); do
+    # The node's pods come and go meanwhile, and their cgroups with them.
+    for state in $(find "$freezer" -path '*kubepods*cri-containerd*' -name freezer.state 2>/dev/null || true); do
+      if { echo FROZEN >"$state"; } 2>/dev/null; then return; fi
+    done
+    sleep 0.2
+  done
+  fail "no container of the node could be frozen"
 }
 holds_nothing() {
   local held
