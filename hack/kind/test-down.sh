@@ -6,12 +6,15 @@
 . "$repo/hack/kind/engine.sh"
 cluster=$repo/hack/kind/cluster
 
-# Whatever the engine starts lives in another pid namespace than we do.
+# Whatever the engine starts lives in another pid namespace than we do; so may what others start, which has neither
+# an engine's name nor our cgroup.
 processes() {
   local own p
   own=$(readlink /proc/self/ns/pid)
   for p in /proc/[0-9]*; do
-    if [ "$(readlink "$p/ns/pid" 2>/dev/null || echo "$own")" != "$own" ]; then echo "process ${p#/proc/} $(cat "$p/comm" 2>/dev/null)"; fi
+    if [ "$(readlink "$p/ns/pid" 2>/dev/null || echo "$own")" != "$own" ] && grep -qsE "dockerd|containerd|runc|$engine_cgroup" "$p/comm" "$p/cgroup"; then
+      echo "process ${p#/proc/} $(cat "$p/comm" 2>/dev/null)"
+    fi
   done
   pgrep -fa "$engine_run|engine-init" | sed 's/^/process /' || true
 }

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -63,14 +64,13 @@ func (s *Suite) useImage(ctx context.Context, c *cluster) error {
 	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorName}, &deployment); err != nil {
 		return err
 	}
-	before := deployment.Annotations[imageAnnotation]
-	if before == id {
+	if deployment.Annotations[imageAnnotation] == id {
 		return nil
 	}
 	base := deployment.DeepCopy()
-	deployment.Annotations[imageAnnotation] = id
+	metav1.SetMetaDataAnnotation(&deployment.ObjectMeta, imageAnnotation, id)
 	if s.hadOperator {
-		deployment.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = time.Now().Format(time.RFC3339)
+		metav1.SetMetaDataAnnotation(&deployment.Spec.Template.ObjectMeta, "kubectl.kubernetes.io/restartedAt", time.Now().Format(time.RFC3339))
 	}
 	return c.Patch(ctx, &deployment, client.MergeFrom(base))
 }
