@@ -22,6 +22,11 @@ const (
 	// allLogs bounds the reading of all logs of a reconcile. What is missing
 	// then comes with the next restart.
 	allLogs = 20 * time.Second
+	// triesOfLog is how often a log is read whose reading fails: for a pod that
+	// never restarts there is no other occasion. The first pause between two
+	// tries is pauseOfLog, each further one twice as long.
+	triesOfLog = 4
+	pauseOfLog = 500 * time.Millisecond
 	// needsRight is the end of the message where logs may not be read.
 	needsRight = " (its log is left out: the operator needs the right to read pods/log, config/logs)"
 )
@@ -93,7 +98,9 @@ func read(exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) 
 func add(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) {
 	of := func(previous bool) (string, error) {
 		pod := types.NamespacedName{Namespace: exporter.Namespace, Name: entry.Pod}
-		log, err := logs.Tail(ctx, pod, entry.Container, exporter.Spec.Alerts.LogLines, previous)
+		log, err := readAgain(ctx, func() (string, error) {
+			return logs.Tail(ctx, pod, entry.Container, exporter.Spec.Alerts.LogLines, previous)
+		})
 		return tail(log), err
 	}
 	var err error
@@ -108,5 +115,23 @@ func add(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporte
 		entry.Message += needsRight
 	case err != nil:
 		ctrl.LoggerFrom(ctx).V(1).Info("cannot read a log", "pod", entry.Pod, "container", entry.Container, "error", err.Error())
+	}
+}
+
+// readAgain reads, and again as long as that fails for a reason that may pass: a
+// right that is missing is asked for elsewhere.
+func readAgain(ctx context.Context, read func() (string, error)) (string, error) {
+	pause := pauseOfLog
+	for try := 1; ; try++ {
+		log, err := read()
+		if err == nil || errors.Is(err, ErrForbidden) || try == triesOfLog {
+			return log, err
+		}
+		select {
+		case <-ctx.Done():
+			return log, err
+		case <-time.After(pause):
+		}
+		pause *= 2
 	}
 }

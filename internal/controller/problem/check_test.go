@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -46,6 +48,8 @@ func TestTail(t *testing.T) {
 // scripted are logs that say which they are, and remember what was read.
 type scripted struct {
 	err error
+	// fails is how many reads fail with it; 0 is all.
+	fails int
 
 	mu    sync.Mutex
 	reads int
@@ -55,7 +59,7 @@ func (s *scripted) Tail(_ context.Context, pod types.NamespacedName, container s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
-	if s.err != nil {
+	if s.err != nil && (s.fails == 0 || s.reads <= s.fails) {
 		return "", s.err
 	}
 	return fmt.Sprintf("%s/%s: %d lines, previous: %t", pod.Name, container, lines, previous), nil
@@ -114,28 +118,84 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := exporter()
-			e.Spec.Alerts.LogLines = 3
-			logs := &scripted{err: tc.err}
-			for range 2 {
+			synctest.Test(t, func(t *testing.T) {
+				e := exporter()
+				e.Spec.Alerts.LogLines = 3
+				logs := &scripted{err: tc.err}
+				for range 2 {
+					found := Find(e, []corev1.Pod{crashing(1)}, now)
+					found.read(t.Context(), logs, e)
+					if message := found.Pods[0].Message; strings.Count(message, tc.says) != 1 || len(message) > maxMessage {
+						t.Errorf("it says %q", message)
+					}
+					if found.Again > 0 != tc.again {
+						t.Errorf("again in %s", found.Again)
+					}
+					e.Status.ProblemPods = found.Pods
+				}
+				logs.err = nil
 				found := Find(e, []corev1.Pod{crashing(1)}, now)
 				found.read(t.Context(), logs, e)
-				if message := found.Pods[0].Message; strings.Count(message, tc.says) != 1 || len(message) > maxMessage {
-					t.Errorf("it says %q", message)
+				if got := found.Pods[0]; tc.again == (got.Log == "") || strings.Contains(got.Message, "pods/log") {
+					t.Errorf("once it may: log %q, message %q", got.Log, got.Message)
 				}
-				if found.Again > 0 != tc.again {
-					t.Errorf("again in %s", found.Again)
-				}
-				e.Status.ProblemPods = found.Pods
-			}
-			logs.err = nil
-			found := Find(e, []corev1.Pod{crashing(1)}, now)
-			found.read(t.Context(), logs, e)
-			if got := found.Pods[0]; tc.again == (got.Log == "") || strings.Contains(got.Message, "pods/log") {
-				t.Errorf("once it may: log %q, message %q", got.Log, got.Message)
-			}
+			})
 		})
 	}
+}
+
+// A read that fails is repeated, some times and within bounds.
+func TestLogsAreReadAgain(t *testing.T) {
+	failure := errors.New("connection refused")
+	cases := map[string]struct {
+		logs  *scripted
+		reads int
+		lasts time.Duration
+		read  bool
+	}{
+		"it does not fail":          {logs: &scripted{}, reads: 2, read: true},
+		"it fails once":             {logs: &scripted{err: failure, fails: 1}, reads: 3, lasts: 500 * time.Millisecond, read: true},
+		"it fails but the last try": {logs: &scripted{err: failure, fails: 3}, reads: 5, lasts: 3500 * time.Millisecond, read: true},
+		"it fails for good":         {logs: &scripted{err: failure}, reads: 4, lasts: 3500 * time.Millisecond},
+		"it is forbidden":           {logs: &scripted{err: ErrForbidden}, reads: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := exporter()
+				e.Spec.Alerts.LogLines = 3
+				begin := time.Now()
+				found := Find(e, []corev1.Pod{crashing(1)}, now)
+				found.read(t.Context(), tc.logs, e)
+				if lasted := time.Since(begin); tc.logs.reads != tc.reads || lasted != tc.lasts {
+					t.Errorf("%d reads in %s, not %d in %s", tc.logs.reads, lasted, tc.reads, tc.lasts)
+				}
+				if got := found.Pods[0]; (got.Log != "") != tc.read || (got.PreviousLog != "") != tc.read {
+					t.Errorf("log %q, previous %q", got.Log, got.PreviousLog)
+				}
+			})
+		})
+	}
+}
+
+// The time for all logs of a reconcile bounds it as well.
+func TestLogsAreNotReadAgainForever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := exporter()
+		e.Spec.Alerts.LogLines = 3
+		var pods []corev1.Pod
+		for i := range maxListed {
+			pod := crashing(1)
+			pod.Name, pod.UID = fmt.Sprintf("app-%02d", i), types.UID(fmt.Sprint(i))
+			pods = append(pods, pod)
+		}
+		begin := time.Now()
+		found := Find(e, pods, now)
+		found.read(t.Context(), &scripted{err: errors.New("connection refused")}, e)
+		if lasted := time.Since(begin); lasted > allLogs {
+			t.Errorf("it lasted %s", lasted)
+		}
+	})
 }
 
 // announced are the Events that were told.
