@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,14 +23,13 @@ const (
 	// allLogs bounds the reading of all logs of a reconcile. What is missing
 	// then comes with the next restart.
 	allLogs = 20 * time.Second
-	// triesOfLog is how often a log is read whose reading fails: for a pod that
-	// never restarts there is no other occasion. The first pause between two
-	// tries is pauseOfLog, each further one twice as long.
-	triesOfLog = 4
-	pauseOfLog = 500 * time.Millisecond
 	// needsRight is the end of the message where logs may not be read.
 	needsRight = " (its log is left out: the operator needs the right to read pods/log, config/logs)"
 )
+
+// triesOfLog are those of a log whose reading fails: for a pod that never
+// restarts there is no other occasion.
+var triesOfLog = wait.Backoff{Steps: 4, Duration: 500 * time.Millisecond, Factor: 2}
 
 // Check finds the problem pods of the exporter, as Find does, and adds the logs
 // that it asks for. Only what the status does not have yet is read.
@@ -120,18 +120,13 @@ func add(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporte
 
 // readAgain reads, and again as long as that fails for a reason that may pass: a
 // right that is missing is asked for elsewhere.
-func readAgain(ctx context.Context, read func() (string, error)) (string, error) {
-	pause := pauseOfLog
-	for try := 1; ; try++ {
-		log, err := read()
-		if err == nil || errors.Is(err, ErrForbidden) || try == triesOfLog {
-			return log, err
-		}
-		select {
-		case <-ctx.Done():
-			return log, err
-		case <-time.After(pause):
-		}
-		pause *= 2
+func readAgain(ctx context.Context, read func() (string, error)) (log string, err error) {
+	failed := wait.ExponentialBackoffWithContext(ctx, triesOfLog, func(context.Context) (done bool, _ error) {
+		log, err = read()
+		return err == nil || errors.Is(err, ErrForbidden), nil
+	})
+	if err == nil {
+		err = failed // there was no time for a try
 	}
+	return log, err
 }
