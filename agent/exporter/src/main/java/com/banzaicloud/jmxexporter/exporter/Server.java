@@ -79,11 +79,16 @@ final class Server implements AutoCloseable {
         handler.show(metrics, identity);
     }
 
-    /** Closes the port and every connection, and waits a moment for the threads. */
+    /**
+     * Closes the port and every connection, and waits a moment for the threads. None is interrupted: in an MBean of
+     * the application, that closes the channel which it reads or writes for good. Such a scrape ends when the MBean
+     * answers, and its own answer goes nowhere; every other thread ends with its connection.
+     */
     @Override
     public void close() {
         http.stop(0);
-        threads.shutdownNow();
+        threads.getQueue().clear();
+        threads.shutdown();
         try {
             threads.awaitTermination(1, TimeUnit.SECONDS);
         } catch (InterruptedException e) {

@@ -40,6 +40,8 @@ public final class Subject {
                 case "interrupt" -> Thread.getAllStackTraces().keySet().stream()
                         .filter(thread -> thread != Thread.currentThread()).forEach(Thread::interrupt);
                 case "mbeans" -> out.println(new TreeSet<>(ManagementFactory.getPlatformMBeanServer().queryNames(null, null)));
+                case "release" -> SlowBean.release();
+                case "report" -> out.println(SlowBean.report());
                 case "log" -> Logger.getLogger("application").info("about the application");
                 case "break-streams" -> {
                     System.setOut(new PrintStream(new Broken()));

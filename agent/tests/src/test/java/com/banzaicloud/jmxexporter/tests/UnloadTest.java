@@ -4,7 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -37,16 +40,92 @@ class UnloadTest {
             assertEquals(Set.of("protocol", "state", "token", "loads"), mark.keySet());
             assertTrue(Scrape.refused(port));
             assertFalse(jvm.openFiles().contains(Jvm.EXPORTER.toString()));
-            Jvm.until("its threads are gone", () -> !jvm.jcmd("Thread.print").matches("(?s).*\"(jmx-exporter|HTTP-Dispatcher|server-timer|idle-timeout).*"));
-            Jvm.until("its class loader is collected", () -> {
-                jvm.jcmd("GC.run");
-                return ours(jvm).stream().allMatch(name -> name.startsWith("com.banzaicloud.jmxexporter.agent."));
-            });
-            Jvm.until("nothing of it is on the heap", () -> onHeap(jvm).stream().allMatch(name -> name.startsWith("com.banzaicloud.jmxexporter.agent.")));
+            assertLeavesNothing(jvm);
             assertEquals(0, jvm.end());
             assertEquals(List.of("ready"), jvm.out());
             assertEquals(List.of(), jvm.err());
         }
+    }
+
+    /** A scrape inside the application's code is left alone, whatever becomes of its port, and leaves nothing once it is out. */
+    @Test
+    void stoppedWhileInsideAGetter() throws Exception {
+        int port = Jvm.freePort();
+        int next = Jvm.freePort();
+        try (Jvm jvm = Jvm.run(Subject.class.getName(), SlowBean.class.getName())) {
+            Path config = jvm.file("config.yaml", "{}\n");
+            jvm.load(Desired.running(port, config));
+            try (Socket first = request(port)) {
+                Jvm.until("a scrape is inside", () -> inside(jvm) == 1);
+                assertEquals("running", jvm.desire(Desired.running(next, config)).get("state"));
+                assertEquals(-1, first.getInputStream().read());
+                assertUnharmed(jvm);
+            }
+            try (Socket second = request(next)) {
+                Jvm.until("another one is, too", () -> inside(jvm) == 2);
+                assertEquals("stopped", jvm.desire(Desired.stopped()).get("state"));
+                assertEquals(-1, second.getInputStream().read());
+            }
+            assertTrue(Scrape.refused(port));
+            assertTrue(Scrape.refused(next));
+            assertUnharmed(jvm);
+            assertEquals(2, inside(jvm));
+
+            jvm.tell("release");
+            assertLeavesNothing(jvm);
+            assertUnharmed(jvm);
+            assertEquals(0, jvm.end());
+            assertEquals(List.of(), jvm.out().stream().filter(line -> !line.matches("ready|ok|open: .*")).toList());
+            assertEquals(List.of(), jvm.err());
+        }
+    }
+
+    /** Who never ends a request, or never reads an answer, goes with the port. */
+    @Test
+    void stoppedWhileClientsStall() throws Exception {
+        int port = Jvm.freePort();
+        try (Jvm jvm = Jvm.start(); Socket reader = new Socket()) {
+            jvm.load(Desired.running(port, jvm.file("config.yaml", "{}\n")));
+            reader.setReceiveBufferSize(1024);
+            reader.connect(new InetSocketAddress("127.0.0.1", port));
+            reader.getOutputStream().write("GET /metrics HTTP/1.1\r\n\r\n".repeat(400).getBytes());
+            Jvm.until("an answer is not read", () -> jvm.jcmd("Thread.print").contains("WriteStream.write"));
+            List<Socket> silent = new ArrayList<>();
+            try {
+                for (int i = 0; i < 10; i++) {
+                    Socket socket = new Socket("127.0.0.1", port);
+                    socket.getOutputStream().write('G');
+                    silent.add(socket);
+                }
+                Jvm.until("requests are not ended", () -> jvm.jcmd("Thread.print").contains("Request.readLine"));
+                assertEquals("stopped", jvm.desire(Desired.stopped()).get("state"));
+                assertLeavesNothing(jvm);
+            } finally {
+                for (Socket socket : silent) {
+                    socket.close();
+                }
+            }
+            assertEquals(0, jvm.end());
+            assertEquals(List.of("ready"), jvm.out());
+            assertEquals(List.of(), jvm.err());
+        }
+    }
+
+    private static Socket request(int port) throws Exception {
+        Socket socket = new Socket("127.0.0.1", port);
+        socket.getOutputStream().write("GET /metrics HTTP/1.1\r\n\r\n".getBytes());
+        return socket;
+    }
+
+    private static void assertUnharmed(Jvm jvm) throws Exception {
+        jvm.tell("report");
+        List<String> out = jvm.out();
+        assertEquals("open: true, harmed: 0", out.get(out.size() - 2));
+    }
+
+    /** How many threads are inside the slow getter. */
+    private static long inside(Jvm jvm) throws Exception {
+        return jvm.jcmd("Thread.print").lines().filter(line -> line.contains("SlowBean.read")).count();
     }
 
     @Test
@@ -71,11 +150,21 @@ class UnloadTest {
         try (Jvm jvm = Jvm.start()) {
             jvm.tell("listen " + port);
             jvm.load(Desired.running(port, jvm.file("config.yaml", "{}\n")));
-            Jvm.until("its class loader is collected", () -> {
-                jvm.jcmd("GC.run");
-                return ours(jvm).stream().allMatch(name -> name.startsWith("com.banzaicloud.jmxexporter.agent."));
-            });
+            assertIsCollected(jvm);
         }
+    }
+
+    private static void assertLeavesNothing(Jvm jvm) throws Exception {
+        Jvm.until("its threads are gone", () -> !jvm.jcmd("Thread.print").matches("(?s).*\"(jmx-exporter|HTTP-Dispatcher|server-timer|idle-timeout).*"));
+        assertIsCollected(jvm);
+        Jvm.until("nothing of it is on the heap", () -> onHeap(jvm).stream().allMatch(name -> name.startsWith("com.banzaicloud.jmxexporter.agent.")));
+    }
+
+    private static void assertIsCollected(Jvm jvm) throws Exception {
+        Jvm.until("its class loader is collected", () -> {
+            jvm.jcmd("GC.run");
+            return ours(jvm).stream().allMatch(name -> name.startsWith("com.banzaicloud.jmxexporter.agent."));
+        });
     }
 
     /** The classes of the agent that have instances, by a heap histogram, and its class loader. */
