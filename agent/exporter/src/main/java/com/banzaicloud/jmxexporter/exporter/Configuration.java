@@ -105,6 +105,11 @@ final class Configuration {
         return sha256;
     }
 
+    /** Whether it was read from this path with this digest. */
+    boolean is(String path, String sha256) {
+        return this.path.equals(path) && this.sha256.equals(sha256);
+    }
+
     private static String sha256(byte[] content) {
         try {
             StringBuilder hex = new StringBuilder();

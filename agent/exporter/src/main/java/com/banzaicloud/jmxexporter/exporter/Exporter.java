@@ -13,6 +13,8 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     private final Reloads reloads = new Reloads();
     private Server server;
     private Metrics metrics;
+    /** What was served last: told to serve it again, also after a stop, the file may be gone. */
+    private Configuration configuration;
     /** Which JVM this is, as the server says; null if it was not told. */
     private String identity;
 
@@ -61,6 +63,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         }
         server.show(next, self);
         metrics = next;
+        configuration = next.configuration();
         identity = self;
         if (changes && old != null) {
             reloads.succeeded();
@@ -71,12 +74,16 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     /** The metrics of the desired configuration: those that are there, unless it is another one. */
     private Metrics configure(Map<String, String> desired) throws Rejection {
         try {
-            Configuration configuration = Configuration.read(desired.get("config"), desired.get("config.sha256"));
-            return metrics != null && metrics.sha256().equals(configuration.sha256()) ? metrics : new Metrics(configuration, reloads);
+            Configuration next = read(desired.get("config"), desired.get("config.sha256"));
+            return metrics != null && metrics.configuration().sha256().equals(next.sha256()) ? metrics : new Metrics(next, reloads);
         } catch (Rejection rejection) {
             reloads.failed();
             throw rejection;
         }
+    }
+
+    private Configuration read(String path, String sha256) throws Rejection {
+        return configuration != null && configuration.is(path, sha256) ? configuration : Configuration.read(path, sha256);
     }
 
     /** Opens the new port before the old one is closed, unless they are the same on another host. */
@@ -114,7 +121,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         answer.put("agent", Exporter.class.getPackage().getSpecificationVersion());
         if (server != null) {
             answer.put("port", String.valueOf(server.address().port()));
-            answer.put("config.sha256", metrics.sha256());
+            answer.put("config.sha256", configuration.sha256());
             reloads.mark(answer);
         }
         return answer;

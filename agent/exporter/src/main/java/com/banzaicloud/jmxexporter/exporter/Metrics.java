@@ -20,13 +20,13 @@ import java.util.function.Predicate;
 final class Metrics implements AutoCloseable {
 
     private final PrometheusRegistry registry;
-    private final String sha256;
+    private final Configuration configuration;
     private final AllocationMetrics allocations;
 
     Metrics(Configuration configuration, Reloads reloads) throws Rejection {
         registry = reloads.registry();
         JmxCollector collector = configuration.collector();
-        sha256 = configuration.sha256();
+        this.configuration = configuration;
         new BuildInfoMetrics().register(registry);
         collector.register(registry);
         allocations = configuration.excludesJvmMetrics() ? null : registerJvm(registry);
@@ -46,9 +46,8 @@ final class Metrics implements AutoCloseable {
         return new AllocationMetrics(registry); // Last: nothing that fails after it leaves listeners behind.
     }
 
-    /** Digest of the configuration. */
-    String sha256() {
-        return sha256;
+    Configuration configuration() {
+        return configuration;
     }
 
     MetricSnapshots scrape(Predicate<String> names) {

@@ -79,6 +79,24 @@ class ReplaceTest {
         Scrape.metrics(port);
     }
 
+    /** The old one's configuration may have been pruned: what is desired names another one. */
+    @Test
+    void brokenOneDoesNotTakeOverWhenTheOldFileIsGone() throws Exception {
+        String served = Desired.sha256(config);
+        Path other = jvm.file("other.yaml", "rules: [{pattern: 'java.lang.*'}]\n");
+        Path broken = implementation("throw new IllegalStateException(\"broken\");");
+        Files.delete(config);
+        for (int again = 0; again < 2; again++) {
+            Map<String, String> mark = jvm.desire(Desired.running(port, other).implementation(broken));
+            assertEquals("running", mark.get("state"), mark.toString());
+            assertEquals("AgentFailed", mark.get("reason"));
+            assertEquals(served, mark.get("config.sha256"));
+            assertEquals("1.0.0", mark.get("agent"));
+            Scrape.metrics(port);
+        }
+        assertEquals(Desired.sha256(other), jvm.desire(Desired.running(port, other)).get("config.sha256"));
+    }
+
     @Test
     void missingOneDoesNotTakeOver() throws Exception {
         Map<String, String> mark = jvm.desire(Desired.running(port, config).with("implementation", "/gone.jar").with("implementation.sha256", "0"));
