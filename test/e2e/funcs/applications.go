@@ -176,7 +176,11 @@ func (a *Applications) same(now map[types.UID]application, more func(corev1.Cont
 }
 
 func (before application) same(after application, more func(corev1.Container) []string) error {
-	for i, was := range before.pod.Status.ContainerStatuses {
+	for _, was := range before.pod.Status.ContainerStatuses {
+		i := slices.IndexFunc(after.pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == was.Name })
+		if i < 0 {
+			return fmt.Errorf("nothing is said of container %s", was.Name)
+		}
 		is := after.pod.Status.ContainerStatuses[i]
 		if is.ContainerID != was.ContainerID || is.RestartCount != was.RestartCount {
 			return fmt.Errorf("container %s was restarted: %+v", is.Name, is.LastTerminationState)

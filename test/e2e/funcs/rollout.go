@@ -125,8 +125,8 @@ func FirstEnds(namespace, exporter string) features.Func {
 				return fmt.Errorf("status.halt is %+v, which does not name pod %s and exit code 137", e.Status.Halt, first.Name)
 			}
 			stalled := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionStalled)
-			if stalled.Message != e.Status.Halt.Message {
-				return fmt.Errorf("the condition Stalled says %q, not what status.halt says", stalled.Message)
+			if stalled == nil || stalled.Message != e.Status.Halt.Message {
+				return fmt.Errorf("the condition Stalled is %+v, and does not say what status.halt says", stalled)
 			}
 			t.Log(stalled.Message)
 			return nil
