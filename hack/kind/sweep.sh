@@ -13,9 +13,17 @@ sweep() {
   [ -d "$engine_run" ] || return 0
   ip link delete "$engine_bridge" 2>/dev/null || true
   sweep_rules
-  # An empty cgroup of ours is removed from its leaves upwards; there is one in each hierarchy of cgroup v1.
-  find /sys/fs/cgroup -depth -type d -path "*/$engine_cgroup*" -exec rmdir {} + 2>/dev/null || true
+  sweep_cgroups
   rm -rf "$engine_run"
+}
+
+# An empty cgroup of ours is removed from its leaves upwards; there is one in each hierarchy of cgroup v1. What ended in
+# it a moment ago may still be in it.
+sweep_cgroups() {
+  local tries=50
+  while [ -n "$(find /sys/fs/cgroup -type d -path "*/$engine_cgroup*" -print -quit 2>/dev/null || true)" ] && ((tries-- > 0)); do
+    find /sys/fs/cgroup -depth -type d -path "*/$engine_cgroup*" -exec rmdir {} + 2>/dev/null || sleep 0.2
+  done
 }
 
 sweep_rules() {

@@ -7,16 +7,20 @@
 cluster=$repo/hack/kind/cluster
 
 # Whatever the engine starts lives in another pid namespace than we do; so may what others start, which has neither
-# an engine's name nor our cgroup.
+# an engine's name nor our cgroup. Outside there is who started it. A command line that only names our files, such as
+# an editor's, is nothing of it.
 processes() {
   local own p
   own=$(readlink /proc/self/ns/pid)
   for p in /proc/[0-9]*; do
-    if [ "$(readlink "$p/ns/pid" 2>/dev/null || echo "$own")" != "$own" ] && grep -qsE "dockerd|containerd|runc|$engine_cgroup" "$p/comm" "$p/cgroup"; then
-      echo "process ${p#/proc/} $(cat "$p/comm" 2>/dev/null)"
+    if [ "$(readlink "$p/ns/pid" 2>/dev/null || echo "$own")" != "$own" ] && {
+      grep -qsE "docker|containerd|runc" "$p/comm" || grep -qs "$engine_cgroup" "$p/cgroup"
+    }; then
+      echo "process ${p#/proc/} $(cat "$p/comm" 2>/dev/null || true)"
     fi
   done
-  pgrep -fa "$engine_run|engine-init" | sed 's/^/process /' || true
+  pgrep -fa "^(unshare --pid .*|bash )$repo/hack/kind/engine-init |^[^ ]*(dockerd|containerd[^ ]*|docker-proxy|runc) .*$engine_run" |
+    sed 's/^/process /' || true
 }
 mounts() { awk '{print "mount " $5}' /proc/self/mountinfo; }
 links() { ip -o link | awk -F': ' '{print "link " $2}'; }
@@ -34,13 +38,19 @@ rules() {
 }
 everything() { { processes; mounts; links; cgroups; rules; } | sort; }
 
+# The kernel takes some of it away a moment later than it says.
 nothing_is_left() { # AFTER WHAT
-  local left
-  left=$(comm -13 "$cache/tmp/before" <(everything))
+  local left until=$((SECONDS + 10))
+  left=$(left_over)
+  while [ -n "$left" ] && ((SECONDS < until)); do
+    sleep 0.2
+    left=$(left_over)
+  done
   [ -z "$left" ] || fail "left after $1:" "$left"
   [ ! -e "$engine_run" ] || fail "left after $1: $engine_run"
   say "ok: nothing is left after $1"
 }
+left_over() { comm -13 "$cache/tmp/before" <(everything); }
 crash_engine() {
   local pid
   pid=$(pgrep -x dockerd -P "$(pgrep -P "$(cat "$engine_run/pid")")")
