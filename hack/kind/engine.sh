@@ -106,11 +106,11 @@ stop_engine() {
   local pid init
   pid=$(cat "$engine_run/pid" 2>/dev/null) || return 0
   if runs_engine "$pid"; then
-    init=$(ps -o pid= --ppid "$pid" | tr -d ' ')
+    init=$(ps -o pid= --ppid "$pid" | tr -d ' ' || true) # it may be gone by now
     kill ${init:+"$init"} || true # engine-init: lets dockerd end in order
     local tries=150
     while kill -0 "$pid" 2>/dev/null && ((tries-- > 0)); do thaw; sleep 0.2; done
-    ! runs_engine "$pid" || kill -9 "$pid"
+    ! runs_engine "$pid" || kill -9 "$pid" || true # or it ended between the two
     while kill -0 "$pid" 2>/dev/null; do thaw; sleep 0.1; done
   fi
 }
