@@ -3,7 +3,7 @@
 # java_home VERSION: a JDK of that version with jlink.
 java_home() {
   local v=$1 home
-  for home in "$(printenv "JAVA_HOME_$v" "JAVA_HOME_${v}_X64" "JAVA_HOME_${v}_arm64" | head -n 1)" "${JAVA_HOME:-}" /usr/lib/jvm/*/; do
+  for home in "$(printenv "JAVA_HOME_$v" "JAVA_HOME_${v}_X64" "JAVA_HOME_${v}_arm64" | head -n 1 || true)" "${JAVA_HOME:-}" /usr/lib/jvm/*/; do
     [ -n "$home" ] && [ -x "$home/bin/jlink" ] && grep -q "^JAVA_VERSION=\"${v}[.\"]" "$home/release" 2>/dev/null && readlink -f "$home" && return
   done
   fail "No JDK $v is here." "Install one (on Debian: openjdk-$v-jdk-headless or temurin-$v-jdk), or set JAVA_HOME_$v."
@@ -28,7 +28,7 @@ link_runtime() {
 # libraries FILE...: the shared libraries that they need, where they lie on this machine, as parts of a layer.
 libraries() {
   local file parts=()
-  for file in $(ldd "$@" 2>/dev/null | grep -o '/[^ :]*\.so[^ :]*' | grep -v "^$cache/" | sort -u); do parts+=("$file=$file"); done
+  for file in $(ldd "$@" 2>/dev/null | grep -o '/[^ :]*\.so[^ :]*' | grep -v "^$cache/" | sort -u || true); do parts+=("$file=$file"); done
   join "${parts[@]}"
 }
 
