@@ -28,7 +28,7 @@ func TestParseAgents(t *testing.T) {
 		"other library":    {[]string{"java", "-agentlib:hprof=file=jdwp", "App"}, nil, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			command := parseCommandLine(java, test.argv, test.environ, 17, nil)
+			command := parseCommandLine(java, test.argv, test.environ, "", 17, nil)
 			if diff := cmp.Diff(test.agents, command.agents); diff != "" || command.debugger != test.debugger {
 				t.Errorf("debugger %v, agents (-want +got):\n%s", command.debugger, diff)
 			}

@@ -21,11 +21,12 @@ const maxFiles = 32
 
 // parseCommandLine reads a Java command line in the order in which HotSpot
 // applies it, where the last setting wins (Arguments::parse in arguments.cpp):
-// the file of -XX:Flags, JAVA_TOOL_OPTIONS, the command line with what the
-// launcher puts before it from JDK_JAVA_OPTIONS, _JAVA_OPTIONS. A
-// -XX:VMOptionsFile counts where it stands. launcher is the name of the program;
-// only what java was given can be understood.
-func parseCommandLine(launcher string, argv, environ []string, major int, read fileReader) commandLine {
+// the file of -XX:Flags, the runtime's own options, JAVA_TOOL_OPTIONS, the command
+// line with what the launcher puts before it from JDK_JAVA_OPTIONS, _JAVA_OPTIONS.
+// A -XX:VMOptionsFile counts where it stands. launcher is the name of the program;
+// only what java was given can be understood. linked are the runtime's own
+// options: see readVMOptions.
+func parseCommandLine(launcher string, argv, environ []string, linked string, major int, read fileReader) commandLine {
 	var command commandLine
 	files := 0
 	open := func(name string) (text string, ok bool) {
@@ -56,7 +57,7 @@ func parseCommandLine(launcher string, argv, environ []string, major int, read f
 
 	var all []string
 	for _, source := range [][]string{
-		splitOptions(lookupEnv(environ, "JAVA_TOOL_OPTIONS")), options, splitOptions(lookupEnv(environ, "_JAVA_OPTIONS")),
+		splitOptions(linked), splitOptions(lookupEnv(environ, "JAVA_TOOL_OPTIONS")), options, splitOptions(lookupEnv(environ, "_JAVA_OPTIONS")),
 	} {
 		for _, option := range source {
 			if name, ok := strings.CutPrefix(option, "-XX:VMOptionsFile="); ok {

@@ -33,7 +33,11 @@ func (p *Process) describe(library string, argv []string) {
 	if err != nil {
 		return
 	}
-	command := parseCommandLine(launcher, argv, splitNul(environ), Major(p.Version), func(name string) (string, error) {
+	linked, err := p.linkedOptions(root, library)
+	if err != nil {
+		p.obscure = "The options that jlink may have written into the Java runtime (lib/modules) cannot be read"
+	}
+	command := parseCommandLine(launcher, argv, splitNul(environ), linked, Major(p.Version), func(name string) (string, error) {
 		if path.IsAbs(name) {
 			return readRegular(root, strings.TrimPrefix(path.Clean(name), "/"))
 		}
@@ -49,6 +53,7 @@ func (p *Process) describe(library string, argv []string) {
 	switch {
 	case launcher != java: // and gives its JVM what options it likes (JNI_CreateJavaVM)
 		p.obscure = fmt.Sprintf("The JVM was started by %q, not by java, so its options cannot be known", launcher)
+	case err != nil: // as it is said above
 	case command.unread:
 		p.obscure = "A file of options that the JVM was started with cannot be read any more"
 	default:

@@ -167,6 +167,7 @@ func TestParseCommandLine(t *testing.T) {
 	for name, test := range map[string]struct {
 		argv    string // separated by |
 		environ []string
+		linked  string
 		major   int
 		want    commandLine
 	}{
@@ -184,6 +185,17 @@ func TestParseCommandLine(t *testing.T) {
 		"signals":            {argv: "java|-XX:+ReduceSignalUsage|Main", want: commandLine{mainClass: "Main", flags: reduced}},
 		"agents off":         {argv: "java|-XX:-EnableDynamicAgentLoading|Main", want: commandLine{mainClass: "Main", flags: Flags{AgentLoading: Off}}},
 		"agents on":          {argv: "java|-XX:+EnableDynamicAgentLoading|Main", want: commandLine{mainClass: "Main", flags: Flags{AgentLoading: On}}},
+		"linked in": {
+			argv: "java|Main", linked: "-XX:+DisableAttachMechanism\n-Xrs -javaagent:a.jar",
+			want: commandLine{
+				mainClass: "Main", agents: []JavaAgent{{Jar: "a.jar"}},
+				flags: Flags{AttachDisabled: true, SignalsReduced: true},
+			},
+		},
+		"linked in, lose": {
+			argv: "java|Main", linked: "-XX:+DisableAttachMechanism", environ: []string{"JAVA_TOOL_OPTIONS=-XX:-DisableAttachMechanism"},
+			want: commandLine{mainClass: "Main"},
+		},
 		"tool options lose": {
 			argv: "java|-XX:-DisableAttachMechanism|Main", environ: []string{"JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism"},
 			want: commandLine{mainClass: "Main"},
@@ -228,7 +240,7 @@ func TestParseCommandLine(t *testing.T) {
 			if len(argv) > 0 {
 				launcher = path.Base(argv[0])
 			}
-			got := parseCommandLine(launcher, argv, test.environ, test.major, read)
+			got := parseCommandLine(launcher, argv, test.environ, test.linked, test.major, read)
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(commandLine{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -53,14 +53,20 @@ func Need(t *testing.T, major int) JDK {
 	return jdk
 }
 
-// Link makes a runtime of only the modules named, and what they need.
-func (j JDK) Link(t *testing.T, modules string) JDK {
+// Link makes a runtime of only the modules named, and what they need, with more of
+// jlink's options.
+func (j JDK) Link(t *testing.T, modules string, options ...string) JDK {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(j.Home, "jmods")); err != nil {
+	const linksItself = 24 // JEP 493: jlink may do without jmods
+	if _, err := os.Stat(filepath.Join(j.Home, "jmods")); err != nil && j.Major < linksItself {
 		missing(t, "jmods in "+j.Home, "install the JDK's jmods")
 	}
+	jlink := filepath.Join(j.Home, "bin/jlink")
+	if _, err := os.Stat(jlink); err != nil {
+		missing(t, jlink, "install the JDK, not only its runtime")
+	}
 	home := filepath.Join(t.TempDir(), "runtime")
-	out, err := exec.Command(filepath.Join(j.Home, "bin/jlink"), "--add-modules", modules, "--strip-debug", "--output", home).CombinedOutput()
+	out, err := exec.Command(jlink, append(options, "--add-modules", modules, "--strip-debug", "--output", home)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("jlink: %v\n%s", err, out)
 	}
