@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -38,15 +41,15 @@ func (p Process) Attach(ctx context.Context) error {
 // sends SIGQUIT.
 //
 // A SIGQUIT without an announcement makes the JVM print all its stacks. So once
-// it is sent, the announcement stays until the socket is there. If the JVM is
-// paused for longer than ctx lasts, the next Attach takes it away, and signals
-// only if the first SIGQUIT was lost.
+// it is sent, the announcement stays until the socket is there. A JVM that is
+// paused for longer than ctx lasts opens it later, and the next Attach finds it.
+// One that never does has printed its stacks, or will: it gets no second SIGQUIT.
 func (p Process) trigger(ctx context.Context) error {
 	other, err := p.announce()
 	if err != nil {
 		return err
 	}
-	if other { // its SIGQUIT is on its way, and a second one could make the JVM print
+	if other { // a SIGQUIT is on its way or was of no use, and a second one could make the JVM print
 		return p.awaitSocket(ctx)
 	}
 	if err = p.signal(ctx); err != nil {
@@ -67,7 +70,7 @@ func (p Process) awaitSocket(ctx context.Context) error {
 			return err
 		}
 		if !pause(ctx) {
-			return errorf(AttachTimeout, "The JVM did not open its attach socket in time; it may be paused or starved of CPU.")
+			return errorf(AttachTimeout, "The JVM did not open its attach socket in time; it may be paused or starved of CPU. It is sent SIGQUIT once only: if it never opens it, run jcmd on it, or restart it.")
 		}
 	}
 }
@@ -132,7 +135,8 @@ const pending = 5 * time.Minute
 
 // announce creates .attach_pid<pid>, by which HotSpot tells an attacher's SIGQUIT
 // from a person's, and tells whether it was there already: another attacher's, not
-// long ago. An older one, or one of a former JVM with this PID, is made ours.
+// long ago, or ours of whenever, if this JVM got its SIGQUIT. Any older one, or one
+// of a former JVM with this PID, is made ours.
 //
 // HotSpot looks in its working directory first, then in /tmp, and wants the file
 // to be its user's. /tmp it is, since the socket needs that anyway, and the
@@ -157,7 +161,7 @@ func (p Process) announce() (other bool, err error) {
 		}
 		if info, err := tmp.Lstat(name); err == nil && p.owns(info) {
 			now := time.Now()
-			if other = now.Sub(info.ModTime()) < min(p.age(), pending); other {
+			if other = p.wasSignalled(tmp) || now.Sub(info.ModTime()) < min(p.age(), pending); other {
 				return nil
 			}
 			return tmp.Chtimes(name, now, now)
@@ -165,6 +169,30 @@ func (p Process) announce() (other bool, err error) {
 		return errorf(AttachFailed, "/tmp/%s cannot be created: %v.", name, err)
 	})
 	return other, err
+}
+
+// note writes into the announcement that this very JVM gets its SIGQUIT. It does
+// so before it is sent: who dies in between has sent none, and none is better than
+// two. It adds a line, since JVMs that share a /tmp may have the same PID.
+func (p Process) note() error {
+	tmp, err := p.OpenTmp()
+	if err != nil {
+		return err
+	}
+	defer tmp.Close()
+	f, err := tmp.OpenFile(p.announcement(), os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = fmt.Fprintln(f, p.StartTime)
+	return err
+}
+
+// wasSignalled tells whether the announcement has this JVM's note.
+func (p Process) wasSignalled(tmp *os.Root) bool {
+	noted, err := readRegular(tmp, p.announcement())
+	return err == nil && slices.Contains(strings.Fields(noted), strconv.FormatUint(p.StartTime, 10))
 }
 
 // announcement is the name of the file in /tmp.
@@ -217,6 +245,9 @@ func (p Process) signal(ctx context.Context) error {
 	err = As(p.UID, p.GID, func() error {
 		if err := p.ping(); !errors.Is(err, errNotListening) {
 			return err // listening already: SIGQUIT would print all stacks
+		}
+		if err := p.note(); err != nil {
+			return err
 		}
 		return handle.Signal(syscall.SIGQUIT)
 	})

@@ -516,6 +516,40 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
+// A JVM that does not accept attachers, unknown to us, prints its stacks once and
+// not again, however often and how long after it is tried.
+func TestSignalledOnce(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		hidden := filepath.Join(t.TempDir(), "options")
+		write := func(options string) {
+			if err := os.WriteFile(hidden, []byte(options), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("-XX:+DisableAttachMechanism")
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:VMOptionsFile=" + hidden}})
+		write("-XX:-DisableAttachMechanism")
+		p := found(t, app.PID)
+		for range 3 {
+			short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			wantKind(t, p.Attach(short), AttachTimeout)
+			cancel()
+			app.AwaitOutput("Full thread dump")
+			former := time.Now().Add(-time.Hour)
+			if err := os.Chtimes(filepath.Join("/tmp", p.announcement()), former, former); err != nil {
+				t.Fatal(err)
+			}
+		}
+		app.Tell("ping")
+		if dumps := strings.Count(app.Output(), "Full thread dump"); dumps != 1 {
+			t.Errorf("the application's output has %d thread dumps", dumps)
+		}
+		if err := os.Remove(filepath.Join("/tmp", p.announcement())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestTmpNotWritable(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	app := jdk.Start(t, jvmtest.Options{User: nobody})
