@@ -32,7 +32,7 @@ func AgentsIn(namespace string) *Agents { return &Agents{namespace: namespace} }
 func (a *Agents) Remember() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		a.records = answer(ctx, t, func(ctx context.Context) ([]v1alpha1.JmxAttachment, error) { return attachmentsOf(a.namespace)(ctx, c) })
+		a.records = attachmentsOf(a.namespace).all(ctx, t, c)
 		remains := answer(ctx, t, func(ctx context.Context) (*remains, error) { return c.remains(ctx, a.records) })
 		// What is looked for later must be seen now.
 		if len(remains.threads) == 0 || len(remains.files) == 0 {
@@ -79,10 +79,7 @@ func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 func Adopted(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		all, err := attachmentsOf(namespace)(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := attachmentsOf(namespace).all(ctx, t, c)
 		for _, r := range all {
 			loaded := meta.FindStatusCondition(r.Status.Conditions, string(v1alpha1.PhaseLoaded))
 			if loaded == nil || loaded.Status != metav1.ConditionTrue || loaded.Reason != v1alpha1.ReasonAdopted {
@@ -135,10 +132,7 @@ func NothingInstalled(namespace string) features.Func {
 func seenIn(namespace string, assert func(t *testing.T, seen *sight)) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := podsOf(namespace, label)(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pods := podsOf(namespace, label).all(ctx, t, c)
 		assert(t, answer(ctx, t, func(ctx context.Context) (*sight, error) { return c.look(ctx, pods) }))
 	})
 }

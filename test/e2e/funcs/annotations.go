@@ -71,10 +71,10 @@ func Scrapable(namespace string, port int32) features.Func {
 func AnnotatedAs(manager, namespace string, annotations map[string]string) features.Func {
 	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		stated := corev1ac.Pod(pod.Name, namespace).WithUID(pod.UID).WithAnnotations(annotations)
-		if err := c.Client.Apply(ctx, stated, client.FieldOwner(manager), client.ForceOwnership); err != nil {
-			t.Fatal(err)
-		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			stated := corev1ac.Pod(pod.Name, namespace).WithUID(pod.UID).WithAnnotations(annotations)
+			return c.Client.Apply(ctx, stated, client.FieldOwner(manager), client.ForceOwnership)
+		})
 	})
 }
 
@@ -82,9 +82,9 @@ func AnnotatedAs(manager, namespace string, annotations map[string]string) featu
 func PatchPods(namespace, manager, change string) features.Func {
 	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		if err := c.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(change)), client.FieldOwner(manager)); err != nil {
-			t.Fatal(err)
-		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			return c.Client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(change)), client.FieldOwner(manager))
+		})
 	})
 }
 

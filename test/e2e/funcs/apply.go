@@ -37,7 +37,9 @@ func ApplyAs(manager, namespace string, files ...string) features.Func {
 			}
 			if object.GetNamespace() == "" {
 				t.Cleanup(func() {
-					if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
+					if err := await(context.WithoutCancel(ctx), patience, func(ctx context.Context) error {
+						return client.IgnoreNotFound(c.Delete(ctx, object))
+					}); err != nil {
 						t.Errorf("cannot delete %s %s: %v", object.GetKind(), object.GetName(), err)
 					}
 				})
@@ -82,13 +84,16 @@ func TooLarge(namespace string) features.Func {
 }
 
 // apply states the object as its manifest does; what somebody else has stated
-// in the fields of it is taken over.
+// in the fields of it is taken over. It waits until that is done: its kind may not
+// be known yet, or an API server not answer once.
 func (c *cluster) apply(ctx context.Context, object *unstructured.Unstructured, owner client.FieldOwner, namespace string) error {
-	if err := c.place(object, namespace); err != nil {
-		return err
-	}
-	// An apply writes the server's answer into what it is given.
-	return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), owner, client.ForceOwnership)
+	return await(ctx, patience, func(ctx context.Context) error {
+		if err := c.place(object, namespace); err != nil {
+			return err
+		}
+		// An apply writes the server's answer into what it is given.
+		return c.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), owner, client.ForceOwnership)
+	})
 }
 
 // place puts an object that has no namespace into the given one, if its kind

@@ -108,7 +108,7 @@ func RecordsRebuilt(namespace string) features.Func {
 		attachmentsOf(namespace).each(func(ctx context.Context, t *testing.T, c *cluster, r *v1alpha1.JmxAttachment) {
 			t.Helper()
 			gone[r.UID] = true
-			if err := c.Delete(ctx, r); err != nil {
+			if err := c.remove(ctx, r); err != nil {
 				t.Fatal(err)
 			}
 		}),

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -56,6 +57,24 @@ func answer[T any](ctx context.Context, t *testing.T, ask func(context.Context) 
 		return err
 	})
 	return said
+}
+
+// remove deletes an object. Where the answer to a try was lost, that it is not
+// there, or is another one by now, is the answer.
+func (c *cluster) remove(ctx context.Context, object client.Object, options ...client.DeleteOption) error {
+	if uid := object.GetUID(); uid != "" {
+		options = append(options, client.Preconditions{UID: &uid})
+	}
+	asked := false
+	return await(ctx, patience, func(ctx context.Context) error {
+		err := c.Delete(ctx, object, options...)
+		gone := apierrors.IsNotFound(err) || apierrors.IsConflict(err)
+		if asked && gone {
+			return nil
+		}
+		asked = asked || !gone
+		return err
+	})
 }
 
 // await waits until nothing is missing; its error is what still is.

@@ -25,13 +25,15 @@ import (
 
 const execTimeout = 30 * time.Second
 
-// Exec runs a command in the first container of every pod with the labels.
+// Exec runs a command in the first container of every pod with the labels: one
+// that may run again where the answer to a try was lost.
 func Exec(namespace, label string, command ...string) features.Func {
 	return podsOf(namespace, label).each(func(ctx context.Context, t *testing.T, c *cluster, pod *corev1.Pod) {
 		t.Helper()
-		if _, err := c.exec(ctx, pod.Namespace, pod.Name, pod.Spec.Containers[0].Name, command...); err != nil {
-			t.Fatal(err)
-		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			_, err := c.exec(ctx, pod.Namespace, pod.Name, pod.Spec.Containers[0].Name, command...)
+			return err
+		})
 	})
 }
 
@@ -114,6 +116,8 @@ func (c *cluster) forward(ctx context.Context, address *url.URL, port int32) (lo
 	case <-ready:
 	case err := <-failed:
 		return 0, errors.Join(errNoWay, err)
+	case <-ctx.Done(): // dialing does not know of it
+		return 0, errors.Join(errNoWay, ctx.Err())
 	}
 	ports, err := forwarder.GetPorts()
 	if err != nil {

@@ -126,15 +126,16 @@ func AnotherSecond(namespace, exporter string) features.Func {
 func Patch(namespace, exporter, change string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		if err := c.patchExporter(ctx, namespace, exporter, change); err != nil {
-			t.Fatal(err)
-		}
+		c.patchExporter(ctx, t, namespace, exporter, change)
 	})
 }
 
-func (c *cluster) patchExporter(ctx context.Context, namespace, exporter, change string) error {
-	e := &v1alpha1.PrometheusJmxExporter{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: exporter}}
-	return c.Client.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(change)), fieldManager)
+func (c *cluster) patchExporter(ctx context.Context, t *testing.T, namespace, exporter, change string) {
+	t.Helper()
+	eventually(ctx, t, func(ctx context.Context) error {
+		e := &v1alpha1.PrometheusJmxExporter{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: exporter}}
+		return c.Client.Patch(ctx, e, client.RawPatch(types.MergePatchType, []byte(change)), fieldManager)
+	})
 }
 
 // Changes does something, and waits until the exporter has another revision.
@@ -158,11 +159,9 @@ func Changes(namespace, exporter string, do features.Func) features.Func {
 
 func (c *cluster) revision(ctx context.Context, t *testing.T, namespace, exporter string) string {
 	t.Helper()
-	e, err := c.exporter(ctx, namespace, exporter)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return e.Status.Revision
+	return answer(ctx, t, func(ctx context.Context) (*v1alpha1.PrometheusJmxExporter, error) {
+		return c.exporter(ctx, namespace, exporter)
+	}).Status.Revision
 }
 
 func (c *cluster) exporter(ctx context.Context, namespace, name string) (*v1alpha1.PrometheusJmxExporter, error) {

@@ -30,10 +30,7 @@ func FightIn(namespace string) *Fight { return &Fight{namespace: namespace} }
 func (f *Fight) Begin(manager string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pod, err := c.only(ctx, f.namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pod := c.theOne(ctx, t, f.namespace)
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		over := make(chan struct{})
 		t.Cleanup(func() { cancel(); <-over })
@@ -59,10 +56,7 @@ func (f *Fight) Begin(manager string) features.Func {
 func (f *Fight) Over(restores int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		all, err := c.attachments(ctx, f.namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := attachmentsOf(f.namespace).all(ctx, t, c)
 		if r := all[0].Status.Restores; r == nil || r.Count != restores {
 			t.Errorf("the record says that annotations were put back: %+v, not %d times", r, restores)
 		}
@@ -77,12 +71,9 @@ func (f *Fight) Over(restores int32) features.Func {
 func (f *Fight) Peace(exporter string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		before, err := c.only(ctx, f.namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		attempt := func() (string, error) {
-			all, err := c.attachments(ctx, f.namespace)
+		before := c.theOne(ctx, t, f.namespace)
+		attempt := func(ctx context.Context) (string, error) {
+			all, err := attachmentsOf(f.namespace)(ctx, c)
 			if err != nil {
 				return "", err
 			}
@@ -91,26 +82,18 @@ func (f *Fight) Peace(exporter string) features.Func {
 			}
 			return all[0].Status.Attempt.Key, nil
 		}
-		was, err := attempt()
-		if err != nil {
-			t.Fatal(err)
-		}
+		was := answer(ctx, t, attempt)
 		taken := f.taken.Load()
 		// Another generation of the exporter is a reason to try again what was given up.
-		if err := c.patchExporter(ctx, f.namespace, exporter, `{"spec":{"rollout":{"maxConcurrent":9}}}`); err != nil {
-			t.Fatal(err)
-		}
-		eventually(ctx, t, func(context.Context) error {
-			is, err := attempt()
+		c.patchExporter(ctx, t, f.namespace, exporter, `{"spec":{"rollout":{"maxConcurrent":9}}}`)
+		eventually(ctx, t, func(ctx context.Context) error {
+			is, err := attempt(ctx)
 			if err == nil && is == was {
 				err = errors.New("the record was not looked at since")
 			}
 			return err
 		})
-		after, err := c.only(ctx, f.namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := c.theOne(ctx, t, f.namespace)
 		if after.ResourceVersion != before.ResourceVersion || f.taken.Load() != taken {
 			t.Errorf("the fight goes on: resourceVersion %s, before %s; annotations %v", after.ResourceVersion, before.ResourceVersion, after.Annotations)
 		}

@@ -17,14 +17,7 @@ import (
 func OperatorKeptOut(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pod, err := c.only(ctx, namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		operator, err := c.operator(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pod, operator := c.theOne(ctx, t, namespace), c.theOperator(ctx, t)
 		eventually(ctx, t, func(ctx context.Context) error {
 			seen, err := c.look(ctx, []corev1.Pod{*pod})
 			if err != nil {

@@ -62,9 +62,7 @@ func (c *cluster) follow(ctx context.Context, t *testing.T, namespace string, li
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
-		t.Fatal(err)
-	}
+	eventually(ctx, t, func(ctx context.Context) error { return c.List(ctx, list, client.InNamespace(namespace)) })
 	// An API server may end a watch; this one goes on where it was.
 	changes, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), follows(func(ctx context.Context, from metav1.ListOptions) (watch.Interface, error) {
 		return follower.Watch(ctx, list.DeepCopyObject().(client.ObjectList), client.InNamespace(namespace), &client.ListOptions{Raw: &from})
@@ -162,11 +160,7 @@ func (h *History) AtMost(exporter string, limit, perNode, pods int) features.Fun
 		t.Helper()
 		revision := c.revision(ctx, t, h.namespace, exporter)
 		nodes := map[string]string{}
-		running, err := c.pods(ctx, h.namespace, label)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, pod := range running {
+		for _, pod := range podsOf(h.namespace, label).all(ctx, t, c) {
 			nodes[pod.Name] = pod.Spec.NodeName
 		}
 		there, most := map[types.UID]bool{}, 0

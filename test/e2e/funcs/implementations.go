@@ -24,10 +24,7 @@ func ImplementationsIn(namespace string) *Implementations {
 func (i *Implementations) Remember() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		var err error
-		if i.before, err = c.implementation(ctx, i.namespace); err != nil {
-			t.Fatal(err)
-		}
+		i.before = answer(ctx, t, func(ctx context.Context) (string, error) { return c.implementation(ctx, i.namespace) })
 	})
 }
 

@@ -68,13 +68,9 @@ func (s *Suite) install(ctx context.Context, c *cluster) error {
 func (s *Suite) Runs(image string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		var d appsv1.Deployment
-		if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorName}, &d); err != nil {
-			t.Fatal(err)
-		}
-		base := d.DeepCopy()
-		d.Spec.Template.Spec.Containers[0].Image = image
-		if err := c.Client.Patch(ctx, &d, client.MergeFrom(base), kubectl); err != nil {
+		if err := c.changeOperator(ctx, OperatorNamespace, func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Image = image
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(c.operatorReady(ctx, OperatorNamespace), s.acquainted(ctx, c)); err != nil {
@@ -88,10 +84,7 @@ func (s *Suite) Runs(image string) features.Func {
 func (s *Suite) Scaled(replicas int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pod, err := c.operator(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pod := c.theOperator(ctx, t)
 		if string(pod.UID) != s.operatorUID {
 			t.Errorf("the operator is another one: %s", pod.Name)
 		} else if err := s.ranThrough(ctx, c, pod); err != nil {
@@ -113,13 +106,7 @@ func (s *Suite) Scaled(replicas int32) features.Func {
 }
 
 func (c *cluster) scale(ctx context.Context, namespace string, replicas int32) error {
-	var d appsv1.Deployment
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: operatorName}, &d); err != nil {
-		return err
-	}
-	base := d.DeepCopy()
-	d.Spec.Replicas = new(replicas)
-	if err := c.Patch(ctx, &d, client.MergeFrom(base)); err != nil {
+	if err := c.changeOperator(ctx, namespace, func(d *appsv1.Deployment) { d.Spec.Replicas = new(replicas) }); err != nil {
 		return err
 	}
 	return c.operatorReady(ctx, namespace)
@@ -131,7 +118,7 @@ func (s *Suite) Uninstalled() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: operatorName}}
-		if err := c.Delete(ctx, d, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
+		if err := c.remove(ctx, d, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {

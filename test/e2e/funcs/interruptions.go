@@ -21,10 +21,7 @@ import (
 func (s *Suite) KilledMidway(namespace string, pods int, files ...string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		operator, err := c.operator(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		operator := c.theOperator(ctx, t)
 		if err := eachObject(namespace, files, func(object *unstructured.Unstructured) error {
 			return c.apply(ctx, object, fieldManager, namespace)
 		}); err != nil {
@@ -40,10 +37,7 @@ func (s *Suite) KilledMidway(namespace string, pods int, files ...string) featur
 		}
 		s.kills++
 		done, phases := 0, map[v1alpha1.Phase]int{}
-		records, err := c.attachments(ctx, namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		records := attachmentsOf(namespace).all(ctx, t, c)
 		for _, r := range records {
 			phases[r.Status.Phase]++
 			if r.Status.Phase == v1alpha1.PhaseAnnotated {
@@ -91,11 +85,8 @@ func (c *cluster) firstIntent(ctx context.Context, t *testing.T, namespace strin
 func (s *Suite) OperatorReplaced(records int) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		before, err := c.operator(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Delete(ctx, before); err != nil {
+		before := c.theOperator(ctx, t)
+		if err := c.remove(ctx, before); err != nil {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {

@@ -2,6 +2,7 @@ package funcs
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
 // Restricted asserts that the operator's namespace enforces the restricted Pod
@@ -17,33 +20,40 @@ func Restricted() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		var namespace corev1.Namespace
-		if err := c.Get(ctx, client.ObjectKey{Name: OperatorNamespace}, &namespace); err != nil {
-			t.Fatal(err)
-		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			return c.Get(ctx, client.ObjectKey{Name: OperatorNamespace}, &namespace)
+		})
 		if level := namespace.Labels["pod-security.kubernetes.io/enforce"]; level != "restricted" {
 			t.Errorf("namespace %s enforces %q, not restricted", namespace.Name, level)
 		}
 		if err := c.operatorReady(ctx, OperatorNamespace); err != nil {
 			t.Error(err)
 		}
-		operator, err := c.operator(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		operator := c.theOperator(ctx, t)
 		// What would run here with more than that is refused: the label counts.
 		more := operator.DeepCopy()
 		more.ObjectMeta = namespaceOnly(operator)
 		more.Spec.NodeName = ""
 		more.Spec.Containers[0].SecurityContext.AllowPrivilegeEscalation = new(true)
-		if err := c.Create(ctx, more, client.DryRunAll); !apierrors.IsForbidden(err) {
-			t.Errorf("a pod with privilege escalation is not refused: %v", err)
-		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			err := c.Create(ctx, more.DeepCopy(), client.DryRunAll)
+			if err == nil {
+				t.Fatal("a pod with privilege escalation is not refused")
+			}
+			if !apierrors.IsForbidden(err) {
+				return fmt.Errorf("a pod with privilege escalation is not refused, but: %w", err)
+			}
+			return nil
+		})
 		same := operator.DeepCopy()
 		same.ObjectMeta = namespaceOnly(operator)
 		same.Spec.NodeName = ""
-		if err := c.Create(ctx, same, client.DryRunAll); err != nil {
-			t.Errorf("the operator's own pod is refused: %v", err)
-		}
+		eventually(ctx, t, func(ctx context.Context) error {
+			if err := c.Create(ctx, same.DeepCopy(), client.DryRunAll); err != nil {
+				return fmt.Errorf("the operator's own pod is refused: %w", err)
+			}
+			return nil
+		})
 	})
 }
 
@@ -55,14 +65,12 @@ func namespaceOnly(pod *corev1.Pod) metav1.ObjectMeta {
 func Untended(namespace, exporter string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		e, err := c.exporter(ctx, namespace, exporter)
-		if err != nil {
-			t.Fatal(err)
-		}
-		records, err := c.attachments(ctx, namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := answer(ctx, t, func(ctx context.Context) (*v1alpha1.PrometheusJmxExporter, error) {
+			return c.exporter(ctx, namespace, exporter)
+		})
+		records := answer(ctx, t, func(ctx context.Context) ([]v1alpha1.JmxAttachment, error) {
+			return c.attachments(ctx, namespace)
+		})
 		if e.Status.ObservedGeneration != 0 || len(records) > 0 {
 			t.Fatalf("an operator has looked at exporter %s: %+v", exporter, e.Status)
 		}

@@ -18,10 +18,7 @@ import (
 func JVMEnds(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		before, err := c.only(ctx, namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := c.theOne(ctx, t, namespace)
 		if err := c.kill(ctx, before, "java"); err != nil {
 			t.Fatal(err)
 		}
@@ -62,17 +59,10 @@ func Follows(namespace string, times int32) features.Func {
 func PodDeleted(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		var gone v1alpha1.JmxAttachment
-		eventually(ctx, t, func(ctx context.Context) error {
-			all, err := attachmentsOf(namespace)(ctx, c)
-			if err == nil {
-				gone = all[0]
-			}
-			return err
-		})
+		gone := attachmentsOf(namespace).all(ctx, t, c)[0]
 		pod := &corev1.Pod{}
 		pod.Namespace, pod.Name = namespace, gone.Spec.Pod.Name
-		if err := c.Delete(ctx, pod, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil {
+		if err := c.remove(ctx, pod, &client.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {
@@ -90,10 +80,7 @@ func PodDeleted(namespace string) features.Func {
 func Restarted(namespace string, times int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := podsOf(namespace, label)(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pods := podsOf(namespace, label).all(ctx, t, c)
 		var n int32
 		for _, pod := range pods {
 			n += restarts(pod)

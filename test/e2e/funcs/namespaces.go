@@ -29,9 +29,10 @@ func NamespaceFor(feature string) string { return "e2e-" + feature + "-" + rand.
 func InNamespace(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{labelFeature: run}}}
-		if err := c.Create(ctx, object); err != nil {
-			t.Fatal(err)
-		}
+		// Its name is new: if it is there already, then by a try whose answer was lost.
+		eventually(ctx, t, func(ctx context.Context) error {
+			return client.IgnoreAlreadyExists(c.Create(ctx, object))
+		})
 		t.Cleanup(func() {
 			ctx := context.WithoutCancel(ctx)
 			if t.Failed() {
@@ -41,7 +42,9 @@ func InNamespace(namespace string) features.Func {
 					return
 				}
 			}
-			if err := client.IgnoreNotFound(c.Delete(ctx, object)); err != nil {
+			if err := await(ctx, patience, func(ctx context.Context) error {
+				return client.IgnoreNotFound(c.Delete(ctx, object))
+			}); err != nil {
 				t.Errorf("cannot delete namespace %s: %v", namespace, err)
 			}
 		})
@@ -53,7 +56,7 @@ func NamespaceGone(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		if err := c.Delete(ctx, object); err != nil {
+		if err := c.remove(ctx, object); err != nil {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {

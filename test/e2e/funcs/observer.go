@@ -216,7 +216,9 @@ func (c *cluster) kill(ctx context.Context, pod *corev1.Pod, command string) err
 // killProcess sends SIGKILL, from the node, to this process.
 func (c *cluster) killProcess(ctx context.Context, namespace, pod string, identity steps.ProcessIdentity) error {
 	var its corev1.Pod
-	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, &its); err != nil {
+	if err := await(ctx, patience, func(ctx context.Context) error {
+		return c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, &its)
+	}); err != nil {
 		return err
 	}
 	return c.killOne(ctx, &its, fmt.Sprintf("%+v", identity), func(p process) bool {
@@ -224,17 +226,28 @@ func (c *cluster) killProcess(ctx context.Context, namespace, pod string, identi
 	})
 }
 
+// killOne looks until the process is seen, and from then on at no other: where the
+// answer to a try was lost, another one may run in its place by now.
 func (c *cluster) killOne(ctx context.Context, pod *corev1.Pod, which string, is func(process) bool) error {
-	seen, err := c.look(ctx, []corev1.Pod{*pod})
-	if err != nil {
+	var pid string
+	if err := await(ctx, patience, func(ctx context.Context) error {
+		seen, err := c.look(ctx, []corev1.Pod{*pod})
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(seen.processes, is)
+		if i < 0 {
+			return fmt.Errorf("pod %s has no process %s: %+v", pod.Name, which, seen.processes)
+		}
+		pid = strconv.Itoa(seen.processes[i].hostPID)
+		return nil
+	}); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(seen.processes, is)
-	if i < 0 {
-		return fmt.Errorf("pod %s has no process %s: %+v", pod.Name, which, seen.processes)
-	}
-	_, err = c.observe(ctx, pod.Spec.NodeName, "sh", "-c", `kill -9 "$1"`, "kill", strconv.Itoa(seen.processes[i].hostPID))
-	return err
+	return await(ctx, patience, func(ctx context.Context) error {
+		_, err := c.observe(ctx, pod.Spec.NodeName, "sh", "-c", `kill -9 "$1" 2>/dev/null || [ ! -e "/proc/$1" ]`, "kill", pid)
+		return err
+	})
 }
 
 // shortID is the ID of a container without its runtime's name.

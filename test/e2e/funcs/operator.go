@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -39,13 +39,11 @@ func (s *Suite) applyOperator(ctx context.Context, c *cluster, kustomization, na
 		return err
 	}
 	for _, object := range objects {
-		if err := await(ctx, time.Minute, func(ctx context.Context) error {
-			return c.apply(ctx, object, kubectl, namespace)
-		}); err != nil {
+		if err := c.apply(ctx, object, kubectl, namespace); err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	return await(ctx, time.Minute, func(ctx context.Context) error {
+	return await(ctx, patience, func(ctx context.Context) error {
 		return errors.Join(c.List(ctx, &v1alpha1.JmxAttachmentList{}), c.List(ctx, &v1alpha1.PrometheusJmxExporterList{}))
 	})
 }
@@ -60,19 +58,28 @@ func (s *Suite) useImage(ctx context.Context, c *cluster) error {
 		return err
 	}
 	id = strings.TrimSpace(id)
-	var deployment appsv1.Deployment
-	if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: operatorName}, &deployment); err != nil {
-		return err
-	}
-	if deployment.Annotations[imageAnnotation] == id {
-		return nil
-	}
-	base := deployment.DeepCopy()
-	metav1.SetMetaDataAnnotation(&deployment.ObjectMeta, imageAnnotation, id)
-	if s.hadOperator {
-		metav1.SetMetaDataAnnotation(&deployment.Spec.Template.ObjectMeta, "kubectl.kubernetes.io/restartedAt", time.Now().Format(time.RFC3339))
-	}
-	return c.Patch(ctx, &deployment, client.MergeFrom(base))
+	return c.changeOperator(ctx, OperatorNamespace, func(d *appsv1.Deployment) {
+		if d.Annotations[imageAnnotation] == id {
+			return
+		}
+		metav1.SetMetaDataAnnotation(&d.ObjectMeta, imageAnnotation, id)
+		if s.hadOperator {
+			metav1.SetMetaDataAnnotation(&d.Spec.Template.ObjectMeta, "kubectl.kubernetes.io/restartedAt", time.Now().Format(time.RFC3339))
+		}
+	})
+}
+
+// changeOperator changes the Deployment of an operator.
+func (c *cluster) changeOperator(ctx context.Context, namespace string, change func(*appsv1.Deployment)) error {
+	return await(ctx, patience, func(ctx context.Context) error {
+		var d appsv1.Deployment
+		if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: operatorName}, &d); err != nil {
+			return err
+		}
+		base := d.DeepCopy()
+		change(&d)
+		return c.Client.Patch(ctx, &d, client.MergeFrom(base), kubectl)
+	})
 }
 
 // operatorReady waits until the operator of a namespace is there as last applied.
@@ -110,14 +117,23 @@ func (c *cluster) operator(ctx context.Context) (*corev1.Pod, error) {
 	return &pods[0], nil
 }
 
+// theOperator waits for it.
+func (c *cluster) theOperator(ctx context.Context, t *testing.T) *corev1.Pod {
+	t.Helper()
+	return answer(ctx, t, c.operator)
+}
+
 // survived tells whether the operator ran through, but for the times that it
 // was killed by a feature.
 func (s *Suite) survived(ctx context.Context, c *cluster) error {
 	if s.operatorUID == "" {
 		return nil
 	}
-	pod, err := c.operator(ctx)
-	if err != nil {
+	var pod *corev1.Pod
+	if err := await(ctx, patience, func(ctx context.Context) (err error) {
+		pod, err = c.operator(ctx)
+		return err
+	}); err != nil {
 		return err
 	}
 	if string(pod.UID) != s.operatorUID {
@@ -134,9 +150,12 @@ func (s *Suite) ranThrough(ctx context.Context, c *cluster, operator *corev1.Pod
 	if n == s.kills {
 		return nil
 	}
-	options := &corev1.PodLogOptions{Previous: true, TailLines: ptr.To[int64](20)}
-	log, err := c.kube.CoreV1().Pods(operator.Namespace).GetLogs(operator.Name, options).DoRaw(ctx)
-	if n == s.kills+1 && err == nil && strings.Contains(string(log), "leader election lost") {
+	var log string
+	err := await(ctx, time.Minute, func(ctx context.Context) (err error) {
+		log, err = c.previousLog(ctx, operator, "manager", 20)
+		return err
+	})
+	if n == s.kills+1 && err == nil && strings.Contains(log, "leader election lost") {
 		return nil
 	}
 	return errors.Join(err, fmt.Errorf("the operator was restarted %d times, killed %d times: %+v\n%s", n, s.kills, operator.Status.ContainerStatuses, log))
@@ -144,11 +163,13 @@ func (s *Suite) ranThrough(ctx context.Context, c *cluster, operator *corev1.Pod
 
 // acquainted makes the operator that runs now the one that must not restart.
 func (s *Suite) acquainted(ctx context.Context, c *cluster) error {
-	pod, err := c.operator(ctx)
-	if err == nil {
-		s.acquaint(pod)
-	}
-	return err
+	return await(ctx, patience, func(ctx context.Context) error {
+		pod, err := c.operator(ctx)
+		if err == nil {
+			s.acquaint(pod)
+		}
+		return err
+	})
 }
 
 func (s *Suite) acquaint(operator *corev1.Pod) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,8 +38,21 @@ func (c *cluster) only(ctx context.Context, namespace string) (*corev1.Pod, erro
 	return &pods[0], nil
 }
 
+// theOne waits for the one pod of the application.
+func (c *cluster) theOne(ctx context.Context, t *testing.T, namespace string) *corev1.Pod {
+	t.Helper()
+	return answer(ctx, t, func(ctx context.Context) (*corev1.Pod, error) { return c.only(ctx, namespace) })
+}
+
 func (c *cluster) log(ctx context.Context, pod *corev1.Pod, container string) (string, error) {
 	data, err := c.kube.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container}).DoRaw(ctx)
+	return string(data), err
+}
+
+// previousLog are the last lines of what the instance before this one said.
+func (c *cluster) previousLog(ctx context.Context, pod *corev1.Pod, container string, lines int64) (string, error) {
+	options := &corev1.PodLogOptions{Container: container, Previous: true, TailLines: new(lines)}
+	data, err := c.kube.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx)
 	return string(data), err
 }
 

@@ -91,7 +91,9 @@ func (s *Suite) MayReadLogs() features.Func {
 		}
 		t.Cleanup(func() {
 			for _, object := range rights {
-				if err := client.IgnoreNotFound(c.Delete(context.WithoutCancel(ctx), object)); err != nil {
+				if err := await(context.WithoutCancel(ctx), patience, func(ctx context.Context) error {
+					return client.IgnoreNotFound(c.Delete(ctx, object))
+				}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -36,10 +36,7 @@ func ScraperOf(namespace string) *Scraper { return &Scraper{namespace: namespace
 func (s *Scraper) Begin(port int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pods, err := podsOf(s.namespace, label)(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pods := podsOf(s.namespace, label).all(ctx, t, c)
 		s.answers, s.misses, s.most, s.last = map[string]int{}, map[string]int{}, map[string]int{}, map[string]error{}
 		feature, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		var all sync.WaitGroup

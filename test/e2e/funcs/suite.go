@@ -106,12 +106,13 @@ func (s *Suite) Deploy(ctx context.Context, cfg *envconf.Config) (context.Contex
 	if err != nil {
 		return ctx, err
 	}
-	var namespace corev1.Namespace
-	err = c.Get(ctx, client.ObjectKey{Name: OperatorNamespace}, &namespace)
-	if client.IgnoreNotFound(err) != nil {
+	if err := await(ctx, patience, func(ctx context.Context) error {
+		err := c.Get(ctx, client.ObjectKey{Name: OperatorNamespace}, &corev1.Namespace{})
+		s.hadOperator = err == nil
+		return client.IgnoreNotFound(err)
+	}); err != nil {
 		return ctx, err
 	}
-	s.hadOperator = err == nil
 	if err := s.install(ctx, c); err != nil {
 		return ctx, err
 	}

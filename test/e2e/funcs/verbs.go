@@ -49,6 +49,12 @@ func until(missing func(ctx context.Context, c *cluster) error) features.Func {
 // asserted of each would hold for want of any.
 type group[T any] func(ctx context.Context, c *cluster) ([]T, error)
 
+// all waits for the list: an API server may not answer once.
+func (g group[T]) all(ctx context.Context, t *testing.T, c *cluster) []T {
+	t.Helper()
+	return answer(ctx, t, func(ctx context.Context) ([]T, error) { return g(ctx, c) })
+}
+
 // podsOf are the pods with the label that are not about to go.
 func podsOf(namespace, label string) group[corev1.Pod] {
 	return func(ctx context.Context, c *cluster) ([]corev1.Pod, error) {
@@ -75,10 +81,7 @@ func attachmentsOf(namespace string) group[v1alpha1.JmxAttachment] {
 func (g group[T]) each(do func(ctx context.Context, t *testing.T, c *cluster, one *T)) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		all, err := g(ctx, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := g.all(ctx, t, c)
 		for i := range all {
 			do(ctx, t, c, &all[i])
 		}
