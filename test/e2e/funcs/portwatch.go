@@ -41,13 +41,16 @@ func WatchPorts(namespace string, from, to int32) *PortWatch {
 func (w *PortWatch) During(verbs ...features.Func) features.Func {
 	begin := verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pod, err := c.only(ctx, w.namespace)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.look(ctx, c, pod); err != nil || w.old != 1 {
-			t.Fatalf("port %d does not answer: %v", w.from, err)
-		}
+		pod := c.theOne(ctx, t, w.namespace)
+		eventually(ctx, t, func(ctx context.Context) error {
+			if err := w.look(ctx, c, pod); err != nil {
+				return err
+			}
+			if w.old == 0 {
+				return fmt.Errorf("port %d does not answer", w.from)
+			}
+			return nil
+		})
 		var watching context.Context
 		watching, w.end = context.WithCancel(ctx)
 		t.Cleanup(w.stop)
@@ -108,11 +111,19 @@ func (w *PortWatch) look(ctx context.Context, c *cluster, pod *corev1.Pod) error
 		w.old++
 		return nil
 	}
+	w.mu.Lock()
+	opened := w.moved > 0
+	w.mu.Unlock()
 	_, then := c.get(ctx, pod.Namespace, pod.Name, w.to, "/metrics")
 	var again error
 	if then != nil {
 		// A port that is closed stays closed: where it answers now, the stream to it broke.
 		_, again = c.get(ctx, pod.Namespace, pod.Name, w.from, "/metrics")
+	}
+	if then != nil && again != nil && opened {
+		// One that had answered before listens: the stream to it broke, if it answers
+		// now. Where none had, an answer now would hide that there was none before.
+		_, then = c.get(ctx, pod.Namespace, pod.Name, w.to, "/metrics")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
