@@ -25,6 +25,8 @@ const (
 	steadyEnv     = "JMX_STEADY"
 	steadyDefault = time.Minute
 	steadyLook    = 5 * time.Second
+	// steadyLosses is how often that begins anew because the operator lost its lease.
+	steadyLosses = 2
 )
 
 // effects of the operator that change something, or run something in a pod.
@@ -32,9 +34,10 @@ var effects = []string{`{kind="exec"`, `{kind="apply"`, `{kind="delete"`, `{kind
 
 // Steady asserts that the operator does nothing for a while: none of its objects
 // and no pod of the namespace is written, nothing is run in any pod. Here, and
-// nowhere else, time passes: that nothing happens is what is asserted. No feature
-// runs beside this one.
-func Steady(namespace string) features.Func {
+// nowhere else, time passes: that nothing happens is what is asserted. Where the
+// operator loses its lease meanwhile, as it has to on a machine that stood still,
+// another one begins, and so does the time. No feature runs beside this one.
+func (s *Suite) Steady(namespace string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		lasts := steadyDefault
@@ -44,42 +47,91 @@ func Steady(namespace string) features.Func {
 				t.Fatalf("%s: %v", steadyEnv, err)
 			}
 		}
-		// What other features have left to do comes to its end before.
-		look := func(ctx context.Context) (quiet, error) { return c.quiet(ctx, namespace) }
-		last := answer(ctx, t, look)
-		eventually(ctx, t, func(ctx context.Context) error {
-			before := last
-			time.Sleep(steadyLook)
-			var err error
-			if last, err = look(ctx); err != nil {
-				return err
-			}
-			return errors.Join(before.differs(last), c.ended(ctx))
-		})
-		for _, kind := range effects[:2] {
-			if last.done[kind] == 0 {
-				t.Fatalf("the operator counts no effects of %s: %v", kind, last.done)
-			}
-		}
-		begin := time.Now()
-		for time.Since(begin) < lasts {
-			time.Sleep(steadyLook)
-			if err := last.differs(answer(ctx, t, look)); err != nil {
-				t.Fatalf("after %s: %v", time.Since(begin).Round(time.Second), err)
-			}
-		}
-		now := answer(ctx, t, look)
-		var all v1alpha1.JmxAttachmentList
-		if err := c.List(ctx, &all); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("in %s: %d objects unchanged; execs %v, applies %v, deletes %v as before; with %d records in the cluster, asked over HTTP %v times, reconciled records %v times, exporters %v times",
-			time.Since(begin).Round(time.Second), len(now.versions), now.done[effects[0]], now.done[effects[1]], now.done[effects[2]],
-			len(all.Items), now.asked-last.asked, now.records-last.records, now.exporters-last.exporters)
-		if now.asked == last.asked {
-			t.Error("no endpoint was asked whether it is still there")
+		for losses := 0; !s.steadyFor(ctx, t, c, namespace, lasts, losses); losses++ {
 		}
 	})
+}
+
+// steadyFor is Steady for a time, after so many losses of the lease. It is false if
+// there was another one meanwhile, and that is forgiven.
+func (s *Suite) steadyFor(ctx context.Context, t *testing.T, c *cluster, namespace string, lasts time.Duration, losses int) bool {
+	t.Helper()
+	look := func(ctx context.Context) (quiet, error) { return c.quiet(ctx, namespace) }
+	last := c.settled(ctx, t, look)
+	for _, kind := range effects[:2] {
+		if losses == 0 && last.done[kind] == 0 {
+			t.Fatalf("the operator counts no effects of %s: %v", kind, last.done)
+		}
+	}
+	operator := c.theOperator(ctx, t)
+	if err := s.ranThrough(ctx, c, operator); err != nil {
+		t.Fatal(err)
+	}
+	s.acquaint(operator)
+	begin, now := time.Now(), last
+	for time.Since(begin) < lasts {
+		time.Sleep(steadyLook)
+		now = answer(ctx, t, look)
+		err := last.differs(now)
+		if err == nil {
+			continue
+		}
+		err = fmt.Errorf("after %s: %w", time.Since(begin).Round(time.Second), err)
+		if !last.restarted(now) || losses == steadyLosses {
+			t.Fatal(err)
+		}
+		s.lostLease(ctx, t, c, err)
+		return false
+	}
+	all := answer(ctx, t, func(ctx context.Context) (v1alpha1.JmxAttachmentList, error) {
+		var all v1alpha1.JmxAttachmentList
+		err := c.List(ctx, &all)
+		return all, err
+	})
+	t.Logf("in %s: %d objects unchanged; execs %v, applies %v, deletes %v as before; with %d records in the cluster, asked over HTTP %v times, reconciled records %v times, exporters %v times",
+		time.Since(begin).Round(time.Second), len(now.versions), now.done[effects[0]], now.done[effects[1]], now.done[effects[2]],
+		len(all.Items), now.asked-last.asked, now.records-last.records, now.exporters-last.exporters)
+	if now.asked == last.asked {
+		t.Error("no endpoint was asked whether it is still there")
+	}
+	return true
+}
+
+// settled waits until what other features have left to do, or an operator that
+// has just begun, has come to its end.
+func (c *cluster) settled(ctx context.Context, t *testing.T, look func(context.Context) (quiet, error)) quiet {
+	t.Helper()
+	last := answer(ctx, t, look)
+	eventually(ctx, t, func(ctx context.Context) error {
+		before := last
+		time.Sleep(steadyLook)
+		var err error
+		if last, err = look(ctx); err != nil {
+			return err
+		}
+		return errors.Join(before.differs(last), c.ended(ctx))
+	})
+	return last
+}
+
+// lostLease waits until the operator's pod says that it was restarted, and asserts
+// that it was for the loss of its lease.
+func (s *Suite) lostLease(ctx context.Context, t *testing.T, c *cluster, why error) {
+	t.Helper()
+	eventually(ctx, t, func(ctx context.Context) error {
+		operator, err := c.operator(ctx)
+		if err != nil {
+			return err
+		}
+		if string(operator.UID) != s.operatorUID || restarts(*operator) == s.restartsBefore {
+			return fmt.Errorf("%w; but it was not restarted in its pod", why)
+		}
+		if err := s.ranThrough(ctx, c, operator); err != nil {
+			t.Fatal(errors.Join(why, err))
+		}
+		return nil
+	})
+	t.Logf("%v; it had lost its lease, so the time begins anew", why)
 }
 
 // quiet is what stays the same while nothing happens, and some of what does not.
@@ -147,6 +199,17 @@ func (c *cluster) ended(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// restarted tells whether another process counts now: its pod says that a moment
+// later.
+func (q quiet) restarted(now quiet) bool {
+	for kind, n := range q.done {
+		if now.done[kind] < n {
+			return true
+		}
+	}
+	return q.operator != now.operator || now.records < q.records || now.exporters < q.exporters
 }
 
 func (q quiet) differs(now quiet) error {

@@ -48,7 +48,7 @@ func (m measures) sum(prefix string) float64 {
 }
 
 // OperatorSays waits for a line in the operator's log about a record of the
-// namespace.
+// namespace. It may have said it, and lost its lease since.
 func OperatorSays(namespace, message string) features.Func {
 	return until(func(ctx context.Context, c *cluster) error {
 		operator, err := c.operator(ctx)
@@ -58,6 +58,10 @@ func OperatorSays(namespace, message string) features.Func {
 		log, err := c.log(ctx, operator, "manager")
 		if err != nil {
 			return err
+		}
+		if restarts(*operator) > 0 {
+			before, err := c.previousLog(ctx, operator, "manager", 10000)
+			log += before + said(err)
 		}
 		for line := range strings.Lines(log) {
 			if strings.Contains(line, strconv.Quote(message)) && strings.Contains(line, strconv.Quote(namespace)) {
