@@ -11,7 +11,8 @@ import (
 )
 
 // Find lists the Java processes in /proc by ascending PID. A process that may
-// not be looked into is listed if its command is called java.
+// not be looked into is listed if its command is called java, and one that cannot
+// be read to the end is, whatever it is called: its Refusal says so.
 func Find() ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -69,12 +70,16 @@ func look(pid int) (Process, error) {
 		return p, nil
 	}
 	err = As(p.UID, p.GID, func() error {
-		data, err := readProc(pid, "maps")
+		var library string
+		var err error
+		p.Implementation, library, err = findLibrary(pid)
+		if errors.Is(err, errMapsTooLong) {
+			return errorf(AttachFailed, "Whether there is a Java virtual machine in process %d cannot be told: %v.", pid, err)
+		}
 		if err != nil {
 			return errorf(UserMismatch, "The kernel does not let this process look into process %d, which runs as user %d, group %d; it takes the same user and group, and all of its capabilities (ptrace(2)).", pid, p.UID, p.GID)
 		}
-		var library string
-		if p.Implementation, library = parseMaps(data); p.Implementation != "" {
+		if p.Implementation != "" {
 			p.describe(library, argv)
 		}
 		return nil
@@ -83,8 +88,8 @@ func look(pid int) (Process, error) {
 	if err := p.verify(); err != nil {
 		return p, err
 	}
-	if err != nil && path.Base(argv[0]) == java {
-		errors.As(err, &p.unreadable)
+	if typed, ok := errors.AsType[*Error](err); ok && (typed.Kind != UserMismatch || path.Base(argv[0]) == java) {
+		p.unreadable = typed
 	}
 	return p, nil
 }

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// limit bounds every file that is read from or through /proc: command lines and
-// maps are as long as the process that owns them wants.
-const limit = 4 << 20
+// limit bounds every file that is read whole from or through /proc. It is more
+// than the 6 MiB that the kernel lets command line and environment have together.
+const limit = 8 << 20
 
 // procPath is the path of a file of process pid.
 func procPath(pid int, name string) string {
@@ -105,29 +105,6 @@ func parseStatus(data []byte) (status, error) {
 		return s, errors.New("proc status: incomplete")
 	}
 	return s, nil
-}
-
-// parseMaps finds the virtual machine among the executable mappings of
-// proc_pid_maps(5) and returns its library's path, in the process' own file
-// system. Executable, because a tool that only reads a libjvm.so maps it too.
-func parseMaps(data []byte) (implementation Implementation, library string) {
-	for line := range strings.Lines(string(data)) {
-		// address perms offset dev inode pathname; the pathname may hold spaces.
-		fields := strings.Fields(line)
-		if len(fields) < 6 || !strings.Contains(fields[1], "x") {
-			continue
-		}
-		name := strings.TrimSuffix(line[strings.Index(line, fields[5]):], "\n")
-		name = strings.TrimSuffix(name, " (deleted)")
-		base := path.Base(name)
-		switch {
-		case strings.HasPrefix(base, "libj9vm"): // beside a libjvm.so of its own
-			return OpenJ9, name
-		case base == "libjvm.so":
-			implementation, library = HotSpot, name
-		}
-	}
-	return implementation, library
 }
 
 // splitNul splits the NUL-terminated strings of cmdline and environ.
