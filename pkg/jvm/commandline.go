@@ -1,6 +1,9 @@
 package jvm
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // commandLine is what the arguments and environment of a launcher tell.
 type commandLine struct {
@@ -8,6 +11,8 @@ type commandLine struct {
 	mainClass string
 	agents    []JavaAgent
 	debugger  bool
+	// unnotified: -XX:-UseNotificationThread, which JDK 14 to 23 have.
+	unnotified bool
 	// unread tells that a file with options could not be read, so that flags
 	// may be others.
 	unread bool
@@ -74,6 +79,7 @@ func parseCommandLine(launcher string, argv, environ []string, linked string, ma
 		}
 	}
 	command.flags = parseFlags(all)
+	command.unnotified = slices.Contains(all, "-XX:-UseNotificationThread")
 	command.agents, command.debugger = parseAgents(all)
 	return command
 }

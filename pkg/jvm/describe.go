@@ -50,6 +50,7 @@ func (p *Process) describe(library string, argv []string) {
 	})
 	p.MainClass, p.Flags = command.mainClass, command.flags
 	p.JavaAgents, p.Debugger = command.agents, command.debugger
+	p.unnotified = command.unnotified
 	switch {
 	case launcher != java: // and gives its JVM what options it likes (JNI_CreateJavaVM)
 		p.obscure = fmt.Sprintf("The JVM was started by %q, not by java, so its options cannot be known", launcher)

@@ -276,18 +276,75 @@ func TestSignalsReduced(t *testing.T) {
 		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
 			t.Fatal(err)
 		}
-		app.Await("the JVM is old enough", func() bool { return p.age() > listenerStart })
-		wantKind(t, p.Attach(deadline(t)), SignalsReduced)
-		p.Flags.SignalsReduced = false // as where something else took the signal over
-		if refusal := p.Refusal(); refusal == nil || refusal.Kind != JVMStarting {
-			t.Errorf("young, it is refused with %v", refusal)
-		}
-		p.StartTime -= uint64(startup / (10 * time.Millisecond))
+		wantKind(t, p.Attach(deadline(t)), SignalsReduced) // once it had the time to open it
+		p.Flags.SignalsReduced = false                     // as where something else took the signal over
 		if refusal := p.Refusal(); refusal == nil || refusal.Kind != SignalsReduced {
-			t.Errorf("old, it is refused with %v", refusal)
+			t.Errorf("it is refused with %v", refusal)
 		}
 		app.Unharmed()
 	})
+}
+
+// A JVM that is frozen on its way up, by a debugger, the freezer or a CPU limit,
+// is one that starts, however old it is.
+func TestFrozenStart(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		frozen := 0
+		for after := time.Duration(0); after < 60*time.Millisecond; after += 4 * time.Millisecond {
+			app := jdk.Start(t, jvmtest.Options{Unready: true})
+			app.Await("libjvm is mapped", func() bool { p, err := look(app.PID); return err == nil && p.isJava() })
+			time.Sleep(after) // anywhere in its start
+			if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			app.Await("it is stopped", func() bool {
+				stat, err := readProc(app.PID, "stat")
+				return err == nil && strings.Contains(string(stat), ") T ")
+			})
+			p := found(t, app.PID)
+			p.StartTime -= 3600 * 100
+			refusal := p.Refusal()
+			if _, live := p.liveSince(); !live {
+				frozen++
+				if refusal == nil || refusal.Kind != JVMStarting {
+					t.Errorf("stopped after %s it is refused with %v", after, refusal)
+				}
+			}
+			app.Stop()
+		}
+		if frozen == 0 {
+			t.Error("no JVM was caught while it started")
+		}
+	})
+}
+
+// Some JVMs have no thread that tells that they are up, or none that can be known.
+func TestWithoutSign(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-XX:-UseNotificationThread"}})
+	p := found(t, app.PID)
+	if !p.unnotified {
+		t.Error("the option is not seen")
+	}
+	starting := func(p Process) {
+		t.Helper()
+		if refusal := p.Refusal(); refusal == nil || refusal.Kind != JVMStarting {
+			t.Errorf("it is refused with %v", refusal)
+		}
+	}
+	p.Version = "21" // of which the other thread tells nothing
+	starting(p)
+	defer func(before time.Duration) { startup = before }(startup)
+	startup = 0
+	if refusal := p.Refusal(); refusal != nil {
+		t.Errorf("up for a while, it is refused with %v", refusal)
+	}
+	p.unnotified = false
+	starting(p)
+	p.Version = ""
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Error(err)
+	}
+	app.Unharmed()
 }
 
 // What cleans /tmp removes the socket; HotSpot makes a new one.

@@ -53,7 +53,6 @@ func TestLinkedOptions(t *testing.T) {
 				if err := test.change(); err != nil {
 					t.Fatal(err)
 				}
-				app.Await("the JVM is old enough", func() bool { return found(t, app.PID).age() > listenerStart })
 				wantKind(t, found(t, app.PID).Attach(deadline(t)), test.want)
 			}
 			app.Unharmed()

@@ -46,6 +46,8 @@ type Process struct {
 	// obscure says why Flags may be others; empty if they are what the JVM was
 	// started with.
 	obscure string
+	// unnotified: it has no notification thread.
+	unnotified bool
 }
 
 func (p Process) isJava() bool { return p.Implementation != "" || p.unreadable != nil }
