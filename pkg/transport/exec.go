@@ -119,15 +119,26 @@ func report(output string, err error) (*attach.Report, error) {
 		}
 		return nil, &Error{v1alpha1.ReasonHelperFailed, "The helper's answer cannot be read.", jsonErr}
 	}
+	for i := range r.Processes {
+		if refusal := r.Processes[i].Refusal; refusal != nil {
+			*refusal = typed(*refusal)
+		}
+	}
 	if r.Error == nil {
 		return r, classify(err)
 	}
-	// What comes out of a container is not to be trusted to fit into a record.
-	reported := &Error{Reason: string(r.Error.Reason), Message: text.Line(r.Error.Message, maxSentence) + "."}
-	if !v1alpha1.Known(reported.Reason) {
-		reported.Reason = v1alpha1.ReasonHelperFailed
+	reported := typed(*r.Error)
+	return r, &Error{Reason: string(reported.Reason), Message: reported.Message}
+}
+
+// typed is an error as it may stand in a record and in a metric: what comes out of
+// a container is not to be trusted to fit.
+func typed(e attach.Error) attach.Error {
+	if !v1alpha1.Known(string(e.Reason)) {
+		e.Reason = v1alpha1.ReasonHelperFailed
 	}
-	return r, reported
+	e.Message = text.Line(e.Message, maxSentence) + "."
+	return e
 }
 
 // maxSentence bounds what the helper says, in bytes.
