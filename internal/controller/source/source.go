@@ -27,15 +27,11 @@ type Source struct {
 	live     client.Reader
 
 	mu   sync.Mutex
-	kept map[location]content
-}
-
-type location struct {
-	types.NamespacedName
-	key string
+	kept map[types.NamespacedName]content // by exporter
 }
 
 type content struct {
+	ref             v1alpha1.ConfigMapKey
 	resourceVersion string
 	config          steps.Config
 }
@@ -43,7 +39,7 @@ type content struct {
 // New returns a Source that learns from metadata, a cache, whether a ConfigMap
 // has changed, and then reads it from live, the API server.
 func New(metadata, live client.Reader) *Source {
-	return &Source{metadata: metadata, live: live, kept: map[location]content{}}
+	return &Source{metadata: metadata, live: live, kept: map[types.NamespacedName]content{}}
 }
 
 // Metadata is an object to watch or get the metadata of ConfigMaps with.
@@ -65,42 +61,43 @@ func Trim(obj any) (any, error) {
 // Get returns the configuration of the exporter. What is wrong with it is its
 // Problem; the error is one of reading.
 func (s *Source) Get(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Config, error) {
-	ref := exporter.Spec.Config
-	at := location{types.NamespacedName{Namespace: exporter.Namespace, Name: ref.ConfigMapName}, ref.ConfigMapKey}
+	ref, name := exporter.Spec.Config, client.ObjectKeyFromObject(exporter)
+	at := client.ObjectKey{Namespace: exporter.Namespace, Name: ref.ConfigMapName}
 	current := Metadata()
-	if err := s.metadata.Get(ctx, at.NamespacedName, current); err != nil {
-		s.forget(at)
+	if err := s.metadata.Get(ctx, at, current); err != nil {
+		s.Forget(name)
 		return unreadable(ref, err)
 	}
-	if kept, ok := s.recall(at, current.ResourceVersion); ok {
-		return kept, nil
+	if kept, ok := s.recall(name); ok && kept.ref == ref && kept.resourceVersion == current.ResourceVersion {
+		return kept.config, nil
 	}
 	var configMap corev1.ConfigMap
-	if err := s.live.Get(ctx, at.NamespacedName, &configMap); err != nil {
+	if err := s.live.Get(ctx, at, &configMap); err != nil {
 		return unreadable(ref, err)
 	}
 	config := parse(ref, &configMap)
-	s.keep(at, content{resourceVersion: configMap.ResourceVersion, config: config})
+	s.keep(name, content{ref: ref, resourceVersion: configMap.ResourceVersion, config: config})
 	return config, nil
 }
 
-func (s *Source) recall(at location, resourceVersion string) (steps.Config, bool) {
+// Forget drops what is kept for an exporter: it is gone.
+func (s *Source) Forget(exporter types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	kept, ok := s.kept[at]
-	return kept.config, ok && kept.resourceVersion == resourceVersion
+	delete(s.kept, exporter)
 }
 
-func (s *Source) keep(at location, c content) {
+func (s *Source) recall(exporter types.NamespacedName) (content, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept[at] = c
+	kept, ok := s.kept[exporter]
+	return kept, ok
 }
 
-func (s *Source) forget(at location) {
+func (s *Source) keep(exporter types.NamespacedName, c content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.kept, at)
+	s.kept[exporter] = c
 }
 
 func parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config {

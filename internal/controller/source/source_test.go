@@ -1,0 +1,59 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// configMaps has every ConfigMap, and counts how often one is read whole.
+type configMaps struct {
+	client.Reader
+	read int
+}
+
+func (c *configMaps) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	object.SetResourceVersion("1")
+	if configMap, ok := object.(*corev1.ConfigMap); ok {
+		c.read++
+		configMap.Data = map[string]string{"a": "rules: []\n", "b": "rules: [{pattern: b}]\n"}
+	}
+	return nil
+}
+
+// A configuration is read once, and kept as long as its exporter is there and
+// names it.
+func TestKept(t *testing.T) {
+	reader := &configMaps{}
+	s := New(reader, reader)
+	exporter := &v1alpha1.PrometheusJmxExporter{}
+	get := func(name, key string) string {
+		t.Helper()
+		exporter.Name, exporter.Spec.Config = name, v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: key}
+		config, err := s.Get(t.Context(), exporter)
+		if err != nil || config.Problem != nil {
+			t.Fatal(err, config.Problem)
+		}
+		return config.SHA256
+	}
+	a := get("one", "a")
+	if get("one", "a") != a || reader.read != 1 {
+		t.Errorf("it was read %d times", reader.read)
+	}
+	if get("one", "b") == a || get("one", "a") != a {
+		t.Error("another key has the same content")
+	}
+	for i := range 100 {
+		name := fmt.Sprintf("preview-%d", i)
+		get(name, "a")
+		s.Forget(client.ObjectKey{Name: name})
+	}
+	if len(s.kept) != 1 {
+		t.Errorf("%d are kept for one exporter", len(s.kept))
+	}
+}
