@@ -71,6 +71,9 @@ type JavaProcess struct {
 	// adopted tells that the stock exporter is in it, which is left as it is.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
+	// agentFound tells that an agent of ours was found in it.
+	// +optional
+	AgentFound bool `json:"agentFound,omitempty"`
 	// staged names the files that lie in its container.
 	// +optional
 	Staged *StagedFiles `json:"staged,omitempty"`

@@ -33,7 +33,7 @@ type JmxAttachment struct {
 
 	// spec says which pod, for which exporter, and how far it may go.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.pod == oldSelf.pod && self.exporter == oldSelf.exporter",message="pod and exporter of a JmxAttachment never change; delete it and the operator makes it again"
+	// +kubebuilder:validation:XValidation:rule="self.pod == oldSelf.pod",message="the pod of a JmxAttachment never changes; delete it and the operator makes it again"
 	Spec JmxAttachmentSpec `json:"spec"`
 	// status is how far the pod has come.
 	// +optional
@@ -45,7 +45,8 @@ type JmxAttachmentSpec struct {
 	// pod is the pod, in the same namespace.
 	// +required
 	Pod ObjectIdentity `json:"pod"`
-	// exporter is the PrometheusJmxExporter that owns the pod.
+	// exporter is the PrometheusJmxExporter that owns the pod. When the pod
+	// comes to another one, so does the record, with all that is in it.
 	// +required
 	Exporter ObjectIdentity `json:"exporter"`
 	// revision is the exporter's status.revision that this pod may be brought
@@ -96,7 +97,8 @@ type JmxAttachmentStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
 
-	// inspected is what was looked into to find the processes.
+	// inspected is what was looked into to find the processes; absent in a new
+	// record.
 	// +optional
 	Inspected *Inspected `json:"inspected,omitempty"`
 
@@ -130,12 +132,13 @@ type JmxAttachmentStatus struct {
 
 // Inspected is what was looked into.
 type Inspected struct {
-	// containerIDs are the containers, as the kubelet reports them.
-	// +required
+	// containerIDs are the containers, as the kubelet reports them; none when all
+	// are to be looked into again.
+	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
-	ContainerIDs []string `json:"containerIDs"`
+	ContainerIDs []string `json:"containerIDs,omitempty"`
 	// time is when. A pod that becomes ready after it is looked into again: a
 	// JVM may have started late, or been replaced.
 	// +required
@@ -144,6 +147,10 @@ type Inspected struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Rules string `json:"rules,omitempty"`
+	// incomplete tells that a process or a container was left alone for what may
+	// pass by itself: it is tried again.
+	// +optional
+	Incomplete bool `json:"incomplete,omitempty"`
 }
 
 // Restart is a container that ended soon after an attach.

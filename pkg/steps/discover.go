@@ -20,5 +20,10 @@ func (Discover) Lost(*Scope) statemachine.Event { return "" }
 // Ensure implements Step.
 func (Discover) Ensure(_ context.Context, s *Scope) Outcome {
 	s.Status().NodeName = s.Pod.Spec.NodeName
-	return Reached(fmt.Sprintf("PrometheusJmxExporter %s selects the pod.", s.Exporter.Name))
+	return Reached(Selects(s))
+}
+
+// Selects says which exporter the pod belongs to.
+func Selects(s *Scope) string {
+	return fmt.Sprintf("PrometheusJmxExporter %s selects the pod.", s.Exporter.Name)
 }

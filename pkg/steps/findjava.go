@@ -71,18 +71,33 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 			seen.add(c, p, refusal)
 		}
 	}
-	for _, p := range seen.unwanted(s) {
+	var unwanted []v1alpha1.JavaProcess
+	if s.Granted { // else all stays as it is
+		unwanted = seen.unwanted(s)
+	}
+	for _, p := range unwanted {
 		_, err := f.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbUnload, attach.Request{Target: target(&p)})
 		if err != nil {
 			return in(container{name: p.Container}, failed(err))
 		}
 	}
 	s.Status().Processes = seen.processes(s)
-	s.Status().Inspected = &v1alpha1.Inspected{Rules: rules(s.Exporter), Time: s.Now}
+	s.Status().Inspected = &v1alpha1.Inspected{Rules: rules(s.Exporter), Time: s.Now, Incomplete: seen.mayPass()}
+	recognise(s)
 	for _, c := range containers[:min(len(containers), maxProcesses)] {
 		s.Status().Inspected.ContainerIDs = append(s.Status().Inspected.ContainerIDs, c.id)
 	}
 	return seen.outcome(s)
+}
+
+// recognise takes endpoints over that are published: they answered to a record that
+// is no more.
+func recognise(s *Scope) {
+	for _, p := range s.Chosen() {
+		if published := (PublishedEndpoint{s.Pod.Status.PodIP, p.Port}); p.Endpoint == nil && slices.Contains(s.Published, published) {
+			p.Endpoint = &v1alpha1.Endpoint{Address: published.Address, Port: published.Port, CheckedFrom: v1alpha1.CheckedFromOperator}
+		}
+	}
 }
 
 func notRunning(s *Scope) string {

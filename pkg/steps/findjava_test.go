@@ -100,7 +100,7 @@ func TestFindJavaBesideOneThatCannotBeSeen(t *testing.T) {
 				return p
 			}
 			app, worker := serving("app", 9400), serving("worker", 9404)
-			app.First = true
+			app.First, app.AgentFound = true, true
 			s := aScope(app, worker)
 			s.runs("new") // why they are looked into
 			s.Status().Attempt = &v1alpha1.Attempt{Phase: v1alpha1.PhaseJavaFound, Count: tc.tries}

@@ -93,7 +93,7 @@ func (l Load) load(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) Outco
 			ConfigSHA256:         files.ConfigSHA256,
 			Port:                 port,
 			Identity:             fingerprint(p),
-			Avoid:                s.promised(p),
+			Avoid:                s.avoid(p),
 		},
 	})
 	if err != nil {

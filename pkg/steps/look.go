@@ -53,7 +53,11 @@ func Look(ctx context.Context, helper Helper, pod *corev1.Pod, p *v1alpha1.JavaP
 		return SightServes
 	}
 	request := attach.Request{Probe: &attach.Endpoint{Port: p.Port, Path: MetricsPath}}
-	if _, err := helper.Run(ctx, in, attach.VerbProbe, request); err != nil {
+	_, err = helper.Run(ctx, in, attach.VerbProbe, request)
+	switch {
+	case errors.As(err, &known) && known.Reason == v1alpha1.ReasonEndpointNotServing:
+		return SightSilent
+	case err != nil:
 		return SightUnclear
 	}
 	return SightServes

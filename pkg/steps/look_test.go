@@ -59,7 +59,8 @@ func TestLook(t *testing.T) {
 		"nothing is told":                    {status: sees(), want: SightUnclear},
 		"adopted, it is gone":                {status: says(v1alpha1.ReasonProcessGone), adopted: true, want: SightGone},
 		"adopted, it answers in the pod":     {status: sees(attach.Process{}), probe: sees(), adopted: true, want: SightServes},
-		"adopted, it does not":               {status: sees(attach.Process{}), probe: says(v1alpha1.ReasonEndpointNotServing), adopted: true, want: SightUnclear},
+		"adopted, it does not":               {status: sees(attach.Process{}), probe: says(v1alpha1.ReasonEndpointNotServing), adopted: true, want: SightSilent},
+		"adopted, nobody can ask":            {status: sees(attach.Process{}), probe: says(v1alpha1.ReasonExecFailed), adopted: true, want: SightUnclear},
 	} {
 		p := aProcess("app", 9400)
 		p.Adopted = tc.adopted

@@ -37,9 +37,9 @@ func Runs(pod *corev1.Pod, p *v1alpha1.JavaProcess) bool {
 	return slices.Contains(running(pod), container{name: p.Container, id: p.ContainerID})
 }
 
-// Ours tells whether an agent of ours is in the process, or may be: its load
-// was begun.
-func Ours(p *v1alpha1.JavaProcess) bool { return p.Intent != nil && !p.Adopted }
+// Ours tells whether an agent of ours is in the process, or may be: it was found
+// there, or its load was begun.
+func Ours(p *v1alpha1.JavaProcess) bool { return (p.AgentFound || p.Intent != nil) && !p.Adopted }
 
 // Chosen are the processes to be attached to, or adopted, the first first.
 func (s *Scope) Chosen() []*v1alpha1.JavaProcess {
@@ -103,8 +103,10 @@ func (s *Scope) port(p *v1alpha1.JavaProcess) int32 {
 	}
 }
 
-// promised are the ports of the pod's other processes.
-func (s *Scope) promised(p *v1alpha1.JavaProcess) []int32 {
+// avoid are the ports that are not to be chosen for the process: those of the pod's
+// other processes, and those that the pod declares, which the application may be
+// about to open.
+func (s *Scope) avoid(p *v1alpha1.JavaProcess) []int32 {
 	var ports []int32
 	for _, other := range s.Chosen() {
 		if other == p {
@@ -115,6 +117,11 @@ func (s *Scope) promised(p *v1alpha1.JavaProcess) []int32 {
 		}
 		if !other.Adopted && s.port(other) != 0 {
 			ports = append(ports, s.port(other))
+		}
+	}
+	for _, c := range slices.Concat(s.Pod.Spec.Containers, s.Pod.Spec.InitContainers) {
+		for _, port := range c.Ports {
+			ports = append(ports, port.ContainerPort)
 		}
 	}
 	slices.Sort(ports)
@@ -133,8 +140,9 @@ type trial struct {
 
 // together decides for all processes of a pod by how it went for each. One that
 // cannot be done for good, or not for a while, is left alone, as long as another
-// is there: it must not keep the metrics of the others away. A reason that halts
-// the rollout is never passed over.
+// is there: it must not keep the metrics of the others away. One that serves
+// already is never left alone, and a reason that halts the rollout is never passed
+// over.
 func (s *Scope) together(phase v1alpha1.Phase, trials []trial, done func() Outcome) Outcome {
 	var failed []trial
 	for _, t := range trials {
@@ -147,12 +155,15 @@ func (s *Scope) together(phase v1alpha1.Phase, trials []trial, done func() Outco
 	for _, t := range failed {
 		alone := len(failed) == len(s.Chosen())
 		mayPass := t.Kind != Stop && s.tries(phase) < patience
-		if alone || mayPass || v1alpha1.Halts(t.Reason) {
+		if alone || mayPass || t.process.Endpoint != nil || v1alpha1.Halts(t.Reason) {
 			return t.Outcome
 		}
 	}
 	for _, t := range failed {
 		t.process.Refusal = t.Reason
+		if inspected := s.Status().Inspected; inspected != nil && t.Kind != Stop {
+			inspected.Incomplete = true
+		}
 	}
 	outcome := done()
 	for _, t := range failed {
@@ -167,6 +178,9 @@ const patience = 4
 
 // tries counts the attempts made to reach the phase so far.
 func (s *Scope) tries(phase v1alpha1.Phase) int32 {
+	if s.Waited {
+		return patience
+	}
 	if a := s.Status().Attempt; a != nil && a.Phase == phase {
 		return a.Count
 	}

@@ -50,6 +50,7 @@ func TestTogether(t *testing.T) {
 	cases := map[string]struct {
 		trials []string // the reason of each process; done if empty
 		tries  int32
+		serves bool // all do
 		want   string
 		alone  string // the processes left alone
 	}{
@@ -65,6 +66,8 @@ func TestTogether(t *testing.T) {
 		"one is awaited for long":              {trials: []string{"JVMStarting", ""}, tries: patience, want: "Reached", alone: "a"},
 		"one fails, one cannot":                {trials: []string{"", "MissingModule", "PortInUse"}, want: "PortInUse"},
 		"one fails for long, one cannot":       {trials: []string{"", "MissingModule", "PortInUse"}, tries: patience, want: "Reached", alone: "b c"},
+		"one that serves fails for long":       {trials: []string{"", "PortInUse"}, tries: 99, serves: true, want: "PortInUse"},
+		"one that serves cannot":               {trials: []string{"MissingModule", ""}, serves: true, want: "MissingModule"},
 		"none can":                             {trials: []string{"MissingModule", "MissingModule"}, want: "MissingModule"},
 		"none can, one only for long":          {trials: []string{"MissingModule", "PortInUse"}, tries: patience, want: "PortInUse"},
 		"none can, one is awaited":             {trials: []string{"MissingModule", "PortInUse", "Busy"}, tries: patience, want: "Busy"},
@@ -89,6 +92,9 @@ func TestTogether(t *testing.T) {
 					outcome = NotReached(reason, "No.")
 				}
 				p := &s.Status().Processes[i]
+				if tc.serves {
+					p.Endpoint = &v1alpha1.Endpoint{}
+				}
 				trials = append(trials, trial{p, s.named(p, outcome)})
 			}
 			got := s.together(phase, trials, func() Outcome { return Reached("It is so.") })
@@ -154,16 +160,16 @@ func TestProcessesInOrder(t *testing.T) {
 		want  string // name, port and refusal of each
 	}{
 		"as found":                         {found: []string{"", ""}, port: 9400, want: "a, b"},
-		"one serves the port already":      {found: []string{"", "9400"}, port: 9400, want: "b, a"},
-		"one serves another":               {found: []string{"9404", ""}, port: 9400, want: "b, a"},
-		"both serve":                       {found: []string{"9404", "9400", ""}, port: 9400, want: "b, a, c"},
+		"one serves the port already":      {found: []string{"", "9400"}, port: 9400, want: "b 9400, a"},
+		"one serves another":               {found: []string{"9404", ""}, port: 9400, want: "b, a 9404"},
+		"both serve":                       {found: []string{"9404", "9400", ""}, port: 9400, want: "b 9400, a 9404, c"},
 		"one was stopped there":            {found: []string{"", "stopped"}, port: 9400, want: "a, b"},
-		"no port is named":                 {found: []string{"9404", ""}, want: "b, a"},
+		"no port is named":                 {found: []string{"9404", ""}, want: "b, a 9404"},
 		"one refuses":                      {found: []string{"refuses", ""}, port: 9400, want: "b, a AttachDisabled"},
 		"one is excluded":                  {found: []string{"excluded", "refuses", ""}, port: 9400, want: "c, b AttachDisabled, a Excluded"},
 		"the stock exporter":               {found: []string{"stock", ""}, port: 9400, want: "b, a 9999 adopted"},
 		"the stock exporter, not serving":  {found: []string{"stock, not serving", ""}, port: 9400, want: "b, a StockExporterNotServing"},
-		"the stock exporter, beside ours":  {found: []string{"", "stock and ours"}, port: 9400, want: "b, a"},
+		"the stock exporter, beside ours":  {found: []string{"", "stock and ours"}, port: 9400, want: "b 9400, a"},
 		"excluded, whatever else it is":    {found: []string{"excluded"}, port: 9400, want: "a Excluded"},
 		"more than a record holds, in all": {found: make([]string, 70), port: 9400, want: "64"},
 	}
@@ -381,7 +387,7 @@ func TestPorts(t *testing.T) {
 			if p.Adopted {
 				continue
 			}
-			got = append(got, fmt.Sprintf("%s asks for %d, not %v", p.Container, s.port(p), s.promised(p)))
+			got = append(got, fmt.Sprintf("%s asks for %d, not %v", p.Container, s.port(p), s.avoid(p)))
 		}
 		return got
 	}
@@ -391,6 +397,9 @@ func TestPorts(t *testing.T) {
 	waits.Exporter.Spec.Port, waits.Granted = 9500, false
 	free := aScope(aProcess("a", 0), aProcess("b", 0))
 	free.Exporter.Spec.Port = 0
+	declared := aScope(aProcess("a", 0))
+	declared.Exporter.Spec.Port = 0
+	declared.Pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 9404}, {ContainerPort: 8080}}
 	for name, tc := range map[string]struct {
 		scope *Scope
 		want  []string
@@ -401,6 +410,7 @@ func TestPorts(t *testing.T) {
 		"beside an excluded one": {aScope(aProcess("a", 0), excluded), []string{"a asks for 9400, not []"}},
 		"the port is another":    {changed, []string{"a asks for 9500, not [9404]", "b asks for 0, not [9400 9500]"}},
 		"but not its turn":       {waits, []string{"a asks for 9400, not [9404]", "b asks for 0, not [9400]"}},
+		"the pod declares some":  {declared, []string{"a asks for 0, not [8080 9404]"}},
 		"no port is named":       {free, []string{"a asks for 0, not []", "b asks for 0, not []"}},
 	} {
 		if diff := cmp.Diff(tc.want, ports(tc.scope)); diff != "" {

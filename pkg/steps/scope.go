@@ -30,6 +30,9 @@ type Scope struct {
 	Granted bool
 	// Published are the endpoints of this pod that stand in EndpointSlices of ours.
 	Published []PublishedEndpoint
+	// Waited tells that what may pass has been waited for: who was left alone is
+	// tried once more, and the others go on without it at once.
+	Waited bool
 	// Now is when the reconcile began.
 	Now metav1.Time
 }

@@ -27,8 +27,6 @@ type sighted struct {
 	v1alpha1.JavaProcess
 	// serves is the port that an agent of ours serves in it; 0 for none.
 	serves int32
-	// holds tells that an agent of ours may be in it, and is not stopped.
-	holds bool
 }
 
 func (v *sighting) add(c container, p attach.Process, refusal *Outcome) {
@@ -36,7 +34,7 @@ func (v *sighting) add(c container, p attach.Process, refusal *Outcome) {
 	if p.Mark != nil && p.Mark.State == attach.AgentRunning {
 		found.serves = p.Mark.Port
 	}
-	found.holds = p.Mark != nil && p.Mark.State != attach.AgentStopped || p.Mark == nil && p.AgentJarOpen
+	found.AgentFound = p.Mark != nil && p.Mark.State != attach.AgentStopped || p.Mark == nil && p.AgentJarOpen
 	switch {
 	case p.Excluded:
 		found.Refusal = v1alpha1.RefusalExcluded
@@ -59,6 +57,9 @@ func (v *sighting) processes(s *Scope) []v1alpha1.JavaProcess {
 			p.Staged, p.Intent, p.Endpoint, p.First = known.Staged, known.Intent, known.Endpoint, known.First
 			p.ConfigSHA256, p.ImplementationSHA256, p.AgentVersion = known.ConfigSHA256, known.ImplementationSHA256, known.AgentVersion
 			p.Port = cmp.Or(p.Port, known.Port)
+		}
+		if !p.Adopted && p.Refusal != v1alpha1.RefusalExcluded { // what it says, before what is remembered
+			p.Port = cmp.Or(found.serves, p.Port)
 		}
 		processes = append(processes, p)
 	}
@@ -123,6 +124,11 @@ func (v *sighting) serves(id ProcessIdentity) int32 {
 	return 0
 }
 
+// mayPass tells whether something stood in the way that may not another time.
+func (v *sighting) mayPass() bool {
+	return slices.ContainsFunc(v.obstacles, func(o obstacle) bool { return o.outcome.Kind != Stop })
+}
+
 // stoodInTheWay tells whether a container could not be looked into.
 func (v *sighting) stoodInTheWay(container string) bool {
 	return slices.ContainsFunc(v.obstacles, func(o obstacle) bool { return o.container == container && o.whole })
@@ -142,7 +148,7 @@ func (v *sighting) unwanted(s *Scope) []v1alpha1.JavaProcess {
 	var unwanted []v1alpha1.JavaProcess
 	for _, p := range v.found {
 		known := s.known(Identity(&p.JavaProcess))
-		if p.Refusal == v1alpha1.RefusalExcluded && (p.holds || known != nil && Ours(known)) {
+		if p.Refusal == v1alpha1.RefusalExcluded && (p.AgentFound || known != nil && Ours(known)) {
 			unwanted = append(unwanted, p.JavaProcess)
 		}
 	}

@@ -107,11 +107,11 @@ func labelsJSON(n int) string {
 	return string(data)
 }
 
-func TestAttachmentIsImmutable(t *testing.T) {
+func TestPodOfAnAttachmentIsImmutable(t *testing.T) {
 	s, _ := annotated(t)
 	a := s.attachment(s.pod)
 	a.Spec.Pod.UID = "another"
-	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "pod and exporter of a JmxAttachment never change") {
+	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "the pod of a JmxAttachment never changes") {
 		t.Errorf("the API says %v", err)
 	}
 	a = s.attachment(s.pod)

@@ -130,7 +130,8 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 	if counted+status.Refused < status.Matched || status.Updated > status.Matched {
 		problems = append(problems, fmt.Sprintf("sums do not add up: of %s pods %d are updated, %d counted by phase, %d refused", status.Pods, status.Updated, counted, status.Refused))
 	}
-	if status.Halt != nil && (status.Halt.Revision != status.Revision || !v1alpha1.Halts(status.Halt.Reason)) {
+	broken := meta.IsStatusConditionFalse(status.Conditions, v1alpha1.ConditionConfigValid)
+	if status.Halt != nil && (status.Halt.Revision != status.Revision && !broken || !v1alpha1.Halts(status.Halt.Reason)) {
 		problems = append(problems, fmt.Sprintf("is halted for %s with another revision, or for no reason to", status.Halt.Reason))
 	}
 	// What belongs to the exporter may fail to be written.

@@ -251,8 +251,9 @@ func (s *story) answers(pod *corev1.Pod) {
 	a := s.attachment(pod)
 	now := metav1.NewTime(s.clock.Now())
 	status := &v1alpha1.JmxAttachmentStatus{
-		Phase:    v1alpha1.PhaseAnnotated,
-		Revision: a.Spec.Revision,
+		Phase:     v1alpha1.PhaseAnnotated,
+		Revision:  a.Spec.Revision,
+		Inspected: &v1alpha1.Inspected{Time: now},
 		Processes: []v1alpha1.JavaProcess{{
 			Container: "app", ContainerID: "containerd://app", PID: javaPID, StartTime: javaStartTime, Port: port,
 			Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},

@@ -196,6 +196,14 @@ func (o *operator) outlast() {
 	o.t.Fatalf("the operator does not come to rest; last error: %v; it did %q", err, o.did())
 }
 
+// tire settles until what may pass was waited for.
+func (o *operator) tire() {
+	o.t.Helper()
+	for range 6 {
+		o.later(o.settle())
+	}
+}
+
 // cached reads from the API server what the manager's cache would have: pods
 // trimmed, of Services and EndpointSlices only ours, managedFields of pods only.
 type cached struct{ client.Reader }

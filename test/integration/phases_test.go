@@ -78,8 +78,8 @@ func TestForward(t *testing.T) {
 		t.Errorf("a canary that is Annotated is looked at again in %s, not when it has proven itself", again)
 	}
 	want := []string{
+		"apply endpoints", // the Service
 		"apply attachment",
-		": apply endpoints", // the Service
 		": apply exporter-status",
 		": apply attachment-status",
 		"Discovered NotReached: exec inspect",
@@ -257,7 +257,7 @@ func TestBackward(t *testing.T) {
 		"the record is deleted by hand": {
 			event: func(s *story) { remove(s.t, s.attachment(s.pod)) },
 			next:  fails(attach.VerbInspect, v1alpha1.ReasonExecFailed),
-			want:  "Discovered ExecFailed", left: "annotations",
+			want:  "Discovered ExecFailed",
 		},
 	}
 	for name, tc := range cases {

@@ -143,7 +143,7 @@ func TestOneOfSeveral(t *testing.T) {
 			if got := phaseOf(s.attachment(s.pod)); got != tc.first {
 				t.Errorf("at first the pod is %s, not %s", got, tc.first)
 			}
-			o.outlast()
+			o.tire()
 			if diff := cmp.Diff(tc.want, s.processes()); diff != "" {
 				t.Errorf("processes (-want +got):\n%s", diff)
 			}

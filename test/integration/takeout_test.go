@@ -356,37 +356,6 @@ func TestNothingToUnload(t *testing.T) {
 	}
 }
 
-// Another exporter takes the pod on: its agent goes on, and its annotations stay
-// all the while.
-func TestTakenOver(t *testing.T) {
-	s, o := longRunning(t, aPod("app-0"), nil)
-	heir := s.anExporter("heir")
-	eventually(t, func() bool {
-		if create(t, heir); s.exporter.CreationTimestamp.Before(&heir.CreationTimestamp) {
-			return true
-		}
-		remove(t, heir)
-		heir = s.anExporter("heir")
-		return false
-	})
-	o.settle()
-	remove(t, s.exporter)
-	o.fate = func(_ int, effect effects.Effect, do func() error) error {
-		err := do()
-		if s.annotations(s.pod)["prometheus.io/port"] != "9400" {
-			t.Errorf("after %s the annotations are %v", effect.What, s.pod.Annotations)
-		}
-		return err
-	}
-	s.garbageCollect()
-	o.settle()
-	s.exporter = heir
-	s.isAnnotated("9400")
-	if j := s.jvm(s.pod); j.unloads > 0 || j.loads != 1 {
-		t.Errorf("the agent was loaded %d times and stopped %d times", j.loads, j.unloads)
-	}
-}
-
 // A pod that opts out is taken out, and stays so; one that changes its mind, also
 // while it is being taken out, is looked at anew.
 func TestOptOut(t *testing.T) {

@@ -39,7 +39,8 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 		}
 	}
 	// A pod whose turn never came has nothing of ours in it.
-	unknown := status.Inspected == nil && (status.Revision != "" || status.DetachStartTime != nil ||
+	looked := status.Inspected != nil && len(status.Inspected.ContainerIDs) > 0
+	unknown := !looked && (status.Revision != "" || status.DetachStartTime != nil ||
 		len(status.Processes) > 0 || pod.Annotations[steps.AnnotationFlag] != "")
 	// In time for what is said of it afterwards.
 	ctx, cancel := context.WithTimeout(ctx, longestDetach)

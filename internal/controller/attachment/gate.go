@@ -14,7 +14,11 @@ import (
 func (w *walk) gate(step steps.Step) *steps.Outcome {
 	s := w.scope
 	switch step.Phase() {
-	case statemachine.JavaFound, statemachine.Staged:
+	case statemachine.JavaFound:
+		if len(s.Published) > 0 && s.Status().Inspected == nil {
+			return nil // the record is a new one, the agent is not
+		}
+	case statemachine.Staged:
 	case statemachine.Loaded:
 		if !w.first() {
 			return nil
@@ -25,18 +29,27 @@ func (w *walk) gate(step steps.Step) *steps.Outcome {
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
 		return new(steps.NotReached(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+howToResume))
 	}
-	halt := s.Exporter.Status.Halt
 	switch {
-	case s.Granted:
+	case s.Granted && !w.halted():
 		return nil
 	case s.Exporter.Spec.Suspend:
 		return new(steps.NotReached(v1alpha1.ReasonSuspended, "The exporter is suspended: nothing new is done while spec.suspend is true."))
-	case s.Config.Problem != nil && step.Phase() == statemachine.Staged:
-		return nil // the step says what is wrong with it, and does nothing
-	case halt != nil && halt.Revision == s.Exporter.Status.Revision:
+	case w.halted():
 		return new(steps.NotReached(v1alpha1.ReasonRolloutHalted, "The rollout was stopped; the exporter's status.halt says why."))
+	case s.Config.Problem != nil: // nobody's turn comes
+		return new(steps.NotReached(s.Config.Problem.Reason, s.Config.Problem.Message))
 	}
 	return new(steps.NotReached(v1alpha1.ReasonRolloutPending, "The pod waits for its turn: spec.rollout says how many are worked on at once."))
+}
+
+// halted tells whether the rollout of what the pod is to be brought to was stopped.
+// One that was stopped before does not hold up what came after it.
+func (w *walk) halted() bool {
+	halt, revision := w.scope.Exporter.Status.Halt, w.scope.Attachment.Spec.Revision
+	if !w.scope.Granted {
+		revision = w.scope.Exporter.Status.Revision
+	}
+	return halt != nil && halt.Revision == revision
 }
 
 // first tells whether there is a process that an agent was never in.

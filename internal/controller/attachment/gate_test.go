@@ -34,6 +34,9 @@ func aScope() *steps.Scope {
 
 // Which steps may be taken, and why not.
 func TestGate(t *testing.T) {
+	granted := func(s *steps.Scope) { s.Granted = true }
+	published := func(s *steps.Scope) { s.Published = []steps.PublishedEndpoint{{Address: "10.0.0.1", Port: 9400}} }
+	looked := func(s *steps.Scope) { s.Status().Inspected = &v1alpha1.Inspected{} }
 	attached := func(s *steps.Scope) { s.Status().Processes[0].Port = 9400 }
 	restarted := func(of string) func(*steps.Scope) {
 		return func(s *steps.Scope) {
@@ -53,13 +56,17 @@ func TestGate(t *testing.T) {
 		how  []func(*steps.Scope)
 		want []string
 	}{
-		"its turn":                           {how: []func(*steps.Scope){func(s *steps.Scope) { s.Granted = true }}},
-		"its turn, of a rollout that stops":  {how: []func(*steps.Scope){func(s *steps.Scope) { s.Granted = true }, halted(revision)}},
+		"its turn":                           {how: []func(*steps.Scope){granted}},
+		"its turn, of a rollout that stops":  {how: []func(*steps.Scope){granted, halted(revision)}, want: all("RolloutHalted")},
+		"… and it serves":                    {how: []func(*steps.Scope){granted, halted(revision), attached}, want: all("RolloutHalted")[:2]},
+		"its turn, after one that stopped":   {how: []func(*steps.Scope){granted, halted("old")}},
 		"not its turn":                       {want: all("RolloutPending")},
 		"not its turn, and it serves":        {how: []func(*steps.Scope){attached}, want: all("RolloutPending")[:2]},
 		"suspended":                          {how: []func(*steps.Scope){suspended}, want: all("Suspended")},
 		"suspended, and broken":              {how: []func(*steps.Scope){suspended, broken}, want: all("Suspended")},
-		"broken, and it serves":              {how: []func(*steps.Scope){broken, attached}, want: []string{"JavaFound RolloutPending"}},
+		"broken, and it serves":              {how: []func(*steps.Scope){broken, attached}, want: all("ConfigNotYAML")[:2]},
+		"a new record of what serves":        {how: []func(*steps.Scope){published}, want: all("RolloutPending")[1:]},
+		"… that was looked into":             {how: []func(*steps.Scope){published, looked}, want: all("RolloutPending")},
 		"halted":                             {how: []func(*steps.Scope){halted(revision)}, want: all("RolloutHalted")},
 		"another rollout was halted":         {how: []func(*steps.Scope){halted("old")}, want: all("RolloutPending")},
 		"halted and suspended":               {how: []func(*steps.Scope){halted(revision), suspended}, want: all("Suspended")},
@@ -110,9 +117,19 @@ func TestRestartOf(t *testing.T) {
 		how    func(*steps.Scope)
 		want   string
 	}{
-		"nothing is gone":           {intent: -time.Second, how: func(*steps.Scope) {}},
-		"its container is another":  {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app ended 3s after an attach."},
-		"and says how it ended":     {intent: -time.Hour, how: func(s *steps.Scope) { ended(s, -time.Hour+2*time.Second) }, want: "Container app ended 2s after an attach: exit code 137, OOMKilled."},
+		"nothing is gone":          {intent: -time.Second, how: func(*steps.Scope) {}},
+		"its container is another": {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app ended 3s after an attach."},
+		"and says how it ended":    {intent: -time.Hour, how: func(s *steps.Scope) { ended(s, -time.Hour+2*time.Second) }, want: "Container app ended 2s after an attach: exit code 137, OOMKilled."},
+		"done, as it is meant to be": {intent: -time.Hour, how: func(s *steps.Scope) {
+			ended(s, -time.Hour+2*time.Second)
+			s.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
+			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode = 0
+		}},
+		"done, and started again": {intent: -time.Hour, how: func(s *steps.Scope) {
+			ended(s, -time.Hour+2*time.Second)
+			s.Pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
+			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode = 0
+		}, want: "Container app ended 2s after an attach: exit code 0, OOMKilled."},
 		"it waits":                  {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].State = corev1.ContainerState{} }, want: "Container app ended 3s after an attach."},
 		"on another clock":          {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Port = 9400; ended(s, -5*time.Second) }, want: "Container app ended 0s after an attach: exit code 137, OOMKilled."},
 		"before it was loaded into": {intent: -time.Second, how: func(s *steps.Scope) { ended(s, -5*time.Second) }},

@@ -242,12 +242,13 @@ func TestLookAgain(t *testing.T) {
 		"a JVM was replaced":       {how: []func(*steps.Scope){ready(-time.Minute)}, inspected: -time.Hour, execs: 1, sees: []attach.Process{{Target: attach.Target{PID: 7, StartTime: 12}}}, changed: true},
 		"the JVM has gone":         {how: []func(*steps.Scope){ready(-time.Minute)}, inspected: -time.Hour, execs: 1, changed: true},
 		"not its turn":             {how: []func(*steps.Scope){ready(-time.Minute), func(s *steps.Scope) { s.Granted = false }}, inspected: -time.Hour},
+		"it is about to be anyway": {how: []func(*steps.Scope){ready(-time.Minute), func(s *steps.Scope) { s.Status().Inspected.ContainerIDs = nil }}, inspected: -time.Hour},
 		"it was never looked into": {how: []func(*steps.Scope){ready(-time.Minute), func(s *steps.Scope) { s.Status().Inspected = nil }}, inspected: -time.Hour},
 	}
 	for name, tc := range cases {
 		s := aScope()
 		s.Granted = true
-		s.Status().Inspected = &v1alpha1.Inspected{Time: metav1.NewTime(start.Add(tc.inspected))}
+		s.Status().Inspected = &v1alpha1.Inspected{ContainerIDs: []string{"containerd://1"}, Time: metav1.NewTime(start.Add(tc.inspected))}
 		for _, how := range tc.how {
 			how(s)
 		}

@@ -3,6 +3,7 @@ package attachment
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -66,7 +68,7 @@ const settled = 30 * time.Second
 // never, and whether other processes run now.
 func (w *walk) lookAgain(ctx context.Context) (after time.Duration, changed bool) {
 	inspected := w.scope.Status().Inspected
-	if inspected == nil || !w.scope.Granted || !readySince(w.scope.Pod).After(inspected.Time.Time) {
+	if inspected == nil || len(inspected.ContainerIDs) == 0 || !w.scope.Granted || !readySince(w.scope.Pod).After(inspected.Time.Time) {
 		return 0, false
 	}
 	if wait := settled - w.scope.Now.Sub(inspected.Time.Time); wait > 0 {
@@ -78,6 +80,41 @@ func (w *walk) lookAgain(ctx context.Context) (after time.Duration, changed bool
 	}
 	inspected.Time = w.scope.Now
 	return 0, changed
+}
+
+// tryAgain tries again what was left alone for what may pass by itself, while the
+// others went on: a JVM that was slow to start, a port that was busy.
+func (w *walk) tryAgain(ctx context.Context) {
+	if after, ok := w.untilTried(); !ok || after > 0 {
+		return
+	}
+	w.scope.Waited = true
+	inspected := w.scope.Status().Inspected
+	if outcome := w.ensure(ctx, w.step(statemachine.JavaFound)); outcome.Reason != v1alpha1.ReasonQueued {
+		inspected.Time = w.scope.Now // also where nothing could be seen
+	}
+}
+
+// untilTried is the time until then; false when nothing was left alone. It is as
+// long again as was waited for already.
+func (w *walk) untilTried() (time.Duration, bool) {
+	inspected := w.scope.Status().Inspected
+	if inspected == nil || !inspected.Incomplete || !w.scope.Granted || !w.machine.Phase().Reached(statemachine.JavaFound) {
+		return 0, false
+	}
+	waited := inspected.Time.Sub(startedLast(w.scope.Pod))
+	return min(max(waited, settled), maxBackoff) - w.scope.Now.Sub(inspected.Time.Time), true
+}
+
+// startedLast is when the last of the pod's running containers was started.
+func startedLast(pod *corev1.Pod) time.Time {
+	var last time.Time
+	for _, status := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+		if running := status.State.Running; running != nil && running.StartedAt.After(last) {
+			last = running.StartedAt.Time
+		}
+	}
+	return last
 }
 
 // readySince is when the pod became ready; zero when it is not.

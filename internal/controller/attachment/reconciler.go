@@ -83,6 +83,8 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 	look, changed := w.lookAgain(ctx)
 	if changed {
 		w.scope.Status().Attempt = nil // it was about others
+	} else {
+		w.tryAgain(ctx)
 	}
 	buried := w.bury()
 	if err := w.goBack(ctx, buried || changed); err != nil {
@@ -97,6 +99,9 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	after = enqueue.Sooner(after, enqueue.Sooner(look, w.Listener.next(w.scope)))
+	if tried, ok := w.untilTried(); ok {
+		after = enqueue.Sooner(after, max(tried, queuedFor))
+	}
 	return ctrl.Result{RequeueAfter: after}, nil
 }
 
@@ -105,14 +110,14 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 func (w *walk) goOn(ctx context.Context) (time.Duration, error) {
 	for next, ok := w.machine.Phase().Next(); ok; next, ok = w.machine.Phase().Next() {
 		step := w.step(next)
+		if w.blocked() {
+			return w.again(), w.persist(ctx)
+		}
 		switch closed := w.gate(step); {
 		case closed != nil && w.unwithdrawn != nil: // the record goes on saying why it must be
 			return 0, w.unwithdrawn
 		case closed != nil:
 			return 0, w.record(ctx, step, *closed)
-		}
-		if w.blocked() {
-			return w.again(), w.persist(ctx)
 		}
 		if announcer, ok := step.(steps.Announcer); ok && announcer.Announce(w.scope) {
 			if err := w.persist(ctx); err != nil {

@@ -23,7 +23,7 @@ func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1al
 	window := ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
 	for i := range processes {
 		p := &processes[i]
-		if window == 0 || !steps.Ours(p) || !gone(p) {
+		if window == 0 || p.Intent == nil || p.Adopted || !gone(p) {
 			continue
 		}
 		what, ended := "Container", termination(s.Pod, p)
@@ -32,6 +32,9 @@ func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1al
 				continue
 			}
 			what, ended = fmt.Sprintf("Java process %d in container", p.PID), nil
+		}
+		if ended != nil && ended.ExitCode == 0 && s.Pod.Spec.RestartPolicy != corev1.RestartPolicyAlways { // done, as it is meant to be
+			continue
 		}
 		at := s.Now.Time
 		if ended != nil && !ended.FinishedAt.IsZero() {

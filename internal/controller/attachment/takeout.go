@@ -19,8 +19,8 @@ import (
 // no operator ran is found and taken out by the next one.
 //
 // It looks past the cache first: one that is behind, as just after a start, must
-// not cost a pod its annotations. A pod that is terminating is left to go, and
-// one that another exporter takes on keeps its agents and its annotations.
+// not cost a pod its annotations. A pod that is terminating is left to go, and the
+// record of one that another exporter takes on goes over to it as it is.
 func (r *Reconciler) takeOut(ctx context.Context, attachment *v1alpha1.JmxAttachment) (ctrl.Result, error) {
 	found, err := subject(ctx, r.Live, attachment)
 	if err != nil {
@@ -29,7 +29,10 @@ func (r *Reconciler) takeOut(ctx context.Context, attachment *v1alpha1.JmxAttach
 	if found.owned(attachment) {
 		return ctrl.Result{}, errors.New("the cache is behind: the pod still belongs to the exporter")
 	}
-	if found.pod != nil && found.owner == nil && found.pod.DeletionTimestamp.IsZero() {
+	if found.owner != nil {
+		return ctrl.Result{}, nil // who takes the record over
+	}
+	if found.pod != nil && found.pod.DeletionTimestamp.IsZero() {
 		if waits, err := r.testify(ctx, attachment, found); err != nil {
 			return ctrl.Result{}, err
 		} else if waits {

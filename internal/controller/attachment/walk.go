@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
@@ -61,9 +62,12 @@ func (w *walk) begin() {
 	s.DetachTimeout = ptr.Deref(w.scope.Exporter.Spec.Detach.Timeout, metav1.Duration{})
 	if granted := w.scope.Attachment.Spec.Revision; w.scope.Granted && s.Revision != granted {
 		s.Revision, s.Attempt = granted, nil // what was tried, was tried with another
-		if slices.ContainsFunc(s.Processes, leftAlone) {
-			s.Inspected = nil // another try for what stood in the way
+		if s.Inspected != nil && slices.ContainsFunc(s.Processes, leftAlone) {
+			s.Inspected.ContainerIDs = nil // another try for what stood in the way
 		}
+	}
+	if discovered := meta.FindStatusCondition(s.Conditions, string(v1alpha1.PhaseDiscovered)); discovered != nil {
+		discovered.Message = steps.Selects(w.scope) // the record may have come from another exporter
 	}
 	if s.Restart != nil && s.Restart.Revision != w.scope.Attachment.Spec.Revision {
 		s.Restart = nil
@@ -82,9 +86,7 @@ func (w *walk) bury() bool {
 		return !steps.Runs(w.scope.Pod, p) || slices.Contains(w.gone, steps.Identity(p))
 	}
 	before := len(w.scope.Status().Processes)
-	if restart := restartOf(w.scope, w.begun.Processes, gone); restart != nil {
-		w.scope.Status().Restart = restart
-	}
+	w.noteRestart(w.begun.Processes, gone)
 	w.scope.Forget(gone)
 	return len(w.scope.Status().Processes) < before
 }
@@ -109,9 +111,7 @@ func (w *walk) goBack(ctx context.Context, replaced bool) error {
 	if err := w.fire(event); err != nil {
 		return err
 	}
-	if event == statemachine.Replaced {
-		w.scope.Status().Attempt = nil // it was about what is gone
-	}
+	w.scope.Status().Attempt = nil // it was about a later phase, or what is gone
 	why := steps.NotReached(lost[event], lostMessages[event])
 	w.state(nil, why)
 	if err := w.persist(ctx); err != nil {
@@ -137,9 +137,28 @@ func (w *walk) lost() (steps.Step, statemachine.Event) {
 
 func (w *walk) ensure(ctx context.Context, step steps.Step) steps.Outcome {
 	start := w.Clock.Now()
+	before := slices.Clone(w.scope.Status().Processes)
 	outcome := step.Ensure(ctx, w.scope)
 	metrics.ObserveStep(string(step.Phase()), outcome.Reason, w.Clock.Since(start))
+	if step.Phase() == statemachine.JavaFound {
+		w.noteRestart(before, w.missed)
+	}
 	return outcome
+}
+
+// missed tells whether a process is not on record any more, though its container was
+// looked into.
+func (w *walk) missed(p *v1alpha1.JavaProcess) bool {
+	inspected := w.scope.Status().Inspected
+	return inspected != nil && slices.Contains(inspected.ContainerIDs, p.ContainerID) &&
+		!slices.ContainsFunc(w.scope.Status().Processes, func(other v1alpha1.JavaProcess) bool { return steps.Identity(&other) == steps.Identity(p) })
+}
+
+// noteRestart notes what may have ended processes that are gone.
+func (w *walk) noteRestart(processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) {
+	if restart := restartOf(w.scope, processes, gone); restart != nil {
+		w.scope.Status().Restart = restart
+	}
 }
 
 // record puts the outcome of a step into the record: moves the machine, states
@@ -174,7 +193,7 @@ func (w *walk) fire(event statemachine.Event) error {
 		return err
 	}
 	if event == statemachine.Replaced {
-		w.scope.Status().Inspected = nil
+		w.scope.Status().Inspected = &v1alpha1.Inspected{Time: w.scope.Now}
 	}
 	return nil
 }

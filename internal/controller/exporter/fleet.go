@@ -9,7 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -56,7 +56,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace)); err != nil {
 		return nil, err
 	}
-	attachments, err := r.attachments(ctx, exporter)
+	attachments, err := r.attachments(ctx, exporter.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -68,40 +68,44 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
 	for i := range pods.Items {
 		pod := &pods.Items[i]
+		record := attachments[pod.UID]
 		switch owner := selection.Owner(exporters.Items, pod); {
-		case owner == nil && f.rollout.testifies(pod, attachments[pod.UID]):
+		case owner == nil && record != nil && record.Spec.Exporter.UID == exporter.UID && f.rollout.testifies(pod, record):
 			f.rollout.failed++
 		case owner == nil:
 		case owner.UID == exporter.UID:
-			f.members = append(f.members, member{pod: pod, attachment: attachments[pod.UID]})
+			f.members = append(f.members, member{pod: pod, attachment: record})
 		case selection.Matched(exporter, pod):
 			f.claimed = append(f.claimed, claim{pod: pod.Name, owner: owner.Name})
 		}
 	}
 	// Of all records: a pod that failed is no member any more.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
-	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records)
+	records = slices.DeleteFunc(records, func(a *v1alpha1.JmxAttachment) bool { return a.Spec.Exporter.UID != exporter.UID })
+	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records, config.Problem != nil)
 	return f, nil
 }
 
-func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (map[types.UID]*v1alpha1.JmxAttachment, error) {
+// attachments are the records of a namespace's pods, whichever exporter they are of:
+// a pod's record comes to the exporter that the pod comes to.
+func (r *Reconciler) attachments(ctx context.Context, namespace string) (map[types.UID]*v1alpha1.JmxAttachment, error) {
 	var list v1alpha1.JmxAttachmentList
-	if err := r.Reader.List(ctx, &list, client.InNamespace(exporter.Namespace)); err != nil {
+	if err := r.Reader.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return nil, err
 	}
-	// By the spec, which never changes; labels are for people.
 	byPod := map[types.UID]*v1alpha1.JmxAttachment{}
 	for i := range list.Items {
-		if a := &list.Items[i]; a.Spec.Exporter.UID == exporter.UID {
-			byPod[a.Spec.Pod.UID] = a
+		a := &list.Items[i]
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: a.Spec.Pod.Name, UID: a.Spec.Pod.UID}}
+		if a.Name == selection.AttachmentName(pod) { // not one made by hand
+			byPod[pod.UID] = a
 		}
 	}
 	return byPod, nil
 }
 
-// attach makes the records that are missing, and grants the revision to those
-// whose turn has come. A record that another exporter still has is left to go
-// first: its deletion is an event that brings us back.
+// attach makes the records that are missing, takes over those of pods that were
+// another exporter's, and grants the revision to those whose turn has come.
 func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration, err error) {
 	granted := map[types.UID]bool{}
 	if !f.exporter.Spec.Suspend {
@@ -113,7 +117,7 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 	}
 	var failed []error
 	for _, m := range f.members {
-		if m.attachment != nil && !granted[m.pod.UID] {
+		if m.attachment != nil && m.attachment.Spec.Exporter.UID == f.exporter.UID && !granted[m.pod.UID] {
 			continue
 		}
 		if err := r.grant(ctx, f, m, granted[m.pod.UID]); err != nil && !apply.IsGone(err) {
@@ -123,21 +127,18 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 	return again, errors.Join(failed...)
 }
 
-// grant writes the record of a pod: with the revision, if its turn has come.
+// grant writes the record of a pod: with the revision, if its turn has come, and
+// else with the one that it has.
 func (r *Reconciler) grant(ctx context.Context, f *fleet, m member, granted bool) error {
-	name, revision := selection.AttachmentName(m.pod), ""
+	var uid types.UID
+	revision := ""
+	if m.attachment != nil {
+		uid, revision = m.attachment.UID, m.attachment.Spec.Revision
+	}
 	if granted {
 		revision = f.rollout.revision
 	}
-	if m.attachment != nil {
-		return r.Writer.Attachment(ctx, m.attachment.UID, name, m.pod, f.exporter, revision)
-	}
-	var other v1alpha1.JmxAttachment
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: m.pod.Namespace, Name: name}, &other)
-	if !apierrors.IsNotFound(err) {
-		return err
-	}
-	return r.Writer.Attachment(ctx, "", name, m.pod, f.exporter, revision)
+	return r.Writer.Attachment(ctx, uid, selection.AttachmentName(m.pod), m.pod, f.exporter, revision)
 }
 
 // phase of the member; Pending before its record says more.

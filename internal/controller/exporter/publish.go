@@ -42,6 +42,10 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	existing.Items = slices.DeleteFunc(existing.Items, func(s discoveryv1.EndpointSlice) bool { return !metav1.IsControlledBy(&s, f.exporter) })
 	var wanted []endpoint
 	for _, m := range f.members {
+		if m.attachment == nil || m.attachment.Status.Inspected == nil { // the record is a new one: it is filled from what is there
+			wanted = append(wanted, standing(existing.Items, m.pod)...)
+			continue
+		}
 		wanted = append(wanted, endpointsOf(m)...)
 	}
 	for _, s := range plan(selection.ServiceName(f.exporter), existing.Items, wanted) {
@@ -50,6 +54,22 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 		}
 	}
 	return nil
+}
+
+// standing are the endpoints of the pod that are published already.
+func standing(existing []discoveryv1.EndpointSlice, pod *corev1.Pod) []endpoint {
+	var endpoints []endpoint
+	for _, s := range existing {
+		for _, e := range s.Endpoints {
+			if e.TargetRef == nil || e.TargetRef.UID != pod.UID || len(s.Ports) != 1 || s.Ports[0].Port == nil {
+				continue
+			}
+			if stays, ok := endpointOf(pod, &v1alpha1.Endpoint{Address: e.Addresses[0], Port: *s.Ports[0].Port}); ok {
+				endpoints = append(endpoints, stays)
+			}
+		}
+	}
+	return endpoints
 }
 
 func (r *Reconciler) write(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, existing []discoveryv1.EndpointSlice, s slice) error {

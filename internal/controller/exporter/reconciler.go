@@ -52,6 +52,9 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var exporter v1alpha1.PrometheusJmxExporter
 	err := r.Reader.Get(ctx, request.NamespacedName, &exporter)
+	if apierrors.IsNotFound(err) {
+		r.Source.Forget(request.NamespacedName)
+	}
 	if err != nil || !exporter.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -60,8 +63,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	// What fails is said in the status, and keeps nothing else from its work.
-	again, failure := r.attach(ctx, f)
-	f.failure = errors.Join(failure, r.publish(ctx, f))
+	// Endpoints first: those of a record that is taken over are published by then.
+	failure := r.publish(ctx, f)
+	again, err := r.attach(ctx, f)
+	f.failure = errors.Join(failure, err)
 	if f.problems, err = problem.Check(ctx, r.Reader, r.Logs, &exporter, r.Clock.Now()); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -74,8 +74,7 @@ func standsStill(m member) bool {
 // testifies tells whether a pod has failed whose record may be about to say that
 // this is to halt the rollout: until it is gone, nobody takes the pod's place.
 func (r *rollout) testifies(pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) bool {
-	return pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp.IsZero() &&
-		attachment != nil && attachment.Spec.Revision == r.revision
+	return pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp.IsZero() && attachment.Spec.Revision == r.revision
 }
 
 // proven is how long the pod has been Exposed with the revision; false when it
@@ -151,9 +150,10 @@ func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 }
 
 // haltOf says why the rollout is to stop; nil when it may go on. A halt stands
-// until the revision is another one, whatever becomes of the pod.
-func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment) *v1alpha1.Halt {
-	if before != nil && before.Revision == r.revision {
+// until the revision is another one, whatever becomes of the pod: that of a
+// configuration that cannot be used is none, it may be the same again when it can.
+func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment, broken bool) *v1alpha1.Halt {
+	if before != nil && (broken || before.Revision == r.revision) {
 		return before
 	}
 	for _, a := range records {

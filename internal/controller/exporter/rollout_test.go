@@ -243,35 +243,41 @@ func TestHaltOf(t *testing.T) {
 
 	cases := map[string]struct {
 		before *v1alpha1.Halt
+		broken bool // the configuration
 		member member
 		want   string
 		says   string
 	}{
-		"a pod that serves":                {member: told("a n1 1h")},
-		"a pod without a record":           {member: told("a n1 new")},
-		"a refused pod":                    {member: told("a n1 NoShell")},
-		"a pod that fails":                 {member: told("a n1 AgentFailed")},
-		"its configuration is rejected":    {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. Nothing is attached or changed any more"},
-		"of what a turn ago was wanted":    {member: stale},
-		"of another revision":              {member: before},
-		"it restarted":                     {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. Nothing"},
-		"it restarted, and does not run":   {member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
-		"it restarted with another":        {member: restarted("old", "1h")},
-		"it stands":                        {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
-		"until there is another revision":  {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
-		"and what is new then stops again": {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
-		"a long message is cut":            {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
+		"a pod that serves":                           {member: told("a n1 1h")},
+		"a pod without a record":                      {member: told("a n1 new")},
+		"a refused pod":                               {member: told("a n1 NoShell")},
+		"a pod that fails":                            {member: told("a n1 AgentFailed")},
+		"its configuration is rejected":               {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. Nothing is attached or changed any more"},
+		"of what a turn ago was wanted":               {member: stale},
+		"of another revision":                         {member: before},
+		"it restarted":                                {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. Nothing"},
+		"it restarted, and does not run":              {member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"it restarted with another":                   {member: restarted("old", "1h")},
+		"it stands":                                   {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
+		"until there is another revision":             {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
+		"and what is new then stops again":            {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"it stands while the configuration is broken": {before: &v1alpha1.Halt{Revision: "before", Reason: "ConfigRejected", Message: "m"}, broken: true, want: "ConfigRejected", says: "m"},
+		"a long message is cut":                       {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
 	}
 	for name, tc := range cases {
 		records := []*v1alpha1.JmxAttachment{told("z n1 1h").attachment}
 		if tc.member.attachment != nil {
 			records = append(records, tc.member.attachment)
 		}
-		halt := (&rollout{revision: revision, now: now}).haltOf(tc.before, records)
+		halt := (&rollout{revision: revision, now: now}).haltOf(tc.before, records, tc.broken)
 		if halt == nil {
 			halt = &v1alpha1.Halt{Revision: revision}
 		}
-		if halt.Reason != tc.want || halt.Revision != revision || !strings.Contains(halt.Message, tc.says) || len(halt.Message) > 2048 {
+		of := revision
+		if tc.broken {
+			of = tc.before.Revision
+		}
+		if halt.Reason != tc.want || halt.Revision != of || !strings.Contains(halt.Message, tc.says) || len(halt.Message) > 2048 {
 			t.Errorf("%s: %s %s: %q", name, halt.Revision, halt.Reason, halt.Message)
 		}
 	}

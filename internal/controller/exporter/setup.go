@@ -64,11 +64,12 @@ func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []re
 	})
 }
 
-// ofAttachment: its own exporter; when it is gone, whoever waited for the pod.
+// ofAttachment: its own exporter; when it comes or goes, all: whichever the pod
+// belongs to makes it, or takes it over.
 func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
 	attachment := enqueue.Present(before, after)[0]
 	return r.those(ctx, attachment.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
-		return after == nil || e.UID == attachment.Spec.Exporter.UID
+		return before == nil || after == nil || e.UID == attachment.Spec.Exporter.UID
 	})
 }
 

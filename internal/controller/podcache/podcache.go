@@ -54,12 +54,20 @@ func annotations(all map[string]string) map[string]string {
 	return kept
 }
 
-// names are the containers by name, with what becomes of them when they end, which
-// also tells sidecars from init containers.
+// names are the containers by name, with their ports, and with what becomes of them
+// when they end, which also tells sidecars from init containers.
 func names(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
-		out[i] = corev1.Container{Name: c.Name, RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
+		out[i] = corev1.Container{Name: c.Name, Ports: ports(c.Ports), RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
+	}
+	return out
+}
+
+func ports(all []corev1.ContainerPort) []corev1.ContainerPort {
+	var out []corev1.ContainerPort
+	for _, p := range all {
+		out = append(out, corev1.ContainerPort{ContainerPort: p.ContainerPort})
 	}
 	return out
 }

@@ -21,7 +21,7 @@ func full() *corev1.Pod {
 	}
 	pod.Spec.NodeName, pod.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
-	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "x", RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "x", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
 	pod.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0.1", HostIP: "10.0.1.1", Reason: "Evicted", Message: "The node was low on memory.\nmore",
 		StartTime: &at,
@@ -59,7 +59,7 @@ func TestTrim(t *testing.T) {
 	want.Annotations = map[string]string{"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true"}
 	want.Spec.NodeName, want.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
-	want.Spec.Containers = []corev1.Container{{Name: "app", RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	want.Spec.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
 	want.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0.1", Reason: "Evicted", Message: "The node was low on memory",
 		Conditions: []corev1.PodCondition{

@@ -117,6 +117,9 @@ var schemaYAML = typed.YAMLObject(`types:
           elementType:
             scalar: string
           elementRelationship: associative
+    - name: incomplete
+      type:
+        scalar: boolean
     - name: rules
       type:
         scalar: string
@@ -127,6 +130,9 @@ var schemaYAML = typed.YAMLObject(`types:
   map:
     fields:
     - name: adopted
+      type:
+        scalar: boolean
+    - name: agentFound
       type:
         scalar: boolean
     - name: agentVersion

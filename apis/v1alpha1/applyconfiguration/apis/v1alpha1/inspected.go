@@ -11,13 +11,17 @@ import (
 //
 // Inspected is what was looked into.
 type InspectedApplyConfiguration struct {
-	// containerIDs are the containers, as the kubelet reports them.
+	// containerIDs are the containers, as the kubelet reports them; none when all
+	// are to be looked into again.
 	ContainerIDs []string `json:"containerIDs,omitempty"`
 	// time is when. A pod that becomes ready after it is looked into again: a
 	// JVM may have started late, or been replaced.
 	Time *v1.Time `json:"time,omitempty"`
 	// rules is the digest of the exporter's spec.containers and spec.processes.
 	Rules *string `json:"rules,omitempty"`
+	// incomplete tells that a process or a container was left alone for what may
+	// pass by itself: it is tried again.
+	Incomplete *bool `json:"incomplete,omitempty"`
 }
 
 // InspectedApplyConfiguration constructs a declarative configuration of the Inspected type for use with
@@ -49,5 +53,13 @@ func (b *InspectedApplyConfiguration) WithTime(value v1.Time) *InspectedApplyCon
 // If called multiple times, the Rules field is set to the value of the last call.
 func (b *InspectedApplyConfiguration) WithRules(value string) *InspectedApplyConfiguration {
 	b.Rules = &value
+	return b
+}
+
+// WithIncomplete sets the Incomplete field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Incomplete field is set to the value of the last call.
+func (b *InspectedApplyConfiguration) WithIncomplete(value bool) *InspectedApplyConfiguration {
+	b.Incomplete = &value
 	return b
 }

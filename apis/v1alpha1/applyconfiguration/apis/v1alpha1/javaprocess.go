@@ -44,6 +44,8 @@ type JavaProcessApplyConfiguration struct {
 	First *bool `json:"first,omitempty"`
 	// adopted tells that the stock exporter is in it, which is left as it is.
 	Adopted *bool `json:"adopted,omitempty"`
+	// agentFound tells that an agent of ours was found in it.
+	AgentFound *bool `json:"agentFound,omitempty"`
 	// staged names the files that lie in its container.
 	Staged *StagedFilesApplyConfiguration `json:"staged,omitempty"`
 	// intent is the load that was begun, recorded before its effect.
@@ -192,6 +194,14 @@ func (b *JavaProcessApplyConfiguration) WithFirst(value bool) *JavaProcessApplyC
 // If called multiple times, the Adopted field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithAdopted(value bool) *JavaProcessApplyConfiguration {
 	b.Adopted = &value
+	return b
+}
+
+// WithAgentFound sets the AgentFound field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AgentFound field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithAgentFound(value bool) *JavaProcessApplyConfiguration {
+	b.AgentFound = &value
 	return b
 }
 

@@ -24,7 +24,8 @@ type JmxAttachmentStatusApplyConfiguration struct {
 	NodeName *string `json:"nodeName,omitempty"`
 	// revision is the spec's revision that the record was last worked on with.
 	Revision *string `json:"revision,omitempty"`
-	// inspected is what was looked into to find the processes.
+	// inspected is what was looked into to find the processes; absent in a new
+	// record.
 	Inspected *InspectedApplyConfiguration `json:"inspected,omitempty"`
 	// processes are the Java processes found, the first to be attached to first.
 	Processes []JavaProcessApplyConfiguration `json:"processes,omitempty"`

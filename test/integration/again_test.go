@@ -1,0 +1,190 @@
+package integration
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// The others go on without a JVM that is slow to start; it is tried again, and
+// nobody else notices.
+func TestLeftAloneIsTriedAgain(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.pod = s.run(withWorker())
+	worker := s.containers.get(s.pod.UID, "worker").jvms[0]
+	worker.Refusal = &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."}
+	s.exporter = s.export("exporter")
+	o.tire()
+	if diff := cmp.Diff([]string{"app 9400", "worker 0 JVMStarting"}, s.processes()); diff != "" {
+		t.Fatalf("the processes (-want +got):\n%s", diff)
+	}
+
+	longest := time.Duration(0)
+	for range 30 {
+		again := o.settle()
+		if again == 0 {
+			t.Fatal("it is never tried again")
+		}
+		longest = max(longest, again)
+		s.later(again)
+		if got := phaseOf(s.attachment(s.pod)); got != isAnnotated {
+			t.Errorf("meanwhile it is %s", got)
+		}
+	}
+	if longest < 9*time.Minute || longest > 10*time.Minute {
+		t.Errorf("it is tried again after %s at last", longest)
+	}
+
+	worker.Refusal = nil
+	s.later(longest)
+	o.settle()
+	if diff := cmp.Diff([]string{"app 9400", "worker 9404"}, s.processes()); diff != "" {
+		t.Errorf("the processes (-want +got):\n%s", diff)
+	}
+	s.areAnnotated("9400", "9404")
+	s.prove(o)
+	if worker.loads != 1 || s.jvm(s.pod).loads != 1 {
+		t.Errorf("loaded %d and %d times", s.jvm(s.pod).loads, worker.loads)
+	}
+}
+
+// One that serves is never left alone: it is tried again until it can move, and
+// serves where it did until then, also for who reads the annotation.
+func TestBusyPortOfOneOfSeveral(t *testing.T) {
+	s, o := longRunning(t, withWorker(), nil)
+	published := s.endpoints(s.exporter)
+	s.container(s.pod).busy = []int32{9500}
+	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
+	o.tire()
+	if got := phaseOf(s.attachment(s.pod)); got != "Staged PortInUse" {
+		t.Errorf("it is %s", got)
+	}
+	if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
+		t.Errorf("annotated is port %s", got)
+	}
+	if got := s.endpoints(s.exporter); got != published {
+		t.Errorf("published is %q, want %q", got, published)
+	}
+	s.container(s.pod).busy = nil
+	s.later(10 * time.Minute)
+	o.settle()
+	s.areAnnotated("9500", "9404")
+}
+
+// What was tried for one phase does not hold up another: an agent that was stopped
+// is told again, though nobody may annotate.
+func TestBackoffIsOfOnePhase(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	s.listenEvery = interval
+	o := s.operate()
+	o.fate = func(_ int, effect effects.Effect, do func() error) error {
+		if effect.What == string(apply.OwnerPodAnnotations) {
+			return errors.New("admission webhook \"x\" denied the request: nobody annotates here")
+		}
+		return do()
+	}
+	s.pod = s.run(aPod("app-0"))
+	s.exporter = s.export("exporter")
+	o.settle()
+	for range 12 {
+		s.later(12 * time.Minute)
+		o.settle()
+	}
+	if a := s.attachment(s.pod).Status.Attempt; a == nil || a.Phase != v1alpha1.PhaseAnnotated || a.Count < 10 {
+		t.Fatalf("the attempt is %+v", a)
+	}
+	s.jvm(s.pod).Mark = &attach.Mark{Protocol: 1, State: attach.AgentStopped}
+	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
+	for range 6 {
+		s.later(interval)
+		s.hears(o)
+	}
+	if !s.jvm(s.pod).running() {
+		t.Errorf("the agent was not told in a minute: %s", phaseOf(s.attachment(s.pod)))
+	}
+}
+
+// A JVM that a supervisor replaced soon after the attach halts the rollout, also
+// when it is the pod's readiness that tells.
+func TestReplacedAfterAttach(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.pod = s.run(aPod("app-0"))
+	s.exporter = s.export("exporter")
+	o.settle()
+	s.later(35 * time.Second)
+	s.ready(corev1.ConditionFalse)
+	s.containers.replace(s.container(s.pod), aJVM(javaStartTime+100))
+	o.settle()
+	s.later(5 * time.Second)
+	s.ready(corev1.ConditionTrue)
+	o.settle()
+	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" {
+		t.Errorf("it is %s", got)
+	}
+	if get(t, s.exporter); s.exporter.Status.Halt == nil || s.jvm(s.pod).loads > 0 {
+		t.Errorf("the rollout goes on, and the JVM was loaded into %d times", s.jvm(s.pod).loads)
+	}
+}
+
+// careful goes one pod ahead, and then to all.
+func careful(r *v1alpha1.Rollout) {
+	r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
+	r.Canary.Count = new(int32(1))
+	r.Canary.MinReadySeconds = new(int32(5))
+}
+
+// A halt holds for pods whose turn came before it, too.
+func TestTurnBeforeTheHalt(t *testing.T) {
+	f := aFleet(t, 3, careful)
+	for _, pod := range f.pods[1:] {
+		f.jvm(pod).Refusal = &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."}
+	}
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("their turn has come", isAnnotated, "Discovered JVMStarting", "Discovered JVMStarting")
+	f.restart(f.pods[0])
+	f.o.settle()
+	for _, pod := range f.pods[1:] {
+		f.jvm(pod).Refusal = nil
+	}
+	f.later(time.Hour)
+	f.expect("halted", "Discovered RestartedAfterAttach", "Discovered RolloutHalted", "Discovered RolloutHalted")
+	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Annotations = map[string]string{steps.AnnotationResume: "1"}
+	})
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("resumed", isAnnotated, isAnnotated, isAnnotated)
+}
+
+// A halt holds when the configuration is away for a moment.
+func TestHaltOutlastsABrokenConfiguration(t *testing.T) {
+	f := aFleet(t, 2, careful)
+	f.o.settle()
+	f.restart(f.pods[0])
+	f.o.settle()
+	remove(t, f.pods[0])
+	f.pods = f.pods[1:]
+	f.garbageCollect()
+	f.expect("halted", "Discovered RolloutHalted")
+	configMap := f.configure("rules: [")
+	f.expect("broken", "Discovered ConfigNotYAML")
+	remove(t, configMap)
+	f.expect("gone", "Discovered ConfigMapMissing")
+	f.configure(rules)
+	f.expect("back", "Discovered RolloutHalted")
+	if f.jvm(f.pods[0]).loads > 0 {
+		t.Error("the pod was attached to")
+	}
+}

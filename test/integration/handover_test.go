@@ -1,0 +1,196 @@
+package integration
+
+import (
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// heir is an exporter that is younger, as the API makes it but for a change.
+func (s *story) heir(how func(*v1alpha1.PrometheusJmxExporter)) *v1alpha1.PrometheusJmxExporter {
+	s.t.Helper()
+	var heir *v1alpha1.PrometheusJmxExporter
+	eventually(s.t, func() bool {
+		heir = s.anExporter("heir")
+		if how != nil {
+			how(heir)
+		}
+		if create(s.t, heir); s.exporter.CreationTimestamp.Before(&heir.CreationTimestamp) {
+			return true
+		}
+		remove(s.t, heir)
+		return false
+	})
+	return heir
+}
+
+// Another exporter takes the pod on: its record goes over with all that is in it,
+// its agent goes on, and its annotations stay all the while.
+func TestTakenOver(t *testing.T) {
+	s, o := longRunning(t, aPod("app-0"), nil)
+	heir := s.heir(nil)
+	o.settle()
+	record := s.attachment(s.pod).UID
+	remove(t, s.exporter)
+	o.fate = func(_ int, effect effects.Effect, do func() error) error {
+		err := do()
+		if s.annotations(s.pod)["prometheus.io/port"] != "9400" {
+			t.Errorf("after %s the annotations are %v", effect.What, s.pod.Annotations)
+		}
+		return err
+	}
+	s.garbageCollect()
+	o.settle()
+	s.exporter = heir
+	s.isAnnotated("9400")
+	if j := s.jvm(s.pod); j.unloads > 0 || j.loads != 1 {
+		t.Errorf("the agent was loaded %d times and stopped %d times", j.loads, j.unloads)
+	}
+	a := s.attachment(s.pod)
+	if a.UID != record || a.Spec.Exporter.Name != "heir" || a.Labels[v1alpha1.LabelExporterUID] != string(heir.UID) {
+		t.Errorf("the record is another one: %+v", a)
+	}
+	if got, want := s.message("Discovered"), "True Reached: PrometheusJmxExporter heir selects the pod."; got != want {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// What serves goes on being published under the new owner, whatever it waits for,
+// and goes when the new owner goes.
+func TestTakenOverByOneThatDoesNothing(t *testing.T) {
+	cases := map[string]struct {
+		pod  *podBuilder
+		heir func(*v1alpha1.PrometheusJmxExporter)
+		want string
+	}{
+		"its configuration is missing": {
+			pod: aPod("app-0"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Config.ConfigMapName = "missing" }, want: "JavaFound ConfigMapMissing",
+		},
+		"it is suspended": {
+			pod: aPod("app-0"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true }, want: "Annotated",
+		},
+		"it is suspended, and the annotations are somebody else's": {
+			pod: aPod("app-0").annotated("prometheus.io/scrape", "true"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true },
+			want: "Exposed AnnotationConflict",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := longRunning(t, tc.pod, nil)
+			before := s.endpoints(s.exporter)
+			heir := s.heir(tc.heir)
+			o.settle()
+			remove(t, s.exporter)
+			s.garbageCollect()
+			o.outlast()
+			if got := phaseOf(s.attachment(s.pod)); got != tc.want {
+				t.Errorf("it is %s, want %s", got, tc.want)
+			}
+			if got := s.endpoints(heir); got != before {
+				t.Errorf("published is %q, want %q", got, before)
+			}
+			if got := s.verbs(); got != "" {
+				t.Errorf("run was %s", got)
+			}
+			remove(t, heir)
+			s.garbageCollect()
+			o.outlast()
+			if s.attachment(s.pod) != nil || s.jvm(s.pod).running() || s.jvm(s.pod).unloads != 1 {
+				t.Errorf("the agent is left: %+v", s.attachment(s.pod))
+			}
+		})
+	}
+}
+
+// A fleet that changes hands waits for its turn under the new owner, and is
+// published meanwhile.
+func TestFleetTakenOver(t *testing.T) {
+	f := aFleet(t, 4, nil)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.o.settle()
+	f.later(2 * time.Minute)
+	f.o.settle()
+	before := f.endpoints(f.exporter)
+	heir := (&story{f.cluster, f.pods[0], f.exporter}).heir(func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Rollout = f.exporter.Spec.Rollout
+		e.Spec.Port = 9500
+	})
+	f.o.settle()
+	remove(t, f.exporter)
+	f.garbageCollect()
+	if _, err := f.o.round(); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.endpoints(heir); got != before {
+		t.Errorf("published is %q, want %q", got, before)
+	}
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.o.settle()
+	for _, pod := range f.pods {
+		if j := f.jvm(pod); j.loads != 1 || j.unloads > 0 || j.Mark.Port != 9500 {
+			t.Errorf("%s was loaded %d times, stopped %d times, and serves %d", pod.Name, j.loads, j.unloads, j.Mark.Port)
+		}
+	}
+}
+
+// An agent that is found is known to be there, also before it is told anything.
+func TestRecordRemade(t *testing.T) {
+	s, o := longRunning(t, aPod("app-0"), nil)
+	before := s.endpoints(s.exporter)
+	remove(t, s.attachment(s.pod))
+	s.containers.fail(attach.VerbStage, v1alpha1.ReasonNoSpace)
+	clear(s.container(s.pod).files)
+	o.settle()
+	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound NoSpace" {
+		t.Errorf("it is %s", got)
+	}
+	if got := s.endpoints(s.exporter); got != before {
+		t.Errorf("published is %q, want %q", got, before)
+	}
+	remove(t, s.exporter)
+	s.garbageCollect()
+	o.outlast()
+	if s.attachment(s.pod) != nil || s.jvm(s.pod).running() {
+		t.Errorf("the agent is left: %+v", s.attachment(s.pod))
+	}
+}
+
+// Who deletes records while the rollout is stopped takes nobody's endpoint away.
+func TestRecordsRemadeWhileHalted(t *testing.T) {
+	f := aFleet(t, 2, nil)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("at first", isAnnotated, isAnnotated)
+	f.later(2 * time.Minute)
+	before := f.endpoints(f.exporter)
+	f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
+	f.configure(changed)
+	f.o.settle()
+	for _, pod := range f.pods {
+		remove(t, f.attachment(pod))
+	}
+	asked := f.asked()
+	for range 3 {
+		f.later(time.Hour)
+		f.o.settle()
+	}
+	f.expect("remade", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
+	f.expectAsked("remade", asked)
+	if got := f.endpoints(f.exporter); got != before {
+		t.Errorf("published is %q, want %q", got, before)
+	}
+	remove(t, f.exporter)
+	f.garbageCollect()
+	f.o.outlast()
+	for _, pod := range f.pods {
+		if f.jvm(pod).running() {
+			t.Errorf("the agent in %s is left", pod.Name)
+		}
+	}
+}
