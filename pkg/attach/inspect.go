@@ -87,7 +87,7 @@ func observe(ctx context.Context, p jvm.Process) (process Process, openFiles []s
 	if err != nil && !(process.Refusal != nil && process.Refusal.Reason == ReasonUserMismatch) {
 		return process, nil, err
 	}
-	if process.Refusal == nil && p.HasSocket() {
+	if process.Refusal == nil && process.AgentJarOpen && p.HasSocket() { // without the jar, the mark is inherited
 		ctx, cancel := context.WithTimeout(ctx, markPatience)
 		defer cancel()
 		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway

@@ -132,13 +132,20 @@ type agent struct {
 }
 
 // look reads mark and open jars. The JVM answers in the order of the requests, so
-// a load that was under way is over once the mark is read.
-func (a *agent) look(ctx context.Context) (err error) {
-	if a.mark, err = readMark(ctx, a.process); err != nil {
+// a load that was under way is over once the mark is read. A mark without the jar
+// is another JVM's: one that hands its system properties to those that it starts.
+func (a *agent) look(ctx context.Context) error {
+	mark, err := readMark(ctx, a.process)
+	if err != nil {
 		return err
 	}
-	a.jarOpen, err = agentJarOpen(a.process)
-	return err
+	if a.jarOpen, err = agentJarOpen(a.process); err != nil {
+		return err
+	}
+	if a.mark = mark; !a.jarOpen {
+		a.mark = nil
+	}
+	return nil
 }
 
 // bring makes the agent serve what is desired, and tells whether it was loaded

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -275,6 +276,48 @@ func TestMarkLost(t *testing.T) {
 	app.Tell("forget")
 	wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
 	app.Tell("ping")
+}
+
+// A JVM that got all system properties of its parent (Ant's clonevm) has the
+// parent's mark, and no agent.
+func TestInheritedMark(t *testing.T) {
+	for _, state := range []AgentState{AgentRunning, AgentStopped, AgentStarting, AgentFailed} {
+		t.Run(string(state), func(t *testing.T) {
+			cleanHome(t)
+			desired := stageAgent(t, nil, anyMBean, freePort(t))
+			mark := pairs{
+				"protocol": {"1"}, "state": {string(state)}, "loads": {"7"}, "token": {"of-the-parent"}, "port": {strconv.Itoa(int(desired.Port))},
+				"config.sha256": {desired.ConfigSHA256}, "implementation.sha256": {desired.ImplementationSHA256},
+			}
+			o := silentLoad
+			o.Args = append(slices.Clone(o.Args), "-D"+markProperty+"="+mark.Encode())
+			app := jvmtest.Need(t, 17).Start(t, o)
+			target := targetOf(t, app)
+			p, err := lookup(Request{Target: target})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Attach(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if told, err := readMark(t.Context(), p); err != nil || told == nil || told.Loads != 7 {
+				t.Fatalf("the JVM has the mark %+v, %v", told, err)
+			}
+			for _, verb := range []Verb{VerbInspect, VerbStatus, VerbUnload} {
+				report := do(t, verb, Request{Target: target})
+				wantReason(t, report, "")
+				if process := report.Processes[0]; process.Mark != nil || process.AgentJarOpen {
+					t.Errorf("%s finds %+v", verb, process)
+				}
+			}
+			stageAgent(t, nil, anyMBean, desired.Port)
+			report := do(t, VerbLoad, Request{Target: target, Desired: desired})
+			wantReason(t, report, "")
+			wantMark(t, report, AgentRunning, 1)
+			wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
+			app.Unharmed()
+		})
+	}
 }
 
 // A jar of ours that is open without a mark is an agent that does not answer. It

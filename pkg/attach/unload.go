@@ -45,7 +45,7 @@ func unload(ctx context.Context, req Request, report *Report) error {
 	}
 	defer unlock()
 	a := agent{process: p, home: h, file: jvmName(p) + desiredSuffix, jarOpen: process.AgentJarOpen}
-	if process.Mark != nil || process.AgentJarOpen {
+	if process.AgentJarOpen {
 		err = a.stop(ctx)
 		process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
 		if err != nil {
