@@ -171,12 +171,12 @@ func (a *agent) bring(ctx context.Context, d Desired) (loaded bool, err error) {
 		return false, err
 	}
 	if a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == AgentStopped {
-		loaded = true
 		err := a.process.LoadAgent(ctx, path.Join(Home, d.Agent), path.Join(Home, a.file))
 		if err != nil {
 			_ = a.look(ctx) // for the report; the error that counts is known
-			return loaded, err
+			return false, err
 		}
+		loaded = true
 	}
 	if err := a.await(ctx, want.Get("token")); err != nil {
 		return loaded, err

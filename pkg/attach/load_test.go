@@ -425,6 +425,21 @@ func TestWarning(t *testing.T) {
 	}
 }
 
+// A JVM that cannot take the agent says so on the application's output at every
+// try: it needs a person. What JEP 451 says when one is loaded, it does not say.
+func TestClassLoaderWithoutAgents(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		cleanHome(t)
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Djava.system.class.loader=App$Loader"}})
+		report := do(t, VerbLoad, Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))})
+		wantReason(t, report, ReasonUnsupportedJVM)
+		if p := report.Processes[0]; p.Warning != "" || p.AgentJarOpen || strings.Contains(app.Output(), "WARNING") {
+			t.Errorf("got %+v for the output\n%s", p, app.Output())
+		}
+		app.Tell("ping")
+	})
+}
+
 func TestOtherUsersJVM(t *testing.T) {
 	cleanHome(t)
 	o := silentLoad

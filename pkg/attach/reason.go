@@ -33,7 +33,7 @@ const (
 	ReasonNoSpace Reason = "NoSpace"
 	// ReasonUserMismatch: the JVM runs as a user that the helper cannot become.
 	ReasonUserMismatch Reason = "UserMismatch"
-	// ReasonUnsupportedJVM: not HotSpot.
+	// ReasonUnsupportedJVM: not HotSpot, or one into which no agent can be loaded.
 	ReasonUnsupportedJVM Reason = "UnsupportedJVM"
 	// ReasonJVMStarting: the JVM does not catch SIGQUIT yet.
 	ReasonJVMStarting Reason = "JVMStarting"

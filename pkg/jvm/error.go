@@ -11,7 +11,7 @@ const (
 	ProcessGone Kind = "ProcessGone"
 	// UserMismatch: the caller neither is nor can become the JVM's user.
 	UserMismatch Kind = "UserMismatch"
-	// UnsupportedJVM: not HotSpot.
+	// UnsupportedJVM: not HotSpot, or one into which no agent can be loaded.
 	UnsupportedJVM Kind = "UnsupportedJVM"
 	// JVMStarting: the JVM does not catch SIGQUIT yet.
 	JVMStarting Kind = "JVMStarting"

@@ -149,7 +149,7 @@ func TestLoadFails(t *testing.T) {
 		if err := p.Attach(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, p.LoadAgent(deadline(t), "/nowhere/agent.jar", ""), AttachFailed)
+		wantKind(t, p.LoadAgent(deadline(t), "/nowhere/agent.jar", ""), UnsupportedJVM)
 		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "throw"), AgentFailed)
 		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), strings.Repeat("x", 1024)), AttachFailed)
 		app.Tell("ping")

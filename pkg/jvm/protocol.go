@@ -88,8 +88,10 @@ func decodeLoad(code int, text string) *Error {
 		return errorf(AttachFailed, "The JVM did not load the agent: %s.", excerpt(text))
 	case result == 0:
 		return nil
-	case result == errorBadJar || result == errorNotOnPath:
-		return errorf(AttachFailed, "The JVM cannot use the agent's jar (result %d).", result)
+	case result == errorBadJar: // nor would it at the next try, and each shows on the application's output
+		return errorf(UnsupportedJVM, "The JVM cannot read the agent's jar (result %d): something keeps it from files that this process can read, such as a security module or its limit of open files. Find out what, and restart it.", result)
+	case result == errorNotOnPath:
+		return errorf(UnsupportedJVM, "The application's system class loader (-Djava.system.class.loader) takes no agents (result %d). Give it a method appendToClassPathForInstrumentation, or start the JVM without it.", result)
 	case result == errorStartFailed:
 		return errorf(AgentFailed, "The agent's agentmain threw; the stack trace is on the application's standard error.")
 	default:

@@ -144,6 +144,11 @@ public class App {
             System.out.println(line + " done");
         }
     }
+
+    /** A system class loader that takes no agents: it lacks a method for that. */
+    public static class Loader extends ClassLoader {
+        public Loader(ClassLoader parent) { super(parent); }
+    }
 }
 `
 
@@ -173,7 +178,7 @@ cd "$1"
 javac -encoding UTF-8 --release 8 -Xlint:-options App.java Agent.java
 printf 'Main-Class: App\n' >app.mf
 printf 'Agent-Class: Agent\n' >agent.mf
-jar cfm app.jar app.mf App.class
+jar cfm app.jar app.mf App*.class
 jar cfm agent.jar agent.mf Agent.class
 chmod 644 *.jar`
 	for name, source := range map[string]string{"App.java": application, "Agent.java": agent} {
