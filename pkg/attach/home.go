@@ -250,6 +250,18 @@ func (h *home) prune(keep ...string) {
 	}
 }
 
+// abandon removes Home itself once nothing is left in it. Whatever lies there keeps
+// it, also what came a moment ago from a helper beside, or from another container
+// that shares this /tmp; one that has it open, and nothing in it yet, makes it anew.
+func (h *home) abandon() {
+	dir, err := h.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	_ = syscall.Rmdir(fmt.Sprintf("/proc/self/fd/%d/../%s", dir.Fd(), path.Base(Home))) // only when empty
+}
+
 // names lists all entries of Home, or none: who sees only some of the desired
 // files would take what the others name for leftovers.
 func (h *home) names() []string {

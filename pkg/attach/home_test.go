@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -318,11 +319,66 @@ func TestUnloadKeepsShared(t *testing.T) {
 		t.Error("unload stopped the wrong agent")
 	}
 	wantReason(t, do(t, VerbUnload, Request{Target: targetOf(t, other)}), "")
-	if got := names(t); len(got) > 0 {
-		t.Errorf("left are %v", got)
-	}
+	wantNoHome(t)
 	one.Unharmed()
 	other.Unharmed()
+}
+
+// wantNoHome makes sure that nothing of ours is left, Home included.
+func wantNoHome(t *testing.T) {
+	t.Helper()
+	if left, err := os.ReadDir(Home); !os.IsNotExist(err) {
+		t.Errorf("left is %s with %v, %v", Home, left, err)
+	}
+}
+
+// What is not ours to remove keeps Home, and somebody else's directory in its
+// place stays.
+func TestHomeStays(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	for _, name := range []string{"somebody's", "4000000-1.desired", "4000000-1.lock", ".config-0123456789ab.yaml.1-1.tmp"} {
+		t.Run(name, func(t *testing.T) {
+			cleanHome(t)
+			stageAgent(t, nil, anyMBean, 0)
+			leave(t, 0, name)
+			wantReason(t, do(t, VerbUnload, Request{Target: targetOf(t, app)}), "")
+			if !slices.Contains(names(t), name) {
+				t.Errorf("left are %v", names(t))
+			}
+		})
+	}
+	app.Unharmed()
+}
+
+// A helper that stages while another one removes what is left does not notice.
+func TestStageBesideUnload(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	target := targetOf(t, app)
+	config := []byte(anyMBean)
+	req := Request{Files: []File{NewFile("config-", config, ".yaml")}}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if report := do(t, VerbUnload, Request{Target: target}); report.Error != nil {
+					t.Error(report.Error)
+				}
+			}
+		}
+	})
+	for range 1000 {
+		wantReason(t, do(t, VerbStage, req, config), "")
+	}
+	close(done)
+	wg.Wait()
+	wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
+	wantNoHome(t)
+	app.Unharmed()
 }
 
 func TestNoSpace(t *testing.T) {

@@ -91,9 +91,7 @@ func TestLife(t *testing.T) {
 			report = do(t, VerbUnload, Request{Target: target})
 			wantReason(t, report, "")
 			wantMark(t, report, AgentStopped, 1)
-			if left, _ := os.ReadDir(Home); len(left) > 0 {
-				t.Errorf("left in %s: %v", Home, left)
-			}
+			wantNoHome(t)
 		}
 		if scrape(moved.Port) != "" {
 			t.Error("serves after unload")

@@ -5,6 +5,7 @@ package attach
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -21,6 +22,9 @@ func (h *home) lock(ctx context.Context, name string) (unlock func(), err error)
 	defer cancel()
 	for {
 		f, err := h.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, failf(ReasonBusy, "Another helper has just removed %s.", Home)
+		}
 		if err != nil {
 			return nil, err
 		}

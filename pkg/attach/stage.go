@@ -51,21 +51,41 @@ func stage(req Request, blobs io.Reader, report *Report) error {
 			return err
 		}
 	}
-	h, err := homeOf(req, true)
+	err := inHome(req, func(h *home) error {
+		if req.Target == nil {
+			h.sweep()
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	if req.Target == nil {
-		h.sweep()
-	}
 	for _, file := range req.Files {
-		if err := h.stage(file, io.LimitReader(blobs, file.Size)); err != nil {
+		content := io.LimitReader(blobs, file.Size)
+		if err := inHome(req, func(h *home) error { return h.stage(file, content) }); err != nil {
 			return err
 		}
 		report.Files = append(report.Files, file)
 	}
 	return nil
+}
+
+// inHome does something in Home, which it makes if it is not there. A helper beside
+// that unloads removes Home while it is empty: then nothing was read or written
+// yet, and it is done again.
+func inHome(req Request, do func(*home) error) (err error) {
+	const tries = 10
+	for range tries {
+		h, failed := homeOf(req, true)
+		if err = failed; err == nil {
+			err = do(h)
+			h.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
 }
 
 // checkFile refuses what the operator never asks for. A name carries the digest,

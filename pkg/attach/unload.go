@@ -82,7 +82,8 @@ func (a *agent) stop(ctx context.Context) error {
 }
 
 // clear removes the files of one JVM, and those that all share once no other
-// JVM has a desired file. The lock goes last: until then it is held.
+// JVM has a desired file. The lock goes last: until then it is held. With it, Home
+// does if it is empty.
 func (h *home) clear(p jvm.Process) error {
 	names := h.names()
 	own := func(name string) bool { return strings.HasPrefix(name, jvmName(p)+".") }
@@ -96,7 +97,11 @@ func (h *home) clear(p jvm.Process) error {
 			return err
 		}
 	}
-	return h.Remove(jvmName(p) + lockSuffix)
+	if err := h.Remove(jvmName(p) + lockSuffix); err != nil {
+		return err
+	}
+	h.abandon()
+	return nil
 }
 
 // clearGone removes the files of a JVM that is gone, from our own Home, and what
@@ -116,5 +121,6 @@ func clearGone(target *Target) error {
 	h.sweep()
 	self, _ := os.Executable()
 	h.prune(path.Base(self))
+	h.abandon()
 	return nil
 }

@@ -37,9 +37,7 @@ func TestUnloadOfNothing(t *testing.T) {
 			if p.HasSocket() {
 				t.Error("somebody signalled: the attach socket is there")
 			}
-			if left, _ := os.ReadDir(Home); len(left) > 0 {
-				t.Errorf("left in %s: %v", Home, left)
-			}
+			wantNoHome(t)
 			app.Unharmed()
 		})
 	}
