@@ -412,3 +412,33 @@ func TestOptOut(t *testing.T) {
 		t.Errorf("published is %q", got)
 	}
 }
+
+// The helper that looked into a container goes, too, where no agent was loaded.
+func TestHelperIsRemoved(t *testing.T) {
+	cases := map[string]func(*jvm){
+		"refused": func(j *jvm) {
+			j.Refusal = &attach.Error{Reason: attach.ReasonAttachDisabled, Message: "Off."}
+		},
+		"adopted": func(j *jvm) { j.Exporter = &attach.Exporter{Port: 9999} },
+	}
+	for name, how := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pod := aPod("app-0")
+			how(pod.jvms["app"][0])
+			s, o := longRunning(t, pod, nil)
+			s.verbs()
+			remove(t, s.exporter)
+			s.garbageCollect()
+			o.settle()
+			if got := s.verbs(); got != "unload" || s.attachment(s.pod) != nil {
+				t.Errorf("run was %q, and the record is %v", got, s.attachment(s.pod))
+			}
+			for _, reason := range []string{"Detached", "AgentLeft"} {
+				if events := o.events.with(reason); len(events) > 0 {
+					t.Errorf("of Events there are %v", events)
+				}
+			}
+		})
+	}
+}

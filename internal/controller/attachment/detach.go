@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
@@ -59,17 +60,23 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 	if status.DetachStartTime != nil && r.stillPublished(ctx, attachment, pod) && r.Clock.Since(status.DetachStartTime.Time) < unpublishing {
 		return time.Second, nil
 	}
+	if queued(r.sweep(ctx, attachment, pod)) {
+		return wait.Jitter(queuedFor, 1), nil
+	}
+	agents = agentsIn(attachment, pod) // those that were swept are not on record any more
 	stopped, failure := r.stop(ctx, pod, agents, unknown)
-	if known, ok := errors.AsType[*transport.Error](failure); ok && known.Reason == v1alpha1.ReasonQueued {
+	if queued(failure) {
 		return wait.Jitter(queuedFor, 1), nil
 	}
 	r.tellDetached(attachment, pod, stopped)
 	if failure = errors.Join(withdrawn, failure); failure == nil {
 		return 0, nil
 	}
+	var ids []steps.ProcessIdentity // before they move
 	for _, p := range stopped {
-		p.Intent = nil
+		ids = append(ids, steps.Identity(p))
 	}
+	status.Processes = slices.DeleteFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return slices.Contains(ids, steps.Identity(&p)) })
 	if err := r.stateDetaching(ctx, attachment, failure); err != nil {
 		return 0, err
 	}
@@ -102,9 +109,8 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, agents []*v1alph
 		agents, failed = together(agents, found), append(failed, err)
 	}
 	for _, p := range agents {
-		_, err := r.Helper.Run(ctx, steps.Target(pod, p.Container), attach.VerbUnload,
-			attach.Request{Target: &attach.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)}})
-		if known, ok := errors.AsType[*transport.Error](err); ok && known.Reason == v1alpha1.ReasonQueued {
+		err := r.unload(ctx, pod, p)
+		if queued(err) {
 			return nil, err
 		}
 		if err != nil {
@@ -114,6 +120,42 @@ func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, agents []*v1alph
 		stopped = append(stopped, p)
 	}
 	return stopped, errors.Join(failed...)
+}
+
+// sweep removes the helper from containers that it looked into and in which no
+// agent is: with an agent goes all. What cannot be removed stays, and does nothing.
+func (r *Reconciler) sweep(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) error {
+	done := map[string]bool{}
+	for _, p := range agentsIn(attachment, pod) {
+		done[p.Container] = true
+	}
+	status := &attachment.Status
+	for i := range status.Processes {
+		p := &status.Processes[i]
+		if done[p.Container] || !steps.Runs(pod, p) {
+			continue
+		}
+		if err := r.unload(ctx, pod, p); queued(err) {
+			return err
+		} else if err != nil {
+			ctrl.LoggerFrom(ctx).Info("the helper is left", "container", p.Container, "error", err)
+		}
+		done[p.Container] = true
+	}
+	status.Processes = slices.DeleteFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return !steps.Ours(&p) })
+	return nil
+}
+
+// queued tells that there was no place for the exec.
+func queued(err error) bool {
+	known, ok := errors.AsType[*transport.Error](err)
+	return ok && known.Reason == v1alpha1.ReasonQueued
+}
+
+func (r *Reconciler) unload(ctx context.Context, pod *corev1.Pod, p *v1alpha1.JavaProcess) error {
+	_, err := r.Helper.Run(ctx, steps.Target(pod, p.Container), attach.VerbUnload,
+		attach.Request{Target: &attach.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)}})
+	return err
 }
 
 // together are the agents on record and those that are found, each once.
