@@ -80,6 +80,7 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 		if err != nil {
 			return in(container{name: p.Container}, failed(err))
 		}
+		seen.released(Identity(&p))
 	}
 	s.Status().Processes = seen.processes(s)
 	s.Status().Inspected = &v1alpha1.Inspected{Rules: rules(s.Exporter), Time: s.Now, Incomplete: seen.mayPass()}

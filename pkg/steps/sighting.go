@@ -161,6 +161,15 @@ func (v *sighting) unwanted(s *Scope) []v1alpha1.JavaProcess {
 	return unwanted
 }
 
+// released notes that the agent in a process was stopped.
+func (v *sighting) released(id ProcessIdentity) {
+	for i := range v.found {
+		if p := &v.found[i].JavaProcess; Identity(p) == id {
+			p.AgentFound = false
+		}
+	}
+}
+
 // outcome is decided by the processes that are to be attached to. Without one it
 // is what may pass by itself, so that a pod is refused for good only when no
 // container is left in which a JVM could be about to start.

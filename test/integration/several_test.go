@@ -12,6 +12,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // longRunning is a pod with these containers, of an exporter that is as the API makes
@@ -293,6 +294,11 @@ func TestRulesChange(t *testing.T) {
 			o.settle()
 			if worker.unloads != 1 || worker.running() {
 				t.Errorf("the agent was stopped %d times, and is %s", worker.unloads, worker.Mark.State)
+			}
+			for _, p := range s.attachment(s.pod).Status.Processes[1:] {
+				if steps.Ours(&p) {
+					t.Errorf("it is on record as loaded into: %+v", p)
+				}
 			}
 			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) {
 				t.Errorf("published is %q", got)
