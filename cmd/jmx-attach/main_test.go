@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,16 +77,6 @@ func request(t *testing.T, req attach.Request) string {
 	return string(line) + "\n"
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
-}
-
 func TestUsage(t *testing.T) {
 	for name, test := range map[string]struct {
 		args string
@@ -135,7 +124,7 @@ func TestPeople(t *testing.T) {
 	if err := os.WriteFile(config, []byte("rules: [{pattern: \".*\"}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pid, port := fmt.Sprint(app.PID), freePort(t)
+	pid, port := fmt.Sprint(app.PID), fmt.Sprint(jvmtest.FreePort(t))
 	load := []string{
 		"load", "--pid", pid, "--port", port, "--config", config,
 		"--agent", filepath.Join(root, "bin/agent/agent.jar"), "--exporter", filepath.Join(root, "bin/agent/exporter.jar"),
@@ -277,7 +266,7 @@ func TestTwoHelpers(t *testing.T) {
 		t.Fatal(report.Error)
 	}
 	var port int32
-	if _, err := fmt.Sscan(freePort(t), &port); err != nil {
+	if _, err := fmt.Sscan(fmt.Sprint(jvmtest.FreePort(t)), &port); err != nil {
 		t.Fatal(err)
 	}
 	line := request(t, attach.Request{Target: target, Desired: &attach.Desired{

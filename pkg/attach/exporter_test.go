@@ -101,11 +101,11 @@ func TestStockExporter(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				cleanHome(t)
-				port := freePort(t)
+				port := jvmtest.FreePort(t)
 				app := start(t, port)
 				awaitExporter(t, app, &Exporter{Port: port})
 				target := targetOf(t, app)
-				desired := stageAgent(t, nil, anyMBean, freePort(t))
+				desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 				report := do(t, VerbLoad, Request{Target: target, Desired: desired})
 				wantReason(t, report, ReasonStockExporter)
 				if p := report.Processes[0]; p.AgentJarOpen || p.Mark != nil || p.Exporter == nil {
@@ -122,7 +122,7 @@ func TestStockExporter(t *testing.T) {
 
 // Whom nobody means, nobody asks; what is found without asking is told.
 func TestStockExporterExcluded(t *testing.T) {
-	jar, options := stock(t, freePort(t))
+	jar, options := stock(t, jvmtest.FreePort(t))
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-javaagent:" + jar + "=" + options}})
 	p := inspected(t, Request{Rules: []ProcessRule{{Action: RuleExclude}}})
 	if diff := cmp.Diff(&Exporter{}, p.Exporter); diff != "" || !p.Excluded {
@@ -141,7 +141,7 @@ func TestStockExporterBesideDebugger(t *testing.T) {
 		"attached by hand":     {false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			port := freePort(t)
+			port := jvmtest.FreePort(t)
 			o := jvmtest.Options{Args: []string{"-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,quiet=y,address=127.0.0.1:0"}}
 			if test.option {
 				jar, options := stock(t, port)
@@ -166,9 +166,9 @@ func TestStockExporterBesideOurs(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
-	port := freePort(t)
+	port := jvmtest.FreePort(t)
 	attachStock(t, app, port)
 	report := do(t, VerbLoad, Request{Target: target, Desired: stageAgent(t, nil, otherConfig, desired.Port)})
 	wantReason(t, report, "")
@@ -253,9 +253,9 @@ func TestAnswersAsStock(t *testing.T) {
 		patience time.Duration
 		want     bool
 	}{
-		port:        {time.Minute, true},
-		silent:      {50 * time.Millisecond, false},
-		freePort(t): {time.Minute, false},
+		port:                {time.Minute, true},
+		silent:              {50 * time.Millisecond, false},
+		jvmtest.FreePort(t): {time.Minute, false},
 	} {
 		if got := answersAsStock(t.Context(), port, test.patience); got != test.want {
 			t.Errorf("port %d: got %v", port, got)

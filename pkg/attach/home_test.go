@@ -169,7 +169,7 @@ func TestHomeOfAnother(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	app := jdk.Start(t, o)
 	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	for owner, reason := range map[int]Reason{1234: ReasonHomeNotTrusted, nobody: ""} {
 		if err := os.Chown(Home, owner, owner); err != nil {
 			t.Fatal(err)
@@ -258,7 +258,7 @@ func TestPrune(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	other := pairs{"implementation": {Home + "/exporter-0000000000aa.jar"}, "config": {Home + "/config-0000000000aa.yaml"}}
 	if err := os.WriteFile(filepath.Join(Home, "4000000-1.desired"), []byte(other.Encode()), 0o644); err != nil {
 		t.Fatal(err)
@@ -304,11 +304,11 @@ func TestUnloadKeepsShared(t *testing.T) {
 	cleanHome(t)
 	jdk := jvmtest.Need(t, 17)
 	one, other := jdk.Start(t, silentLoad), jdk.Start(t, silentLoad)
-	port := freePort(t)
+	port := jvmtest.FreePort(t)
 	desired := stageAgent(t, nil, anyMBean, port)
 	wantReason(t, do(t, VerbLoad, Request{Target: targetOf(t, one), Desired: desired}), "")
 	second := *desired
-	second.Port = freePort(t)
+	second.Port = jvmtest.FreePort(t)
 	wantReason(t, do(t, VerbLoad, Request{Target: targetOf(t, other), Desired: &second}), "")
 
 	wantReason(t, do(t, VerbUnload, Request{Target: targetOf(t, one)}), "")

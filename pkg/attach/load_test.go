@@ -35,7 +35,7 @@ func TestLife(t *testing.T) {
 		cleanHome(t)
 		app := jdk.Start(t, silentLoad)
 		target := targetOf(t, app)
-		port := freePort(t)
+		port := jvmtest.FreePort(t)
 
 		report := do(t, VerbInspect, Request{})
 		if len(report.Processes) != 1 || report.Processes[0].Refusal != nil || report.Processes[0].Mark != nil || report.Processes[0].AgentJarOpen {
@@ -74,7 +74,7 @@ func TestLife(t *testing.T) {
 		}
 
 		moved := *reconfigured
-		moved.Port = freePort(t)
+		moved.Port = jvmtest.FreePort(t)
 		report = do(t, VerbLoad, Request{Target: target, Desired: &moved})
 		wantReason(t, report, "")
 		wantMark(t, report, AgentRunning, 1)
@@ -114,7 +114,7 @@ func TestConcurrentLoads(t *testing.T) {
 		}
 		cleanHome(t)
 		app := jdk.Start(t, silentLoad)
-		req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+		req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() {
@@ -135,7 +135,7 @@ func TestBusy(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
-	req := Request{Target: target, Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	req := Request{Target: target, Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
 	p, err := lookup(Request{Target: target})
 	if err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestPortInUse(t *testing.T) {
 func TestBadConfiguration(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
-	target, port := targetOf(t, app), freePort(t)
+	target, port := targetOf(t, app), jvmtest.FreePort(t)
 	for range 2 {
 		bad := stageAgent(t, nil, "hostPort: localhost:1\n"+anyMBean, port)
 		report := do(t, VerbLoad, Request{Target: target, Desired: bad})
@@ -214,7 +214,7 @@ func TestNoThread(t *testing.T) {
 	o := silentLoad
 	o.User = nobody // root has no limit
 	app := jvmtest.Need(t, 17).Start(t, o)
-	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
 	p, err := lookup(req)
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +247,7 @@ func TestNoThread(t *testing.T) {
 func TestMissingModule(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Link(t, "java.base,java.instrument,java.management").Start(t, silentLoad)
-	report := do(t, VerbLoad, Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))})
+	report := do(t, VerbLoad, Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
 	wantReason(t, report, ReasonMissingModule)
 	if !strings.Contains(report.Error.Message, "jdk.httpserver") {
 		t.Errorf("the module is not named: %s", report.Error.Message)
@@ -261,7 +261,7 @@ func TestMarkLost(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
 	for range 3 {
 		app.Tell("forget")
@@ -282,7 +282,7 @@ func TestInheritedMark(t *testing.T) {
 	for _, state := range []AgentState{AgentRunning, AgentStopped, AgentStarting, AgentFailed} {
 		t.Run(string(state), func(t *testing.T) {
 			cleanHome(t)
-			desired := stageAgent(t, nil, anyMBean, freePort(t))
+			desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 			mark := pairs{
 				"protocol": {"1"}, "state": {string(state)}, "loads": {"7"}, "token": {"of-the-parent"}, "port": {strconv.Itoa(int(desired.Port))},
 				"config.sha256": {desired.ConfigSHA256}, "implementation.sha256": {desired.ImplementationSHA256},
@@ -325,7 +325,7 @@ func TestSilentAgent(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	jar, err := os.ReadFile(jvmtest.AgentJar(t)) // sets a property that is not the mark
 	if err != nil {
 		t.Fatal(err)
@@ -399,7 +399,7 @@ func TestRefused(t *testing.T) {
 				if r := inspected.Processes[0].Refusal; r == nil || r.Reason != reason {
 					t.Errorf("inspect says %v, want %s", r, reason)
 				}
-				report := do(t, VerbLoad, Request{Target: target, Desired: stageAgent(t, nil, anyMBean, freePort(t))})
+				report := do(t, VerbLoad, Request{Target: target, Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
 				wantReason(t, report, reason)
 				wantReason(t, do(t, VerbUnload, Request{Target: target}), "")
 				app.Unharmed()
@@ -412,7 +412,7 @@ func TestRefused(t *testing.T) {
 func TestWarning(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 25).Start(t, jvmtest.Options{})
-	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
 	report := do(t, VerbLoad, req)
 	wantReason(t, report, "")
 	if report.Processes[0].Warning == "" || strings.Count(app.Output(), "WARNING") != 4 {
@@ -429,7 +429,7 @@ func TestClassLoaderWithoutAgents(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanHome(t)
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Djava.system.class.loader=App$Loader"}})
-		report := do(t, VerbLoad, Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))})
+		report := do(t, VerbLoad, Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
 		wantReason(t, report, ReasonUnsupportedJVM)
 		if p := report.Processes[0]; p.Warning != "" || p.AgentJarOpen || strings.Contains(app.Output(), "WARNING") {
 			t.Errorf("got %+v for the output\n%s", p, app.Output())
@@ -443,7 +443,7 @@ func TestOtherUsersJVM(t *testing.T) {
 	o := silentLoad
 	o.User = nobody
 	app := jvmtest.Need(t, 25).Start(t, o)
-	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, freePort(t))}
+	req := Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
 	report := do(t, VerbLoad, req)
 	wantReason(t, report, "")
 	wantMark(t, report, AgentRunning, 1)
@@ -458,7 +458,7 @@ func TestContainer(t *testing.T) {
 	o.Container = true
 	app := jvmtest.Need(t, 17).Start(t, o)
 	target := targetOf(t, app)
-	port := freePort(t)
+	port := jvmtest.FreePort(t)
 	desired := stageAgent(t, target, anyMBean, port)
 	if _, err := os.Lstat(Home); err == nil {
 		t.Errorf("%s is in this /tmp, not in the container's", Home)
@@ -510,7 +510,7 @@ func TestOtherContainer(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	other, own := jdk.Start(t, o), jdk.Start(t, silentLoad)
 	target := targetOf(t, other)
-	desired := stageAgent(t, target, anyMBean, freePort(t))
+	desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
 
 	report := do(t, VerbInspect, Request{PodUID: uid})
 	wantReason(t, report, "")
@@ -538,7 +538,7 @@ func TestWrongRequests(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, freePort(t))
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	reused := &Target{PID: target.PID, StartTime: target.StartTime + 1}
 	change := func(f func(*Desired)) *Desired { d := *desired; f(&d); return &d }
 	missing := NewFile("config-", []byte("missing"), ".yaml")

@@ -127,14 +127,6 @@ func listen(t *testing.T) (*net.TCPListener, int32) {
 	return l.(*net.TCPListener), int32(l.Addr().(*net.TCPAddr).Port)
 }
 
-// freePort is a port that was free a moment ago.
-func freePort(t *testing.T) int32 {
-	t.Helper()
-	l, port := listen(t)
-	l.Close()
-	return port
-}
-
 // scrape reads the metrics on a port; empty if nobody answers.
 func scrape(port int32) string {
 	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", port))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
 func TestProbe(t *testing.T) {
@@ -30,7 +32,7 @@ func TestProbe(t *testing.T) {
 		{&Endpoint{port, "/error"}, ReasonEndpointNotServing},
 		{&Endpoint{port, "/moved"}, ReasonEndpointNotServing},
 		{&Endpoint{port, "/cut"}, ReasonEndpointNotServing},
-		{&Endpoint{freePort(t), "/metrics"}, ReasonEndpointNotServing},
+		{&Endpoint{jvmtest.FreePort(t), "/metrics"}, ReasonEndpointNotServing},
 		{&Endpoint{port, "/metrics HTTP/1.1\r\nX: y"}, ReasonBadRequest},
 		{&Endpoint{port, "metrics"}, ReasonBadRequest},
 		{&Endpoint{0, "/metrics"}, ReasonBadRequest},

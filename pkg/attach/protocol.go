@@ -117,7 +117,7 @@ type Desired struct {
 	// what it was told before, if anything.
 	Identity string `json:"identity,omitempty"`
 	// Avoid are ports that are not chosen: they are promised to other JVMs of
-	// the pod. A Port given, or served already, may be among them.
+	// the pod, or declared for its containers. A Port given, or served already, may be among them.
 	Avoid []int32 `json:"avoid,omitempty"`
 }
 

@@ -76,7 +76,7 @@ func TestCheckReload(t *testing.T) {
 func TestReloads(t *testing.T) {
 	cleanHome(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
-	target, port := targetOf(t, app), freePort(t)
+	target, port := targetOf(t, app), jvmtest.FreePort(t)
 	var desired *Desired
 	for i, step := range []struct {
 		config            string

@@ -58,7 +58,7 @@ func TestUnloadLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		threads := agentThreads(t, app.PID)
-		desired := stageAgent(t, nil, anyMBean, freePort(t))
+		desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 		wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: desired}), "")
 		wantReason(t, do(t, VerbLoad, Request{Target: target, Desired: stageAgent(t, nil, otherConfig, desired.Port)}), "")
 		if scrape(desired.Port) == "" || len(agentThreads(t, app.PID)) <= len(threads) {

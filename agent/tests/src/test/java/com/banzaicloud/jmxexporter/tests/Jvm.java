@@ -2,7 +2,6 @@ package com.banzaicloud.jmxexporter.tests;
 
 import com.sun.tools.attach.VirtualMachine;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.net.ServerSocket;
 import java.net.URI;
@@ -67,13 +66,19 @@ final class Jvm implements AutoCloseable {
         return new Jvm(HOME, List.of(arguments));
     }
 
-    static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
+    /** A port that nobody has, and that nobody gets by chance: the kernel gives those from 32768 on, other forks begin elsewhere. */
+    static synchronized int freePort() {
+        while (true) {
+            lastPort++;
+            try (ServerSocket socket = new ServerSocket(lastPort)) {
+                return socket.getLocalPort();
+            } catch (IOException taken) {
+                // The next one may be free.
+            }
         }
     }
+
+    private static int lastPort = 10000 + 100 * (int) (ProcessHandle.current().pid() % 200);
 
     /** A file in a directory of this JVM's test. */
     Path file(String name, String content) throws IOException {
