@@ -137,7 +137,7 @@ const (
 	ReasonWrongPod = "WrongPod"
 	// ReasonUserMismatch: the JVM runs as a user that the exec cannot become.
 	ReasonUserMismatch = "UserMismatch"
-	// ReasonUnsupportedJVM: the JVM is not HotSpot.
+	// ReasonUnsupportedJVM: the JVM is not HotSpot, or takes no agents.
 	ReasonUnsupportedJVM = "UnsupportedJVM"
 	// ReasonSignalsReduced: -Xrs, and the attach socket is gone.
 	ReasonSignalsReduced = "SignalsReduced"
