@@ -150,7 +150,7 @@ func TestTwoExporters(t *testing.T) {
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 			funcs.LoadedOnce(namespace))).
 		Assess("the older one goes, and the younger takes the pod on", funcs.All(
-			funcs.Delete(namespace, exporter),
+			funcs.HandedOver(namespace, "younger", funcs.Delete(namespace, exporter)),
 			funcs.AllAnnotated(namespace, "younger", 1, 9401),
 			funcs.LoadedOnce(namespace))).
 		Assess("the application is as before", applications.Untouched()).

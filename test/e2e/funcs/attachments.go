@@ -135,3 +135,19 @@ func (c *cluster) attachments(ctx context.Context, namespace string) ([]v1alpha1
 	err := c.List(ctx, &list, client.InNamespace(namespace))
 	return list.Items, err
 }
+
+// HandedOver does something, and waits until the records of a namespace, the same
+// ones, are those of another exporter.
+func HandedOver(namespace, exporter string, do features.Func) features.Func {
+	before := map[types.UID]bool{}
+	return All(
+		attachmentsOf(namespace).each(func(_ context.Context, _ *testing.T, _ *cluster, r *v1alpha1.JmxAttachment) { before[r.UID] = true }),
+		do,
+		attachmentsOf(namespace).untilEach(func(_ context.Context, _ *cluster, r *v1alpha1.JmxAttachment) error {
+			if !before[r.UID] || r.Spec.Exporter.Name != exporter {
+				return fmt.Errorf("%s (%s) is of exporter %s, not %s, or was made anew", r.Name, r.UID, r.Spec.Exporter.Name, exporter)
+			}
+			return nil
+		}),
+	)
+}
