@@ -41,16 +41,19 @@ func (FindJava) Lost(s *Scope) statemachine.Event {
 
 // Ensure implements Step.
 func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
-	containers := s.containers()
+	containers, chosenBy := s.containers(), processRules(s.Exporter)
+	if !s.Granted { // what is there is kept, whatever is chosen when the turn comes
+		containers, chosenBy = running(s.Pod), nil
+	}
 	if len(containers) == 0 {
 		return NotReached(v1alpha1.ReasonContainerNotRunning, notRunning(s))
 	}
 	seen := sighting{withoutJava: len(containers)}
 	for _, c := range containers {
-		report, err := f.Helper.Run(ctx, Target(s.Pod, c.name), attach.VerbInspect, attach.Request{Rules: processRules(s.Exporter)})
+		report, err := f.Helper.Run(ctx, Target(s.Pod, c.name), attach.VerbInspect, attach.Request{Rules: chosenBy})
 		if err != nil {
 			outcome := failed(err)
-			if outcome.Reason == v1alpha1.ReasonQueued || mayPass(s, outcome) {
+			if outcome.Reason == v1alpha1.ReasonQueued || mayPass(s, outcome) || !s.Granted && outcome.Kind != Stop {
 				return in(c, outcome)
 			}
 			seen.obstacles = append(seen.obstacles, obstacle{container: c.name, outcome: outcome, whole: true})
@@ -61,6 +64,9 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 			seen.withoutJava--
 		}
 		for _, p := range report.Processes {
+			if !s.Granted && p.AgentJarOpen && p.Mark == nil {
+				return in(c, NotReached(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not say what it serves; it is asked again."))
+			}
 			refusal := refusalOf(p)
 			if refusal != nil && mayPass(s, *refusal) {
 				return in(c, *refusal)
@@ -83,7 +89,10 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 		seen.released(Identity(&p))
 	}
 	s.Status().Processes = seen.processes(s)
-	s.Status().Inspected = &v1alpha1.Inspected{Rules: rules(s.Exporter), Time: s.Now, Incomplete: seen.mayPass()}
+	s.Status().Inspected = &v1alpha1.Inspected{Time: s.Now, Incomplete: seen.mayPass()}
+	if s.Granted {
+		s.Status().Inspected.Rules = rules(s.Exporter)
+	}
 	recognise(s)
 	for _, c := range containers[:min(len(containers), maxProcesses)] {
 		s.Status().Inspected.ContainerIDs = append(s.Status().Inspected.ContainerIDs, c.id)

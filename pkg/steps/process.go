@@ -140,9 +140,10 @@ type trial struct {
 
 // together decides for all processes of a pod by how it went for each. One that
 // cannot be done for good, or not for a while, is left alone, as long as another
-// is there: it must not keep the metrics of the others away. One that serves
-// already is never left alone, and a reason that halts the rollout is never passed
-// over.
+// is there: it must not keep the metrics of the others away. Who is left alone
+// keeps the endpoint that it has. The first one, whose endpoint the annotations
+// name, is not left alone while it has one, and a reason that halts the rollout is
+// never passed over.
 func (s *Scope) together(phase v1alpha1.Phase, trials []trial, done func() Outcome) Outcome {
 	var failed []trial
 	for _, t := range trials {
@@ -155,7 +156,7 @@ func (s *Scope) together(phase v1alpha1.Phase, trials []trial, done func() Outco
 	for _, t := range failed {
 		alone := len(failed) == len(s.Chosen())
 		mayPass := t.Kind != Stop && s.tries(phase) < patience
-		if alone || mayPass || t.process.Endpoint != nil || v1alpha1.Halts(t.Reason) {
+		if alone || mayPass || t.process.First && t.process.Endpoint != nil || v1alpha1.Halts(t.Reason) {
 			return t.Outcome
 		}
 	}

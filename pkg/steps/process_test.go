@@ -50,7 +50,7 @@ func TestTogether(t *testing.T) {
 	cases := map[string]struct {
 		trials []string // the reason of each process; done if empty
 		tries  int32
-		serves bool // all do
+		serves bool // all do, the first on the port that is annotated
 		want   string
 		alone  string // the processes left alone
 	}{
@@ -66,8 +66,9 @@ func TestTogether(t *testing.T) {
 		"one is awaited for long":              {trials: []string{"JVMStarting", ""}, tries: patience, want: "Reached", alone: "a"},
 		"one fails, one cannot":                {trials: []string{"", "MissingModule", "PortInUse"}, want: "PortInUse"},
 		"one fails for long, one cannot":       {trials: []string{"", "MissingModule", "PortInUse"}, tries: patience, want: "Reached", alone: "b c"},
-		"one that serves fails for long":       {trials: []string{"", "PortInUse"}, tries: 99, serves: true, want: "PortInUse"},
-		"one that serves cannot":               {trials: []string{"MissingModule", ""}, serves: true, want: "MissingModule"},
+		"the first serves, fails for long":     {trials: []string{"PortInUse", ""}, tries: 99, serves: true, want: "PortInUse"},
+		"the first serves, and cannot":         {trials: []string{"MissingModule", ""}, serves: true, want: "MissingModule"},
+		"another serves, fails for long":       {trials: []string{"", "PortInUse"}, tries: 99, serves: true, want: "Reached", alone: "b"},
 		"none can":                             {trials: []string{"MissingModule", "MissingModule"}, want: "MissingModule"},
 		"none can, one only for long":          {trials: []string{"MissingModule", "PortInUse"}, tries: patience, want: "PortInUse"},
 		"none can, one is awaited":             {trials: []string{"MissingModule", "PortInUse", "Busy"}, tries: patience, want: "Busy"},
@@ -93,7 +94,7 @@ func TestTogether(t *testing.T) {
 				}
 				p := &s.Status().Processes[i]
 				if tc.serves {
-					p.Endpoint = &v1alpha1.Endpoint{}
+					p.Endpoint, p.First = &v1alpha1.Endpoint{}, i == 0
 				}
 				trials = append(trials, trial{p, s.named(p, outcome)})
 			}

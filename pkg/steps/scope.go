@@ -25,8 +25,8 @@ type Scope struct {
 	Exporter *v1alpha1.PrometheusJmxExporter
 	// Config is the exporter's configuration.
 	Config Config
-	// Granted tells that the pod's turn has come: it may be brought to what the
-	// exporter says now. Until then it is kept as its record says.
+	// Granted tells that the pod's turn has come, and the rollout goes on: it may
+	// be brought to what the exporter says now. Else it is kept as its record says.
 	Granted bool
 	// Published are the endpoints of this pod that stand in EndpointSlices of ours.
 	Published []PublishedEndpoint

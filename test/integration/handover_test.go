@@ -86,7 +86,7 @@ func TestTakenOverByOneThatDoesNothing(t *testing.T) {
 			o.settle()
 			remove(t, s.exporter)
 			s.garbageCollect()
-			o.outlast()
+			o.tire()
 			if got := phaseOf(s.attachment(s.pod)); got != tc.want {
 				t.Errorf("it is %s, want %s", got, tc.want)
 			}

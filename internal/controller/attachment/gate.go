@@ -30,26 +30,16 @@ func (w *walk) gate(step steps.Step) *steps.Outcome {
 		return new(steps.NotReached(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+howToResume))
 	}
 	switch {
-	case s.Granted && !w.halted():
+	case s.Granted:
 		return nil
 	case s.Exporter.Spec.Suspend:
 		return new(steps.NotReached(v1alpha1.ReasonSuspended, "The exporter is suspended: nothing new is done while spec.suspend is true."))
-	case w.halted():
+	case halted(s.Exporter, s.Exporter.Status.Revision):
 		return new(steps.NotReached(v1alpha1.ReasonRolloutHalted, "The rollout was stopped; the exporter's status.halt says why."))
 	case s.Config.Problem != nil: // nobody's turn comes
 		return new(steps.NotReached(s.Config.Problem.Reason, s.Config.Problem.Message))
 	}
 	return new(steps.NotReached(v1alpha1.ReasonRolloutPending, "The pod waits for its turn: spec.rollout says how many are worked on at once."))
-}
-
-// halted tells whether the rollout of what the pod is to be brought to was stopped.
-// One that was stopped before does not hold up what came after it.
-func (w *walk) halted() bool {
-	halt, revision := w.scope.Exporter.Status.Halt, w.scope.Attachment.Spec.Revision
-	if !w.scope.Granted {
-		revision = w.scope.Exporter.Status.Revision
-	}
-	return halt != nil && halt.Revision == revision
 }
 
 // first tells whether there is a process that an agent was never in.

@@ -57,9 +57,6 @@ func TestGate(t *testing.T) {
 		want []string
 	}{
 		"its turn":                           {how: []func(*steps.Scope){granted}},
-		"its turn, of a rollout that stops":  {how: []func(*steps.Scope){granted, halted(revision)}, want: all("RolloutHalted")},
-		"… and it serves":                    {how: []func(*steps.Scope){granted, halted(revision), attached}, want: all("RolloutHalted")[:2]},
-		"its turn, after one that stopped":   {how: []func(*steps.Scope){granted, halted("old")}},
 		"not its turn":                       {want: all("RolloutPending")},
 		"not its turn, and it serves":        {how: []func(*steps.Scope){attached}, want: all("RolloutPending")[:2]},
 		"suspended":                          {how: []func(*steps.Scope){suspended}, want: all("Suspended")},

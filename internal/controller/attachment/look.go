@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -83,16 +84,40 @@ func (w *walk) lookAgain(ctx context.Context) (after time.Duration, changed bool
 }
 
 // tryAgain tries again what was left alone for what may pass by itself, while the
-// others went on: a JVM that was slow to start, a port that was busy.
-func (w *walk) tryAgain(ctx context.Context) {
+// others went on: a JVM that was slow to start, a port that was busy. It takes the
+// steps anew that are reached, up to the endpoint; for the others nothing changes,
+// so the record does not go back, unless there is something new.
+func (w *walk) tryAgain(ctx context.Context) error {
 	if after, ok := w.untilTried(); !ok || after > 0 {
-		return
+		return nil
 	}
+	status := w.scope.Status()
+	before := status.DeepCopy()
 	w.scope.Waited = true
-	inspected := w.scope.Status().Inspected
-	if outcome := w.ensure(ctx, w.step(statemachine.JavaFound)); outcome.Reason != v1alpha1.ReasonQueued {
-		inspected.Time = w.scope.Now // also where nothing could be seen
+	for _, phase := range []statemachine.Phase{statemachine.JavaFound, statemachine.Staged, statemachine.Loaded, statemachine.Exposed} {
+		step := w.step(phase)
+		if !w.machine.Phase().Reached(phase) || w.gate(step) != nil {
+			break
+		}
+		if announcer, ok := step.(steps.Announcer); ok && announcer.Announce(w.scope) {
+			if err := w.persist(ctx); err != nil {
+				return err
+			}
+		}
+		outcome := w.ensure(ctx, step)
+		if outcome.Reason == v1alpha1.ReasonQueued {
+			*status, w.scope.Waited = *before, false
+			return nil
+		}
+		if outcome.Kind != steps.Done {
+			break
+		}
+		w.set(metav1.Condition{Type: string(phase), Status: outcome.Status(), Reason: outcome.Reason, Message: outcome.Message})
 	}
+	if status.Inspected != nil {
+		status.Inspected.Time = w.scope.Now // also where nothing could be seen
+	}
+	return nil
 }
 
 // untilTried is the time until then; false when nothing was left alone. It is as

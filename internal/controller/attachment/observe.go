@@ -31,9 +31,15 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 	}
 	return &steps.Scope{
 		Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published,
-		Granted: !exporter.Spec.Suspend && attachment.Spec.Revision == steps.Revision(exporter, config, r.Artifacts),
-		Now:     r.now(),
+		Granted: !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
+			attachment.Spec.Revision == steps.Revision(exporter, config, r.Artifacts),
+		Now: r.now(),
 	}, nil
+}
+
+// halted tells whether the rollout of a revision was stopped.
+func halted(exporter *v1alpha1.PrometheusJmxExporter, revision string) bool {
+	return exporter.Status.Halt != nil && exporter.Status.Halt.Revision == revision
 }
 
 // subjects are what a record is about. Any of them is nil if it is not there.

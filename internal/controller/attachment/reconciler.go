@@ -83,8 +83,8 @@ func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
 	look, changed := w.lookAgain(ctx)
 	if changed {
 		w.scope.Status().Attempt = nil // it was about others
-	} else {
-		w.tryAgain(ctx)
+	} else if err := w.tryAgain(ctx); err != nil {
+		return ctrl.Result{}, err
 	}
 	buried := w.bury()
 	if err := w.goBack(ctx, buried || changed); err != nil {
@@ -117,7 +117,10 @@ func (w *walk) goOn(ctx context.Context) (time.Duration, error) {
 		case closed != nil && w.unwithdrawn != nil: // the record goes on saying why it must be
 			return 0, w.unwithdrawn
 		case closed != nil:
-			return 0, w.record(ctx, step, *closed)
+			if err := w.record(ctx, step, *closed); err != nil || closed.Kind != steps.Retry {
+				return 0, err
+			}
+			return w.again(), nil
 		}
 		if announcer, ok := step.(steps.Announcer); ok && announcer.Announce(w.scope) {
 			if err := w.persist(ctx); err != nil {

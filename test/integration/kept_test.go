@@ -1,0 +1,207 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+)
+
+// What keeps an exporter from doing anything new.
+var stops = map[string]func(*story){
+	"suspended": func(s *story) {
+		change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
+	},
+	"halted": func(s *story) { // by another pod
+		get(s.t, s.exporter)
+		s.exporter.Status.Halt = &v1alpha1.Halt{Revision: s.exporter.Status.Revision, Reason: v1alpha1.ReasonConfigRejected, Message: "Pod other: No."}
+		if err := admin.Status().Update(s.t.Context(), s.exporter); err != nil {
+			s.t.Fatal(err)
+		}
+	},
+}
+
+// stopped runs a test for each of them, with a pod that serves.
+func stopped(t *testing.T, pod func() *podBuilder, test func(s *story, o *operator)) {
+	for name, stop := range stops {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := longRunning(t, pod(), nil)
+			o.tire()
+			stop(s)
+			o.settle()
+			test(s, o)
+		})
+	}
+}
+
+// One container of two restarts: the other JVM is kept, and annotated.
+func TestOtherIsKept(t *testing.T) {
+	stopped(t, withWorker, func(s *story, o *operator) {
+		s.restart(s.pod)
+		o.tire()
+		if got := phaseOf(s.attachment(s.pod)); got != isAnnotated {
+			s.t.Errorf("it is %s", got)
+		}
+		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9404" {
+			s.t.Errorf("annotated is port %s", got)
+		}
+	})
+}
+
+// Nothing that was left alone is tried while the rollout is stopped, and nobody
+// else notices.
+func TestLeftAloneWhileStopped(t *testing.T) {
+	starting := &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."}
+	pod := func() *podBuilder {
+		pod := withWorker()
+		pod.jvms["worker"][0].Refusal = starting
+		return pod
+	}
+	stopped(t, pod, func(s *story, o *operator) {
+		worker := s.containers.get(s.pod.UID, "worker").jvms[0]
+		worker.Refusal = nil
+		s.verbs()
+		for range 3 {
+			s.later(10 * time.Minute)
+			o.settle()
+		}
+		if got, verbs := phaseOf(s.attachment(s.pod)), s.verbs(); got != isAnnotated || verbs != "" || worker.loads > 0 {
+			s.t.Errorf("it is %s, run was %q", got, verbs)
+		}
+	})
+}
+
+// A new record is filled from what is there, whenever that can be seen, and by no
+// rule that has yet to get its turn.
+func TestRemadeWhileStopped(t *testing.T) {
+	for name, hide := range map[string]func(*story) (show func()){
+		"exec fails for some time": func(s *story) func() {
+			s.containers.fail(attach.VerbInspect, v1alpha1.ReasonExecFailed)
+			return s.containers.mend
+		},
+		"the agent does not answer for some time": func(s *story) func() {
+			j := s.jvm(s.pod)
+			mark := j.Mark
+			j.Mark = nil
+			return func() { j.Mark = mark }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stopped(t, withWorker, func(s *story, o *operator) {
+				before := s.endpoints(s.exporter)
+				show := hide(s)
+				remove(s.t, s.attachment(s.pod))
+				o.tire()
+				if got := s.endpoints(s.exporter); got != before {
+					s.t.Errorf("published is %q, want %q", got, before)
+				}
+				show()
+				s.later(10 * time.Minute)
+				o.settle()
+				if got := s.endpoints(s.exporter); got != before {
+					s.t.Errorf("in the end published is %q, want %q", got, before)
+				}
+				remove(s.t, s.exporter)
+				s.garbageCollect()
+				o.outlast()
+				if s.attachment(s.pod) != nil || s.jvm(s.pod).running() {
+					s.t.Errorf("the agent is left: %+v", s.attachment(s.pod))
+				}
+			})
+		})
+	}
+}
+
+// Rules that came while the exporter was suspended are followed when it goes on,
+// also by a record that was made anew meanwhile.
+func TestRulesOfARemadeRecord(t *testing.T) {
+	for name, how := range map[string]func(*v1alpha1.PrometheusJmxExporter){
+		"the rules exclude it": func(e *v1alpha1.PrometheusJmxExporter) {
+			e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Worker"}}
+		},
+		"its container is not named": func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Containers = []v1alpha1.ContainerName{"app"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pod := withWorker()
+			worker := pod.jvms["worker"][0]
+			worker.MainClass = "com.example.Worker"
+			s, o := longRunning(t, pod, nil)
+			before := s.endpoints(s.exporter)
+			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+				e.Spec.Suspend = true
+				how(e)
+			})
+			o.settle()
+			remove(t, s.attachment(s.pod))
+			o.settle()
+			if got := s.endpoints(s.exporter); got != before || worker.unloads > 0 {
+				t.Errorf("published is %q, want %q; the agent was stopped %d times", got, before, worker.unloads)
+			}
+			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = false })
+			o.settle()
+			if worker.running() || worker.unloads != 1 {
+				t.Errorf("the agent was stopped %d times", worker.unloads)
+			}
+			if got := s.endpoints(s.exporter); strings.Contains(got, "9404") {
+				t.Errorf("published is %q", got)
+			}
+		})
+	}
+}
+
+// The first JVM moves to another port though the other cannot be told.
+func TestPortMovesBesideOneThatFails(t *testing.T) {
+	s, o := longRunning(t, withWorker(), nil)
+	s.containers.get(s.pod.UID, "worker").jvms[0].fault = fault(v1alpha1.ReasonAgentNotAnswering)
+	s.configure(changed)
+	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
+	o.tire()
+	if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9500" {
+		t.Errorf("annotated is port %s: it is %s", got, phaseOf(s.attachment(s.pod)))
+	}
+	if got := s.endpoints(s.exporter); !strings.HasSuffix(got, ":9500") || !strings.Contains(got, ":9404") {
+		t.Errorf("published is %q", got)
+	}
+}
+
+// Trying again what was left alone takes nobody back: a canary with such a JVM
+// proves itself.
+func TestCanaryWithOneLeftAlone(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.pod = s.run(withWorker())
+	s.containers.get(s.pod.UID, "worker").jvms[0].fault = fault(v1alpha1.ReasonAttachTimeout)
+	second := s.run(aPod("app-1"))
+	s.configure(rules)
+	s.exporter = s.anExporter("exporter")
+	s.exporter.Spec.Rollout = v1alpha1.Rollout{Canary: v1alpha1.Canary{Count: new(int32(1)), MinReadySeconds: new(int32(3600))}}
+	create(t, s.exporter)
+	o.tire()
+	o.did()
+	for range 10 {
+		s.later(10 * time.Minute)
+		o.settle()
+		if got := phaseOf(s.attachment(s.pod)); got != isAnnotated {
+			t.Errorf("the canary is %s", got)
+		}
+	}
+	if got := phaseOf(s.attachment(second)); got != isAnnotated {
+		t.Errorf("the second is %s", got)
+	}
+	if events := o.events.with(v1alpha1.ReasonAgentChanged); len(events) > 0 {
+		t.Errorf("told was %v", events)
+	}
+	var loads int
+	for _, effect := range o.did() {
+		if strings.HasPrefix(effect, "exec load") {
+			loads++
+		}
+	}
+	if loads < 5 {
+		t.Errorf("it was tried again %d times", loads)
+	}
+}
