@@ -50,6 +50,9 @@ func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
 	}
 	seen := sighting{withoutJava: len(containers)}
 	for _, c := range containers {
+		if s.justStarted(c) {
+			return in(c, NotReached(v1alpha1.ReasonJVMStarting, "It has just been started; it is looked into in some seconds."))
+		}
 		report, err := f.Helper.Run(ctx, Target(s.Pod, c.name), attach.VerbInspect, attach.Request{Rules: chosenBy})
 		if err != nil {
 			outcome := failed(err)

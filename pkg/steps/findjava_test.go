@@ -5,9 +5,11 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
@@ -152,5 +154,31 @@ func TestFindJavaUnloadFails(t *testing.T) {
 	got := FindJava{Helper: helper}.Ensure(t.Context(), s)
 	if got.Reason != v1alpha1.ReasonAttachTimeout || s.Status().Inspected != nil || s.Status().Processes[0].Refusal != "" {
 		t.Errorf("it comes to %s; the record is %+v", got.Reason, s.Status())
+	}
+}
+
+// An application is left to start before anybody looks into its container.
+func TestJustStarted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		age  time.Duration
+		want bool
+	}{
+		"now":              {0, true},
+		"a moment ago":     {minAge - time.Second, true},
+		"long enough ago":  {minAge, false},
+		"by another clock": {-time.Second, false},
+	} {
+		s := aScope()
+		s.runs("app")
+		s.Now = metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+		s.Pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Now.Add(-tc.age))
+		if got := s.justStarted(running(s.Pod)[0]); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	s := aScope()
+	s.runs("app")
+	if s.Now = metav1.Now(); s.justStarted(running(s.Pod)[0]) {
+		t.Error("one that does not say when")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,6 +114,23 @@ func (s *Scope) containers() []container {
 	return slices.DeleteFunc(running(s.Pod), func(c container) bool {
 		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.name))
 	})
+}
+
+// minAge is how long a container runs at least before it is looked into. What an
+// application's main settles first, such as java.util.logging.manager, is settled
+// for it when an agent comes before: WildFly does not start then.
+const minAge = 2 * time.Second
+
+// justStarted tells whether a container has not run for so long. One that starts in
+// the future does so by another clock, and is not waited for.
+func (s *Scope) justStarted(c container) bool {
+	for _, status := range slices.Concat(s.Pod.Status.ContainerStatuses, s.Pod.Status.InitContainerStatuses) {
+		if running := status.State.Running; status.Name == c.name && running != nil && !running.StartedAt.IsZero() {
+			age := s.Now.Sub(running.StartedAt.Time)
+			return 0 <= age && age < minAge
+		}
+	}
+	return false
 }
 
 // running are the running containers in the order of the spec, sidecars (init

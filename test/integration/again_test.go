@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
@@ -134,6 +135,28 @@ func TestReplacedAfterAttach(t *testing.T) {
 	}
 	if get(t, s.exporter); s.exporter.Status.Halt == nil || s.jvm(s.pod).loads > 0 {
 		t.Errorf("the rollout goes on, and the JVM was loaded into %d times", s.jvm(s.pod).loads)
+	}
+}
+
+// A container that has just been started is left alone for some seconds: nothing is
+// executed in it, and the application's main is there first.
+func TestJustStarted(t *testing.T) {
+	s, o := annotated(t)
+	s.restart(s.pod)
+	s.changeStatus(s.pod, func(status *corev1.PodStatus) {
+		status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.clock.Now().Add(time.Second)) // which settle lets pass
+	})
+	again := o.settle()
+	if got, verbs := phaseOf(s.attachment(s.pod)), s.verbs(); got != "Discovered JVMStarting" || verbs != "" {
+		t.Errorf("it is %s, run was %q", got, verbs)
+	}
+	for range 3 {
+		s.later(again)
+		again = o.settle()
+	}
+	s.isAnnotated("9400")
+	if ran := s.clock.Now().Sub(s.pod.Status.ContainerStatuses[0].State.Running.StartedAt.Time); ran > 15*time.Second {
+		t.Errorf("that took %s", ran)
 	}
 }
 
