@@ -2,6 +2,7 @@ package attachment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,21 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
+
+// missed tells whether a process is not on record any more, though its container was
+// looked into.
+func (w *walk) missed(p *v1alpha1.JavaProcess) bool {
+	inspected := w.scope.Status().Inspected
+	return inspected != nil && slices.Contains(inspected.ContainerIDs, p.ContainerID) &&
+		!slices.ContainsFunc(w.scope.Status().Processes, func(other v1alpha1.JavaProcess) bool { return steps.Identity(&other) == steps.Identity(p) })
+}
+
+// noteRestart notes what may have ended processes that are gone.
+func (w *walk) noteRestart(processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) {
+	if restart := restartOf(w.scope, processes, gone); restart != nil {
+		w.scope.Status().Restart = restart
+	}
+}
 
 // restartOf is a container or JVM that ended within spec.rollout.restartWindow
 // after an agent in it was loaded or changed, nil if none did: what may have hurt

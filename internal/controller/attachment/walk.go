@@ -146,21 +146,6 @@ func (w *walk) ensure(ctx context.Context, step steps.Step) steps.Outcome {
 	return outcome
 }
 
-// missed tells whether a process is not on record any more, though its container was
-// looked into.
-func (w *walk) missed(p *v1alpha1.JavaProcess) bool {
-	inspected := w.scope.Status().Inspected
-	return inspected != nil && slices.Contains(inspected.ContainerIDs, p.ContainerID) &&
-		!slices.ContainsFunc(w.scope.Status().Processes, func(other v1alpha1.JavaProcess) bool { return steps.Identity(&other) == steps.Identity(p) })
-}
-
-// noteRestart notes what may have ended processes that are gone.
-func (w *walk) noteRestart(processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) {
-	if restart := restartOf(w.scope, processes, gone); restart != nil {
-		w.scope.Status().Restart = restart
-	}
-}
-
 // record puts the outcome of a step into the record: moves the machine, states
 // the conditions, counts the attempt, persists, and tells the world.
 func (w *walk) record(ctx context.Context, step steps.Step, outcome steps.Outcome) error {
