@@ -118,12 +118,7 @@ func TestRemadeWhileStopped(t *testing.T) {
 // Rules that came while the exporter was suspended are followed when it goes on,
 // also by a record that was made anew meanwhile.
 func TestRulesOfARemadeRecord(t *testing.T) {
-	for name, how := range map[string]func(*v1alpha1.PrometheusJmxExporter){
-		"the rules exclude it": func(e *v1alpha1.PrometheusJmxExporter) {
-			e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Worker"}}
-		},
-		"its container is not named": func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Containers = []v1alpha1.ContainerName{"app"} },
-	} {
+	for name, how := range releases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pod := withWorker()

@@ -274,15 +274,18 @@ func TestChosen(t *testing.T) {
 	}
 }
 
+// releases are how an exporter lets go of one JVM of two, the worker's.
+var releases = map[string]func(*v1alpha1.PrometheusJmxExporter){
+	"the rules exclude it": func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Worker"}}
+	},
+	"its container is not named": func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Containers = []v1alpha1.ContainerName{"app"} },
+}
+
 // The rules change: what they exclude now is unloaded, and comes back when they
 // change again, without another load.
 func TestRulesChange(t *testing.T) {
-	for name, how := range map[string]func(*v1alpha1.PrometheusJmxExporter){
-		"the rules exclude it": func(e *v1alpha1.PrometheusJmxExporter) {
-			e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Worker"}}
-		},
-		"its container is not named": func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Containers = []v1alpha1.ContainerName{"app"} },
-	} {
+	for name, how := range releases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pod := withWorker()
