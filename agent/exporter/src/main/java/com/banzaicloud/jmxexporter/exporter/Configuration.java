@@ -1,33 +1,37 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.agent.Refusal;
+import com.banzaicloud.jmxexporter.agent.Sha256;
+import com.banzaicloud.jmxexporter.agent.TrustedFile;
+import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.jmx.JmxCollector;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Paths;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.Yaml;
+import org.yaml.snakeyaml.composer.Composer;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
+import org.yaml.snakeyaml.parser.ParserImpl;
+import org.yaml.snakeyaml.reader.StreamReader;
+import org.yaml.snakeyaml.resolver.Resolver;
 
-/** The exporter's configuration as it was read once; the file is not looked at again. */
+/** The exporter's configuration as it was read once; the file is not read again. */
 final class Configuration {
 
     private static final Map<String, String> FORBIDDEN = forbidden();
+    /** What the API server takes for a ConfigMap, and some. */
+    private static final int LIMIT_BYTES = 4 << 20;
 
     private final String path;
     private final String sha256;
-    private final String text;
     private final Map<?, ?> yaml;
 
-    private Configuration(String path, String sha256, String text, Map<?, ?> yaml) {
+    private Configuration(String path, String sha256, Map<?, ?> yaml) {
         this.path = path;
         this.sha256 = sha256;
-        this.text = text;
         this.yaml = yaml;
     }
 
@@ -47,28 +51,29 @@ final class Configuration {
         }
         byte[] content;
         try {
-            content = Files.readAllBytes(Paths.get(path));
+            content = TrustedFile.read(Paths.get(path), LIMIT_BYTES); // A FIFO in its place would hold up the watcher.
+        } catch (Refusal e) {
+            throw Rejection.configuration(e.getMessage());
         } catch (IOException e) {
             throw Rejection.configuration("The configuration " + path + " cannot be read (" + e + "): stage it again, readable by the JVM's user.");
         }
-        String actual = sha256(content);
+        String actual = Sha256.hex(content);
         if (sha256 != null && !sha256.equals(actual)) {
             throw Rejection.configuration("The configuration " + path + " has the SHA-256 " + actual + " instead of " + sha256 + ": stage it again.");
         }
-        String text = new String(content, StandardCharsets.UTF_8);
-        Map<?, ?> yaml = parse(path, text);
+        Map<?, ?> yaml = parse(path, new String(content, StandardCharsets.UTF_8));
         for (Map.Entry<String, String> key : FORBIDDEN.entrySet()) {
             if (yaml.containsKey(key.getKey())) {
                 throw Rejection.configuration("The configuration has " + key.getKey() + ": remove it, since " + key.getValue() + ".");
             }
         }
-        return new Configuration(path, actual, text, yaml);
+        return new Configuration(path, actual, yaml);
     }
 
     private static Map<?, ?> parse(String path, String text) throws Rejection {
         Object yaml;
         try {
-            yaml = new Yaml(new SafeConstructor(new LoaderOptions())).load(text);
+            yaml = load(text);
         } catch (RuntimeException e) {
             throw Rejection.configuration("The configuration " + path + " is not YAML: " + e.getMessage());
         }
@@ -81,10 +86,23 @@ final class Configuration {
         return (Map<?, ?>) yaml;
     }
 
-    /** The rules, ready to collect. */
-    JmxCollector collector() throws Rejection {
+    /** What SnakeYAML's class Yaml does, which would load what writes YAML as well. */
+    private static Object load(String text) {
+        LoaderOptions options = new LoaderOptions();
+        SafeConstructor constructor = new SafeConstructor(options);
+        constructor.setComposer(new Composer(new ParserImpl(new StreamReader(text), options), new Resolver(), options));
+        return constructor.getSingleData(Object.class);
+    }
+
+    /** The rules, not used before. */
+    Rules rules() {
+        return new Rules(yaml);
+    }
+
+    /** What collects by these rules. */
+    JmxCollector collector(Rules rules) throws Rejection {
         try {
-            return new JmxCollector(text);
+            return rules.collector();
         } catch (ClassCastException e) {
             throw Rejection.configuration("The configuration " + path + " has a value of the wrong type: " + types(e) + ".");
         } catch (Exception e) {
@@ -105,20 +123,8 @@ final class Configuration {
         return sha256;
     }
 
-    /** Whether it was read from this path with this digest. */
+    /** Reports whether it was read from this path with this digest. */
     boolean is(String path, String sha256) {
         return this.path.equals(path) && this.sha256.equals(sha256);
-    }
-
-    private static String sha256(byte[] content) {
-        try {
-            StringBuilder hex = new StringBuilder();
-            for (byte b : MessageDigest.getInstance("SHA-256").digest(content)) {
-                hex.append(String.format("%02x", b));
-            }
-            return hex.toString();
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException(e); // Every Java has SHA-256.
-        }
     }
 }

@@ -1,5 +1,6 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.jmx.BuildInfoMetrics;
 import io.prometheus.jmx.JmxCollector;
 import io.prometheus.metrics.instrumentation.jvm.AllocationMetrics;
@@ -14,18 +15,20 @@ import io.prometheus.metrics.instrumentation.jvm.JvmThreadsMetrics;
 import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
-import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 /** What the stock exporter exposes for one configuration: the MBeans by its rules, the JVM, the build. */
-final class Metrics implements AutoCloseable {
+final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
 
     private final PrometheusRegistry registry;
     private final Configuration configuration;
+    private final Rules rules;
     private final AllocationMetrics allocations;
 
     Metrics(Configuration configuration, Reloads reloads) throws Rejection {
         registry = reloads.registry();
-        JmxCollector collector = configuration.collector();
+        rules = configuration.rules();
+        JmxCollector collector = configuration.collector(rules);
         this.configuration = configuration;
         new BuildInfoMetrics().register(registry);
         collector.register(registry);
@@ -50,12 +53,26 @@ final class Metrics implements AutoCloseable {
         return configuration;
     }
 
-    MetricSnapshots scrape(Predicate<String> names) {
-        return registry.scrape(names);
+    /** Collects; by one thread at a time. It throws {@link Rules.Stopped} when these metrics were closed meanwhile. */
+    MetricSnapshots collect() {
+        return rules.collect(this);
     }
 
+    /** For the rules, which limit what this costs. */
+    @Override
+    public MetricSnapshots get() {
+        return registry.scrape();
+    }
+
+    /** Says which rules were too expensive; null when none was. */
+    String complaint() {
+        return rules.complaint();
+    }
+
+    /** Ends what is being collected as well. */
     @Override
     public void close() {
+        rules.stop();
         if (allocations != null) {
             allocations.close();
         }

@@ -1,133 +1,218 @@
 package com.banzaicloud.jmxexporter.exporter;
 
-import com.sun.net.httpserver.HttpExchange;
-import com.sun.net.httpserver.HttpHandler;
+import com.banzaicloud.jmxexporter.http.Handler;
+import com.banzaicloud.jmxexporter.http.Request;
+import com.banzaicloud.jmxexporter.http.Response;
 import io.prometheus.metrics.config.EscapingScheme;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
+import io.prometheus.metrics.model.snapshots.MetricSnapshot;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
-import java.io.ByteArrayOutputStream;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
-import java.util.function.Predicate;
+import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPOutputStream;
 
 /**
  * Answers /metrics and /-/healthy. A scraper gets OpenMetrics if it names it and text otherwise: also one that
  * would rather have protobuf, which this agent does not carry.
  */
-final class ScrapeHandler implements HttpHandler {
+final class ScrapeHandler implements Handler {
+
+    /** Bytes between the writer and the connection. */
+    private static final int BUFFER = 8192;
+    /** How long a scraper waits for its answer at most, and if it does not say how long. */
+    private static final long SCRAPE_TIMEOUT_SECONDS = 60;
 
     private final ExpositionFormatWriter openMetrics = OpenMetricsTextFormatWriter.create();
     private final ExpositionFormatWriter text = PrometheusTextFormatWriter.create();
-    private volatile Metrics metrics;
+    private final Scrapes scrapes;
     private volatile String identity;
 
-    ScrapeHandler(Metrics metrics, String identity) {
-        show(metrics, identity);
+    ScrapeHandler(Scrapes scrapes) {
+        this.scrapes = scrapes;
     }
 
-    void show(Metrics metrics, String identity) {
-        this.metrics = metrics;
+    /** Says from now on which JVM this is; null if nobody knows. */
+    void identify(String identity) {
         this.identity = identity;
     }
 
     @Override
-    public void handle(HttpExchange exchange) throws IOException {
-        try {
-            answer(exchange);
-        } catch (IOException e) {
-            throw e; // The scraper has gone.
-        } catch (Throwable t) { // An error that leaves this thread is printed on the application's output.
-            send(exchange, 500, "The scrape failed: " + t + "\n");
-        } finally {
-            exchange.close();
-        }
-    }
-
-    private void answer(HttpExchange exchange) throws IOException {
-        String method = exchange.getRequestMethod();
-        if (!method.equals("GET") && !method.equals("HEAD")) {
-            exchange.getResponseHeaders().set("Allow", "GET, HEAD");
-            send(exchange, 405, "Use GET.\n");
+    public void handle(Request request, Response response) throws IOException {
+        boolean head = request.method().equals("HEAD");
+        if (!head && !request.method().equals("GET")) {
+            response.header("Allow", "GET, HEAD");
+            say(response, 405, "Use GET.");
             return;
         }
-        switch (exchange.getRequestURI().getPath()) {
+        switch (request.path()) {
             case "/metrics":
-                scrape(exchange);
+                scrape(request, response, head);
                 break;
             case "/-/healthy":
-                identify(exchange);
-                send(exchange, 200, "Exporter is healthy.\n");
+                // On a network that pods share, another JVM's agent may come to serve the port.
+                String identity = this.identity;
+                if (identity != null) {
+                    response.header("Jmx-Exporter-Identity", identity);
+                }
+                say(response, 200, "Exporter is healthy.");
                 break;
             default:
-                send(exchange, 404, "The metrics are at /metrics.\n");
+                say(response, 404, "The metrics are at /metrics.");
         }
     }
 
-    /** Says which JVM this is: on a network that pods share, another one's agent may come to serve the port. */
-    private void identify(HttpExchange exchange) {
-        String identity = this.identity;
-        if (identity != null) {
-            exchange.getResponseHeaders().set("Jmx-Exporter-Identity", identity);
-        }
-    }
-
-    private void scrape(HttpExchange exchange) throws IOException {
-        String accept = header(exchange, "Accept");
-        ExpositionFormatWriter writer = openMetrics.accepts(accept) ? openMetrics : text;
-        MetricSnapshots snapshots = metrics.scrape(names(exchange.getRequestURI().getRawQuery()));
-        boolean gzip = acceptsGzip(header(exchange, "Accept-Encoding"));
-
-        // Written out before the first byte is sent, so that what fails is answered with an error.
-        ByteArrayOutputStream body = new ByteArrayOutputStream(1 << 16);
-        try (OutputStream out = gzip ? new GZIPOutputStream(body) : body) {
-            writer.write(out, snapshots, EscapingScheme.fromAcceptHeader(accept));
-        }
-        exchange.getResponseHeaders().set("Content-Type", writer.getContentType());
-        if (gzip) {
-            exchange.getResponseHeaders().set("Content-Encoding", "gzip");
-        }
-        send(exchange, 200, body);
-    }
-
-    private static void send(HttpExchange exchange, int status, String sentence) throws IOException {
-        ByteArrayOutputStream body = new ByteArrayOutputStream();
-        body.write(sentence.getBytes(StandardCharsets.UTF_8));
-        exchange.getResponseHeaders().set("Content-Type", "text/plain; charset=utf-8");
-        send(exchange, status, body);
-    }
-
-    /** A HEAD request gets no length either: the JDK's server would log a warning about it. */
-    private static void send(HttpExchange exchange, int status, ByteArrayOutputStream body) throws IOException {
-        if (exchange.getRequestMethod().equals("HEAD")) {
-            exchange.sendResponseHeaders(status, -1);
+    private void scrape(Request request, Response response, boolean head) throws IOException {
+        Set<String> names;
+        try {
+            names = names(request.query());
+        } catch (IllegalArgumentException e) {
+            say(response, 400, "The query is not encoded as a URL: " + e.getMessage());
             return;
         }
-        exchange.sendResponseHeaders(status, body.size());
-        body.writeTo(exchange.getResponseBody());
+        String accept = request.header("Accept");
+        ExpositionFormatWriter writer = openMetrics.accepts(accept) ? openMetrics : text;
+        if (head) { // Nobody reads what would be collected.
+            response.header("Content-Type", writer.getContentType());
+            response.start(200);
+            return;
+        }
+        Deadline deadline = new Deadline(timeoutNanos(request.header("X-Prometheus-Scrape-Timeout-Seconds")));
+        try (Scrapes.Collection collection = scrapes.ask(response, deadline)) {
+            if (collection != null) {
+                write(response, writer, accept, acceptsGzip(request.header("Accept-Encoding")), only(names, collection.snapshots()));
+            }
+        } catch (Unavailable e) {
+            say(response, e.status(), e.getMessage());
+        }
     }
 
-    private static String header(HttpExchange exchange, String name) {
-        return exchange.getRequestHeaders().containsKey(name) ? String.join(",", exchange.getRequestHeaders().get(name)) : "";
+    /** Writes the answer as it is made. What is thrown once it has begun cuts it off: the scraper sees that it is not whole. */
+    static void write(Response response, ExpositionFormatWriter writer, String accept, boolean gzip, MetricSnapshots snapshots) throws IOException {
+        Body body = new Body(response, writer.getContentType(), gzip);
+        OutputStream out = new BufferedOutputStream(body, BUFFER);
+        Gzip compressed = gzip ? new Gzip(out) : null;
+        try {
+            OutputStream target = gzip ? compressed : out;
+            writer.write(target, snapshots, EscapingScheme.fromAcceptHeader(accept));
+            target.close();
+        } catch (RuntimeException e) { // Two metrics share a name, say.
+            if (body.hasBegun()) {
+                throw e;
+            }
+            say(response, 500, "The scrape failed: " + e);
+        } finally {
+            if (gzip) {
+                compressed.end();
+            }
+        }
+    }
+
+    /** Gives back the native memory of its compressor, some 260 KiB, which closing does not do for a client that is gone. */
+    private static final class Gzip extends GZIPOutputStream {
+
+        Gzip(OutputStream out) throws IOException {
+            super(out, BUFFER);
+        }
+
+        void end() {
+            def.end();
+        }
+    }
+
+    /** A body with which the answer begins when its first bytes are sent: until then it may become another one. */
+    private static final class Body extends OutputStream {
+
+        private final Response response;
+        private final String contentType;
+        private final boolean gzip;
+        private OutputStream out;
+
+        Body(Response response, String contentType, boolean gzip) {
+            this.response = response;
+            this.contentType = contentType;
+            this.gzip = gzip;
+        }
+
+        boolean hasBegun() {
+            return out != null;
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) throws IOException {
+            begin();
+            out.write(bytes, offset, length);
+        }
+
+        private void begin() throws IOException {
+            if (out == null) {
+                response.header("Content-Type", contentType);
+                if (gzip) {
+                    response.header("Content-Encoding", "gzip");
+                }
+                out = response.start(200);
+            }
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        /** An empty answer begins as well. */
+        @Override
+        public void close() throws IOException {
+            begin();
+        }
+    }
+
+    private static void say(Response response, int status, String sentence) throws IOException {
+        response.header("Content-Type", "text/plain; charset=utf-8");
+        response.send(status, (sentence + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** How long the scraper waits. Prometheus says it, in seconds; what is not a time is as if it were not there. */
+    static long timeoutNanos(String said) {
+        double seconds;
+        try {
+            seconds = Double.parseDouble(said);
+        } catch (NumberFormatException e) {
+            seconds = SCRAPE_TIMEOUT_SECONDS;
+        }
+        boolean shorter = seconds > 0 && seconds < SCRAPE_TIMEOUT_SECONDS; // Not so for NaN.
+        return (long) ((shorter ? seconds : SCRAPE_TIMEOUT_SECONDS) * TimeUnit.SECONDS.toNanos(1));
     }
 
     private static boolean acceptsGzip(String encodings) {
         for (String encoding : encodings.split(",")) {
-            if (encoding.trim().matches("(?i)gzip(\\s*;\\s*q=(1(\\.0*)?|0\\.0*[1-9]\\d*))?")) {
-                return true;
+            String[] words = encoding.split(";");
+            if (words[0].trim().equalsIgnoreCase("gzip")) {
+                return words.length == 1 || accepts(words[1].trim());
             }
         }
         return false;
     }
 
-    /** The metrics asked for with {@code name[]=}; all when none is. */
-    private static Predicate<String> names(String query) throws IOException {
+    /** Reports whether this is a weight above 0. */
+    private static boolean accepts(String weight) {
+        try {
+            return weight.startsWith("q=") && Double.parseDouble(weight.substring(2)) > 0;
+        } catch (NumberFormatException e) {
+            return false;
+        }
+    }
+
+    /** The metrics asked for with {@code name[]=}; null for all. */
+    private static Set<String> names(String query) throws IOException {
         Set<String> names = new HashSet<>();
         for (String parameter : query == null ? new String[0] : query.split("&")) {
             String decoded = URLDecoder.decode(parameter, "UTF-8");
@@ -135,6 +220,20 @@ final class ScrapeHandler implements HttpHandler {
                 names.add(decoded.substring("name[]=".length()));
             }
         }
-        return names.isEmpty() ? name -> true : names::contains;
+        return names.isEmpty() ? null : names;
+    }
+
+    /** Those of these names. The answer is chosen from and not the collection, which others may share, and which costs about the same. */
+    private static MetricSnapshots only(Set<String> names, MetricSnapshots all) {
+        if (names == null) {
+            return all;
+        }
+        List<MetricSnapshot> chosen = new ArrayList<>();
+        for (MetricSnapshot snapshot : all) {
+            if (names.contains(snapshot.getMetadata().getPrometheusName())) {
+                chosen.add(snapshot);
+            }
+        }
+        return new MetricSnapshots(chosen);
     }
 }

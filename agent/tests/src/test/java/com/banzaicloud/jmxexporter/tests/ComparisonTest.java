@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -84,6 +85,19 @@ class ComparisonTest {
         HttpResponse<byte[]> response = Scrape.get(ours, "/metrics");
         assertEquals(500, response.statusCode());
         assertTrue(new String(response.body()).contains("jvm_threads_current"));
+    }
+
+    /** A rule that fails while it is used ends the collection, and says so in a metric, in either exporter. */
+    @Test
+    void sameErrorOfARuleThatFails() throws Exception {
+        load(configuration("group.yaml"), Subject.class.getName());
+        assertEquals(List.of("jmx_scrape_error 1.0"), errors(stock));
+        assertEquals(List.of("jmx_scrape_error 1.0"), errors(ours));
+    }
+
+    private static List<String> errors(int port) throws Exception {
+        HttpResponse<byte[]> response = Scrape.get(port, "/metrics");
+        return new String(response.body(), StandardCharsets.UTF_8).lines().filter(line -> line.startsWith("jmx_scrape_error")).toList();
     }
 
     private void load(Path config, String... application) throws Exception {

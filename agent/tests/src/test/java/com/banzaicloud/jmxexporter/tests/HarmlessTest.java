@@ -1,7 +1,10 @@
 package com.banzaicloud.jmxexporter.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.tools.attach.AttachOperationFailedException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +23,35 @@ class HarmlessTest {
             Scrape.metrics(port);
             assertEquals(0, jvm.end());
             assertUntouched(jvm);
+        }
+    }
+
+    /** What costs classes, memory and CPU is the application's to start. */
+    @Test
+    void startsNoPartOfTheJvm() throws Exception {
+        try (Jvm jvm = Jvm.start()) {
+            load(jvm);
+            assertTrue(Scrape.metrics(port).contains("java_lang_Threading_ThreadCount"));
+            List<String> started = jvm.jcmd("VM.class_hierarchy").lines()
+                    .map(line -> line.replaceAll("^[|\\- ]*", "").replaceAll("/.*", ""))
+                    .filter(name -> name.equals("jdk.jfr.internal.MetadataRepository")
+                            || name.equals("java.security.Provider"))
+                    .toList();
+            assertEquals(List.of(), started);
+        }
+    }
+
+    @Test
+    void applicationHasSecurityProviders() throws Exception {
+        Path providers = Files.createTempFile("providers", ".properties");
+        Files.writeString(providers, "security.provider.1=" + SecurityProvider.class.getName() + "\nsecurity.provider.2=SUN\n");
+        try (Jvm jvm = Jvm.start("-Djava.security.properties=" + providers)) {
+            load(jvm);
+            Scrape.metrics(port);
+            assertEquals(0, jvm.end());
+            assertUntouched(jvm);
+        } finally {
+            Files.delete(providers);
         }
     }
 
@@ -46,8 +78,8 @@ class HarmlessTest {
 
     @Test
     void applicationReplacesItsStreams() throws Exception {
-        // JDK 25 prints its warning through System.err; the option says that it need not warn.
-        try (Jvm jvm = Jvm.start("-XX:+EnableDynamicAgentLoading")) {
+        // JDK 25 prints its warning through System.err; the option says that it need not warn. Java 8 does not know it.
+        try (Jvm jvm = Jvm.start("-XX:+IgnoreUnrecognizedVMOptions", "-XX:+EnableDynamicAgentLoading")) {
             jvm.tell("break-streams");
             load(jvm);
             Scrape.metrics(port);
@@ -94,24 +126,59 @@ class HarmlessTest {
 
     @Test
     void applicationHasLittleMemory() throws Exception {
-        try (Jvm jvm = Jvm.start("-Xmx4m", "-XX:+UseSerialGC")) {
-            load(jvm);
+        try (Jvm jvm = Jvm.start("-Xmx8m", "-XX:+UseSerialGC")) {
+            assertEquals("running", load(jvm).get("state"));
+            Scrape.metrics(port);
             assertEquals(0, jvm.end());
-            assertEquals(List.of("ready"), jvm.out());
+            assertUntouched(jvm);
         }
     }
 
+    /** Of 2 MiB, the subject has one to spare: the exporter does not fit. */
+    @Test
+    void applicationHasTooLittleMemory() throws Exception {
+        try (Jvm jvm = Jvm.start("-Xmx2m", "-XX:+UseSerialGC")) {
+            Desired.running(port, jvm.file("config.yaml", "{}\n")).write(jvm.desiredFile());
+            jvm.loadAgent(Jvm.AGENT, jvm.desiredFile().toString());
+            Jvm.until("the agent says that it failed", () -> "failed".equals(markWithMemory(jvm).get("state")));
+            Map<String, String> mark = markWithMemory(jvm);
+            assertEquals("AgentFailed", mark.get("reason"));
+            assertTrue(mark.get("message").contains("OutOfMemoryError"), mark.get("message"));
+            assertTrue(Scrape.refused(port), "somebody serves the port");
+            assertEquals(0, jvm.end());
+            assertUntouched(jvm);
+        }
+    }
+
+    /** The mark; while the heap is full, even the JVM's own answer may not fit into it. */
+    private static Map<String, String> markWithMemory(Jvm jvm) throws Exception {
+        try {
+            return jvm.mark();
+        } catch (AttachOperationFailedException full) {
+            return Map.of();
+        }
+    }
+
+    /**
+     * A policy that gives the agent nothing keeps it from the system properties, so it can neither start nor say
+     * why: no mark, with the agent's jar open, is what the helper then reports.
+     */
     @Test
     @Tag("security-manager")
     void applicationHasASecurityManager() throws Exception {
         try (Jvm outer = Jvm.start()) {
             Path policy = outer.file("policy", "grant { permission java.io.FilePermission \"<<ALL FILES>>\", \"read\"; };\n");
             try (Jvm jvm = Jvm.start("-Djava.security.manager", "-Djava.security.policy==" + policy)) {
+                List<String> before = jvm.err(); // JDK 17 says that it is about to lose its security manager.
                 Desired.running(port, jvm.file("config.yaml", "{}\n")).write(jvm.desiredFile());
                 jvm.loadAgent(Jvm.AGENT, jvm.desiredFile().toString());
-                Thread.sleep(1200); // It may not even write its mark, so there is nothing to wait for.
+                Jvm.until("the agent has no thread", () -> !jvm.jcmd("Thread.print").contains("jmx-exporter"));
+                assertEquals(Map.of(), jvm.mark());
+                assertTrue(jvm.openFiles().contains(Jvm.AGENT.toString()), "the agent's jar is not open");
+                assertTrue(Scrape.refused(port), "somebody serves the port");
                 assertEquals(0, jvm.end());
                 assertEquals(List.of("ready"), jvm.out());
+                assertEquals(before, jvm.err());
             }
         }
     }

@@ -1,10 +1,10 @@
 package com.banzaicloud.jmxexporter.tests;
 
+import com.sun.tools.attach.AgentLoadException;
 import com.sun.tools.attach.VirtualMachine;
 import java.io.IOException;
 import java.io.Writer;
 import java.net.ServerSocket;
-import java.net.URI;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -22,15 +22,16 @@ import java.util.function.Predicate;
 /** A JVM with an application in it, and what an operator's helper can do to it: load, desire, read the mark. */
 final class Jvm implements AutoCloseable {
 
-    static final Path HOME = Path.of(System.getProperty("java.home"));
+    /** The runtime of the applications, perhaps without tools. */
+    static final Path HOME = Path.of(System.getProperty("subject"));
     static final Path AGENT = Path.of(System.getProperty("jars"), "agent.jar");
     static final Path EXPORTER = Path.of(System.getProperty("jars"), "exporter.jar");
     static final Path STOCK = Path.of(System.getProperty("jars"), "stock.jar");
 
     /** The applications alone, so that the agents' jars are not on their class path. */
-    private static final Path CLASSES = Path.of(URI.create(Jvm.class.getProtectionDomain().getCodeSource().getLocation().toString()));
+    private static final Path SUBJECTS = Path.of(System.getProperty("jars"), "subjects.jar");
     /** Long, for machines that do more than this: what holds is seen at once. */
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration CONDITION_TIMEOUT = Duration.ofSeconds(60);
 
     final Process process;
     private final Path directory;
@@ -40,13 +41,34 @@ final class Jvm implements AutoCloseable {
     private int acknowledged;
 
     private Jvm(Path home, List<String> arguments) throws IOException {
+        this(List.of(), home, SUBJECTS, arguments);
+    }
+
+    private Jvm(List<String> prefix, Path home, Path classPath, List<String> arguments) throws IOException {
         directory = Files.createTempDirectory("jmx-exporter-test");
         out = directory.resolve("out");
         err = directory.resolve("err");
-        List<String> command = new ArrayList<>(List.of(home.resolve("bin/java").toString(), "-cp", CLASSES.toString()));
+        List<String> command = new ArrayList<>(prefix);
+        command.addAll(List.of(home.resolve("bin/java").toString(), "-cp", classPath.toString()));
         command.addAll(arguments);
+        Instant before = Instant.now();
         process = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
+        removeStaleSocket(before);
         until("the application is ready", () -> Files.size(out) > 0);
+    }
+
+    /**
+     * Removes the attach socket that a killed JVM with the same pid left behind. HotSpot does so itself at its start,
+     * unless the socket is another user's in a sticky directory; then nobody attaches.
+     */
+    private void removeStaleSocket(Instant started) throws IOException {
+        if (Files.exists(attachSocket()) && Files.getLastModifiedTime(attachSocket()).toInstant().isBefore(started)) {
+            Files.deleteIfExists(attachSocket());
+        }
+    }
+
+    private Path attachSocket() {
+        return Path.of("/tmp/.java_pid" + process.pid());
     }
 
     /** The subject, with these options of the JVM. */
@@ -61,9 +83,31 @@ final class Jvm implements AutoCloseable {
         return new Jvm(home, arguments);
     }
 
+    /** The subject as another user, with a copy of its jar where this user can read it. */
+    static Jvm startAs(Users user, Path readable, String... options) throws IOException {
+        Path subjects = Files.copy(SUBJECTS, readable.resolve("subjects.jar"));
+        List<String> arguments = new ArrayList<>(List.of(options));
+        arguments.add(Subject.class.getName());
+        return new Jvm(user.prefix(), HOME, subjects, arguments);
+    }
+
     /** Options, main class and arguments as given. */
     static Jvm run(String... arguments) throws IOException {
         return new Jvm(HOME, List.of(arguments));
+    }
+
+    /** As {@link #run}, with no more than this many file descriptors. */
+    static Jvm limited(int descriptors, String... arguments) throws IOException {
+        return new Jvm(List.of("sh", "-c", "ulimit -n " + descriptors + " && exec \"$@\"", "sh"), HOME, SUBJECTS, List.of(arguments));
+    }
+
+    /** The application's class path, and what else shall be on it. */
+    static String classPath(Path... more) {
+        StringBuilder path = new StringBuilder(SUBJECTS.toString());
+        for (Path entry : more) {
+            path.append(':').append(entry);
+        }
+        return path.toString();
     }
 
     /** A port that nobody has, and that nobody gets by chance: the kernel gives those from 32768 on, other forks begin elsewhere. */
@@ -85,17 +129,29 @@ final class Jvm implements AutoCloseable {
         return Files.writeString(directory.resolve(name), content);
     }
 
+    /** The lines of a thread dump that begin a thread with such a name. */
+    List<String> threads(String pattern) throws Exception {
+        return jcmd("Thread.print").lines().filter(line -> line.matches("\"(" + pattern + ")\".*")).toList();
+    }
+
     Path desiredFile() {
         return directory.resolve("desired");
     }
 
-    /** Tells the subject to do something, and waits until it has. */
+    /** Sends the subject a line, and waits until it has done what that says. */
     void tell(String line) throws IOException {
         Writer in = process.outputWriter();
         in.write(line + "\n");
         in.flush();
         acknowledged++;
         until("the subject did: " + line, () -> out().stream().filter("ok"::equals).count() == acknowledged);
+    }
+
+    /** What the subject answers to a line. */
+    String ask(String line) throws IOException {
+        tell(line);
+        List<String> out = out();
+        return out.get(out.size() - 2); // before the "ok"
     }
 
     /** Loads the agent and waits for the answer to what is desired. */
@@ -106,7 +162,13 @@ final class Jvm implements AutoCloseable {
     }
 
     void loadAgent(Path jar, String argument) throws Exception {
-        attached().loadAgent(jar.toString(), argument);
+        try {
+            attached().loadAgent(jar.toString(), argument);
+        } catch (AgentLoadException e) {
+            if (!e.getMessage().matches("(Failed to load agent library: )?0")) { // Success as Java 8 says it, which later clients take for an error.
+                throw e;
+            }
+        }
     }
 
     /** Replaces what is desired and waits for the answer. */
@@ -115,7 +177,7 @@ final class Jvm implements AutoCloseable {
         return answer(desired);
     }
 
-    private Map<String, String> answer(Desired desired) throws Exception {
+    Map<String, String> answer(Desired desired) throws Exception {
         return markWith(mark -> desired.token().equals(mark.get("token")) && !"starting".equals(mark.get("state")));
     }
 
@@ -149,7 +211,7 @@ final class Jvm implements AutoCloseable {
 
     /** What the JVM answers to a diagnostic command. */
     String jcmd(String... command) throws Exception {
-        List<String> line = new ArrayList<>(List.of(HOME.resolve("bin/jcmd").toString(), String.valueOf(process.pid())));
+        List<String> line = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin/jcmd").toString(), String.valueOf(process.pid())));
         line.addAll(List.of(command));
         Process jcmd = new ProcessBuilder(line).redirectErrorStream(true).start();
         String answer = new String(jcmd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -185,7 +247,7 @@ final class Jvm implements AutoCloseable {
     /** Ends the subject's input, and with it its main; returns its exit code. */
     int end() throws Exception {
         process.getOutputStream().close();
-        if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        if (!process.waitFor(CONDITION_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
             throw new AssertionError("the application does not exit:\n" + jcmd("Thread.print"));
         }
         return process.exitValue();
@@ -193,11 +255,11 @@ final class Jvm implements AutoCloseable {
 
     /** Waits for a condition. */
     static void until(String what, Condition condition) {
-        Instant end = Instant.now().plus(PATIENCE);
+        Instant end = Instant.now().plus(CONDITION_TIMEOUT);
         try {
             while (!condition.holds()) {
                 if (Instant.now().isAfter(end)) {
-                    throw new AssertionError("not in " + PATIENCE + ": " + what);
+                    throw new AssertionError("not in " + CONDITION_TIMEOUT + ": " + what);
                 }
                 Thread.sleep(20);
             }
@@ -215,6 +277,7 @@ final class Jvm implements AutoCloseable {
     @Override
     public void close() throws IOException {
         process.destroyForcibly().onExit().join();
+        Files.deleteIfExists(attachSocket());
         try (var files = Files.walk(directory)) {
             files.sorted(java.util.Comparator.reverseOrder()).forEach(file -> file.toFile().delete());
         }

@@ -5,14 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import java.util.jar.JarEntry;
-import java.util.jar.JarOutputStream;
-import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -43,20 +39,19 @@ class ReplaceTest {
     @Test
     void newerTakesOver() throws Exception {
         Path newer = implementation("answer.put(\"state\", desired.get(\"state\"));"
-                + "answer.put(\"agent\", \"99\"); answer.put(\"colour\", desired.get(\"colour\")); answer.put(\"nothing\", null);");
-        Map<String, String> mark = jvm.desire(Desired.running(port, config).implementation(newer).with("colour", "blue & green"));
+                + "answer.put(\"agent\", \"99\"); answer.put(\"color\", desired.get(\"color\")); answer.put(\"nothing\", null);");
+        Map<String, String> mark = jvm.desire(Desired.running(port, config).implementation(newer).with("color", "blue & green"));
         assertEquals("running", mark.get("state"));
         assertEquals("99", mark.get("agent"));
-        assertEquals("blue & green", mark.get("colour"));
+        assertEquals("blue & green", mark.get("color"));
         assertEquals(Desired.sha256(newer), mark.get("implementation.sha256"));
         assertTrue(Scrape.refused(port), "the old one has stopped");
-        assertFalse(jvm.openFiles().contains(Jvm.EXPORTER.toString()));
 
         assertEquals("1.0.0", jvm.desire(Desired.running(port, config)).get("agent"));
         Scrape.metrics(port);
     }
 
-    /** What runs goes on, or runs again, when what shall replace it does not. */
+    /** What runs keeps running, or runs again, when its replacement does not. */
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
         "throw new IllegalStateException(\"broken & new\");        | AgentFailed   | broken & new",
@@ -107,6 +102,41 @@ class ReplaceTest {
         Scrape.metrics(port);
     }
 
+    /** What is served with a reason of its own, such as a rule that was switched off, is returned to as well. */
+    @Test
+    void brokenOneDoesNotTakeOverFromOneThatServesWithAReason() throws Exception {
+        Path complaining = implementation("if (desired.get(\"config\") == null) throw new IllegalStateException(\"started without a configuration\");"
+                + "answer.put(\"state\", desired.get(\"state\")); answer.put(\"agent\", \"99\"); answer.put(\"port\", desired.get(\"port\"));"
+                + "answer.put(\"config.sha256\", desired.get(\"config.sha256\")); answer.put(\"reason\", \"RuleTooExpensive\");");
+        jvm.desire(Desired.stopped());
+        jvm.load(Desired.running(port, config).implementation(complaining));
+        Path broken = implementation("throw new IllegalStateException(\"broken\");");
+        Map<String, String> mark = jvm.desire(Desired.running(port, config).implementation(broken));
+        assertEquals("running", mark.get("state"), mark.toString());
+        assertEquals("99", mark.get("agent"));
+        assertEquals("AgentFailed", mark.get("reason"));
+        jvm.desire(Desired.stopped());
+    }
+
+    /** One that throws after it has opened the port is stopped: the next could not start there. */
+    @Test
+    void brokenOneGivesThePortBack() throws Exception {
+        Path broken = implementation("try { if (\"stopped\".equals(desired.get(\"state\"))) { if (socket != null) socket.close(); }"
+                + "else { socket = new java.net.ServerSocket(Integer.parseInt(desired.get(\"port\")));"
+                + "Thread holder = new Thread(() -> { try { socket.accept(); } catch (java.io.IOException closed) { } }); holder.setDaemon(true); holder.start(); } }"
+                + "catch (java.io.IOException e) { throw new IllegalStateException(e); }"
+                + "if (!\"stopped\".equals(desired.get(\"state\"))) throw new OutOfMemoryError(\"unable to create native thread\");",
+                "private java.net.ServerSocket socket;");
+        jvm.desire(Desired.stopped());
+        Map<String, String> mark = jvm.load(Desired.running(port, config).implementation(broken));
+        assertEquals("failed", mark.get("state"));
+        assertTrue(mark.get("message").contains("unable to create native thread"), mark.get("message"));
+
+        mark = jvm.desire(Desired.running(port, config));
+        assertEquals("running", mark.get("state"), mark.toString());
+        Scrape.metrics(port);
+    }
+
     /** One that throws later is not taken for gone: nobody knows what it still holds. */
     @Test
     void throwsWhenReconfigured() throws Exception {
@@ -123,23 +153,32 @@ class ReplaceTest {
         jvm.desire(Desired.stopped());
     }
 
-    /** A jar with an exporter whose apply has this body, compiled for it. */
+    /** Between two desired files, too: what it says of itself stands in the mark, beside what it answered. */
+    @Test
+    void saysWhatChangedSinceItAnswered() throws Exception {
+        Path talkative = Implementations.compile(jvm, "answer.put(\"state\", desired.get(\"state\"));",
+                "public Map<String, String> get() { if (System.getProperty(\"talk\") == null) return null;"
+                        + "Map<String, String> said = new HashMap<>(); said.put(\"reason\", System.getProperty(\"talk\")); said.put(\"message\", \"said later\"); return said; }");
+        Desired desired = Desired.running(port, config).implementation(talkative);
+        assertFalse(jvm.desire(desired).containsKey("reason"));
+
+        jvm.tell("set talk RuleTooExpensive");
+        Map<String, String> mark = jvm.markWith(m -> "RuleTooExpensive".equals(m.get("reason")));
+        assertEquals("said later", mark.get("message"));
+        assertEquals("running", mark.get("state"));
+        assertEquals(desired.token(), mark.get("token"));
+
+        Map<String, String> refused = jvm.desire(Desired.running(port, config).with("implementation.sha256", null));
+        assertEquals("AgentFailed", refused.get("reason"), "an answer's own reason comes first");
+        jvm.desire(Desired.stopped());
+        assertFalse(jvm.mark().containsKey("reason"), "what is stopped says nothing more");
+    }
+
     private Path implementation(String body) throws IOException {
-        String source = "package com.banzaicloud.jmxexporter.exporter; import java.util.*; import java.util.function.Function;"
-                + "public class Exporter implements Function<Map<String, String>, Map<String, String>> {"
-                + "  public Map<String, String> apply(Map<String, String> desired) {"
-                + "    Map<String, String> answer = new HashMap<>();" + body
-                + (body.startsWith("throw") ? "" : "return answer;") + "}}";
-        Path directory = Files.createDirectories(jvm.desiredFile().resolveSibling("implementation"));
-        Path java = Files.writeString(directory.resolve("Exporter.java"), source);
-        int result = ToolProvider.getSystemJavaCompiler().run(null, null, null, "--release", "8", "-Xlint:-options", "-d", directory.toString(), java.toString());
-        assertEquals(0, result, source);
-        Path jar = directory.resolve("exporter.jar");
-        String name = "com/banzaicloud/jmxexporter/exporter/Exporter.class";
-        try (OutputStream file = Files.newOutputStream(jar); JarOutputStream out = new JarOutputStream(file)) {
-            out.putNextEntry(new JarEntry(name));
-            Files.copy(directory.resolve(name), out);
-        }
-        return jar;
+        return implementation(body, "");
+    }
+
+    private Path implementation(String body, String members) throws IOException {
+        return Implementations.compile(jvm, body, "public Map<String, String> get() { return null; }" + members);
     }
 }

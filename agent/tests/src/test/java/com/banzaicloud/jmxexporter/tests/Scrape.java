@@ -32,14 +32,14 @@ final class Scrape {
     static HttpResponse<byte[]> request(String method, int port, String path, String... headers) throws Exception {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
                 .method(method, HttpRequest.BodyPublishers.noBody())
-                .timeout(Duration.ofSeconds(20));
+                .timeout(Duration.ofSeconds(60));
         if (headers.length > 0) {
             request.headers(headers);
         }
         return CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
     }
 
-    /** Whether nobody listens on the port. */
+    /** Reports whether nobody listens on the port. */
     static boolean refused(int port) throws Exception {
         try {
             get(port, "/-/healthy");

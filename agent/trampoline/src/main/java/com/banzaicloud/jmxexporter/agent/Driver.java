@@ -1,6 +1,5 @@
 package com.banzaicloud.jmxexporter.agent;
 
-import java.io.IOException;
 import java.nio.file.Paths;
 import java.util.Collections;
 import java.util.HashMap;
@@ -23,6 +22,8 @@ final class Driver {
     private boolean stopped;
     /** The outcome of what was desired last; null while there is none. */
     private Map<String, String> answer;
+    /** What the running implementation had to say at the last look. */
+    private Map<String, String> notices = Collections.emptyMap();
 
     /** Whether the last that was desired is to be stopped, and it is. */
     boolean isStopped() {
@@ -32,6 +33,7 @@ final class Driver {
     /** Does what is desired: the content of the file. */
     void drive(String content) {
         answer = null;
+        notices = Collections.emptyMap(); // What is new is in the answer.
         try {
             Map<String, String> desired = Pairs.decode(content);
             token = desired.get("token");
@@ -46,6 +48,15 @@ final class Driver {
     void answerAgain() {
         if (answer != null) {
             mark(answer);
+        }
+    }
+
+    /** Marks what the running implementation has to say since it answered, such as a rule that it switched off. */
+    void notice() {
+        Map<String, String> said = running == null ? Collections.<String, String>emptyMap() : running.notices();
+        if (!said.equals(notices)) {
+            notices = new HashMap<>(said);
+            answerAgain();
         }
     }
 
@@ -77,15 +88,10 @@ final class Driver {
         }
     }
 
-    private void stop() throws Exception {
+    private void stop() {
         if (running != null) {
-            Implementation last = running;
+            running.apply(STOPPED); // One that throws is not stopped, and can be told again.
             forget();
-            try {
-                last.apply(STOPPED);
-            } finally {
-                last.close();
-            }
         }
         stopped = true;
     }
@@ -99,17 +105,26 @@ final class Driver {
         return running == null ? start(fresh, desired) : replace(fresh, desired);
     }
 
-    private Map<String, String> start(Implementation implementation, Map<String, String> desired) throws Exception {
+    private Map<String, String> start(Implementation implementation, Map<String, String> desired) {
         try {
             return keep(implementation, desired, implementation.apply(desired));
         } catch (Throwable t) {
-            implementation.close();
+            release(implementation);
             throw t;
         }
     }
 
+    /** One that threw may hold the port already, on which the next one could not start. */
+    private static void release(Implementation implementation) {
+        try {
+            implementation.apply(STOPPED);
+        } catch (Throwable worse) {
+            // Why it was not started says more.
+        }
+    }
+
     /** Stops the old one first, since both want the same port, and starts it again if the new one does not run. */
-    private Map<String, String> replace(Implementation fresh, Map<String, String> desired) throws Exception {
+    private Map<String, String> replace(Implementation fresh, Map<String, String> desired) {
         Implementation old = running;
         Map<String, String> before = reached;
         Map<String, String> answer;
@@ -118,41 +133,45 @@ final class Driver {
             old.apply(STOPPED);
             answer = start(fresh, desired);
         } catch (Throwable t) {
-            fresh.close();
             answer = Failure.of(t);
         }
-        if (running != null) {
-            old.close();
-            return answer;
-        }
-        return beside(start(old, before), answer);
+        return running == null ? beside(start(old, before), answer) : answer;
     }
 
     /** Remembers an implementation that runs, and drops one that does not. */
-    private Map<String, String> keep(Implementation implementation, Map<String, String> desired, Map<String, String> answer)
-            throws IOException {
+    private Map<String, String> keep(Implementation implementation, Map<String, String> desired, Map<String, String> answer) {
         if (!"running".equals(answer.get("state"))) {
-            implementation.close();
             forget();
             return answer;
         }
         running = implementation;
         served = new HashMap<>(answer);
         served.keySet().removeAll(Failure.KEYS);
-        if (!answer.containsKey("reason")) {
+        if (!answer.containsKey("reason") || isReached(desired, answer)) {
             reached = desired;
         }
         return answer;
+    }
+
+    /** A reason may be about the configuration that is served, such as a rule that was switched off. */
+    private static boolean isReached(Map<String, String> desired, Map<String, String> answer) {
+        return answer.get("config.sha256") != null && answer.get("config.sha256").equals(desired.get("config.sha256"))
+                && answer.get("port") != null && answer.get("port").equals(desired.get("port"));
     }
 
     private void forget() {
         running = null;
         reached = Collections.emptyMap();
         served = Collections.emptyMap();
+        notices = Collections.emptyMap();
     }
 
     private void mark(Map<String, String> answer) {
-        Map<String, String> pairs = new HashMap<>(answer);
+        Map<String, String> pairs = new HashMap<>();
+        if (!answer.containsKey("reason")) {
+            pairs.putAll(notices);
+        }
+        pairs.putAll(answer);
         if (token != null) {
             pairs.put("token", token);
         }

@@ -1,13 +1,16 @@
 package com.banzaicloud.jmxexporter.agent;
 
+import java.util.Collections;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** What the agent says of itself: one system property, which can be read without loading anything. */
 final class Mark {
 
     static final String PROPERTY = "com.banzaicloud.jmxexporter";
+
+    private static final Set<String> NULL = Collections.singleton(null);
 
     private static int loads;
     private static String text = "";
@@ -23,7 +26,7 @@ final class Mark {
     /** Says these pairs from now on. */
     static synchronized void replace(Map<String, String> said) {
         pairs = new TreeMap<>(said);
-        pairs.values().removeIf(Objects::isNull);
+        pairs.values().removeAll(NULL);
         pairs.put("protocol", "1");
         pairs.put("loads", String.valueOf(loads));
         text = Pairs.encode(pairs);

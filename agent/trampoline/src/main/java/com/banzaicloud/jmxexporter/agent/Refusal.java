@@ -1,7 +1,7 @@
 package com.banzaicloud.jmxexporter.agent;
 
 /** A sentence for the person who reads the mark: what was refused, and what to do. */
-final class Refusal extends Exception {
+public final class Refusal extends Exception {
 
     private static final long serialVersionUID = 1;
 

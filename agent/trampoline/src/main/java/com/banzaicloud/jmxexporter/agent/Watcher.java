@@ -3,6 +3,7 @@ package com.banzaicloud.jmxexporter.agent;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.attribute.BasicFileAttributes;
@@ -13,6 +14,7 @@ import java.util.Collections;
 final class Watcher extends Thread {
 
     private static final long PERIOD_MILLIS = 500;
+    private static final int LIMIT_BYTES = 64 << 10;
 
     /** What its threads leave uncaught would be printed on the application's output. */
     private static final ThreadGroup THREADS = new ThreadGroup("jmx-exporter") {
@@ -54,6 +56,7 @@ final class Watcher extends Thread {
                     driver.answerAgain();
                     troubled = false;
                 }
+                driver.notice();
                 Mark.publish(); // The application may have replaced its properties.
             } catch (Throwable t) { // Out of memory, say: the next look may succeed.
                 troubled = true;
@@ -62,7 +65,7 @@ final class Watcher extends Thread {
         } while (!pause());
     }
 
-    private void look() throws IOException {
+    private void look() throws IOException, Refusal {
         Object found;
         try {
             found = fingerprint();
@@ -75,14 +78,14 @@ final class Watcher extends Thread {
         if (found.equals(seen)) {
             return;
         }
-        String content = new String(Files.readAllBytes(file), StandardCharsets.UTF_8);
+        String content = new String(TrustedFile.read(file, LIMIT_BYTES), StandardCharsets.UTF_8);
         seen = found;
         driver.drive(content.trim());
     }
 
     /** The inode is in it because Java 8 knows times to the second only, and a replaced file has another. */
     private Object fingerprint() throws IOException {
-        BasicFileAttributes a = Files.readAttributes(file, BasicFileAttributes.class);
+        BasicFileAttributes a = Files.readAttributes(file, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
         return Arrays.asList(a.lastModifiedTime(), a.size(), String.valueOf(a.fileKey()));
     }
 

@@ -1,8 +1,9 @@
 package com.banzaicloud.jmxexporter.tests;
 
 import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.Date;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -16,15 +17,22 @@ public final class SampleBeans {
 
     /** Loaded by the subject. */
     public static void register() throws Exception {
-        for (String shop : List.of("north", "south")) {
+        for (String shop : Arrays.asList("north", "south")) {
             register("sample:type=Shop,name=" + shop + ",zone=\"a b\"", (Shop) new Open());
         }
         register("sample:type=Plain", new Plain());
+        register("sample:type=Long", (Long) () -> System.getProperty("long"));
         register("sample.dots-and-dashes:type=Shop,name=odd", (Shop) new Open());
     }
 
     private static void register(String name, Object bean) throws Exception {
         ManagementFactory.getPlatformMBeanServer().registerMBean(bean, new ObjectName(name));
+    }
+
+    /** A text as long as somebody wants it. */
+    @MXBean
+    public interface Long {
+        String getText();
     }
 
     /** Open types. */
@@ -44,7 +52,7 @@ public final class SampleBeans {
 
         Stock getStock();
 
-        Map<String, Long> getSalesByDay();
+        Map<String, java.lang.Long> getSalesByDay();
 
         Map<String, Stock> getStockByShelf();
 
@@ -102,13 +110,16 @@ public final class SampleBeans {
         }
 
         @Override
-        public Map<String, Long> getSalesByDay() {
-            return new TreeMap<>(Map.of("monday", 1L, "tuesday", 2L));
+        public Map<String, java.lang.Long> getSalesByDay() {
+            Map<String, java.lang.Long> sales = new TreeMap<>();
+            sales.put("monday", 1L);
+            sales.put("tuesday", 2L);
+            return sales;
         }
 
         @Override
         public Map<String, Stock> getStockByShelf() {
-            return new TreeMap<>(Map.of("left", new Stock()));
+            return Collections.singletonMap("left", new Stock());
         }
 
         @Override

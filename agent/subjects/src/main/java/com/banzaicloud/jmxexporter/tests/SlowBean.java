@@ -8,10 +8,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.management.MXBean;
 import javax.management.ObjectName;
 
-/** An MBean whose getter reads a channel of the application, in which a thread that is interrupted closes it for good. */
+/** An MBean whose getter reads a channel of the application, in which a thread that is interrupted closes it forever. */
 public final class SlowBean {
 
     private static final AtomicInteger HARMED = new AtomicInteger();
+    private static final AtomicInteger CALLS = new AtomicInteger();
     private static Pipe pipe;
 
     private SlowBean() {}
@@ -29,6 +30,7 @@ public final class SlowBean {
     }
 
     private static int read() throws IOException {
+        CALLS.incrementAndGet();
         ByteBuffer one = ByteBuffer.allocate(1);
         try {
             pipe.source().read(one);
@@ -42,9 +44,14 @@ public final class SlowBean {
         return one.get(0);
     }
 
-    /** Lets all who are inside return. */
+    /** Lets all calls return. */
     static void release() throws IOException {
         pipe.sink().write(ByteBuffer.allocate(16));
+    }
+
+    /** How often the getter was called. */
+    static String calls() {
+        return "calls: " + CALLS;
     }
 
     /** What the application would notice. */

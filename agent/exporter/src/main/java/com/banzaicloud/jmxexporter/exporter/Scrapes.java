@@ -1,0 +1,233 @@
+package com.banzaicloud.jmxexporter.exporter;
+
+import com.banzaicloud.jmxexporter.http.Response;
+import com.banzaicloud.jmxexporter.http.Threads;
+import com.banzaicloud.jmxexporter.rules.Rules;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Collects for clients: one collection at a time, whose answer goes to all that asked while it ran. The heap
+ * that a collection and its answer take is the application's, so there is never more than one of either: a client that
+ * asks while an answer is still being written gets that one, or the next once it is old, which starts when the other is
+ * done. So a client that does not read its answer keeps it from nobody for long.
+ *
+ * <p>Each collection has a thread of its own. It may hang in an MBean of the application, where it cannot be
+ * interrupted without harm; clients that wait for it can give up, and another configuration is not held up by it.
+ */
+final class Scrapes {
+
+    /** How long a collection may take before clients get 503 instead. */
+    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(60);
+    /** How long a collection has to end when other metrics are shown; then it is inside an MBean, or its answer with a slow client. */
+    private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** How old an answer may be that somebody else is still reading. */
+    private static final long SHARED_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** How often waiting clients are checked for having gone. */
+    private static final long LOOK_MILLIS = 100;
+
+    /** How many clients wait or read at once: fewer than the server has connections, so that /-/healthy is still answered. */
+    private static final int CLIENTS = 12;
+
+    private Metrics metrics;
+    private long shownAt;
+    private int clients;
+    /** The one that runs or whose answer is being written; null when there is neither. */
+    private Collection current;
+
+    /** Serves these metrics from now on; none when null. Those shown before should be closed. */
+    synchronized void show(Metrics next) {
+        if (next != metrics) {
+            metrics = next;
+            shownAt = System.nanoTime();
+            notifyAll();
+        }
+    }
+
+    /**
+     * Returns the answer for a client that waits until a deadline, to be closed when it was written; null when the
+     * client has gone.
+     */
+    Collection ask(Response client, Deadline deadline) throws Unavailable {
+        enter();
+        Collection collection = null;
+        try {
+            collection = await(client, deadline);
+            return collection;
+        } finally {
+            if (collection == null) {
+                exit();
+            }
+        }
+    }
+
+    private synchronized void enter() throws Unavailable {
+        if (clients == CLIENTS) {
+            throw new Unavailable(503, CLIENTS + " scrapers wait for an answer or read one: ask again.");
+        }
+        clients++;
+    }
+
+    private synchronized void exit() {
+        clients--;
+    }
+
+    private Collection await(Response client, Deadline deadline) throws Unavailable {
+        Collection mine = null;
+        boolean answered = false;
+        try {
+            while (client == null || !client.clientGone()) { // Null is nobody in particular.
+                synchronized (this) {
+                    if (!isOfUse(mine)) {
+                        leave(mine);
+                        mine = null;
+                        mine = join();
+                    }
+                    if (mine != null && mine.done) {
+                        if (mine.failure != null) {
+                            throw new Unavailable(500, "The scrape failed: " + mine.failure);
+                        }
+                        answered = true;
+                        return mine;
+                    }
+                    String refusal = refusal(mine, deadline.hasPassed(mine == null ? null : mine.thread));
+                    if (refusal != null) {
+                        throw new Unavailable(503, refusal);
+                    }
+                    pause();
+                }
+            }
+            return null;
+        } finally { // Also when memory is out: an answer that nobody releases would be the last one.
+            if (!answered) {
+                leave(mine);
+            }
+        }
+    }
+
+    /** Collects once, and waits for that until a deadline. What goes wrong is the answer of a scrape. */
+    void collect(Deadline deadline) {
+        try {
+            leave(await(null, deadline));
+        } catch (Throwable t) {
+            // An MBean does not answer, or there is no thread to be had.
+        }
+    }
+
+    /** Reports whether this collection is one to wait for, or to answer with. */
+    private boolean isOfUse(Collection mine) {
+        if (mine == null) {
+            return false;
+        }
+        return mine.done ? !(mine.failure instanceof Rules.Stopped) : mine.metrics == metrics && mine.thread.isAlive();
+    }
+
+    /** Joins the collection that runs, or one that starts; null while neither can be. */
+    private Collection join() throws Unavailable {
+        if (metrics == null) {
+            throw new Unavailable(503, "The agent is being stopped or started: ask again.");
+        }
+        if (current != null && !current.done && !current.thread.isAlive()) {
+            current = null; // Its thread was stopped before it could say so.
+        }
+        if (current == null || current.metrics != metrics && System.nanoTime() - shownAt > GRACE_NANOS) {
+            Collection next = new Collection(metrics);
+            // MBeans are asked on it: it looks like one of the application's.
+            next.thread = Threads.start(next, Collection.NAME, ClassLoader.getSystemClassLoader());
+            current = next;
+        }
+        if (current.metrics != metrics || current.done && (current.failure != null || System.nanoTime() - current.finished > SHARED_NANOS)) {
+            return null;
+        }
+        current.clients++;
+        return current;
+    }
+
+    /** Why a client shall not wait any longer; null while it may. */
+    private static String refusal(Collection mine, boolean late) {
+        if (mine != null && System.nanoTime() - mine.started > LIMIT_NANOS) {
+            return "The collection has been running for more than a minute, probably inside an MBean of the application:"
+                    + " jcmd <pid> Thread.print shows where, as thread " + Collection.NAME + ".";
+        }
+        if (!late) {
+            return null;
+        }
+        return mine != null ? "The collection takes longer than the scraper waits: collect less, or let it wait longer."
+                : "The last answer is still being written to another client: ask again.";
+    }
+
+    private synchronized void leave(Collection left) {
+        if (left != null && --left.clients == 0 && left.done) {
+            drop(left);
+        }
+    }
+
+    private synchronized void finish(Collection finished, MetricSnapshots answer, Throwable failure) {
+        finished.done = true;
+        finished.finished = System.nanoTime();
+        finished.answer = answer;
+        finished.failure = failure;
+        if (finished.clients == 0) {
+            drop(finished);
+        }
+        notifyAll();
+    }
+
+    private void drop(Collection dropped) {
+        dropped.answer = null;
+        if (current == dropped) {
+            current = null;
+            notifyAll();
+        }
+    }
+
+    private void pause() {
+        try {
+            wait(LOOK_MILLIS);
+        } catch (InterruptedException e) {
+            // An application that interrupts threads it does not know makes us look early, no more.
+        }
+    }
+
+    /** One collection, and its answer until all that share it have released it. */
+    final class Collection implements Runnable, AutoCloseable {
+
+        private static final String NAME = "jmx-exporter-collector";
+
+        private final Metrics metrics;
+        private final long started = System.nanoTime();
+        private Thread thread;
+        private int clients;
+        private boolean done;
+        private long finished;
+        private MetricSnapshots answer;
+        private Throwable failure;
+
+        private Collection(Metrics metrics) {
+            this.metrics = metrics;
+        }
+
+        @Override
+        public void run() {
+            MetricSnapshots collected = null;
+            Throwable thrown = null;
+            try {
+                collected = metrics.collect();
+            } catch (Throwable t) { // Left uncaught, it is printed on the application's output.
+                thrown = t;
+            }
+            finish(this, collected, thrown);
+        }
+
+        MetricSnapshots snapshots() {
+            return answer;
+        }
+
+        /** Releases the answer. */
+        @Override
+        public void close() {
+            leave(this);
+            exit();
+        }
+    }
+}
