@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,19 +13,21 @@ import (
 	"os"
 	"path/filepath"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/internal/helper"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
 // options are what people may say on the command line.
 type options struct {
-	pid, port                     int
+	pid, port, headroom           int
 	path, config, agent, exporter string
 	output                        string
+	allowSharedTmp                bool
 }
 
 // command performs one operation for a person.
-func command(verb attach.Verb, args []string, stdout, stderr io.Writer) int {
+func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(verb, args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, usage)
@@ -40,7 +43,7 @@ func command(verb attach.Verb, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	if o.output == "json" {
-		return answer(stdout, report)
+		return encode(stdout, report)
 	}
 	printReport(stdout, verb, report)
 	if report.Error != nil {
@@ -50,26 +53,38 @@ func command(verb attach.Verb, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// encode writes a report, and returns the exit code that belongs to it.
+func encode(stdout io.Writer, report helperapi.Report) int {
+	encoder := json.NewEncoder(stdout)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(report); err != nil || report.Error != nil {
+		return 1
+	}
+	return 0
+}
+
 // parse reads the options that a verb has.
-func parse(verb attach.Verb, args []string) (options, error) {
+func parse(verb helperapi.Verb, args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet(string(verb), flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.output, "o", "table", "")
 	switch verb {
-	case attach.VerbStage:
-		return o, errors.New("load stages what it needs; stage itself takes --request")
-	case attach.VerbLoad:
+	case helperapi.VerbStage:
+		return o, errors.New("load stages what it needs")
+	case helperapi.VerbLoad:
 		flags.IntVar(&o.port, "port", 0, "")
 		flags.StringVar(&o.config, "config", "", "")
 		flags.StringVar(&o.agent, "agent", "", "")
 		flags.StringVar(&o.exporter, "exporter", "", "")
-	case attach.VerbInspect, attach.VerbStatus, attach.VerbUnload:
-	case attach.VerbProbe:
+		flags.BoolVar(&o.allowSharedTmp, "allow-shared-tmp", false, "")
+		flags.IntVar(&o.headroom, "memory-headroom", int(helperapi.DefaultMemoryHeadroom>>20), "")
+	case helperapi.VerbInspect, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbServe:
+	case helperapi.VerbProbe:
 		flags.IntVar(&o.port, "port", 0, "")
 		flags.StringVar(&o.path, "path", "/metrics", "")
 	}
-	if verb == attach.VerbLoad || verb == attach.VerbStatus || verb == attach.VerbUnload {
+	if verb == helperapi.VerbLoad || verb == helperapi.VerbStatus || verb == helperapi.VerbUnload {
 		flags.IntVar(&o.pid, "pid", 0, "")
 	}
 	if err := flags.Parse(args); err != nil {
@@ -82,7 +97,7 @@ func parse(verb attach.Verb, args []string) (options, error) {
 		return o, fmt.Errorf("-o takes json or table, not %q", o.output)
 	}
 	for _, needed := range []string{"pid", "port", "config"} {
-		if needed == "port" && verb == attach.VerbLoad {
+		if needed == "port" && verb == helperapi.VerbLoad {
 			continue // the agent gets one
 		}
 		if f := flags.Lookup(needed); f != nil && (f.Value.String() == "0" || f.Value.String() == "") {
@@ -93,32 +108,36 @@ func parse(verb attach.Verb, args []string) (options, error) {
 }
 
 // perform makes the requests that an operation takes.
-func (o options) perform(verb attach.Verb) (attach.Report, error) {
-	helper := attach.Helper{Version: version}
-	req := attach.Request{Probe: &attach.Endpoint{Port: int32(o.port), Path: o.path}}
+func (o options) perform(verb helperapi.Verb) (helperapi.Report, error) {
+	h := helper.Helper{Version: version}
+	req := helperapi.Request{
+		Probe:          &helperapi.Endpoint{Port: int32(o.port), Path: o.path},
+		AllowSharedTmp: o.allowSharedTmp,
+		MemoryHeadroom: int64(o.headroom) << 20,
+	}
 	if o.pid != 0 {
 		start, err := jvm.StartTime(o.pid)
 		if err != nil {
-			return attach.Report{}, err
+			return helperapi.Report{}, err
 		}
-		req.Target = &attach.Target{PID: o.pid, StartTime: start}
+		req.Target = &helperapi.Target{PID: o.pid, StartTime: start}
 	}
-	if verb != attach.VerbLoad {
-		return helper.Do(context.Background(), verb, req, nil), nil
+	if verb != helperapi.VerbLoad {
+		return h.Do(context.Background(), verb, req, nil), nil
 	}
 	contents, err := o.files(&req)
 	if err != nil {
-		return attach.Report{}, err
+		return helperapi.Report{}, err
 	}
-	report := helper.Do(context.Background(), attach.VerbStage, req, contents)
+	report := h.Do(context.Background(), helperapi.VerbStage, req, contents)
 	if report.Error == nil {
-		report = helper.Do(context.Background(), attach.VerbLoad, req, nil)
+		report = h.Do(context.Background(), helperapi.VerbLoad, req, nil)
 	}
 	return report, nil
 }
 
 // files reads what is to be loaded, and puts it into the request.
-func (o options) files(req *attach.Request) (contents io.Reader, err error) {
+func (o options) files(req *helperapi.Request) (contents io.Reader, err error) {
 	if o.agent, err = jar(o.agent, "agent.jar"); err != nil {
 		return nil, err
 	}
@@ -134,11 +153,11 @@ func (o options) files(req *attach.Request) (contents io.Reader, err error) {
 			return nil, err
 		}
 		all.Write(data)
-		req.Files = append(req.Files, attach.NewFile(f.prefix, data, f.suffix))
+		req.Files = append(req.Files, helperapi.NewFile(f.prefix, data, f.suffix))
 	}
 	agent, exporter, config := req.Files[0], req.Files[1], req.Files[2]
-	req.Desired = &attach.Desired{
-		Agent:          agent.Name,
+	req.Desired = &helperapi.Desired{
+		Agent: agent.Name, AgentSHA256: agent.SHA256,
 		Implementation: exporter.Name, ImplementationSHA256: exporter.SHA256,
 		Config: config.Name, ConfigSHA256: config.SHA256,
 		Port: int32(o.port),

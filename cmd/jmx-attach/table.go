@@ -8,13 +8,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // printReport writes a report for people: a table of the processes, then what
 // has to be said of them in sentences.
-func printReport(w io.Writer, verb attach.Verb, report attach.Report) {
-	if verb == attach.VerbInspect && len(report.Processes) == 0 {
+func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
+	if verb == helperapi.VerbInspect && len(report.Processes) == 0 {
 		fmt.Fprintln(w, "No Java process is running here, or none that this user may see.")
 	}
 	if len(report.Processes) > 0 {
@@ -36,15 +36,15 @@ func printReport(w io.Writer, verb attach.Verb, report attach.Report) {
 			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Warning)
 		}
 	}
-	if verb == attach.VerbInspect && len(report.ListeningPorts) > 0 {
+	if verb == helperapi.VerbInspect && len(report.ListeningPorts) > 0 {
 		fmt.Fprintf(w, "Ports in use: %s\n", strings.Trim(fmt.Sprint(report.ListeningPorts), "[]"))
 	}
-	if verb == attach.VerbProbe && report.Error == nil {
+	if verb == helperapi.VerbProbe && report.Error == nil {
 		fmt.Fprintln(w, "It answers.")
 	}
 }
 
-func java(p attach.Process) string {
+func java(p helperapi.Process) string {
 	text := strings.TrimSpace(p.Vendor + " " + p.Version)
 	if p.Implementation != "" && p.Implementation != "HotSpot" {
 		text += " (" + p.Implementation + ")"
@@ -52,7 +52,7 @@ func java(p attach.Process) string {
 	return text
 }
 
-func attachable(p attach.Process) string {
+func attachable(p helperapi.Process) string {
 	if p.Excluded {
 		return "excluded"
 	}
@@ -62,7 +62,7 @@ func attachable(p attach.Process) string {
 	return "yes"
 }
 
-func agent(p attach.Process) string {
+func agent(p helperapi.Process) string {
 	switch {
 	case p.Mark != nil && p.Mark.Agent != "":
 		return fmt.Sprintf("%s (%s)", p.Mark.State, p.Mark.Agent)
@@ -77,7 +77,7 @@ func agent(p attach.Process) string {
 	}
 }
 
-func port(p attach.Process) string {
+func port(p helperapi.Process) string {
 	switch {
 	case p.Mark != nil && p.Mark.Port != 0:
 		return fmt.Sprint(p.Mark.Port)

@@ -18,6 +18,10 @@ Common:
 Load only:
   --agent F, --exporter F
                the agent's two jars; without them agent.jar and exporter.jar beside this program, or in agent/ there
+  --allow-shared-tmp
+               load also where other users may replace files in the JVM's /tmp: they can run code in it then
+  --memory-headroom N
+               MiB that must be free below the memory limit of the process's control groups; default 64, 0 for no check
 
 It must run as the JVM's user, or as root. The files go to /tmp/.jmx-exporter, as the JVM sees /tmp.
 A JVM of version 21 or later writes four warning lines when the agent is loaded (JEP 451).
@@ -29,8 +33,7 @@ Example:
   $ curl localhost:9404/metrics
   $ jmx-attach unload --pid 4711
 
-The operator runs 'jmx-attach <command> --request': one line of JSON on standard input (for stage, the files'
-contents follow), one JSON document on standard output. See docs/agent-protocol.md.
+The operator runs 'jmx-attach serve', a session in lines of JSON: see docs/agent-protocol.md.
 
 Exit code: 0 done, 1 not done (the error says why), 2 wrong usage.
 `

@@ -65,11 +65,12 @@ func (p Process) trigger(ctx context.Context) error {
 
 // awaitSocket waits until the JVM listens.
 func (p Process) awaitSocket(ctx context.Context) error {
+	var poll poll
 	for {
 		if err := p.ping(); !errors.Is(err, errNotListening) {
 			return err
 		}
-		if !pause(ctx) {
+		if !poll.wait(ctx) {
 			return errorf(AttachTimeout, "The JVM did not open its attach socket in time; it may be paused or starved of CPU. It is sent SIGQUIT once only: if it never opens it, run jcmd on it, or restart it.")
 		}
 	}
@@ -84,25 +85,15 @@ func (p Process) ping() error {
 	return conn.Close()
 }
 
-// pause waits for a millisecond: HotSpot opens its socket within two or three.
-// It returns false when ctx is done.
-func pause(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(time.Millisecond):
-		return true
-	}
-}
-
 // awaitReady returns nil once nothing speaks against attaching.
 func (p *Process) awaitReady(ctx context.Context) error {
+	var poll poll
 	for {
 		refusal := p.Refusal()
 		if refusal == nil {
 			return nil
 		}
-		if refusal.Kind != JVMStarting || !pause(ctx) {
+		if refusal.Kind != JVMStarting || !poll.wait(ctx) {
 			return refusal
 		}
 		if err := p.verify(); err != nil {
@@ -114,7 +105,7 @@ func (p *Process) awaitReady(ctx context.Context) error {
 	}
 }
 
-// restartsListener tells whether a HotSpot opens its socket again after the file
+// restartsListener reports whether a HotSpot opens its socket again after the file
 // was deleted, instead of printing its stacks (JDK-8225690 with JDK-8235211, in
 // JDK 14 and back in 11.0.13 and 8u342).
 func restartsListener(version string) bool {
@@ -134,7 +125,7 @@ func restartsListener(version string) bool {
 const pending = 5 * time.Minute
 
 // announce creates .attach_pid<pid>, by which HotSpot tells an attacher's SIGQUIT
-// from a person's, and tells whether it was there already: another attacher's, not
+// from a person's, and reports whether it was there already: another attacher's, not
 // long ago, or ours of whenever, if this JVM got its SIGQUIT. Any older one, or one
 // of a former JVM with this PID, is made ours.
 //
@@ -161,7 +152,7 @@ func (p Process) announce() (other bool, err error) {
 		}
 		if info, err := tmp.Lstat(name); err == nil && p.owns(info) {
 			now := time.Now()
-			if other = p.wasSignalled(tmp) || now.Sub(info.ModTime()) < min(p.age(), pending); other {
+			if other = p.wasSignalled(tmp) || now.Sub(info.ModTime()) < min(age(p.StartTime), pending); other {
 				return nil
 			}
 			return tmp.Chtimes(name, now, now)
@@ -189,7 +180,7 @@ func (p Process) note() error {
 	return err
 }
 
-// wasSignalled tells whether the announcement has this JVM's note.
+// wasSignalled reports whether the announcement has this JVM's note.
 func (p Process) wasSignalled(tmp *os.Root) bool {
 	noted, err := readRegular(tmp, p.announcement())
 	return err == nil && slices.Contains(strings.Fields(noted), strconv.FormatUint(p.StartTime, 10))
@@ -210,7 +201,7 @@ func (p Process) withdraw() {
 	})
 }
 
-// owns tells whether a file belongs to the JVM's user, or to root, whom HotSpot
+// owns reports whether a file belongs to the JVM's user, or to root, whom HotSpot
 // trusts too since JDK 9.
 func (p Process) owns(info fs.FileInfo) bool {
 	uid := int(info.Sys().(*syscall.Stat_t).Uid)

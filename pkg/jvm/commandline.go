@@ -1,9 +1,6 @@
 package jvm
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // commandLine is what the arguments and environment of a launcher tell.
 type commandLine struct {
@@ -11,9 +8,7 @@ type commandLine struct {
 	mainClass string
 	agents    []JavaAgent
 	debugger  bool
-	// unnotified: -XX:-UseNotificationThread, which JDK 14 to 23 have.
-	unnotified bool
-	// unread tells that a file with options could not be read, so that flags
+	// unread reports that a file with options could not be read, so that flags
 	// may be others.
 	unread bool
 }
@@ -79,7 +74,6 @@ func parseCommandLine(launcher string, argv, environ []string, linked string, ma
 		}
 	}
 	command.flags = parseFlags(all)
-	command.unnotified = slices.Contains(all, "-XX:-UseNotificationThread")
 	command.agents, command.debugger = parseAgents(all)
 	return command
 }

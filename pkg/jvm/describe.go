@@ -24,6 +24,10 @@ func (p *Process) describe(library string, argv []string) {
 			p.Vendor, p.Version = parseRelease(text)
 		}
 	}
+	// Debian's Java 8 has no release file. Later ones do without the architecture's directory.
+	if arch := path.Dir(path.Dir(library)); p.Version == "" && path.Base(arch) != "lib" && path.Base(path.Dir(arch)) == "lib" {
+		p.Version = "1.8"
+	}
 	exe, err := os.Readlink(procPath(p.PID, "exe"))
 	if err != nil {
 		return
@@ -50,7 +54,6 @@ func (p *Process) describe(library string, argv []string) {
 	})
 	p.MainClass, p.Flags = command.mainClass, command.flags
 	p.JavaAgents, p.Debugger = command.agents, command.debugger
-	p.unnotified = command.unnotified
 	switch {
 	case launcher != java: // and gives its JVM what options it likes (JNI_CreateJavaVM)
 		p.obscure = fmt.Sprintf("The JVM was started by %q, not by java, so its options cannot be known", launcher)

@@ -37,6 +37,10 @@ const (
 	AgentFailed Kind = "AgentFailed"
 )
 
+// MountTmp is what helps where /tmp is missing, not writable, or open to others:
+// whose volume it must be, and why.
+const MountTmp = "Mount an emptyDir volume at /tmp in this container alone: what is in /tmp is loaded into the JVM."
+
 // Error is a failure with its type and a sentence that a person can act on.
 type Error struct {
 	Kind    Kind

@@ -23,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	StartTimeout = 0 // the tests' applications say when they are up
 	if target := os.Getenv(strangerTarget); target != "" {
 		stranger(target)
 		return
@@ -190,9 +191,9 @@ func TestAttachDisabled(t *testing.T) {
 
 // Where the options cannot be known, the JVM is not signalled: it may have
 // -XX:+DisableAttachMechanism, from a host program, a jpackage launcher or a file
-// that is gone.
+// that is gone. Java 8 has no such files.
 func TestOptionsUnknown(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
 		refused := func(t *testing.T, app *jvmtest.Process, mainClass string) {
 			t.Helper()
 			p := found(t, app.PID)
@@ -248,8 +249,9 @@ func leaveSocket(t *testing.T, name string) {
 }
 
 // The flag says it before, and the JVM says it where the flag could not be seen.
+// Java 8 has no such flag.
 func TestAgentLoadingDisabled(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:-EnableDynamicAgentLoading"}})
 		p := found(t, app.PID)
 		wantKind(t, p.Attach(deadline(t)), AgentLoadingDisabled)
@@ -304,7 +306,7 @@ func TestFrozenStart(t *testing.T) {
 			p := found(t, app.PID)
 			p.StartTime -= 3600 * 100
 			refusal := p.Refusal()
-			if _, live := p.liveSince(); !live {
+			if _, live := p.live(); !live {
 				frozen++
 				if refusal == nil || refusal.Kind != JVMStarting {
 					t.Errorf("stopped after %s it is refused with %v", after, refusal)
@@ -318,33 +320,83 @@ func TestFrozenStart(t *testing.T) {
 	})
 }
 
-// Some JVMs have no thread that tells that they are up, or none that can be known.
-func TestWithoutSign(t *testing.T) {
+// Of a JVM whose threads are called something else, or have no names, it is known
+// late that it is up, and it is known.
+func TestUnknownThreads(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-XX:-UseNotificationThread"}})
 	p := found(t, app.PID)
-	if !p.unnotified {
-		t.Error("the option is not seen")
-	}
-	starting := func(p Process) {
+	p.Version = "29" // of which the other thread says nothing
+	refused := func(when string) {
 		t.Helper()
 		if refusal := p.Refusal(); refusal == nil || refusal.Kind != JVMStarting {
-			t.Errorf("it is refused with %v", refusal)
+			t.Errorf("%s it is refused with %v", when, refusal)
 		}
 	}
-	p.Version = "21" // of which the other thread tells nothing
-	starting(p)
-	defer func(before time.Duration) { startup = before }(startup)
-	startup = 0
-	if refusal := p.Refusal(); refusal != nil {
-		t.Errorf("up for a while, it is refused with %v", refusal)
+	refused("just started")
+	defer func(before time.Duration) { unknownStart = before }(unknownStart)
+	unknownStart = 0
+	refused("old, without CPU for a start,")
+	for !p.usedStartCPU() {
+		app.Tell("work")
 	}
-	p.unnotified = false
-	starting(p)
-	p.Version = ""
 	if err := p.Attach(deadline(t)); err != nil {
 		t.Error(err)
 	}
 	app.Unharmed()
+}
+
+// An agent that comes before the application's main has settled what is settled
+// once takes its LogManager away.
+func TestApplicationStartsFirst(t *testing.T) {
+	before := StartTimeout
+	t.Cleanup(func() { StartTimeout = before })
+	StartTimeout = 10 * time.Second
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		t.Parallel()
+		app := jdk.Start(t, jvmtest.Options{Unready: true, Args: []string{"-XX:+EnableDynamicAgentLoading", "-Djvmtest.logmanager=true"}})
+		start, err := StartTime(app.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p Process
+		app.Await("libjvm is mapped", func() bool { p, err = Lookup(app.PID, start); return err == nil })
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "log"); err != nil {
+			t.Fatal(err)
+		}
+		app.AwaitOutput("ready\n")
+		app.Tell("logmanager")
+		app.Unharmed()
+	})
+}
+
+// When a JVM has had its time to start the application.
+func TestStarted(t *testing.T) {
+	defer func(before time.Duration) { StartTimeout = before }(StartTimeout)
+	StartTimeout = 10 * time.Second
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	aged := func(age time.Duration) Process {
+		aged := p
+		aged.StartTime -= uint64(age / tick)
+		return aged
+	}
+	if p.usedStartCPU() {
+		t.Fatal("that much CPU for so small an application")
+	}
+	for age, want := range map[time.Duration]bool{0: false, startAge: false, StartTimeout: true} {
+		if got := aged(age).started(); got != want {
+			t.Errorf("without CPU, %s older: started is %t", age, got)
+		}
+	}
+	for !p.usedStartCPU() {
+		app.Tell("work")
+	}
+	if !aged(startAge).started() {
+		t.Error("with the CPU, and old enough: it has not started")
+	}
 }
 
 // What cleans /tmp removes the socket; HotSpot makes a new one.
@@ -368,6 +420,10 @@ func TestSocketDeleted(t *testing.T) {
 		old.Version = "11.0.2" // which would print its stacks
 		wantKind(t, old.Attach(deadline(t)), AttachFailed)
 		app.Unharmed()
+		if p.Version == "1.8" { // which may be such an old one: Debian's names no update
+			wantKind(t, p.Attach(deadline(t)), AttachFailed)
+			return
+		}
 		if err := p.Attach(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -574,9 +630,10 @@ func TestAnnounced(t *testing.T) {
 }
 
 // A JVM that does not accept attachers, unknown to us, prints its stacks once and
-// not again, however often and how long after it is tried.
+// not again, however often and how long after it is tried. Java 8 has no file to
+// hide that in.
 func TestSignalledOnce(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
 		hidden := filepath.Join(t.TempDir(), "options")
 		write := func(options string) {
 			if err := os.WriteFile(hidden, []byte(options), 0o600); err != nil {
@@ -653,6 +710,69 @@ func TestNeverSignalled(t *testing.T) {
 	if _, err := StartTime(sleeper.PID); err != nil {
 		t.Errorf("the bystander is gone: %v", err)
 	}
+}
+
+// Whom the signal meets is looked at again at the very last: a JVM that listens by
+// now would print its stacks, and one that changed its user is not asked yet.
+func TestLastLookBeforeSignal(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	former := p
+	former.UID++
+	wantKind(t, former.signal(deadline(t)), JVMStarting)
+	former = p
+	former.GID++
+	wantKind(t, former.signal(deadline(t)), JVMStarting)
+	if p.HasSocket() {
+		t.Error("the JVM was signalled")
+	}
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.signal(deadline(t)); err != nil {
+		t.Error(err)
+	}
+	app.Unharmed()
+
+	reduced := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xrs"}}) // which dies of SIGQUIT
+	p = found(t, reduced.PID)
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.announce(); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, p.signal(deadline(t)), JVMStarting)
+	p.withdraw()
+	reduced.Unharmed()
+}
+
+// HotSpot looks for the announcement in its working directory first. One that is
+// not its user's makes it take the SIGQUIT for a person's, and print.
+func TestForeignAnnouncement(t *testing.T) {
+	jvmtest.NeedUsers(t)
+	directory := t.TempDir()
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Dir: directory})
+	p := found(t, app.PID)
+	foreign := filepath.Join(directory, p.announcement())
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(foreign, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, p.Attach(deadline(t)), AttachFailed)
+	app.Unharmed()
+	if err := os.Remove(foreign); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Error(err)
+	}
+	app.Unharmed()
 }
 
 // Whoever may write to /tmp can put something where the socket should be.

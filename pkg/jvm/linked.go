@@ -9,6 +9,8 @@ import (
 	"path"
 	"strings"
 	"syscall"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jimage"
 )
 
 // linkedOptions are the options that jlink wrote into the runtime's own
@@ -27,7 +29,7 @@ func (p Process) linkedOptions(root *os.Root, library string) (string, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", fs.ErrInvalid
 	}
-	return readVMOptions(f)
+	return jimage.VMOptions(f)
 }
 
 // openModules opens the very file that the JVM has read, which it keeps open, also

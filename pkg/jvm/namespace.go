@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// sharesFiles tells whether the process sees the same file system as we do.
+// sharesFiles reports whether the process sees the same file system as we do.
 func (p Process) sharesFiles() bool { return p.sameLink("ns/mnt") && p.sameFile("root") }
 
-// InOtherContainer tells whether the process has another mount namespace than
+// InOtherContainer reports whether the process has another mount namespace than
 // this one: where a pod shares its PID namespace, or its node's, the processes of
 // other containers and pods are seen too. If this process may not look, what
 // everybody may read decides: the control group.
@@ -26,15 +26,22 @@ func (p Process) InOtherContainer() bool {
 	if err == nil {
 		return !same
 	}
-	theirs, err := readProc(p.PID, "cgroup")
-	if err != nil {
-		return true
-	}
-	ours, err := readProc(os.Getpid(), "cgroup")
-	return err != nil || !withinGroups(string(theirs), string(ours))
+	return !p.inOurGroups()
 }
 
-// withinGroups tells whether a process in the control groups given is in those
+// inOurGroups reports whether the process is in the control groups of this one,
+// which everybody may read, and which a process does not leave by itself as it
+// does its namespaces.
+func (p Process) inOurGroups() bool {
+	theirs, err := readProc(p.PID, "cgroup")
+	if err != nil {
+		return false
+	}
+	ours, err := readProc(os.Getpid(), "cgroup")
+	return err == nil && withinGroups(string(theirs), string(ours))
+}
+
+// withinGroups reports whether a process in the control groups given is in those
 // of a container: in the same or below them, in every hierarchy (lines of
 // hierarchy-ID:controllers:path, cgroups(7)). A path that leads out of ours
 // begins with /.. (cgroup_namespaces(7)).
@@ -51,7 +58,7 @@ func withinGroups(process, container string) bool {
 	return true
 }
 
-// SharesNetwork tells whether the process is in our network namespace, so that
+// SharesNetwork reports whether the process is in our network namespace, so that
 // its ports can be reached on the loopback address.
 func (p Process) SharesNetwork() bool {
 	same := false

@@ -9,45 +9,63 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
+// The kernel keeps 15 bytes of a thread's name, and JDK 26 and later leave out the
+// middle of one that is longer.
+func TestKernelNames(t *testing.T) {
+	for name, want := range map[string][]string{
+		"Notification Thread":     {"Notification Th", "Notific..Thread"},
+		"VM Periodic Task Thread": {"VM Periodic Tas", "VM Peri..Thread"},
+		"Signal Dispatcher":       {"Signal Dispatch", "Signal ..atcher"},
+		"fifteen letters":         {"fifteen letters"},
+		"VM Thread":               {"VM Thread"},
+	} {
+		if diff := cmp.Diff(want, kernelNames(name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestParseStat(t *testing.T) {
 	const rest = " 1 7 7 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 33 0 186882 1000 200 18446744073709551615"
 	for name, test := range map[string]struct {
 		stat  string
-		state byte
-		start uint64
+		want  stat
 		fails bool
 	}{
-		"plain":                      {"7 (java) S" + rest, 'S', 186882, false},
-		"parentheses in the command": {"7 (a) R 1 (b)) S" + rest, 'S', 186882, false},
-		"zombie":                     {"7 (java) Z" + rest, 'Z', 186882, false},
-		"cut":                        {"7 (java) S 1 7", 0, 0, true},
-		"no command":                 {"7 java S" + rest, 0, 0, true},
-		"empty":                      {"", 0, 0, true},
+		"plain":                      {"7 (java) S" + rest, stat{'S', 186882, 30 * time.Millisecond}, false},
+		"parentheses in the command": {"7 (a) R 1 (b)) S" + rest, stat{'S', 186882, 30 * time.Millisecond}, false},
+		"zombie":                     {"7 (java) Z" + rest, stat{'Z', 186882, 30 * time.Millisecond}, false},
+		"cut":                        {"7 (java) S 1 7", stat{}, true},
+		"no number":                  {"7 (java) S" + strings.Replace(rest, "186882", "x", 1), stat{}, true},
+		"no command":                 {"7 java S" + rest, stat{}, true},
+		"empty":                      {"", stat{}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			state, start, err := parseStat([]byte(test.stat))
-			if state != test.state || start != test.start || (err != nil) != test.fails {
-				t.Errorf("got %c, %d, %v", state, start, err)
+			got, err := parseStat([]byte(test.stat))
+			if got != test.want || (err != nil) != test.fails {
+				t.Errorf("got %+v, %v, want %+v", got, err, test.want)
 			}
 		})
 	}
 }
 
 func TestParseStatus(t *testing.T) {
-	const text = "Name:\tjava\nPid:\t4711\nNSpid:\t4711\t12\t1\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nSigCgt:\t2000000181005ccf\n"
+	const text = "Name:\tjava\nPid:\t4711\nNSpid:\t4711\t12\t1\nUid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t8\nGroups:\t6 9 \nSigCgt:\t2000000181005ccf\n"
 	got, err := parseStatus([]byte(text))
-	want := status{uid: 2, gid: 6, nspid: 1, caught: 0x2000000181005ccf}
-	if err != nil || got != want {
+	want := status{uid: 2, gid: 6, groups: []int{6, 9}, nspid: 1, caught: 0x2000000181005ccf}
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 	got, err = parseStatus([]byte(strings.Replace(text, "NSpid", "Other", 1)))

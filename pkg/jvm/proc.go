@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // limit bounds every file that is read whole from or through /proc. It is more
@@ -44,33 +45,51 @@ func StartTime(pid int) (uint64, error) {
 	if err != nil {
 		return 0, errorf(ProcessGone, "There is no process %d.", pid)
 	}
-	state, start, err := parseStat(data)
-	if err == nil && (state == 'Z' || state == 'X') {
+	s, err := parseStat(data)
+	if err == nil && (s.state == 'Z' || s.state == 'X') {
 		return 0, errorf(ProcessGone, "Process %d has exited.", pid)
 	}
-	return start, err
+	return s.start, err
 }
 
-// parseStat takes state and starttime, fields 3 and 22, from proc_pid_stat(5).
-// Field 2 is the command in parentheses, which may hold spaces and parentheses
-// itself, so counting starts after the last one.
-func parseStat(data []byte) (state byte, start uint64, err error) {
+// stat is what is used of proc_pid_stat(5), of a process or a thread.
+type stat struct {
+	state byte
+	start uint64        // in ticks since boot
+	cpu   time.Duration // user and system, of a process that of all its threads
+}
+
+// tick is the unit of times in proc_pid_stat(5): USER_HZ is 100 on every
+// architecture that Go runs on.
+const tick = 10 * time.Millisecond
+
+// parseStat takes state, utime, stime and starttime, fields 3, 14, 15 and 22, from
+// proc_pid_stat(5). Field 2 is the command in parentheses, which may hold spaces
+// and parentheses itself, so counting starts after the last one.
+func parseStat(data []byte) (stat, error) {
 	end := bytes.LastIndexByte(data, ')')
 	if end < 0 {
-		return 0, 0, errors.New("proc stat: no command")
+		return stat{}, errors.New("proc stat: no command")
 	}
 	fields := bytes.Fields(data[end+1:])
 	if len(fields) < 20 {
-		return 0, 0, errors.New("proc stat: too few fields")
+		return stat{}, errors.New("proc stat: too few fields")
 	}
-	start, err = strconv.ParseUint(string(fields[19]), 10, 64)
-	return fields[0][0], start, err
+	var ticks [3]uint64
+	for i, field := range []int{14, 15, 22} {
+		var err error
+		if ticks[i], err = strconv.ParseUint(string(fields[field-3]), 10, 64); err != nil {
+			return stat{}, fmt.Errorf("proc stat: field %d: %w", field, err)
+		}
+	}
+	return stat{state: fields[0][0], start: ticks[2], cpu: time.Duration(ticks[0]+ticks[1]) * tick}, nil
 }
 
 // status is what is used of proc_pid_status(5).
 type status struct {
-	uid, gid int // effective
-	nspid    int // the PID in the innermost namespace: as the process sees itself
+	uid, gid int   // effective
+	groups   []int // supplementary
+	nspid    int   // the PID in the innermost namespace: as the process sees itself
 	caught   uint64
 }
 
@@ -94,6 +113,8 @@ func parseStatus(data []byte) (status, error) {
 			s.uid, err = strconv.Atoi(fields[1])
 		case key == "Gid" && len(fields) == 4:
 			s.gid, err = strconv.Atoi(fields[1])
+		case key == "Groups":
+			s.groups, err = parseGroups(fields)
 		case key == "SigCgt" && len(fields) == 1:
 			s.caught, err = strconv.ParseUint(fields[0], 16, 64)
 		}

@@ -27,7 +27,8 @@ type Process struct {
 	UID, GID int
 	// Implementation is empty if this process may not look: see Refusal.
 	Implementation Implementation
-	// Vendor and Version are from the runtime's release file, if it has one.
+	// Vendor and Version are from the runtime's release file, if it has one;
+	// without it, 8 is known by its layout, as 1.8.
 	Vendor, Version string
 	// MainClass is the main class, or the name of the jar or module run.
 	MainClass string
@@ -35,24 +36,22 @@ type Process struct {
 	Flags Flags
 	// JavaAgents are the Java agents that it was started with, in their order.
 	JavaAgents []JavaAgent
-	// Debugger tells that it was started with HotSpot's debugger agent (JDWP),
+	// Debugger reports that it was started with HotSpot's debugger agent (JDWP),
 	// which complains on the application's output of whoever connects to its
 	// port and is no debugger.
 	Debugger bool
-	// CatchesQuit tells that the process caught SIGQUIT.
+	// CatchesQuit reports that the process caught SIGQUIT.
 	CatchesQuit bool
 
 	unreadable *Error
 	// obscure says why Flags may be others; empty if they are what the JVM was
 	// started with.
 	obscure string
-	// unnotified: it has no notification thread.
-	unnotified bool
 }
 
 func (p Process) isJava() bool { return p.Implementation != "" || p.unreadable != nil }
 
-// verify tells that PID still is the process that was looked at.
+// verify reports that PID still is the process that was looked at.
 func (p Process) verify() error {
 	start, err := StartTime(p.PID)
 	if err == nil && start != p.StartTime {

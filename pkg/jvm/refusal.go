@@ -22,25 +22,28 @@ func (p Process) Refusal() *Error {
 		return errorf(AttachDisabled, "The JVM runs with -XX:+DisableAttachMechanism.")
 	case p.Flags.AgentLoading == Off:
 		return errorf(AgentLoadingDisabled, "The JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading).")
-	case !p.initialized():
-		return errorf(JVMStarting, "The JVM is still starting.")
-	case p.HasSocket():
-		return nil
-	default:
-		return p.signalRefusal()
+	case !p.started():
+		return errorf(JVMStarting, "The JVM has just started; the application is given %s and %s of CPU for its start, or %s.", startAge, startCPU, StartTimeout)
 	}
+	if _, live := p.live(); !live {
+		return errorf(JVMStarting, "The JVM is still starting.")
+	}
+	if p.HasSocket() {
+		return nil
+	}
+	return p.signalRefusal()
 }
 
-// signalRefusal says why the JVM, which is initialized, must not be sent SIGQUIT,
+// signalRefusal says why the JVM, which has started, must not be sent SIGQUIT,
 // without which it does not open its attach socket. That nothing catches it, it
 // says only of a JVM that was seen to be in its live phase: one that is frozen or
 // starved on its way there catches it later.
 func (p Process) signalRefusal() *Error {
-	start, live := p.liveSince()
-	late := live && since(start) > listenerStart
+	since, live := p.live()
+	late := live && since > listenerStart
 	switch {
 	case !p.tmpWritable():
-		return errorf(TmpNotWritable, "The JVM's user %d cannot write to /tmp, where HotSpot opens its attach socket; mount an emptyDir at /tmp.", p.UID)
+		return errorf(TmpNotWritable, "The JVM's user %d cannot write to /tmp, where HotSpot opens its attach socket. %s", p.UID, MountTmp)
 	case p.obscure != "" && live && !late:
 		return errorf(JVMStarting, "The JVM has not opened its attach socket yet.")
 	case p.obscure != "":
@@ -60,13 +63,13 @@ func (p Process) signalRefusal() *Error {
 // where -Xrs or -XX:+StartAttachListener makes it do so by itself.
 const listenerStart = 2 * time.Second
 
-// catchesQuit tells whether the process catches SIGQUIT by now.
+// catchesQuit reports whether the process catches SIGQUIT by now.
 func (p Process) catchesQuit() bool {
 	now := p
 	return p.CatchesQuit || now.readStatus() == nil && now.CatchesQuit
 }
 
-// HasSocket tells whether the file of the attach socket is there, so that
+// HasSocket reports whether the file of the attach socket is there, so that
 // Property can be asked without Attach. It may be stale.
 func (p Process) HasSocket() bool {
 	tmp, err := p.OpenTmp()
@@ -78,7 +81,7 @@ func (p Process) HasSocket() bool {
 	return err == nil && info.Mode().Type() == fs.ModeSocket
 }
 
-// tmpWritable tells whether the JVM's user may create files in its /tmp.
+// tmpWritable reports whether the JVM's user may create files in its /tmp.
 func (p Process) tmpWritable() bool {
 	return As(p.UID, p.GID, func() error {
 		tmp, err := p.OpenTmp()

@@ -100,7 +100,7 @@ func (p Process) checkPeer(conn *os.File) error {
 	return p.verify()
 }
 
-// listens tells whether the JVM listens on its attach socket, whatever became
+// listens reports whether the JVM listens on its attach socket, whatever became
 // of the socket's file. HotSpot binds it under a temporary name, which is the
 // one that proc_net_unix(5) goes on showing.
 func (p Process) listens() bool {

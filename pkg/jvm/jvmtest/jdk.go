@@ -18,7 +18,19 @@ import (
 type JDK struct {
 	Home  string
 	Major int
+	// Build is the version that it says of itself, in full.
+	Build string
 }
+
+// Majors are the versions that are tested with, WithTools those of them that are
+// whole JDKs, which the project is built with; hack/jvms brings the others.
+var (
+	Majors    = []int{8, 11, 17, 21, 25, 26, 27, 28}
+	WithTools = []int{17, 25}
+)
+
+// Since are the Majors from one on.
+func Since(major int) []int { return Majors[slices.Index(Majors, major):] }
 
 // String is its name in test output.
 func (j JDK) String() string { return "jdk" + strconv.Itoa(j.Major) }
@@ -28,14 +40,18 @@ func (j JDK) String() string { return "jdk" + strconv.Itoa(j.Major) }
 var found = sync.OnceValue(func() map[int]JDK {
 	homes, _ := filepath.Glob("/usr/lib/jvm/*")
 	homes = append(homes, filepath.SplitList(os.Getenv("JMX_TEST_JVMS"))...)
-	version := regexp.MustCompile(`(?m)^JAVA_VERSION="(?:1\.)?(\d+)`)
+	version := regexp.MustCompile(`(?m)(?:^JAVA_VERSION=|version )"(?:1\.)?(\d+)`)
+	build := regexp.MustCompile(`JAVA_RUNTIME_VERSION="(.+)"|Runtime Environment.* \(build (.+)\)`)
 	jdks := map[int]JDK{}
 	for _, home := range homes {
-		release, err := os.ReadFile(filepath.Join(home, "release"))
-		if m := version.FindSubmatch(release); err == nil && m != nil {
+		said, err := os.ReadFile(filepath.Join(home, "release"))
+		if err != nil { // Debian's Java 8 has none
+			said, err = exec.Command(filepath.Join(home, "bin/java"), "-version").CombinedOutput()
+		}
+		if m := version.FindSubmatch(said); err == nil && m != nil {
 			major, _ := strconv.Atoi(string(m[1]))
 			if _, known := jdks[major]; !known {
-				jdks[major] = JDK{Home: home, Major: major}
+				jdks[major] = JDK{Home: home, Major: major, Build: string(slices.Concat(build.FindSubmatch(said)[1:]...))}
 			}
 		}
 	}
@@ -48,7 +64,7 @@ func Need(t *testing.T, major int) JDK {
 	t.Helper()
 	jdk, ok := found()[major]
 	if !ok {
-		missing(t, "a JDK "+strconv.Itoa(major), "install it into /usr/lib/jvm or name its home in JMX_TEST_JVMS")
+		missing(t, "a JDK "+strconv.Itoa(major), "run the tests by hack/jvms run, install it into /usr/lib/jvm, or name its home in JMX_TEST_JVMS")
 	}
 	return jdk
 }
@@ -111,16 +127,22 @@ func missing(t *testing.T, what, remedy string) {
 	t.Skipf("%s is missing: %s", what, remedy)
 }
 
-// EachJDK runs a test with 17 and 25, and with whatever else is there.
+// EachJDK runs a test with each of Majors.
 func EachJDK(t *testing.T, test func(*testing.T, JDK)) {
 	t.Helper()
-	majors := []int{17, 25}
-	for major := range found() {
-		majors = append(majors, major)
-	}
-	slices.Sort(majors)
-	for _, major := range slices.Compact(majors) {
-		t.Run("jdk"+strconv.Itoa(major), func(t *testing.T) { test(t, Need(t, major)) })
+	EachOf(t, Majors, test)
+}
+
+// EachOf runs a test with some of Majors. The build is an attribute of the
+// subtest, for the table in docs/compatibility.md.
+func EachOf(t *testing.T, majors []int, test func(*testing.T, JDK)) {
+	t.Helper()
+	for _, major := range majors {
+		t.Run("jdk"+strconv.Itoa(major), func(t *testing.T) {
+			jdk := Need(t, major)
+			t.Attr("java", jdk.Build)
+			test(t, jdk)
+		})
 	}
 }
 
@@ -129,21 +151,43 @@ func EachJDK(t *testing.T, test func(*testing.T, JDK)) {
 const application = `
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.Properties;
+import java.util.logging.LogManager;
 
 public class App {
     public static void main(String[] args) throws Exception {
+        if (Boolean.getBoolean("jvmtest.logmanager")) {
+            work(200);
+            System.setProperty("java.util.logging.manager", "App$Logs");
+            work(1000);
+        }
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line; (line = in.readLine()) != null; ) {
             switch (line) {
                 case "forget": System.setProperties(new Properties()); break;
                 case "ping": break;
+                case "work": work(100); break;
+                case "logmanager":
+                    if (!(LogManager.getLogManager() instanceof Logs)) System.out.println("the application's LogManager is not there");
+                    break;
                 default: throw new IllegalArgumentException(line);
             }
             System.out.println(line + " done");
         }
     }
+
+    /** Uses the main thread's CPU for so many milliseconds. */
+    private static void work(long millis) {
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long end = threads.getCurrentThreadCpuTime() + millis * 1000000;
+        while (threads.getCurrentThreadCpuTime() < end) { }
+    }
+
+    /** A LogManager of the application's own, named before anybody logs. */
+    public static class Logs extends LogManager { }
 
     /** A system class loader that takes no agents: it lacks a method for that. */
     public static class Loader extends ClassLoader {
@@ -152,11 +196,12 @@ public class App {
 }
 `
 
-// agent is a Java agent that counts its loads in a system property, and throws
-// if its options say so.
+// agent is a Java agent that counts its loads in a system property, and logs or
+// throws if its options say so.
 const agent = `
 public class Agent {
     public static void agentmain(String options) {
+        if ("log".equals(options)) java.util.logging.Logger.getLogger("agent");
         if ("throw".equals(options)) throw new IllegalStateException("as told");
         System.setProperty("jvmtest.agent", "loads=" + (++loads) + " options=" + options + " \u00e9\u4e16\ud83d\ude00:=#!\\");
     }

@@ -24,6 +24,7 @@ const (
 	keep      = "JVMTEST_KEEP"
 	sandboxed = "sandbox"
 	container = "container"
+	racer     = "racer"
 )
 
 // Main is for TestMain: it runs the tests in the sandbox and ends the process.
@@ -35,6 +36,8 @@ func Main(m *testing.M) {
 	case container:
 		check(isolate())
 		check(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
+	case racer:
+		check(race(os.Args[1], os.Args[2]))
 	}
 	runtime.LockOSThread() // Pdeathsig is about the thread
 	cmd := reexec(sandboxed, testDirectories(), os.Args[1:]...)

@@ -28,6 +28,10 @@ type Options struct {
 	Container bool
 	// Launcher is the name of a copy of java that starts the JVM instead.
 	Launcher string
+	// Group is the control group that it starts in; that of the test if nil.
+	Group *MemoryGroup
+	// Dir is the working directory; empty for the test's.
+	Dir string
 	// Unready does not wait until main runs.
 	Unready bool
 }
@@ -51,8 +55,12 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	if o.Launcher != "" {
 		java = j.launcher(t, o.Launcher)
 	}
-	args := append([]string{java, "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
+	// Java 8 does not know what keeps later ones from warning of agents.
+	args := append([]string{java, "-XX:+IgnoreUnrecognizedVMOptions", "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
 	args = append(args, "-cp", app, "App")
+	if o.Group != nil {
+		args = append([]string{"/bin/sh", "-c", `echo $$ >"$0" && exec "$@"`, o.Group.file("cgroup.procs")}, args...)
+	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env, cmd.SysProcAttr = os.Environ(), &syscall.SysProcAttr{}
 	if o.Container {
@@ -62,6 +70,7 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 		NeedUsers(t)
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: o.User, Gid: o.User}
 	}
+	cmd.Dir = o.Dir
 	cmd.Env = append(cmd.Env, o.Env...)
 	p := Run(t, cmd)
 	if !o.Unready {

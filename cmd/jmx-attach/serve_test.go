@@ -1,0 +1,125 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// What becomes of one call is no matter of the next.
+func TestSession(t *testing.T) {
+	s := newTalk(t)
+	content := strings.Repeat("all of it", 1<<16)
+	file := helperapi.NewFile("agent-", []byte(content), ".jar")
+	other := helperapi.NewFile("agent-", []byte("something else"), ".jar")
+	other.Size = int64(len(content))
+	for _, step := range []struct {
+		verb   helperapi.Verb
+		req    helperapi.Request
+		reason helperapi.Reason
+	}{
+		{"inspect", helperapi.Request{}, ""},
+		{"conquer", helperapi.Request{}, helperapi.ReasonBadRequest},
+		{"serve", helperapi.Request{}, helperapi.ReasonBadRequest},
+		{"stage", helperapi.Request{Files: []helperapi.File{other}}, helperapi.ReasonStagingIncomplete},
+		{"stage", helperapi.Request{Files: []helperapi.File{file}}, ""},
+		{"stage", helperapi.Request{Files: []helperapi.File{file}}, ""}, // it lies there: read past
+		{"stage", helperapi.Request{}, ""},
+		{"load", helperapi.Request{}, helperapi.ReasonBadRequest},
+		{"status", helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}}, helperapi.ReasonProcessGone},
+		{"probe", helperapi.Request{Probe: &helperapi.Endpoint{Port: 1, Path: "/"}}, helperapi.ReasonEndpointNotServing},
+		{"inspect", helperapi.Request{Files: []helperapi.File{file}}, ""},
+	} {
+		report := s.call(step.verb, step.req, content)
+		wantReason(t, report, step.reason)
+		if step.reason == "" && len(report.Files) != len(step.req.Files) {
+			t.Errorf("%s: files are %+v", step.verb, report.Files)
+		}
+	}
+	s.end()
+}
+
+// What is refused is not asked for.
+func TestRefusedUnread(t *testing.T) {
+	s := newTalk(t)
+	file := helperapi.NewFile("agent-", []byte("all of it"), ".jar")
+	huge := file
+	huge.Size = 1 << 62
+	for reason, req := range map[helperapi.Reason]helperapi.Request{
+		helperapi.ReasonWrongPod:   {PodUID: "00000000-0000-4000-8000-000000000000", Files: []helperapi.File{file}},
+		helperapi.ReasonBadRequest: {Files: []helperapi.File{huge, huge, huge}},
+	} {
+		answer := s.ask(helperapi.VerbStage, req)
+		if answer.Send != 0 || answer.Report == nil {
+			t.Fatalf("got %+v", answer)
+		}
+		wantReason(t, *answer.Report, reason)
+	}
+	s.end()
+}
+
+// Helpers that load into one JVM at the same time load one agent.
+func TestTwoHelpers(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	root, err := jvmtest.ModuleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []helperapi.File
+	var contents strings.Builder
+	for _, f := range []struct{ prefix, name, suffix string }{
+		{"agent-", "bin/agent/agent.jar", ".jar"}, {"exporter-", "bin/agent/exporter.jar", ".jar"}, {"config-", "go.mod", ".yaml"},
+	} {
+		data, err := os.ReadFile(filepath.Join(root, f.name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.prefix == "config-" {
+			data = []byte("rules: [{pattern: \".*\"}]\n")
+		}
+		files = append(files, helperapi.NewFile(f.prefix, data, f.suffix))
+		contents.Write(data)
+	}
+	start, err := jvm.StartTime(app.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := &helperapi.Target{PID: app.PID, StartTime: start}
+	var port int32
+	if _, err := fmt.Sscan(fmt.Sprint(jvmtest.FreePort(t)), &port); err != nil {
+		t.Fatal(err)
+	}
+	desired := &helperapi.Desired{
+		Agent: files[0].Name, Implementation: files[1].Name, ImplementationSHA256: files[1].SHA256,
+		Config: files[2].Name, ConfigSHA256: files[2].SHA256, Port: port,
+	}
+	talks := []*talk{newTalk(t), newTalk(t), newTalk(t)}
+	wantReason(t, talks[0].call(helperapi.VerbStage, helperapi.Request{Files: files}, contents.String()), "")
+	var wg sync.WaitGroup
+	for _, s := range talks {
+		wg.Go(func() {
+			report := s.call(helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}, "")
+			if report.Error != nil && report.Error.Reason != helperapi.ReasonBusy {
+				t.Errorf("%s: %s", report.Error.Reason, report.Error.Message)
+			}
+		})
+	}
+	wg.Wait()
+	report := talks[0].call(helperapi.VerbStatus, helperapi.Request{Target: target}, "")
+	if m := report.Processes[0].Mark; m == nil || m.Loads != 1 || m.State != helperapi.AgentRunning {
+		t.Errorf("mark is %+v, %v", m, report.Error)
+	}
+	for _, s := range talks {
+		s.end()
+	}
+	app.Unharmed()
+}

@@ -1,0 +1,126 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os/exec"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// talk is a session with a helper, which is a process.
+type talk struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	in    io.WriteCloser
+	pipe  io.Closer // of what out reads
+	out   *bufio.Reader
+	calls int64
+}
+
+// newTalk starts a helper and awaits its hello.
+func newTalk(t *testing.T, env ...string) *talk {
+	t.Helper()
+	cmd := helperCommand("serve")
+	cmd.Env = append(cmd.Env, env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(2*stagingLifetime, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() { kill.Stop() })
+	s := &talk{t: t, cmd: cmd, in: in, pipe: out, out: bufio.NewReader(out)}
+	if hello := s.answer().Hello; hello == nil || hello.Version != "devel" || hello.InitStartTime == 0 {
+		t.Fatalf("the hello is %+v", hello)
+	}
+	return s
+}
+
+func (s *talk) write(text string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.in, text); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *talk) answer() helperapi.Answer {
+	s.t.Helper()
+	var answer helperapi.Answer
+	line, err := helperapi.ReadLine(s.out, helperapi.MaxAnswer)
+	if err == nil {
+		err = json.Unmarshal(line, &answer)
+	}
+	if err != nil {
+		s.t.Fatalf("%v in %q", err, line)
+	}
+	return answer
+}
+
+func (s *talk) ask(verb helperapi.Verb, req helperapi.Request) helperapi.Answer {
+	s.t.Helper()
+	s.calls++
+	line, err := json.Marshal(helperapi.Call{ID: s.calls, Verb: verb, Request: req})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.write(string(line) + "\n")
+	return s.answer()
+}
+
+// call asks for one operation, and sends contents if they are asked for.
+func (s *talk) call(verb helperapi.Verb, req helperapi.Request, contents string) helperapi.Report {
+	s.t.Helper()
+	answer := s.ask(verb, req)
+	if answer.Send > 0 {
+		if answer.Send != int64(len(contents)) {
+			s.t.Fatalf("it asks for %d bytes, want %d", answer.Send, len(contents))
+		}
+		s.write(contents)
+		answer = s.answer()
+	}
+	if answer.ID != s.calls || answer.Report == nil || answer.Report.HelperVersion != "devel" {
+		s.t.Fatalf("call %d was answered by %+v", s.calls, answer)
+	}
+	return *answer.Report
+}
+
+// ended makes sure that the helper has ended by itself.
+func (s *talk) ended(code int) {
+	s.t.Helper()
+	rest, err := io.ReadAll(s.out)
+	if err != nil || len(rest) > 0 {
+		s.t.Errorf("it said %q, %v", rest, err)
+	}
+	if err := s.cmd.Wait(); s.cmd.ProcessState.ExitCode() != code {
+		s.t.Errorf("it ended with %v, want exit code %d", err, code)
+	}
+}
+
+func (s *talk) end() {
+	s.t.Helper()
+	s.in.Close()
+	s.ended(0)
+}
+
+func wantReason(t *testing.T, report helperapi.Report, want helperapi.Reason) {
+	t.Helper()
+	got := helperapi.Reason("")
+	if report.Error != nil {
+		got = report.Error.Reason
+	}
+	if got != want {
+		t.Errorf("got %q (%v), want %q", got, report.Error, want)
+	}
+}

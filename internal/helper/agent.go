@@ -1,0 +1,180 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"path"
+	"slices"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// answerPatience is how long an agent may take to answer what it was told. Its
+// watcher looks at the desired file every half second.
+const answerPatience = 5 * time.Second
+
+// agent is our agent in one JVM, as far as it can be seen from outside.
+type agent struct {
+	process jvm.Process
+	home    *home
+	file    string // name of its desired file
+	// jar is the name of the trampoline that is loaded if there is none yet, and
+	// sha256 its digest; empty if not known. Both are for load only.
+	jar, sha256 string
+	mark        *helperapi.Mark
+	jarOpen     bool
+}
+
+// look reads mark and open jars. The JVM answers in the order of the requests, so
+// a load that was under way is over once the mark is read. A mark without the jar
+// is another JVM's: one that hands its system properties to those that it starts.
+func (a *agent) look(ctx context.Context) error {
+	mark, err := readMark(ctx, a.process)
+	if err != nil {
+		return err
+	}
+	a.mark, a.jarOpen = nil, false
+	jars, err := trampolines(a.process)
+	if err != nil {
+		return err
+	}
+	for _, jar := range jars {
+		if path.Base(jar.Name) == a.jar && a.sha256 != "" && jar.SHA256 != a.sha256 {
+			return foreign(jar, "its content is another than was staged")
+		}
+	}
+	if a.jarOpen = len(jars) > 0; a.jarOpen {
+		a.mark = mark
+	}
+	return nil
+}
+
+// loadAgent is a variable for the test in which the jar is exchanged meanwhile.
+var loadAgent = jvm.Process.LoadAgent
+
+// bring makes the agent serve what is desired, and reports whether it was loaded
+// for that. A jar that turns out not to be ours is left without a desired file.
+func (a *agent) bring(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+	defer func() {
+		if isForeign(err) {
+			_ = a.home.Remove(a.file) // it may be gone; the error that counts is known
+		}
+	}()
+	return a.tell(ctx, d)
+}
+
+// tell is bring, whatever the jar turns out to be.
+func (a *agent) tell(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+	if err := a.look(ctx); err != nil {
+		return false, err
+	}
+	want := runningPairs(d)
+	current := a.home.readPairs(a.file)
+	if d.Identity == "" && current.Has("identity") { // the JVM's own, whoever gives this order
+		want.Set("identity", current.Get("identity"))
+	}
+	if serves(a.mark, d) && sameContent(current, want) && current.Get("token") == a.mark.Desired {
+		return false, checkReload(current, a.mark)
+	}
+	if err := a.checkPort(d.Port); err != nil {
+		return false, err
+	}
+	noteReloads(want, current, a.mark)
+	want.Set("token", newToken(want, time.Now()))
+	if err := a.home.writePairs(a.file, want); err != nil {
+		return false, err
+	}
+	if a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStopped {
+		err := loadAgent(a.process, ctx, path.Join(helperapi.Home, d.Agent), path.Join(helperapi.Home, a.file))
+		if err != nil {
+			if looked := a.look(ctx); isForeign(looked) {
+				err = looked
+			}
+			return false, err
+		}
+		loaded = true
+	}
+	if err := a.await(ctx, want.Get("token")); err != nil {
+		return loaded, err
+	}
+	if err := a.verdict(d); err != nil {
+		return loaded, err
+	}
+	return loaded, checkReload(want, a.mark)
+}
+
+// checkPort refuses a port that somebody else listens on, before anything is
+// asked of the agent.
+func (a *agent) checkPort(port int32) error {
+	if a.unknown() || a.mark != nil && a.mark.Port == port {
+		return nil // it may well be the agent itself
+	}
+	ports, err := jvm.ListeningPorts(a.process.PID)
+	if err != nil {
+		return err
+	}
+	if slices.Contains(ports, port) {
+		return helperapi.Errorf(helperapi.ReasonPortInUse, "Port %d is in use; choose another, or stop what listens there.", port)
+	}
+	return nil
+}
+
+// unknown reports that the agent is there, and not whether and where it serves.
+func (a *agent) unknown() bool {
+	return a.mark == nil && a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStarting
+}
+
+// await polls the mark until it answers the token and is no longer starting.
+func (a *agent) await(ctx context.Context, token string) error {
+	// For the agent, not for a look: that one is under way when patience ends says
+	// nothing about the JVM.
+	patience, cancel := context.WithTimeout(ctx, answerPatience)
+	defer cancel()
+	for interval := 5 * time.Millisecond; ; interval = min(2*interval, 100*time.Millisecond) {
+		if err := a.look(ctx); err != nil {
+			return err
+		}
+		if a.mark != nil && a.mark.Desired == token && a.mark.State != helperapi.AgentStarting || a.idle() {
+			return nil
+		}
+		select {
+		case <-patience.Done():
+			return a.silence()
+		case <-time.After(interval):
+		}
+	}
+}
+
+// idle reports whether the agent could not start the thread that would follow what
+// is desired: nobody will answer, and another load tries again.
+func (a *agent) idle() bool {
+	return a.mark != nil && a.mark.State == helperapi.AgentStopped && a.mark.Reason != ""
+}
+
+func (a *agent) silence() error {
+	switch {
+	case a.mark == nil && !a.jarOpen && !a.home.inPlace(a.process):
+		return helperapi.Errorf(helperapi.ReasonForeignJar, "%s was exchanged while the JVM loaded the agent from there. Find out who did it and what the JVM loaded, then restart the container.", helperapi.Home)
+	case a.mark == nil && !a.jarOpen:
+		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The JVM took the agent and did not keep it; see the application's standard error.")
+	case a.mark == nil:
+		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but wrote no mark within %s: it may not write the JVM's system properties, or the JVM is starved of CPU or memory.", answerPatience)
+	default:
+		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is %s and did not answer within %s.", a.mark.State, answerPatience)
+	}
+}
+
+// verdict turns the agent's answer into the operation's outcome.
+func (a *agent) verdict(d helperapi.Desired) error {
+	switch {
+	case serves(a.mark, d):
+		return nil
+	case a.mark.Reason != "":
+		return &helperapi.Error{Reason: a.mark.Reason, Message: a.mark.Message}
+	default:
+		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The agent is %s, on port %d with the configuration %.12s.", a.mark.State, a.mark.Port, a.mark.ConfigSHA256)
+	}
+}

@@ -1,0 +1,70 @@
+package helper
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// pairs are the contents of a desired file. See docs/agent-protocol.md.
+type pairs = url.Values
+
+// runningPairs is what the desired file shall say to run d.
+func runningPairs(d helperapi.Desired) pairs {
+	running := pairs{
+		"protocol":              {"1"},
+		"state":                 {string(helperapi.AgentRunning)},
+		"implementation":        {path.Join(helperapi.Home, d.Implementation)},
+		"implementation.sha256": {d.ImplementationSHA256},
+		"config":                {path.Join(helperapi.Home, d.Config)},
+		"config.sha256":         {d.ConfigSHA256},
+		"port":                  {strconv.Itoa(int(d.Port))},
+	}
+	if d.Identity != "" {
+		running.Set("identity", d.Identity)
+	}
+	return running
+}
+
+// stoppedPairs is what the desired file shall say to stop what it runs.
+func stoppedPairs(current pairs) pairs {
+	stopped := maps.Clone(current)
+	if stopped == nil {
+		stopped = pairs{}
+	}
+	stopped.Set("protocol", "1")
+	stopped.Set("state", string(helperapi.AgentStopped))
+	return stopped
+}
+
+// newToken names one writing of a desired file, so that the mark's answer to it
+// cannot be taken for one to the same content written before: a port that was
+// busy then may be free now.
+func newToken(p pairs, now time.Time) string {
+	sum := sha256.Sum256([]byte(p.Encode()))
+	return hex.EncodeToString(sum[:6]) + "-" + strconv.FormatInt(now.UnixNano(), 36)
+}
+
+// sameContent compares two desired files in what they ask of the agent.
+func sameContent(a, b pairs) bool {
+	without := func(p pairs) pairs {
+		p = maps.Clone(p)
+		delete(p, "token")
+		delete(p, reloadsBefore)
+		return p
+	}
+	return maps.EqualFunc(without(a), without(b), slices.Equal)
+}
+
+// serves reports whether a mark says that the agent runs as desired.
+func serves(m *helperapi.Mark, d helperapi.Desired) bool {
+	return m != nil && m.State == helperapi.AgentRunning && m.Reason == "" && m.Port == d.Port &&
+		m.ConfigSHA256 == d.ConfigSHA256 && m.ImplementationSHA256 == d.ImplementationSHA256
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+package helper
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+const (
+	// exportersPatience is how long the search for the ports of all stock
+	// exporters may take, and exporterPatience how long one of several ports: an
+	// answer takes a scrape, and who does not speak HTTP never answers.
+	exportersPatience = 2 * time.Second
+	exporterPatience  = time.Second
+)
+
+// stockMetrics are those by which a stock exporter is recognized; the first has
+// been there since 0.17, the others were from the beginning.
+var stockMetrics = []string{"jmx_exporter_build_info", "jmx_config_reload_success_total", "jmx_scrape_error"}
+
+// stockPath asks for those metrics alone, as long as nobody else answers.
+var stockPath = metricsPath + "?name%5B%5D=" + strings.Join(stockMetrics, "&name%5B%5D=")
+
+// stockExporter reports whether the stock exporter is in a process: its jar is open,
+// which it stays however the agent was loaded, or the JVM was started with it. nil
+// if not.
+func stockExporter(p jvm.Process, openFiles []string) *helperapi.Exporter {
+	started := slices.ContainsFunc(p.JavaAgents, func(a jvm.JavaAgent) bool { return isStockJar(a.Jar) })
+	if started || slices.ContainsFunc(openFiles, isStockJar) {
+		return &helperapi.Exporter{}
+	}
+	return nil
+}
+
+func isStockJar(name string) bool {
+	file := path.Base(name)
+	return strings.HasPrefix(file, "jmx_prometheus_javaagent") && path.Ext(file) == ".jar"
+}
+
+// refuseBesideStock refuses a process in which the stock exporter is and our
+// agent is not, and returns the exporter.
+func refuseBesideStock(ctx context.Context, p jvm.Process) (*helperapi.Exporter, error) {
+	openFiles, err := p.OpenFiles()
+	if err != nil {
+		return nil, err
+	}
+	exporter := stockExporter(p, openFiles)
+	if exporter == nil || slices.ContainsFunc(openFiles, isAgentJar) {
+		return nil, nil
+	}
+	askExporters(ctx, []exporterIn{{p, nil, exporter}})
+	return exporter, helperapi.Errorf(helperapi.ReasonStockExporter, "The stock JMX exporter is in this JVM already; ours is not loaded beside it.")
+}
+
+// exporterIn is the stock exporter in one JVM, with our agent's mark there.
+type exporterIn struct {
+	process  jvm.Process
+	mark     *helperapi.Mark
+	exporter *helperapi.Exporter
+}
+
+// askExporters finds the ports on which exporters serve.
+func askExporters(ctx context.Context, exporters []exporterIn) {
+	ctx, cancel := context.WithTimeout(ctx, exportersPatience)
+	defer cancel()
+	for _, in := range exporters {
+		ports, patience := in.candidates(), exportersPatience
+		if len(ports) > 1 {
+			patience = exporterPatience
+		}
+		for _, port := range ports {
+			if answersAsStock(ctx, port, patience) {
+				in.exporter.Port = port
+				break
+			}
+		}
+	}
+}
+
+// stockArgument is the stock exporter's [host:]port:file.
+var stockArgument = regexp.MustCompile(`^(?:(?:[\w.-]+|\[.+\]):)?(\d{1,5}):`)
+
+// candidates are the ports that are worth a question: those that the process
+// itself listens on. A question in HTTP is not welcome on every port, so where
+// the JVM's options name the exporter's, it is the only one; and where a debugger
+// listens, whose port cannot be told from the others, there is none.
+func (in exporterIn) candidates() []int32 {
+	if !in.process.SharesNetwork() {
+		return nil
+	}
+	ports, err := in.process.ListeningPorts()
+	if err != nil {
+		return nil
+	}
+	named := namedPorts(in.process.JavaAgents)
+	return slices.DeleteFunc(ports, func(port int32) bool {
+		return in.mark != nil && in.mark.Port == port ||
+			len(named) > 0 && !slices.Contains(named, port) ||
+			len(named) == 0 && in.process.Debugger
+	})
+}
+
+// namedPorts are the ports in the options of stock exporters.
+func namedPorts(agents []jvm.JavaAgent) (ports []int32) {
+	for _, agent := range agents {
+		match := stockArgument.FindStringSubmatch(agent.Options)
+		if !isStockJar(agent.Jar) || match == nil {
+			continue
+		}
+		if port, err := strconv.ParseUint(match[1], 10, 16); err == nil {
+			ports = append(ports, int32(port))
+		}
+	}
+	return ports
+}
+
+// answersAsStock reports whether a port has a metric of the stock exporter.
+func answersAsStock(ctx context.Context, port int32, patience time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found := false
+	err := getPage(ctx, helperapi.Endpoint{Port: port, Path: stockPath}, func(page *bufio.Reader) (err error) {
+		found, err = hasStockMetric(page)
+		return err
+	})
+	return err == nil && found
+}
+
+// hasStockMetric reads a page until a line begins with one of stockMetrics.
+func hasStockMetric(page *bufio.Reader) (bool, error) {
+	for begins := true; ; {
+		line, err := page.ReadSlice('\n')
+		if begins && slices.ContainsFunc(stockMetrics, func(name string) bool {
+			rest, found := bytes.CutPrefix(line, []byte(name))
+			return found && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '{')
+		}) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if begins = err == nil; err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return false, err
+		}
+	}
+}

@@ -1,0 +1,262 @@
+//go:build linux
+
+package helper
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// stockJar is the real stock exporter, fetched first if it is not there.
+var stockJar = sync.OnceValues(func() (string, error) {
+	root, err := jvmtest.ModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(filepath.Join(root, "agent/stock")).Output()
+	return strings.TrimSpace(string(out)), err
+})
+
+// stock is the stock exporter's jar and what to load it with.
+func stock(t *testing.T, port int32) (jar, options string) {
+	t.Helper()
+	jar, err := stockJar()
+	if err != nil {
+		t.Fatalf("agent/stock: %v", err)
+	}
+	config := filepath.Join(t.TempDir(), "stock.yaml")
+	if err := os.WriteFile(config, []byte(anyMBean), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return jar, fmt.Sprintf("%d:%s", port, config)
+}
+
+// attachStock loads the stock exporter into a running JVM, as a person would.
+func attachStock(t *testing.T, app *jvmtest.Process, port int32) {
+	t.Helper()
+	p, err := lookup(helperapi.Request{Target: targetOf(t, app)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Attach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	jar, options := stock(t, port)
+	if err := p.LoadAgent(t.Context(), jar, options); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inspected is the only process that inspect finds.
+func inspected(t *testing.T, req helperapi.Request) helperapi.Process {
+	t.Helper()
+	report := do(t, helperapi.VerbInspect, req)
+	wantReason(t, report, "")
+	if len(report.Processes) != 1 {
+		t.Fatalf("found %+v, want one process", report.Processes)
+	}
+	return report.Processes[0]
+}
+
+// awaitExporter waits until inspect finds a stock exporter: its first scrape may
+// take longer than inspect waits.
+func awaitExporter(t *testing.T, app *jvmtest.Process, want *helperapi.Exporter) {
+	t.Helper()
+	app.Await(fmt.Sprintf("inspect finds %+v", *want), func() bool { return cmp.Equal(want, inspected(t, helperapi.Request{}).Exporter) })
+}
+
+// The stock exporter is found however it came there, and ours stays away from it.
+func TestStockExporter(t *testing.T) {
+	jvmtest.EachOf(t, jvmtest.WithTools, func(t *testing.T, jdk jvmtest.JDK) {
+		for name, start := range map[string]func(t *testing.T, port int32) *jvmtest.Process{
+			"option": func(t *testing.T, port int32) *jvmtest.Process {
+				jar, options := stock(t, port)
+				return jdk.Start(t, jvmtest.Options{Args: []string{"-javaagent:" + jar + "=" + options}})
+			},
+			"environment": func(t *testing.T, port int32) *jvmtest.Process {
+				jar, options := stock(t, port)
+				return jdk.Start(t, jvmtest.Options{Env: []string{"JAVA_TOOL_OPTIONS=-javaagent:" + jar + "=localhost:" + options}})
+			},
+			"attached by hand": func(t *testing.T, port int32) *jvmtest.Process {
+				app := jdk.Start(t, silentLoad)
+				attachStock(t, app, port)
+				return app
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				cleanHome(t)
+				port := jvmtest.FreePort(t)
+				app := start(t, port)
+				awaitExporter(t, app, &helperapi.Exporter{Port: port})
+				target := targetOf(t, app)
+				desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+				report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
+				wantReason(t, report, helperapi.ReasonStockExporter)
+				if p := report.Processes[0]; p.AgentJarOpen || p.Mark != nil || p.Exporter == nil {
+					t.Errorf("loaded beside it, or did not say that it is there: %+v", p)
+				}
+				if scrape(desired.Port) != "" || scrape(port) == "" {
+					t.Error("not the stock exporter serves")
+				}
+				app.Unharmed()
+			})
+		}
+	})
+}
+
+// Whom nobody means, nobody asks; what is found without asking is told.
+func TestStockExporterExcluded(t *testing.T) {
+	jar, options := stock(t, jvmtest.FreePort(t))
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-javaagent:" + jar + "=" + options}})
+	p := inspected(t, helperapi.Request{Rules: []helperapi.ProcessRule{{Action: helperapi.RuleExclude}}})
+	if diff := cmp.Diff(&helperapi.Exporter{}, p.Exporter); diff != "" || !p.Excluded {
+		t.Errorf("exporter (-want +got):\n%s", diff)
+	}
+	app.Unharmed()
+}
+
+// A debugger's port is not asked: it would complain on the application's output.
+func TestStockExporterBesideDebugger(t *testing.T) {
+	for name, test := range map[string]struct {
+		option bool // the stock exporter is started with the JVM
+		found  bool // its port is
+	}{
+		"started with the JVM": {true, true},
+		"attached by hand":     {false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			port := jvmtest.FreePort(t)
+			o := jvmtest.Options{Args: []string{"-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,quiet=y,address=127.0.0.1:0"}}
+			if test.option {
+				jar, options := stock(t, port)
+				o.Args = append(o.Args, "-javaagent:"+jar+"="+options)
+			}
+			app := jvmtest.Need(t, 17).Start(t, o)
+			if !test.option {
+				attachStock(t, app, port)
+			}
+			want := &helperapi.Exporter{}
+			if test.found {
+				want.Port = port
+			}
+			awaitExporter(t, app, want)
+			app.Unharmed()
+		})
+	}
+}
+
+// An agent of ours that is in a JVM is told what is desired, whatever else is there.
+func TestStockExporterBesideOurs(t *testing.T) {
+	cleanHome(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target := targetOf(t, app)
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
+	port := jvmtest.FreePort(t)
+	attachStock(t, app, port)
+	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, otherConfig, desired.Port)})
+	wantReason(t, report, "")
+	wantMark(t, report, helperapi.AgentRunning, 1)
+	awaitExporter(t, app, &helperapi.Exporter{Port: port}) // and not ours
+	app.Unharmed()
+}
+
+func TestIsStockJar(t *testing.T) {
+	for name, want := range map[string]bool{
+		"/opt/jmx_prometheus_javaagent-1.0.1.jar":  true,
+		"jmx_prometheus_javaagent.jar":             true,
+		"/a/jmx_prometheus_javaagent_java6.jar":    true,
+		"/a/jmx_prometheus_httpserver.jar":         false,
+		"/a/jmx_prometheus_javaagent/other.jar":    false,
+		"/a/jmx_prometheus_javaagent.yaml":         false,
+		helperapi.Home + "/agent-0123456789ab.jar": false,
+		"": false,
+	} {
+		if got := isStockJar(name); got != want {
+			t.Errorf("%q: got %v", name, got)
+		}
+	}
+}
+
+func TestNamedPorts(t *testing.T) {
+	const jar = "/opt/jmx_prometheus_javaagent-1.0.1.jar"
+	for options, want := range map[string][]int32{
+		"9404:/config.yaml":           {9404},
+		"localhost:9404:/config.yaml": {9404},
+		"[::1]:9404:/config.yaml":     {9404},
+		"70000:/config.yaml":          nil,
+		"/config.yaml":                nil,
+		"":                            nil,
+	} {
+		if diff := cmp.Diff(want, namedPorts([]jvm.JavaAgent{{Jar: "/other.jar", Options: "1:x"}, {Jar: jar, Options: options}})); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", options, diff)
+		}
+	}
+}
+
+func TestHasStockMetric(t *testing.T) {
+	long := strings.Repeat("x", 10000)
+	for name, test := range map[string]struct {
+		page string
+		want bool
+	}{
+		"build info":           {"Date: now\r\n\r\n# TYPE jmx_exporter_build_info gauge\njmx_exporter_build_info{version=\"1\"} 1\n", true},
+		"before 0.17":          {"\njvm_info 1\njmx_scrape_error 0.0\n", true},
+		"without newline":      {"jmx_config_reload_success_total 0.0", true},
+		"behind a long line":   {long + "\njmx_scrape_error 0\n", true},
+		"inside a long line":   {long[:8190] + "jmx_scrape_error 0\n", false},
+		"inside of its buffer": {long[:4096] + "jmx_scrape_error 0\n", false},
+		"another":              {"jmx_scrape_error_rate 0\nmy_jmx_scrape_error 0\n", false},
+		"comment":              {"# HELP jmx_scrape_error Non-zero\n", false},
+		"name alone":           {"jmx_scrape_error\n", false},
+		"empty":                {"", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := hasStockMetric(bufio.NewReader(strings.NewReader(test.page)))
+			if got != test.want || err != nil {
+				t.Errorf("got %v, %v", got, err)
+			}
+		})
+	}
+}
+
+// Not everything that answers is the exporter.
+func TestAnswersAsStock(t *testing.T) {
+	const page = "jmx_scrape_error 0.0\n"
+	listener, port := listen(t)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.URL.Query()["name[]"]) != len(stockMetrics) {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprint(w, page)
+	})}
+	go func() { _ = server.Serve(listener) }() // ends with Close
+	defer server.Close()
+	_, silent := listen(t)
+	for port, test := range map[int32]struct {
+		patience time.Duration
+		want     bool
+	}{
+		port:                {time.Minute, true},
+		silent:              {50 * time.Millisecond, false},
+		jvmtest.FreePort(t): {time.Minute, false},
+	} {
+		if got := answersAsStock(t.Context(), port, test.patience); got != test.want {
+			t.Errorf("port %d: got %v", port, got)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// inspect lists what there is. It reads a mark only where the attach socket is
+// there already, so it never signals.
+func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
+	rules, err := compileRules(req.Rules)
+	if err != nil {
+		return err
+	}
+	found, err := jvm.Find()
+	if err != nil {
+		return err
+	}
+	var exporters []exporterIn
+	for _, p := range found {
+		// A pod's container answers for its own processes: those that it sees of
+		// others, or of the whole node (hostPID), are theirs to report.
+		if req.PodUID != "" && p.InOtherContainer() {
+			continue
+		}
+		process, openFiles, err := observe(ctx, req, p)
+		if err != nil && typed(err).Reason == helperapi.ReasonProcessGone {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		process.Excluded = excluded(p, rules)
+		if foreignJar(process) == nil {
+			process.Exporter = stockExporter(p, openFiles)
+		}
+		if process.Exporter != nil && !process.Excluded {
+			exporters = append(exporters, exporterIn{p, process.Mark, process.Exporter})
+		}
+		report.Processes = append(report.Processes, process)
+	}
+	askExporters(ctx, exporters)
+	network := os.Getpid()
+	if req.Target != nil {
+		network = req.Target.PID
+	}
+	if report.ListeningPorts, err = jvm.ListeningPorts(network); err != nil {
+		return err
+	}
+	h, err := homeOf(req, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	for _, file := range req.Files {
+		if checkFile(file) == nil && h.has(file) {
+			report.Files = append(report.Files, file)
+		}
+	}
+	return nil
+}
+
+// markPatience is how long one JVM may take to tell its mark.
+const markPatience = time.Second
+
+// observe describes a process without changing anything about it, and returns the
+// files that it has open. What cannot be seen of one that may not be looked into
+// is no error: its refusal says it.
+func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process helperapi.Process, openFiles []string, err error) {
+	process = describe(p)
+	if refusal := p.Refusal(); refusal != nil {
+		process.Refusal = typed(refusal)
+	}
+	openFiles, err = p.OpenFiles()
+	if err != nil {
+		if process.Refusal != nil && process.Refusal.Reason == helperapi.ReasonUserMismatch {
+			err = nil
+		}
+		return process, nil, err
+	}
+	if slices.ContainsFunc(openFiles, isAgentJar) {
+		jars, err := trampolines(p)
+		if typed, ok := errors.AsType[*helperapi.Error](err); ok {
+			process.Refusal = typed
+			return process, openFiles, nil
+		}
+		if err != nil {
+			return process, openFiles, err
+		}
+		process.AgentJarOpen = len(jars) > 0
+	}
+	if process.Refusal != nil {
+		return process, openFiles, nil
+	}
+	if process.AgentJarOpen && p.HasSocket() { // without the jar, the mark is inherited
+		ctx, cancel := context.WithTimeout(ctx, markPatience)
+		defer cancel()
+		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway
+	}
+	process.Refusal, err = refusedTmp(req, p)
+	return process, openFiles, err
+}
+
+func describe(p jvm.Process) helperapi.Process {
+	return helperapi.Process{
+		Target:         helperapi.Target{PID: p.PID, StartTime: p.StartTime},
+		UID:            p.UID,
+		GID:            p.GID,
+		Implementation: string(p.Implementation),
+		Vendor:         p.Vendor,
+		Version:        p.Version,
+		MainClass:      bounded(p.MainClass),
+	}
+}
+
+// readMark reads our agent's mark; nil if there is none, or none that can be
+// understood.
+func readMark(ctx context.Context, p jvm.Process) (*helperapi.Mark, error) {
+	value, found, err := p.Property(ctx, markProperty)
+	if err != nil || !found {
+		return nil, err
+	}
+	mark, err := parseMark(value)
+	if err != nil {
+		return nil, nil //nolint:nilerr // what is no mark of ours is none
+	}
+	return mark, nil
+}

@@ -1,0 +1,136 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// load brings the agent in one JVM to what is desired: loads it, or tells the
+// one that is there. Whether it is there is looked at every time, under the
+// JVM's lock; what an earlier load came to is never assumed.
+func load(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
+	if err := checkDesired(req.Desired); err != nil {
+		return err
+	}
+	p, err := lookup(req)
+	if err != nil {
+		return err
+	}
+	process := describe(p)
+	defer func() { report.Processes = []helperapi.Process{process} }()
+	if refusal := p.Refusal(); refusal != nil && refusal.Kind != jvm.JVMStarting { // Attach waits for that
+		process.Refusal = typed(refusal)
+		return refusal
+	}
+	if _, err := trampolines(p); err != nil {
+		return err
+	}
+	if process.Exporter, err = refuseBesideStock(ctx, p); err != nil {
+		return err
+	}
+	if err := refuseTmp(req, p); err != nil {
+		return err
+	}
+	h, err := homeIn(p, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "There is no %s.", helperapi.Home)
+	}
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	unlock, err := h.lock(ctx, jvmName(p)+lockSuffix)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := h.verify(*req.Desired); err != nil {
+		return err
+	}
+	a := agent{process: p, home: h, file: jvmName(p) + desiredSuffix, jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256}
+	if err := a.attach(ctx, *req.Desired, req.MemoryHeadroom); err != nil {
+		return err
+	}
+	loaded, err := a.bringOnPort(ctx, *req.Desired)
+	process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
+	if loaded {
+		process.Warning = loadWarning(p)
+	}
+	if err != nil {
+		return err
+	}
+	if self, err := os.Executable(); err == nil { // else it might take itself for a leftover
+		h.prune(path.Base(self), req.Desired.Agent)
+	}
+	return nil
+}
+
+func checkDesired(d *helperapi.Desired) error {
+	if d == nil {
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "Nothing is desired.")
+	}
+	for _, name := range []string{d.Agent, d.Implementation, d.Config} {
+		if _, ok := helperapi.FileDigest(name); !ok {
+			return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a file of %s.", name, helperapi.Home)
+		}
+	}
+	if !isSHA256(d.ImplementationSHA256) || !isSHA256(d.ConfigSHA256) || d.AgentSHA256 != "" && !isSHA256(d.AgentSHA256) {
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "A SHA-256 is missing.")
+	}
+	if len(d.Identity) > 64 || !isHex(d.Identity) {
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "The identity is not lower-case hexadecimal.")
+	}
+	if d.Port < 0 || d.Port > 65535 {
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "%d is not a port.", d.Port)
+	}
+	return nil
+}
+
+// lookup finds the process that a request is about.
+func lookup(req helperapi.Request) (jvm.Process, error) {
+	if req.Target == nil {
+		return jvm.Process{}, helperapi.Errorf(helperapi.ReasonBadRequest, "The request names no process.")
+	}
+	p, err := jvm.Lookup(req.Target.PID, req.Target.StartTime)
+	if err == nil && req.PodUID != "" && p.InOtherContainer() {
+		return p, helperapi.Errorf(helperapi.ReasonProcessGone, "Process %d is in another container.", p.PID)
+	}
+	return p, err
+}
+
+// verify makes sure that the files are those desired before a JVM reads them.
+func (h *home) verify(d helperapi.Desired) error {
+	agent := d.AgentSHA256
+	if agent == "" { // an older operator
+		agent, _ = helperapi.FileDigest(d.Agent) // checked before
+	}
+	for _, file := range []struct{ name, sum string }{
+		{d.Agent, agent}, {d.Implementation, d.ImplementationSHA256}, {d.Config, d.ConfigSHA256},
+	} {
+		sum, _, err := h.digest(file.name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err != nil || !strings.HasPrefix(sum, file.sum) {
+			return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is missing or not what was staged.", path.Join(helperapi.Home, file.name))
+		}
+	}
+	return nil
+}
+
+// loadWarning tells what a load leaves on the application's standard error.
+func loadWarning(p jvm.Process) string {
+	if jvm.Major(p.Version) < 21 || p.Flags.AgentLoading == jvm.On {
+		return ""
+	}
+	return "The JVM wrote the four warning lines of JEP 451 to the application's standard error; -XX:+EnableDynamicAgentLoading hides them."
+}

@@ -1,0 +1,58 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// lockPatience is how long a helper waits for another one that works on the
+// same JVM, before it answers ReasonBusy.
+const lockPatience = 2 * time.Second
+
+// lock takes the lock of one JVM and returns what gives it back. The kernel gives
+// it back when the helper dies.
+func (h *home) lock(ctx context.Context, name string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	for {
+		f, err := h.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, helperapi.Errorf(helperapi.ReasonBusy, "Another helper has just removed %s.", helperapi.Home)
+		}
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && h.stillNamed(f, name) {
+			return func() { f.Close() }, nil
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, helperapi.Errorf(helperapi.ReasonBusy, "Another helper is working on this JVM.")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// stillNamed reports whether f still is the file of that name: unload removes a
+// lock that it holds, and whoever waited for it holds nothing then.
+func (h *home) stillNamed(f *os.File, name string) bool {
+	held, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := h.Lstat(name)
+	return err == nil && os.SameFile(held, named)
+}

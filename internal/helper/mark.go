@@ -1,0 +1,87 @@
+package helper
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// markProperty is the system property that holds the mark.
+const markProperty = "com.banzaicloud.jmxexporter"
+
+// parseMark parses the value of markProperty. Keys that it does not know are
+// ignored; numbers that are none are 0, and counts that are none are missing.
+func parseMark(value string) (*helperapi.Mark, error) {
+	pairs, err := url.ParseQuery(value)
+	if err != nil {
+		return nil, err
+	}
+	number := func(key string, bits int) int64 {
+		n, err := strconv.ParseInt(pairs.Get(key), 10, bits)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	mark := &helperapi.Mark{
+		Protocol:             int(number("protocol", 32)),
+		State:                helperapi.AgentState(pairs.Get("state")),
+		Agent:                bounded(pairs.Get("agent")),
+		Port:                 int32(number("port", 32)),
+		ConfigSHA256:         bounded(pairs.Get("config.sha256")),
+		ImplementationSHA256: bounded(pairs.Get("implementation.sha256")),
+		Desired:              bounded(pairs.Get("token")),
+		Loads:                int(number("loads", 32)),
+		Reloads:              countIn(pairs, "reloads"),
+		ReloadFailures:       countIn(pairs, "reload.failures"),
+		Message:              bounded(pairs.Get("message")),
+	}
+	if reason := pairs.Get("reason"); reason != "" {
+		mark.Reason = agentReason(reason)
+	}
+	switch mark.State {
+	case helperapi.AgentStarting, helperapi.AgentRunning, helperapi.AgentFailed, helperapi.AgentStopped:
+	default:
+		return nil, errors.New("the mark has no state")
+	}
+	return mark, nil
+}
+
+// countIn is a count among pairs; nil where there is none.
+func countIn(p pairs, key string) *int64 {
+	n, err := strconv.ParseInt(p.Get(key), 10, 64)
+	if err != nil || n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// agentReason admits the reasons that an agent may give; a newer agent's are
+// ReasonAgentFailed, with its sentence.
+func agentReason(reason string) helperapi.Reason {
+	switch r := helperapi.Reason(reason); r {
+	case helperapi.ReasonPortInUse, helperapi.ReasonConfigRejected, helperapi.ReasonRuleTooExpensive, helperapi.ReasonMissingModule, helperapi.ReasonAgentFailed:
+		return r
+	default:
+		return helperapi.ReasonAgentFailed
+	}
+}
+
+// bounded makes a text from the JVM fit for a status: any code in there can set
+// the property.
+func bounded(text string) string {
+	const most = 1024
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "")
+	}
+	return text
+}

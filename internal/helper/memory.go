@@ -1,0 +1,116 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"os"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+const mib = 1 << 20
+
+// checkMemory refuses what needs more memory, in bytes, than the control groups of
+// a process leave it: at their limit the kernel kills, and most likely the JVM.
+// Where there is no limit, or none can be seen, nothing is refused.
+func checkMemory(pid int, need int64, what string) error {
+	memory, limited := cgroup.FreeMemory(pid)
+	if !limited || memory.Free >= need {
+		return nil
+	}
+	return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB free below the memory limit of %d MiB; less than %d MiB are free. Raise the limit, lower the application's use (-Xmx), or lower spec.memoryHeadroom.",
+		what, inMiB(need, 1), memory.Limit/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))
+}
+
+// freeStep is the multiple of MiB to which a sentence rounds free memory: it
+// changes all the time, and each new sentence is a write to a status.
+const freeStep = 8
+
+// inMiB rounds bytes up to a multiple of step MiB.
+func inMiB(bytes, step int64) int64 { return (bytes + step*mib - 1) / (step * mib) * step }
+
+// openSocket is a variable for the test in which memory is used up meanwhile.
+var openSocket = jvm.Process.Attach
+
+// attach opens the JVM's attach socket, unless there is too little memory for what
+// comes next. An agent that is there already has most of what it needs. Another
+// implementation, or one that was stopped, loads its own classes again: a quarter.
+// Another configuration or port is never refused: it may be what makes scrapes
+// smaller.
+func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64) error {
+	loaded, err := agentLoaded(a.process)
+	if err != nil {
+		return err
+	}
+	if !loaded {
+		if err := checkMemory(a.process.PID, headroom, "The first load of the agent"); err != nil {
+			return err
+		}
+	}
+	if err := openSocket(a.process, ctx); err != nil {
+		return err
+	}
+	if !loaded { // again: Attach waits for a JVM that is starting, whose heap grows meanwhile
+		return checkMemory(a.process.PID, headroom, "The first load of the agent")
+	}
+	if err := a.look(ctx); err != nil {
+		return err
+	}
+	if a.unknown() || a.mark != nil && a.mark.State == helperapi.AgentRunning && a.mark.ImplementationSHA256 == d.ImplementationSHA256 {
+		return nil
+	}
+	return checkMemory(a.process.PID, headroom/4, "A start of the agent's implementation")
+}
+
+// checkStagedMemory refuses to stage files for which there is too little memory:
+// twice their size, whether /tmp is memory or a disk, whose pages count until they
+// are written back. Where no JVM has an agent yet they are for a first load, and
+// wait until that has its headroom too.
+func checkStagedMemory(req helperapi.Request, files []helperapi.File) error {
+	if req.MemoryHeadroom <= 0 || len(files) == 0 {
+		return nil
+	}
+	pid, need, what := os.Getpid(), req.MemoryHeadroom, "The first load of the agent, with its files,"
+	if req.Target != nil {
+		pid = req.Target.PID
+	}
+	present, err := agentPresent(req)
+	if err != nil {
+		return err
+	}
+	if present {
+		need, what = 0, "Staging the agent's files"
+	}
+	for _, file := range files {
+		need += 2 * file.Size
+	}
+	return checkMemory(pid, need, what)
+}
+
+// agentPresent reports whether our agent is in the target or, without one, in any
+// JVM of this container.
+func agentPresent(req helperapi.Request) (bool, error) {
+	if req.Target != nil {
+		p, err := lookup(req)
+		if err != nil {
+			return false, err
+		}
+		return agentLoaded(p)
+	}
+	found, err := jvm.Find()
+	if err != nil {
+		return false, err
+	}
+	for _, p := range found {
+		if req.PodUID != "" && p.InOtherContainer() {
+			continue
+		}
+		if loaded, err := agentLoaded(p); err == nil && loaded {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,191 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// limitedJVM is a JVM in a control group of its own, with a heap that does not grow.
+func limitedJVM(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process, *jvmtest.MemoryGroup) {
+	t.Helper()
+	group := jvmtest.NeedMemoryGroup(t)
+	app := jdk.Start(t, jvmtest.Options{
+		Group: group,
+		Args:  append([]string{"-Xms32m", "-XX:+AlwaysPreTouch", "-XX:+EnableDynamicAgentLoading"}, args...),
+	})
+	return app, group
+}
+
+// A JVM with little memory to its limit is killed by a load: it is refused, before
+// anything is written or signaled.
+func TestLittleMemory(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		cleanHome(t)
+		app, group := limitedJVM(t, jdk)
+		target := targetOf(t, app)
+		desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
+		group.Leave(16 << 20)
+		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom})
+		for range 20 {
+			scrape(desired.Port)
+		}
+		app.Unharmed()
+		wantReason(t, report, helperapi.ReasonInsufficientMemory)
+		if m := report.Error.Message; !strings.Contains(m, "needs 64 MiB") || !strings.Contains(m, "less than 16 MiB are free") && !strings.Contains(m, "less than 24 MiB are free") {
+			t.Errorf("the sentence is: %s", m)
+		}
+		config := []byte(otherConfig)
+		file := helperapi.NewFile("config-", config, ".yaml")
+		report = do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, config)
+		wantReason(t, report, helperapi.ReasonInsufficientMemory)
+		for _, name := range names(t) {
+			if name == file.Name || strings.HasSuffix(name, desiredSuffix) {
+				t.Errorf("%s was written", name)
+			}
+		}
+		if _, err := os.Stat(fmt.Sprintf("/tmp/.java_pid%d", app.PID)); err == nil {
+			t.Error("the JVM was signaled")
+		}
+
+		// It passes as soon as there is memory.
+		group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
+		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}), "")
+	})
+}
+
+// A JVM that is starting takes memory until it answers: what was free before is
+// looked at again before anything is loaded.
+func TestLittleMemoryOnceAttached(t *testing.T) {
+	cleanHome(t)
+	app, group := limitedJVM(t, jvmtest.Need(t, 17))
+	target := targetOf(t, app)
+	desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
+	group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
+	defer func(before func(jvm.Process, context.Context) error) { openSocket = before }(openSocket)
+	openSocket = func(p jvm.Process, ctx context.Context) error {
+		err := p.Attach(ctx)
+		group.Leave(16 << 20)
+		return err
+	}
+	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom})
+	wantReason(t, report, helperapi.ReasonInsufficientMemory)
+	for _, name := range names(t) {
+		if strings.HasSuffix(name, desiredSuffix) {
+			t.Errorf("%s was written", name)
+		}
+	}
+	app.Unharmed()
+}
+
+// The default is enough for the load and the scrapes that follow, also with the
+// compiler that takes most.
+func TestDefaultMemoryHeadroom(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		cleanHome(t)
+		app, group := limitedJVM(t, jdk, "-XX:TieredStopAtLevel=4")
+		target := targetOf(t, app)
+		desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
+		group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
+		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}), "")
+		for range 200 {
+			if scrape(desired.Port) == "" {
+				t.Fatalf("no answer:\n%s", app.Output())
+			}
+		}
+		app.Unharmed()
+	})
+}
+
+// An agent that is there takes another configuration whatever memory is left, and
+// another implementation with less than a first load needs.
+func TestLittleMemoryWithAgent(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	cleanHome(t)
+	app, group := limitedJVM(t, jdk)
+	target := targetOf(t, app)
+	desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
+	bring := func() helperapi.Report {
+		return do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom})
+	}
+	wantReason(t, bring(), "")
+	for range 20 {
+		scrape(desired.Port)
+	}
+
+	group.Leave(8 << 20)
+	config := []byte(otherConfig)
+	file := helperapi.NewFile("config-", config, ".yaml")
+	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, config), "")
+	desired.Config, desired.ConfigSHA256 = file.Name, file.SHA256
+	wantReason(t, bring(), "")
+
+	jars, err := agentJars()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := anotherJar(jars[1])
+	file = helperapi.NewFile("exporter-", other, ".jar")
+	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, other), "")
+	before := *desired
+	desired.Implementation, desired.ImplementationSHA256 = file.Name, file.SHA256
+	wantReason(t, bring(), helperapi.ReasonInsufficientMemory)
+	if scrape(desired.Port) == "" {
+		t.Error("the old implementation serves no more")
+	}
+	*desired, before = before, *desired
+	wantReason(t, bring(), "")
+
+	group.Leave(helperapi.DefaultMemoryHeadroom / 2)
+	*desired = before
+	wantReason(t, bring(), "")
+	wantMark(t, bring(), helperapi.AgentRunning, 1)
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
+	app.Unharmed()
+}
+
+// What a first load is to read is not staged where that load would be refused.
+func TestLittleMemoryForStaging(t *testing.T) {
+	cleanHome(t)
+	app, group := limitedJVM(t, jvmtest.Need(t, 17))
+	group.Leave(helperapi.DefaultMemoryHeadroom - 8<<20)
+	content := []byte("no agent")
+	file := helperapi.NewFile("agent-", content, ".jar")
+	req := helperapi.Request{Target: targetOf(t, app), Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}
+	wantReason(t, do(t, helperapi.VerbStage, req, content), helperapi.ReasonInsufficientMemory)
+	if got := names(t); len(got) > 0 {
+		t.Errorf("written: %v", got)
+	}
+	req.MemoryHeadroom = 0
+	wantReason(t, do(t, helperapi.VerbStage, req, content), "")
+	req.MemoryHeadroom = helperapi.DefaultMemoryHeadroom
+	wantReason(t, do(t, helperapi.VerbStage, req, content), "") // nothing is left to write
+}
+
+// The sentence of a refusal is the same as long as the memory is about the same.
+func TestMemoryInMiB(t *testing.T) {
+	for _, tc := range []struct{ bytes, step, want int64 }{
+		{0, 8, 0}, {1, 8, 8}, {8 * mib, 8, 8}, {8*mib + 1, 8, 16}, {15 * mib, 8, 16}, {64*mib + 1, 1, 65},
+	} {
+		if got := inMiB(tc.bytes, tc.step); got != tc.want {
+			t.Errorf("%d bytes in steps of %d MiB are %d, want %d", tc.bytes, tc.step, got, tc.want)
+		}
+	}
+}
+
+// anotherJar is the same jar with another digest: with a comment, whose length is
+// the last field of a zip file without one.
+func anotherJar(jar []byte) []byte {
+	other := slices.Clone(jar)
+	other[len(other)-2] = 1
+	return append(other, '!')
+}

@@ -1,0 +1,140 @@
+//go:build linux
+
+package helper
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+const (
+	metricsPath = "/metrics"
+	// probePatience is how long an endpoint may take for all of its answer.
+	probePatience = 5 * time.Second
+	// maxPage is how much of the answer is read; a longer one is good too.
+	maxPage = 16 << 20
+)
+
+// probe asks an endpoint on the loopback address for a page.
+func probe(ctx context.Context, req helperapi.Request) error {
+	e := req.Probe
+	if e == nil || e.Port < 1 || e.Port > 65535 || !strings.HasPrefix(e.Path, "/") || strings.ContainsAny(e.Path, " \r\n\t\x00") {
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "The endpoint to probe is not one.")
+	}
+	return get(ctx, *e)
+}
+
+// get asks for a page: all that counts is the status 200 and a body that ends.
+func get(ctx context.Context, e helperapi.Endpoint) error {
+	return getPage(ctx, e, func(page *bufio.Reader) error {
+		_, err := io.Copy(io.Discard, page)
+		return err
+	})
+}
+
+// getPage is a GET by HTTP/1.0 (RFC 1945), which knows neither chunks nor kept
+// connections. Any status but 200 is an error, redirects too. read gets what
+// follows the status line, at most maxPage bytes. Package net/http would make the
+// helper three times as large.
+func getPage(ctx context.Context, e helperapi.Endpoint, read func(page *bufio.Reader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	conn, err := dialLoopback(ctx, e.Port)
+	if err != nil {
+		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Nobody answers on port %d: %v.", e.Port, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.0\r\nHost: localhost:%d\r\nConnection: close\r\n\r\n", e.Path, e.Port); err != nil {
+		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d: %v.", e.Port, err)
+	}
+	answer := bufio.NewReader(io.LimitReader(conn, maxPage))
+	line, err := answer.ReadSlice('\n')
+	if err != nil {
+		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d does not answer in HTTP: %v.", e.Port, err)
+	}
+	if code, ok := statusCode(string(line)); !ok || code != 200 {
+		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d answers %s with %q.", e.Port, e.Path, bounded(strings.TrimSpace(string(line))))
+	}
+	if err := read(answer); err != nil {
+		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d breaks off its answer to %s: %v.", e.Port, e.Path, err)
+	}
+	return nil
+}
+
+// statusCode reads the code in an HTTP status line.
+func statusCode(line string) (int, bool) {
+	version, rest, _ := strings.Cut(line, " ")
+	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	n, err := strconv.Atoi(code)
+	return n, err == nil && strings.HasPrefix(version, "HTTP/")
+}
+
+// dialLoopback connects to a port on 127.0.0.1, or on ::1 where that is all there
+// is. Loopback connections succeed or fail at once, a full backlog aside.
+func dialLoopback(ctx context.Context, port int32) (*os.File, error) {
+	conn, err := dialTCP(ctx, syscall.AF_INET, &syscall.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}})
+	if err == nil {
+		return conn, nil
+	}
+	v6, failed := dialTCP(ctx, syscall.AF_INET6, &syscall.SockaddrInet6{Port: int(port), Addr: [16]byte{15: 1}})
+	if failed == nil {
+		return v6, nil
+	}
+	return nil, err
+}
+
+func dialTCP(ctx context.Context, family int, address syscall.Sockaddr) (*os.File, error) {
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Connect(fd, address)
+	if err != nil && err != syscall.EINPROGRESS {
+		syscall.Close(fd)
+		return nil, err
+	}
+	conn := os.NewFile(uintptr(fd), "endpoint")
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := connected(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// connected waits until a connection is there or has failed (EINPROGRESS in
+// connect(2)): the socket is writable then, and SO_ERROR tells which.
+func connected(conn *os.File) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Write(func(fd uintptr) bool {
+		_, failed = syscall.Getpeername(int(fd))
+		if failed == nil {
+			return true
+		}
+		code, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
+		if err == nil && code == 0 {
+			return false // not yet
+		}
+		failed = errors.Join(err, syscall.Errno(code))
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}

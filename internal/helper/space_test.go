@@ -1,0 +1,54 @@
+//go:build linux
+
+package helper
+
+import (
+	"syscall"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// What does not fit as a whole is not begun: no file is written, not even one for
+// which there is room.
+func TestNoSpaceForAll(t *testing.T) {
+	small, large := []byte("rules: []\n"), make([]byte, 100_000)
+	for name, tc := range map[string]struct {
+		mount    string
+		contents [][]byte
+		reason   helperapi.Reason
+	}{
+		"blocks":            {"size=64k,mode=755", [][]byte{small, large}, helperapi.ReasonNoSpace},
+		"inodes":            {"nr_inodes=3,mode=755", [][]byte{small, []byte("2"), []byte("3"), []byte("4")}, helperapi.ReasonNoSpace},
+		"room for all":      {"size=256k,mode=755", [][]byte{small, large}, ""},
+		"without any bound": {"size=0,nr_inodes=0,mode=755", [][]byte{small, large}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cleanHome(t)
+			if err := mkdir(0o755, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mount("small", helperapi.Home, "tmpfs", 0, tc.mount); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := syscall.Unmount(helperapi.Home, 0); err != nil {
+					t.Error(err)
+				}
+			}()
+			var req helperapi.Request
+			for _, content := range tc.contents {
+				req.Files = append(req.Files, helperapi.NewFile("config-", content, ".yaml"))
+			}
+			wantReason(t, do(t, helperapi.VerbStage, req, tc.contents...), tc.reason)
+			want := 0
+			if tc.reason == "" {
+				want = len(req.Files)
+				wantReason(t, do(t, helperapi.VerbStage, req, tc.contents...), "") // nothing is left to write
+			}
+			if got := names(t); len(got) != want {
+				t.Errorf("there are %d files, want %d: %v", len(got), want, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,153 @@
+//go:build linux
+
+package helper
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+const (
+	maxFiles    = 16
+	maxFileSize = 64 << 20
+)
+
+// isHex reports whether all of a text is lower-case hexadecimal.
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
+
+// isSHA256 reports whether a text is a SHA-256 in lower-case hexadecimal.
+func isSHA256(text string) bool { return len(text) == 64 && isHex(text) }
+
+// stage writes files to Home, in the container of req.Target if there is one,
+// else where the helper runs.
+func stage(req helperapi.Request, blobs io.Reader, report *helperapi.Report) error {
+	if len(req.Files) > maxFiles {
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "%d files are more than %d.", len(req.Files), maxFiles)
+	}
+	for _, file := range req.Files {
+		if err := checkFile(file); err != nil {
+			return err
+		}
+	}
+	if err := checkTmp(req); err != nil {
+		return err
+	}
+	err := inHome(req, func(h *home) error {
+		if req.Target == nil {
+			h.sweep()
+		}
+		missing := slices.DeleteFunc(slices.Clone(req.Files), h.has)
+		if err := h.checkSpace(missing); err != nil {
+			return err
+		}
+		return checkStagedMemory(req, missing)
+	})
+	if err != nil {
+		return err
+	}
+	for _, file := range req.Files {
+		content := io.LimitReader(blobs, file.Size)
+		if err := inHome(req, func(h *home) error { return h.stage(file, content) }); err != nil {
+			return err
+		}
+		report.Files = append(report.Files, file)
+	}
+	return nil
+}
+
+// inHome does something in Home, which it makes if it is not there. A helper beside
+// that unloads removes Home while it is empty: then nothing was read or written
+// yet, and it is done again.
+func inHome(req helperapi.Request, do func(*home) error) (err error) {
+	const tries = 10
+	for range tries {
+		h, failed := homeOf(req, true)
+		if err = failed; err == nil {
+			err = do(h)
+			h.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
+}
+
+// checkFile refuses what the operator never asks for. A name carries the digest,
+// so that a file never changes under its name.
+func checkFile(file helperapi.File) error {
+	digest, ok := helperapi.FileDigest(file.Name)
+	switch {
+	case !ok:
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a file of %s.", file.Name, helperapi.Home)
+	case !isSHA256(file.SHA256):
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "The SHA-256 of %s is not one.", file.Name)
+	case !strings.HasPrefix(file.SHA256, digest):
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "%s is not named after its SHA-256 %s.", file.Name, file.SHA256)
+	case file.Size < 0 || file.Size > maxFileSize:
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "%s has %d bytes; at most %d are staged.", file.Name, file.Size, maxFileSize)
+	}
+	return nil
+}
+
+// stage writes one file, or reads past its content if it is there already.
+func (h *home) stage(file helperapi.File, content io.Reader) error {
+	verify := func(size int64, sum string) error {
+		if size == file.Size && sum == file.SHA256 {
+			return nil
+		}
+		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s did not arrive as the %d bytes announced.", file.Name, file.Size)
+	}
+	if h.has(file) {
+		now := time.Now()
+		_ = h.Chtimes(file.Name, now, now) // wanted again; its owner may be another
+		size, err := io.Copy(io.Discard, content)
+		if err == nil && size != file.Size {
+			err = verify(size, "")
+		}
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if strings.HasPrefix(file.Name, "jmx-attach-") {
+		mode = 0o755
+	}
+	return h.write(file.Name, mode, content, verify)
+}
+
+// homeOf opens the Home that the target sees, or our own if there is no target.
+func homeOf(req helperapi.Request, create bool) (*home, error) {
+	if req.Target == nil {
+		tmp, err := os.OpenRoot("/tmp")
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, helperapi.Errorf(helperapi.ReasonTmpNotWritable, "There is no /tmp. %s", jvm.MountTmp)
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer tmp.Close()
+		return openHome(tmp, create)
+	}
+	p, err := lookup(req)
+	if err != nil {
+		return nil, err
+	}
+	return homeIn(p, create)
+}
+
+// homeIn opens the Home that a JVM sees.
+func homeIn(p jvm.Process, create bool) (*home, error) {
+	tmp, err := p.OpenTmp()
+	if err != nil {
+		return nil, err
+	}
+	defer tmp.Close()
+	return openHome(tmp, create, p.UID)
+}

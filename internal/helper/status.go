@@ -1,0 +1,38 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// status tells what the agent says of itself, and whether that is true: a
+// running agent is asked for its metrics.
+func status(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
+	p, err := lookup(req)
+	if err != nil {
+		return err
+	}
+	process, _, err := observe(ctx, req, p)
+	if err != nil {
+		return err
+	}
+	report.Processes = []helperapi.Process{process}
+	if err := foreignJar(process); err != nil {
+		return err
+	}
+	if report.ListeningPorts, err = jvm.ListeningPorts(p.PID); err != nil {
+		return err
+	}
+	switch {
+	case process.Mark == nil && process.AgentJarOpen:
+		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but its mark cannot be read.")
+	case process.Mark == nil || process.Mark.State != helperapi.AgentRunning || !p.SharesNetwork():
+		return nil
+	default:
+		return get(ctx, helperapi.Endpoint{Port: process.Mark.Port, Path: metricsPath})
+	}
+}

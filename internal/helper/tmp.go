@@ -1,0 +1,83 @@
+//go:build linux
+
+package helper
+
+import (
+	"os"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// refusedTmp is why nothing is loaded into a JVM from its /tmp; nil if nothing
+// speaks against it.
+//
+// HotSpot opens an agent's jar by its path. Whoever may put another directory in
+// the place of Home between our check and that has his code run as the JVM's user.
+// With the sticky bit on /tmp only the owner of /tmp may, so processes of other
+// containers that share it gain nothing: those of the JVM's user and root could
+// attach to the JVM themselves, by its socket in the same /tmp.
+func refusedTmp(req helperapi.Request, p jvm.Process) (*helperapi.Error, error) {
+	if req.AllowSharedTmp {
+		return nil, nil
+	}
+	root, err := p.OpenTmp()
+	if err != nil {
+		if refusal := typed(err); refusal.Reason == helperapi.ReasonTmpNotWritable { // of this JVM, not of those beside it
+			return refusal, nil
+		}
+		return nil, err
+	}
+	defer root.Close()
+	tmp, err := jvm.StatTmp(root)
+	if err != nil {
+		return nil, err
+	}
+	trusted := []int{os.Geteuid(), p.UID}
+	if req.TmpMountedElsewhere && tmp.Exposed(trusted...) {
+		return helperapi.Errorf(helperapi.ReasonTmpShared, "The volume at /tmp is mounted in other containers too, and others may replace files in it (%v). %s", tmp.Mode(), tmpRemedy), nil
+	}
+	intruders, err := tmp.Intruders(trusted...)
+	if err != nil || len(intruders) == 0 {
+		return nil, err
+	}
+	return helperapi.Errorf(helperapi.ReasonTmpShared, "Processes of user %d may replace files in /tmp (%v), and so run code in the JVM of user %d. %s", intruders[0], tmp.Mode(), p.UID, tmpRemedy), nil
+}
+
+// checkTmp refuses to stage where nothing is loaded from: into the target or, if
+// there is none, into any JVM of this container.
+func checkTmp(req helperapi.Request) error {
+	if req.Target != nil {
+		p, err := lookup(req)
+		if err != nil {
+			return err
+		}
+		return refuseTmp(req, p)
+	}
+	found, err := jvm.Find()
+	if err != nil {
+		return err
+	}
+	var refusal error
+	for _, p := range found {
+		if p.InOtherContainer() {
+			continue
+		}
+		if refusal = refuseTmp(req, p); refusal == nil {
+			return nil
+		}
+	}
+	return refusal
+}
+
+// refuseTmp is refusedTmp as one error.
+func refuseTmp(req helperapi.Request, p jvm.Process) error {
+	refusal, err := refusedTmp(req, p)
+	if refusal != nil {
+		return refusal
+	}
+	return err
+}
+
+const tmpRemedy = "Give /tmp the sticky bit (chmod 1777), run all processes there as one user, or set spec.allowSharedTmp to accept it. " +
+	"Or: " + jvm.MountTmp

@@ -1,0 +1,124 @@
+//go:build linux
+
+package helper
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// implementationLoader is the trampoline's class loader for an implementation.
+const implementationLoader = "com.banzaicloud.jmxexporter.agent.JarLoader"
+
+// Nothing is done to a JVM that our agent never was in, whether or not something
+// was staged for it.
+func TestUnloadOfNothing(t *testing.T) {
+	for name, stage := range map[string]bool{"nothing staged": false, "staged": true} {
+		t.Run(name, func(t *testing.T) {
+			cleanHome(t)
+			app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+			target := targetOf(t, app)
+			if stage {
+				stageAgent(t, nil, anyMBean, 0)
+			}
+			report := do(t, helperapi.VerbUnload, helperapi.Request{Target: target})
+			wantReason(t, report, "")
+			p, err := lookup(helperapi.Request{Target: target})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.HasSocket() {
+				t.Error("somebody signaled: the attach socket is there")
+			}
+			wantNoHome(t)
+			app.Unharmed()
+		})
+	}
+}
+
+// After unload, nothing is left in the JVM but the trampoline's classes: a heap
+// histogram shows what is.
+func TestUnloadLeavesNothing(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		cleanHome(t)
+		app := jdk.Start(t, silentLoad)
+		target := targetOf(t, app)
+		p, err := lookup(helperapi.Request{Target: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		threads := agentThreads(t, app.PID)
+		desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
+		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, otherConfig, desired.Port)}), "")
+		if scrape(desired.Port) == "" || len(agentThreads(t, app.PID)) <= len(threads) {
+			t.Errorf("there are no threads of the agent in %v", agentThreads(t, app.PID))
+		}
+		classes := ourInstances(t, app.PID)
+		for _, class := range []string{"com.banzaicloud.jmxexporter.exporter.Exporter", implementationLoader} {
+			if !slices.Contains(classes, class) {
+				t.Errorf("the histogram does not show %s: %v", class, classes)
+			}
+		}
+
+		wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
+		if ports, err := p.ListeningPorts(); err != nil || slices.Contains(ports, desired.Port) {
+			t.Errorf("listens on %v, %v", ports, err)
+		}
+		open, err := p.OpenFiles()
+		if err != nil || slices.ContainsFunc(open, func(name string) bool { return strings.Contains(name, "/exporter-") }) {
+			t.Errorf("has open: %v, %v", open, err)
+		}
+		app.Await("its threads are gone", func() bool { return cmp.Equal(threads, agentThreads(t, app.PID)) })
+		app.Await("its instances are collected", func() bool { return len(ourInstances(t, app.PID)) == 0 })
+		app.Unharmed()
+	})
+}
+
+// ourInstances are the classes of the implementation, and the class loader that
+// defines them, that have instances: once the loader has none, the classes are
+// unloaded. The histogram collects garbage first.
+func ourInstances(t *testing.T, pid int) (classes []string) {
+	t.Helper()
+	const trampoline = "com.banzaicloud.jmxexporter.agent."
+	out, err := exec.Command(filepath.Join(jvmtest.Need(t, 25).Home, "bin/jcmd"), strconv.Itoa(pid), "GC.class_histogram").Output()
+	if err != nil {
+		t.Fatalf("jcmd: %v\n%s", err, out)
+	}
+	line := regexp.MustCompile(`(?m)^ *\d+: +\d+ +\d+ +(?:\[+L)?(com\.banzaicloud\.jmxexporter\.[^;\s]+)`)
+	for _, match := range line.FindAllStringSubmatch(string(out), -1) {
+		if class := match[1]; class == implementationLoader || !strings.HasPrefix(class, trampoline) {
+			classes = append(classes, class)
+		}
+	}
+	return classes
+}
+
+// agentThreads are the names of those threads of a process that Java code or its
+// HTTP server started, as far as the kernel keeps names.
+func agentThreads(t *testing.T, pid int) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/comm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		comm, err := os.ReadFile(file)
+		name := strings.TrimSpace(string(comm))
+		if err == nil && (strings.HasPrefix(name, "jmx-exp") || strings.HasPrefix(name, "HTTP-Dispatch") || strings.HasPrefix(name, "server-timer") || strings.HasPrefix(name, "idle-timeout")) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,207 @@
+// Package cgroup reads how much memory the control groups of a process leave it,
+// version 1 and 2 (cgroups(7)), as far as they can be seen from here.
+package cgroup
+
+import (
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Memory is what the control group with the least free memory says, in bytes.
+type Memory struct {
+	// Limit is the group's limit: the memory at which the kernel kills (memory.max)
+	// or throttles (memory.high), whichever is lower. A process that is throttled
+	// for memory that nobody can give back does not get on either.
+	Limit int64
+	// Free is what may still be used below it. Page cache that was not used lately
+	// counts as free, since the kernel takes it back first (inactive_file: the
+	// kubelet's working set leaves out the same). Swap does not count.
+	Free int64
+}
+
+// FreeMemory returns the memory of the tightest control group that holds process
+// pid: its own and the groups above. limited is false where none has a limit, and
+// where none can be read: a cgroup namespace hides the groups above a container's
+// own (cgroup_namespaces(7)), and a container may mount no control groups at all.
+func FreeMemory(pid int) (memory Memory, limited bool) {
+	return files("/").freeMemory(pid)
+}
+
+// files is the directory in which proc and the hierarchies are mounted.
+type files string
+
+func (fs files) freeMemory(pid int) (tightest Memory, limited bool) {
+	groups, err := fs.read("proc", strconv.Itoa(pid), "cgroup")
+	if err != nil {
+		return Memory{}, false
+	}
+	mounts, err := fs.read("proc/self/mountinfo")
+	if err != nil {
+		return Memory{}, false
+	}
+	for line := range strings.Lines(mounts) {
+		mount, ok := parseMount(line)
+		if !ok {
+			continue
+		}
+		below, visible := relative(groupIn(groups, mount.version), mount.root)
+		if !visible {
+			continue
+		}
+		for group := below; ; group = path.Dir(group) {
+			memory, ok := fs.group(mount, group)
+			if ok && (!limited || memory.Free < tightest.Free) {
+				tightest, limited = memory, true
+			}
+			if group == "/" {
+				break
+			}
+		}
+	}
+	return tightest, limited
+}
+
+// version is that of a hierarchy.
+type version int
+
+const (
+	v1 version = 1 + iota
+	v2
+)
+
+// mount is where a hierarchy that may limit memory can be seen.
+type mount struct {
+	version version
+	// root is the group that is mounted, and point the directory.
+	root, point string
+}
+
+// parseMount reads a line of proc_pid_mountinfo(5); false for all that is no
+// hierarchy for memory. A hybrid system has one of each version, and the
+// controller in one of them: the other has none of the files.
+func parseMount(line string) (m mount, ok bool) {
+	head, tail, found := strings.Cut(line, " - ")
+	fields, source := strings.Fields(head), strings.Fields(tail)
+	if !found || len(fields) < 6 || len(source) < 3 {
+		return mount{}, false
+	}
+	m.root, m.point = unescape(fields[3]), unescape(fields[4])
+	switch {
+	case source[0] == "cgroup2":
+		m.version = v2
+	case source[0] == "cgroup" && hasController(source[2]):
+		m.version = v1
+	default:
+		return mount{}, false
+	}
+	return m, true
+}
+
+// hasController reports whether the memory controller is in a list with commas.
+func hasController(list string) bool {
+	for controller := range strings.SplitSeq(list, ",") {
+		if controller == "memory" {
+			return true
+		}
+	}
+	return false
+}
+
+// unescape undoes what mountinfo does to spaces, tabs, newlines and backslashes.
+func unescape(name string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(name)
+}
+
+// groupIn returns the group of a process in the hierarchy of a version, from the
+// lines hierarchy-ID:controllers:path of proc_pid_cgroup(5); empty if there is none.
+func groupIn(groups string, of version) string {
+	for line := range strings.Lines(groups) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		if of == v2 && fields[0] == "0" && fields[1] == "" || of == v1 && hasController(fields[1]) {
+			return fields[2]
+		}
+	}
+	return ""
+}
+
+// relative returns the path of a group below the one that is mounted. It is not
+// visible where it is not below, such as one outside of our cgroup namespace, which
+// begins with /.. .
+func relative(group, root string) (below string, visible bool) {
+	below, found := strings.CutPrefix(group, strings.TrimSuffix(root, "/"))
+	if below == "" {
+		below = "/"
+	}
+	return below, group != "" && found && below == path.Clean(below) && below[0] == '/'
+}
+
+// group reads one group; false if it has no limit, or cannot be read.
+func (fs files) group(m mount, group string) (Memory, bool) {
+	dir := path.Join(m.point, group)
+	limits, usage, cache := []string{"memory.max", "memory.high"}, "memory.current", "inactive_file"
+	if m.version == v1 {
+		limits, usage, cache = []string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file"
+	}
+	stat, err := fs.read(dir, "memory.stat")
+	if err != nil {
+		return Memory{}, false
+	}
+	// Version 1 tells the lowest limit of this group and those above, which may
+	// not be visible. What they use is at least what this one does.
+	limit := value(stat, "hierarchical_memory_limit")
+	for _, name := range limits {
+		limit = min(limit, fs.number(dir, name))
+	}
+	used := fs.number(dir, usage)
+	if limit == unlimited || used == unlimited {
+		return Memory{}, false
+	}
+	reclaimable := value(stat, cache)
+	if reclaimable == unlimited {
+		reclaimable = 0
+	}
+	return Memory{Limit: limit, Free: max(0, limit-max(0, used-reclaimable))}, true
+}
+
+// unlimited is the number for "max", for what version 1 has instead (the largest
+// multiple of the page size), and for what is missing.
+const unlimited int64 = 1 << 62
+
+// number reads a file that holds a number of bytes.
+func (fs files) number(dir, name string) int64 {
+	content, err := fs.read(dir, name)
+	if err != nil {
+		return unlimited
+	}
+	return parse(content)
+}
+
+// value returns the number that follows a key in memory.stat.
+func value(stat, key string) int64 {
+	for line := range strings.Lines(stat) {
+		if rest, found := strings.CutPrefix(line, key+" "); found {
+			return parse(rest)
+		}
+	}
+	return unlimited
+}
+
+func parse(text string) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || n < 0 {
+		return unlimited
+	}
+	return min(n, unlimited)
+}
+
+func (fs files) read(names ...string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(append([]string{string(fs)}, names...)...))
+	return string(content), err
+}

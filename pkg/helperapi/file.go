@@ -1,0 +1,39 @@
+package helperapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
+// ShortDigest is how many characters of its digest a file's name has.
+const ShortDigest = 12
+
+// NewFile describes content to be staged, under a name of the form
+// <prefix><digest><suffix>: "agent-" and ".jar", "exporter-" and ".jar",
+// "config-" and ".yaml", "jmx-attach-" and nothing. See docs/agent-protocol.md.
+func NewFile(prefix string, content []byte, suffix string) File {
+	sum := sha256.Sum256(content)
+	digest := hex.EncodeToString(sum[:])
+	return File{Name: FileName(prefix, digest, suffix), Size: int64(len(content)), SHA256: digest}
+}
+
+// FileName is the name of the file whose content has this SHA-256.
+func FileName(prefix, sha256, suffix string) string {
+	return prefix + sha256[:min(len(sha256), ShortDigest)] + suffix
+}
+
+// FileDigest returns the beginning of the digest that a file is named after: the 12
+// characters in agent-0123456789ab.jar. It is false for a name of any other form.
+func FileDigest(name string) (digest string, ok bool) {
+	for _, kind := range []struct{ prefix, suffix string }{
+		{"jmx-attach-", ""}, {"agent-", ".jar"}, {"exporter-", ".jar"}, {"config-", ".yaml"},
+	} {
+		rest, found := strings.CutPrefix(name, kind.prefix)
+		digest, ended := strings.CutSuffix(rest, kind.suffix)
+		if found && ended {
+			return digest, len(digest) == ShortDigest && strings.Trim(digest, "0123456789abcdef") == ""
+		}
+	}
+	return "", false
+}

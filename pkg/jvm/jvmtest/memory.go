@@ -1,0 +1,106 @@
+//go:build linux
+
+package jvmtest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// MemoryGroup is a control group whose memory a test limits.
+type MemoryGroup struct {
+	t     *testing.T
+	dir   string
+	files memoryFiles
+}
+
+// memoryFiles are the files of a control group, which each version names in its way.
+type memoryFiles struct{ limit, usage, cache string }
+
+// NeedMemoryGroup makes a control group that ends with the test. Where none can be
+// made the test is skipped, or fails where CI is set.
+func NeedMemoryGroup(t *testing.T) *MemoryGroup {
+	t.Helper()
+	for mount, files := range map[string]memoryFiles{
+		"/sys/fs/cgroup/memory": {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+		"/sys/fs/cgroup":        {"memory.max", "memory.current", "inactive_file"},
+	} {
+		dir, err := os.MkdirTemp(mount, "jvmtest-") //nolint:usetesting // control groups are made nowhere else
+		if err != nil {
+			continue
+		}
+		g := &MemoryGroup{t: t, dir: dir, files: files}
+		t.Cleanup(g.remove) // after the processes of the test, which are started later
+		if _, err := os.Stat(g.file(files.limit)); err == nil {
+			return g
+		}
+	}
+	missing(t, "a control group for memory", "run the tests as root, where /sys/fs/cgroup can be written to")
+	return nil
+}
+
+// Leave sets the limit to what is used and so many bytes more. Page cache that was
+// not used lately does not count as used.
+func (g *MemoryGroup) Leave(free int64) {
+	g.t.Helper()
+	limit := strconv.FormatInt(g.used()+free, 10)
+	if err := os.WriteFile(g.file(g.files.limit), []byte(limit), 0o644); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *MemoryGroup) used() int64 {
+	g.t.Helper()
+	used := g.number(g.read(g.files.usage))
+	for line := range strings.Lines(g.read("memory.stat")) {
+		if cache, found := strings.CutPrefix(line, g.files.cache+" "); found {
+			return used - g.number(cache)
+		}
+	}
+	g.t.Fatalf("memory.stat has no %s", g.files.cache)
+	return 0
+}
+
+func (g *MemoryGroup) number(text string) int64 {
+	g.t.Helper()
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return n
+}
+
+func (g *MemoryGroup) file(name string) string { return filepath.Join(g.dir, name) }
+
+func (g *MemoryGroup) read(name string) string {
+	g.t.Helper()
+	data, err := os.ReadFile(g.file(name))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// remove removes the group once the kernel has noticed that its last process ended.
+func (g *MemoryGroup) remove() {
+	deadline := time.After(time.Minute)
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := os.Remove(g.dir)
+		if err == nil || errors.Is(err, os.ErrNotExist) {
+			return
+		}
+		select {
+		case <-deadline:
+			g.t.Errorf("the control group stays: %v", err)
+			return
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package jvmtest
+
+// renameat2 is the number of renameat2(2), which package syscall lacks.
+const renameat2 = 276

@@ -1,0 +1,111 @@
+//go:build linux
+
+package jvm
+
+import (
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+)
+
+// Tmp is a /tmp as it was when it was looked at: who may take away what somebody
+// else has put there, and put something of his own in its place.
+type Tmp struct{ info fs.FileInfo }
+
+// StatTmp looks at a /tmp that is open.
+func StatTmp(root *os.Root) (Tmp, error) {
+	info, err := root.Stat(".")
+	return Tmp{info}, err
+}
+
+// Mode is the directory's mode.
+func (t Tmp) Mode() fs.FileMode { return t.info.Mode() }
+
+// Exposed reports whether any user other than root and those trusted may replace
+// the files of others: in a directory with the sticky bit only its own owner may
+// (inode(7)), in others whoever may write to it.
+func (t Tmp) Exposed(trusted ...int) bool {
+	return !t.trusts(t.owner(), trusted) || t.writable(0o022)
+}
+
+// Intruders are the users, other than root and those trusted, whose processes
+// may replace the files of others in this /tmp now: in this container, or with the
+// same /tmp. Ascending, each once.
+func (t Tmp) Intruders(trusted ...int) ([]int, error) {
+	if !t.Exposed(trusted...) {
+		return nil, nil
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var users []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() { // whose main thread As may have made another user's
+			continue
+		}
+		data, err := readProc(pid, "status")
+		if _, gone := StartTime(pid); err != nil || gone != nil { // it has exited
+			continue
+		}
+		s, err := parseStatus(data)
+		if err != nil {
+			return nil, err
+		}
+		p := Process{PID: pid, UID: s.uid, GID: s.gid}
+		if !t.trusts(s.uid, trusted) && t.admits(s) && t.reachedBy(p) {
+			users = append(users, s.uid)
+		}
+	}
+	slices.Sort(users)
+	return slices.Compact(users), nil
+}
+
+func (t Tmp) trusts(user int, trusted []int) bool {
+	return user == 0 || slices.Contains(trusted, user)
+}
+
+// admits reports whether a process may replace the files of others by the
+// directory's mode. Its owner always may: he can change the mode.
+func (t Tmp) admits(s status) bool {
+	group := int(t.info.Sys().(*syscall.Stat_t).Gid)
+	member := s.gid == group || slices.Contains(s.groups, group)
+	return s.uid == t.owner() || t.writable(0o002) || t.writable(0o020) && member
+}
+
+// writable reports whether one of the bits is set, and not the sticky bit.
+func (t Tmp) writable(bits fs.FileMode) bool {
+	return t.Mode()&fs.ModeSticky == 0 && t.Mode().Perm()&bits != 0
+}
+
+func (t Tmp) owner() int { return int(t.info.Sys().(*syscall.Stat_t).Uid) }
+
+// reachedBy reports whether the process can reach this directory: it is of this
+// container, or has it as its /tmp.
+func (t Tmp) reachedBy(p Process) bool {
+	if p.inOurGroups() {
+		return true
+	}
+	var theirs fs.FileInfo
+	err := As(p.UID, p.GID, func() (err error) {
+		theirs, err = os.Stat(procPath(p.PID, "root/tmp"))
+		return err
+	})
+	return err == nil && os.SameFile(theirs, t.info)
+}
+
+// parseGroups parses the supplementary groups of proc_pid_status(5).
+func parseGroups(fields []string) ([]int, error) {
+	var groups []int
+	for _, field := range fields {
+		group, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
