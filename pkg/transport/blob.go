@@ -5,18 +5,18 @@ import (
 	"os"
 	"path/filepath"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // Blob is a file's content with its name, size and digest. It is immutable.
 type Blob struct {
-	attach.File
+	helperapi.File
 	Content []byte
 }
 
-// NewBlob names content as attach.NewFile does.
+// NewBlob names content as helperapi.NewFile does.
 func NewBlob(prefix string, content []byte, suffix string) Blob {
-	return Blob{File: attach.NewFile(prefix, content, suffix), Content: content}
+	return Blob{File: helperapi.NewFile(prefix, content, suffix), Content: content}
 }
 
 // Artifacts are the files that the operator brings into containers.

@@ -11,7 +11,7 @@ var errOutputTooLarge = errors.New("the output is larger than its bound")
 
 // boundedBuffer keeps what is written to it up to a limit, and cancels the
 // stream beyond it: client-go goes on reading after a writer's error. It also
-// goes on writing for a while after a stream was cancelled, hence the lock.
+// goes on writing for a while after a stream was canceled, hence the lock.
 type boundedBuffer struct {
 	limit  int
 	cancel context.CancelCauseFunc

@@ -3,28 +3,31 @@ package transport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilexec "k8s.io/client-go/util/exec"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // exits are the exit codes that say all; where the sentence has no end yet,
 // what was said on standard error ends it.
 var exits = map[int]Error{
-	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper was installed in " + attach.Home + ", and was gone again."},
+	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper was installed in " + helperapi.Home + ", and was gone again."},
 	exitCut:            {Reason: v1alpha1.ReasonStagingIncomplete, Message: "The helper did not arrive whole in the container; it is sent again."},
-	exitNotWritable:    {Reason: v1alpha1.ReasonTmpNotWritable, Message: "/tmp cannot be written to, and HotSpot opens its attach socket nowhere else: mount an emptyDir volume at /tmp."},
-	exitNotTrusted:     {Reason: v1alpha1.ReasonHomeNotTrusted, Message: attach.Home + " belongs to another user, or is no directory: remove it."},
-	exitWriteFailed:    {Reason: v1alpha1.ReasonNoSpace, Message: "The helper cannot be written to " + attach.Home},
+	exitNotWritable:    {Reason: v1alpha1.ReasonTmpNotWritable, Message: "/tmp cannot be written to, and HotSpot opens its attach socket nowhere else. " + jvm.MountTmp},
+	exitNotTrusted:     {Reason: v1alpha1.ReasonHomeNotTrusted, Message: helperapi.Home + " belongs to another user, or is no directory: remove it."},
+	exitWriteFailed:    {Reason: v1alpha1.ReasonNoSpace, Message: "The helper cannot be written to " + helperapi.Home},
 	exitWrongPod:       {Reason: v1alpha1.ReasonWrongPod, Message: "The container's mounts do not show this pod's UID: it is another pod's by now, or mounts nothing of the kubelet's."},
 	exitUnknownMachine: {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The node's CPU is neither amd64 nor arm64: there is no helper for it."},
 	exitToolMissing:    {Reason: v1alpha1.ReasonNoShell, Message: "The container lacks a tool that attaching by exec needs"},
-	126:                {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The helper cannot be executed in " + attach.Home + ": /tmp is mounted noexec, or a security policy refuses it"},
+	126:                {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The helper cannot be executed in " + helperapi.Home + ": /tmp is mounted noexec, or a security policy refuses it"},
 }
 
 var (
@@ -48,10 +51,14 @@ func classify(err error) error {
 	}
 	said, code := err.Error(), exitCode(err)
 	switch {
-	case errors.Is(err, errOutputTooLarge):
+	case errors.Is(err, errNotResponding):
+		return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The container did not answer an exec within %s: its runtime or its node hangs, or it has no CPU.", helloTimeout), err}
+	case errors.Is(err, errOutputTooLarge), errors.Is(err, helperapi.ErrLineTooLong):
 		return &Error{v1alpha1.ReasonHelperFailed, "The command in the container printed more than 256 KiB.", err}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{v1alpha1.ReasonExecTimeout, "The command in the container did not end in time.", err}
+		return &Error{v1alpha1.ReasonExecTimeout, "The helper in the container did not answer in time.", err}
+	case errors.Is(err, errEnded):
+		return &Error{v1alpha1.ReasonHelperFailed, "The helper ended before it answered.", err}
 	case noShell.MatchString(said):
 		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
 	case code >= 0:
@@ -86,4 +93,35 @@ func classifyExit(code int, err error) error {
 func denied(err error) bool {
 	said := err.Error()
 	return strings.Contains(said, "denied request") || strings.Contains(said, "denied the request") || apierrors.IsForbidden(err)
+}
+
+// execError is the failure of an exec with what was said on standard error.
+type execError struct {
+	err    error
+	stderr string
+}
+
+func (e *execError) Error() string {
+	if e.stderr == "" {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%v: %s", e.err, e.stderr)
+}
+
+func (e *execError) Unwrap() error { return e.err }
+
+// exitCode is the command's exit code; -1 for an error that is no exit of the command.
+func exitCode(err error) int {
+	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
+		return exit.Code
+	}
+	return -1
+}
+
+// stderr is what the command printed on standard error, as the end of a sentence.
+func stderr(err error) string {
+	if failed, ok := errors.AsType[*execError](err); ok && failed.stderr != "" {
+		return ": " + failed.stderr
+	}
+	return ""
 }

@@ -105,16 +105,21 @@ func TestAnswer(t *testing.T) {
 	cases := map[string]struct {
 		err  error
 		want error
+		// spdy reports that the exec is tried over SPDY.
+		spdy bool
 	}{
-		"nothing":          {nil, nil},
-		"a proxy's page":   {&httpstream.UpgradeFailureError{Cause: fmt.Errorf("websocket: bad handshake (%s)", http.StatusText(http.StatusBadGateway))}, nil},
-		"the API server":   {&httpstream.UpgradeFailureError{Cause: no}, no},
-		"a server in need": {&httpstream.UpgradeFailureError{Cause: apierrors.NewInternalError(errors.New("oh"))}, nil},
-		"after the start":  {exited(1, ""), nil},
+		"nothing":          {nil, nil, false},
+		"a proxy's page":   {&httpstream.UpgradeFailureError{Cause: fmt.Errorf("websocket: bad handshake (%s)", http.StatusText(http.StatusBadGateway))}, nil, true},
+		"the API server":   {&httpstream.UpgradeFailureError{Cause: no}, no, false},
+		"a server in need": {&httpstream.UpgradeFailureError{Cause: apierrors.NewInternalError(errors.New("oh"))}, nil, true},
+		"after the start":  {exited(1, ""), nil, false},
 	}
 	for name, tc := range cases {
 		if got := answer(tc.err); !errors.Is(got, tc.want) || got != nil && tc.want == nil {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+		if got := withoutWebSocket(tc.err); got != tc.spdy {
+			t.Errorf("%s: tried over SPDY: %t", name, got)
 		}
 	}
 }

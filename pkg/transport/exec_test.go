@@ -1,173 +1,274 @@
 package transport
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// script is a fake of streams: what the next commands answer. It keeps what
-// came in.
-type script struct {
-	answers []answered
-	verbs   []string
-	stdin   []string
+// command is a fake of streams: what the command does that an exec starts.
+type fakeCommand func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error
+
+func (c fakeCommand) stream(ctx context.Context, _ Container, _ []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	return c(ctx, bufio.NewReader(stdin), stdout, stderr)
 }
 
-type answered struct {
-	stdout, stderr string
-	err            error
-	// forever keeps on printing until the stream is cancelled.
-	forever bool
+// act is one thing that a scripted command does.
+type act func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error
+
+// acts is a command that does one thing after the other, and ends at the first error.
+func acts(acts ...act) fakeCommand {
+	return func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error {
+		for _, act := range acts {
+			if err := act(ctx, stdin, stdout, stderr); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
-func (s *script) stream(ctx context.Context, _ Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	in, err := io.ReadAll(stdin)
-	if err != nil {
+// prints prints on standard output.
+func prints(text string) act {
+	return func(_ context.Context, _ *bufio.Reader, stdout, _ io.Writer) error {
+		_, err := io.WriteString(stdout, text)
 		return err
 	}
-	s.verbs = append(s.verbs, command[4])
-	s.stdin = append(s.stdin, string(in))
-	a := s.answers[0]
-	s.answers = s.answers[1:]
-	if _, err := io.WriteString(stdout, a.stdout); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(stderr, a.stderr); err != nil {
-		return err
-	}
-	for a.forever && ctx.Err() == nil {
-		_, _ = io.WriteString(stdout, strings.Repeat("x", 4096)) // as client-go, which goes on
-	}
-	return errors.Join(a.err, ctx.Err())
 }
 
-func TestRun(t *testing.T) {
-	amd64 := NewBlob("jmx-attach-", []byte("amd64"), "")
-	missing := answered{stdout: "x86_64\n", err: exited(exitHelperMissing, "")}
-	fine := answered{stdout: `{"helperVersion":"1","processes":[{"pid":7,"startTime":9}]}`}
-	const request = `{"podUID":"uid-1"}` + "\n"
+// reads fails unless this comes in.
+func reads(text string) act {
+	return func(_ context.Context, stdin *bufio.Reader, _, _ io.Writer) error {
+		got := make([]byte, len(text))
+		if _, err := io.ReadFull(stdin, got); err != nil {
+			return err
+		}
+		if string(got) != text {
+			return fmt.Errorf("read %q, want %q", got, text)
+		}
+		return nil
+	}
+}
+
+// ends ends the command, which says so if it has an exit code of its own.
+func ends(code int, stderr string) act {
+	return func(_ context.Context, stdin *bufio.Reader, stdout, errout io.Writer) error {
+		if _, err := io.WriteString(errout, stderr); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(stdout, "\n"+saysEnd+"\n"); err != nil {
+			return err
+		}
+		if _, err := io.Copy(io.Discard, stdin); err != nil {
+			return err
+		}
+		return exited(code, "")
+	}
+}
+
+// dies ends the command at once.
+func dies(err error) act {
+	return func(context.Context, *bufio.Reader, io.Writer, io.Writer) error { return err }
+}
+
+// hangs does nothing until the stream is canceled.
+func hangs(ctx context.Context, _ *bufio.Reader, _, _ io.Writer) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// floods prints until the stream is canceled, as client-go, which goes on.
+func floods(text string) act {
+	return func(ctx context.Context, _ *bufio.Reader, stdout, _ io.Writer) error {
+		for ctx.Err() == nil {
+			_, _ = io.WriteString(stdout, strings.Repeat(text, 4096/len(text)))
+		}
+		return ctx.Err()
+	}
+}
+
+// untilEnd reads the rest of standard input.
+func untilEnd(_ context.Context, stdin *bufio.Reader, _, _ io.Writer) error {
+	_, err := io.Copy(io.Discard, stdin)
+	return err
+}
+
+const hello = "\n" + `{"hello":{"version":"1","instance":"app/1"}}` + "\n"
+
+// anExec is an Exec into a container that is a fake.
+func anExec(streams streams) *Exec {
+	helper := NewBlob("jmx-attach-", []byte("amd64"), "")
+	return &Exec{streams: streams, artifacts: &Artifacts{Helpers: map[string]Blob{"x86_64": helper}}, seam: effects.Direct, limits: NewLimits(1, 1, 1)}
+}
+
+var app = Container{Namespace: "ns", Pod: "app-0", PodUID: "uid-1", Name: "app", Node: "node-1"}
+
+// wantError makes sure of an *Error with this reason that says something.
+func wantError(t *testing.T, err error, reason, says string) {
+	t.Helper()
+	var known *Error
+	if reason == "" {
+		if err != nil {
+			t.Errorf("error: %v", err)
+		}
+		return
+	}
+	if !errors.As(err, &known) || known.Reason != reason || !strings.Contains(known.Message, says) {
+		t.Errorf("error: %#v, want %s: %q", err, reason, says)
+	}
+}
+
+// wantFree makes sure that no place is taken.
+func wantFree(t *testing.T, l *Limits) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.taken+len(l.nodes)+len(l.namespaces) != 0 {
+		t.Errorf("places are still taken: %d, %v, %v", l.taken, l.nodes, l.namespaces)
+	}
+}
+
+func TestOpen(t *testing.T) {
 	cases := map[string]struct {
-		answers []answered
-		verbs   []string // and what came in on standard input
-		want    string   // reason; none if empty
+		command fakeCommand
+		want    string // reason; none if empty
 		says    string
 	}{
-		"the helper is there": {
-			answers: []answered{fine},
-			verbs:   []string{"stage: " + request + "content"},
-		},
-		"the helper is missing": {
-			answers: []answered{missing, {}, fine},
-			verbs:   []string{"stage: " + request + "content", amd64.Name + ": uid-1\namd64", "stage: " + request + "content"},
-		},
-		"the helper arrives cut": {
-			answers: []answered{missing, {err: exited(exitCut, "")}},
-			verbs:   []string{"stage: " + request + "content", amd64.Name + ": uid-1\namd64"},
-			want:    v1alpha1.ReasonStagingIncomplete,
-		},
-		"the helper does not stay": {
-			answers: []answered{missing, {}, missing},
-			verbs:   []string{"stage: " + request + "content", amd64.Name + ": uid-1\namd64", "stage: " + request + "content"},
-			want:    v1alpha1.ReasonHelperFailed,
-		},
+		"the helper is there":    {command: acts(reads("uid-1\n"), prints(hello), untilEnd)},
+		"the helper is missing":  {command: acts(reads("uid-1\n"), prints("\njmx-attach send x86_64\n"), reads("\namd64"), prints(hello), untilEnd)},
+		"a shell has a banner":   {command: acts(prints("Welcome!\n{}\n{\"motd\": 1}\n$ "), reads("uid-1\n"), prints(hello), untilEnd)},
+		"the helper arrives cut": {acts(prints("jmx-attach send x86_64\n"), ends(exitCut, "")), v1alpha1.ReasonStagingIncomplete, "sent again"},
+		"no space is left":       {acts(prints("jmx-attach send x86_64\n"), ends(exitWriteFailed, "head: No space left on device")), v1alpha1.ReasonNoSpace, "No space left on device."},
+		"another pod":            {acts(ends(exitWrongPod, "")), v1alpha1.ReasonWrongPod, "UID"},
 		"a machine that nobody knows": {
-			answers: []answered{{stdout: "z80\n", err: exited(exitHelperMissing, "")}},
-			verbs:   []string{"stage: " + request + "content"},
-			want:    v1alpha1.ReasonHelperFailed, says: "which machine",
+			acts(prints("jmx-attach send z80\n"), ends(exitCut, "")), v1alpha1.ReasonHelperFailed, "which machine",
 		},
-		"no Java": {
-			answers: []answered{{err: exited(exitNoJava, "")}},
-			verbs:   []string{"stage: " + request + "content"},
-		},
-		"the helper says why not": {
-			answers: []answered{{stdout: `{"error":{"reason":"Busy","message":"Another one works on it."}}`, err: exited(1, "")}},
-			verbs:   []string{"stage: " + request + "content"},
-			want:    v1alpha1.ReasonBusy, says: "Another one works on it.",
-		},
-		"no JSON": {
-			answers: []answered{{stdout: "hello", stderr: "oh no\n", err: exited(1, "")}},
-			verbs:   []string{"stage: " + request + "content"},
-			want:    v1alpha1.ReasonHelperFailed, says: "broke off: oh no.",
-		},
-		"a reason that nobody knows": {
-			answers: []answered{{stdout: `{"error":{"reason":"Whatever","message":"Two\nlines."}}`, err: exited(1, "")}},
-			verbs:   []string{"stage: " + request + "content"},
-			want:    v1alpha1.ReasonHelperFailed, says: "Two.",
-		},
-		"no JSON, and no failure": {
-			answers: []answered{{stdout: "hello"}},
-			verbs:   []string{"stage: " + request + "content"},
-			want:    v1alpha1.ReasonHelperFailed, says: "cannot be read",
-		},
-		"too much output": {
-			answers: []answered{{forever: true}},
-			verbs:   []string{"stage: " + request + "content"},
-			want:    v1alpha1.ReasonHelperFailed, says: "256 KiB",
-		},
+		"a banner without end":     {acts(floods("x\n")), v1alpha1.ReasonHelperFailed, "256 KiB"},
+		"a line without end":       {acts(floods("x")), v1alpha1.ReasonHelperFailed, "256 KiB"},
+		"the helper dies":          {acts(dies(exited(137, ""))), v1alpha1.ReasonHelperFailed, "broke off"},
+		"the helper ends":          {acts(dies(nil)), v1alpha1.ReasonHelperFailed, "ended before it answered"},
+		"the stream is lost":       {acts(dies(io.ErrUnexpectedEOF)), v1alpha1.ReasonExecFailed, "broke off"},
+		"the helper cannot be run": {acts(ends(126, "sh: Permission denied")), v1alpha1.ReasonHelperNotExecutable, "Permission denied."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := &script{answers: tc.answers}
+			e := anExec(tc.command)
 			var seen []string
-			seam := func(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
-				seen = append(seen, e.String())
+			e.seam = func(ctx context.Context, effect effects.Effect, do func(context.Context) error) error {
+				seen = append(seen, effect.String())
 				return do(ctx)
 			}
-			e := &Exec{streams: s, artifacts: &Artifacts{Helpers: map[string]Blob{"x86_64": amd64}}, seam: seam, limits: NewLimits(1, 1)}
-			in := Container{Namespace: "ns", Pod: "app-0", PodUID: "uid-1", Name: "app", Node: "node-1"}
-			_, err := e.Run(t.Context(), in, attach.VerbStage, attach.Request{}, Blob{Content: []byte("content")})
-
-			var verbs []string
-			for i, verb := range s.verbs {
-				verbs = append(verbs, verb+": "+s.stdin[i])
+			s, err := e.Open(t.Context(), app)
+			wantError(t, err, tc.want, tc.says)
+			if diff := cmp.Diff([]string{"exec session ns/app-0/app"}, seen); diff != "" {
+				t.Errorf("effects (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.verbs, verbs); diff != "" {
-				t.Errorf("commands (-want +got):\n%s", diff)
+			if err == nil {
+				if s.Hello().Instance != "app/1" {
+					t.Errorf("hello is %+v", s.Hello())
+				}
+				s.Close()
 			}
-			if len(seen) != len(s.verbs) || !slices.Contains(seen, "exec stage ns/app-0/app") {
-				t.Errorf("effects: %q", seen)
-			}
-			var known *Error
-			switch {
-			case tc.want == "" && err != nil:
-				t.Errorf("error: %v", err)
-			case tc.want != "" && (!errors.As(err, &known) || known.Reason != tc.want || !strings.Contains(known.Message, tc.says)):
-				t.Errorf("error: %#v, want %s: %q", err, tc.want, tc.says)
-			}
+			wantFree(t, e.limits)
 		})
 	}
 }
 
-// No more execs than allowed are under way, in all and on one node: who finds no
-// place is told at once.
-func TestLimits(t *testing.T) {
-	l := NewLimits(2, 1)
-	releases := map[string]func(){}
-	var got []string
-	for _, act := range []string{"+a", "+a", "+b", "+c", "-a", "+c", "+a", "-c", "+a"} {
-		node := act[1:]
-		if act[0] == '-' {
-			releases[node]()
-			continue
-		}
-		release, err := l.acquire(node)
-		if err == nil {
-			releases[node] = release
-		}
-		got = append(got, fmt.Sprintf("%s %t", node, err == nil))
+// Where no Java runs nothing is installed, and a look finds nothing.
+func TestOpenWithoutJava(t *testing.T) {
+	e := anExec(acts(reads("uid-1\n"), ends(exitNoJava, "")))
+	s, err := e.Open(t.Context(), app)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"a true", "a false", "b true", "c false", "c true", "a false", "a true"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	wantFree(t, e.limits) // while the session lasts
+	for verb, want := range map[helperapi.Verb]string{
+		helperapi.VerbInspect: "", helperapi.VerbUnload: "",
+		helperapi.VerbStage: v1alpha1.ReasonProcessGone, helperapi.VerbLoad: v1alpha1.ReasonProcessGone, helperapi.VerbStatus: v1alpha1.ReasonProcessGone,
+	} {
+		report, err := s.Run(t.Context(), verb, helperapi.Request{})
+		wantError(t, err, want, "")
+		if want == "" && (report == nil || len(report.Processes) > 0) {
+			t.Errorf("%s: %+v", verb, report)
+		}
+	}
+	s.Close()
+}
+
+// A container that says nothing soon, since its runtime hangs for instance, loses its
+// place, also where the stream does not end when it is canceled.
+func TestHelloLate(t *testing.T) {
+	for name, tc := range map[string]struct {
+		command fakeCommand
+		after   time.Duration
+	}{
+		"nothing at all":         {acts(hangs), helloTimeout},
+		"a banner only":          {acts(prints("Welcome!\n"), hangs), helloTimeout},
+		"the helper stays away":  {acts(prints("jmx-attach send x86_64\n"), reads("uid-1\n\namd64"), hangs), installTimeout},
+		"the helper is not read": {acts(reads("uid-1\n"), prints("jmx-attach send x86_64\n"), hangs), installTimeout},
+		"the end does not come":  {acts(prints(saysEnd+"\n"), hangs), helloTimeout},
+		"a stream that stays": {func(context.Context, *bufio.Reader, io.Writer, io.Writer) error {
+			time.Sleep(time.Hour)
+			return nil
+		}, helloTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := anExec(tc.command)
+				begin := time.Now()
+				_, err := e.Open(t.Context(), app)
+				wantError(t, err, v1alpha1.ReasonContainerNotResponding, "5s")
+				if took := time.Since(begin); took != tc.after {
+					t.Errorf("it took %s, want %s", took, tc.after)
+				}
+				wantFree(t, e.limits)
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
+// The operator may die before or after the exec: no stream and no place is left.
+func TestOpenThroughSeam(t *testing.T) {
+	crash := errors.New("crash")
+	for name, seam := range map[string]effects.Seam{
+		"before": func(context.Context, effects.Effect, func(context.Context) error) error { return crash },
+		"after": func(ctx context.Context, _ effects.Effect, do func(context.Context) error) error {
+			return errors.Join(do(ctx), crash)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := anExec(acts(prints(hello), untilEnd))
+			e.seam = seam
+			if _, err := e.Open(t.Context(), app); !errors.Is(err, crash) {
+				t.Errorf("got %v", err)
+			}
+			wantFree(t, e.limits)
+		})
+	}
+}
+
+// Run is a session of one call, which installs the helper also where no Java runs
+// unless it only looks.
+func TestRun(t *testing.T) {
+	for verb, first := range map[helperapi.Verb]string{helperapi.VerbInspect: "uid-1\n", helperapi.VerbUnload: "uid-1 always\n"} {
+		e := anExec(acts(reads(first), prints(hello), answers(1, `{"helperVersion":"1"}`), untilEnd))
+		report, err := e.Run(t.Context(), app, verb, helperapi.Request{})
+		if err != nil || report.HelperVersion != "1" {
+			t.Errorf("%s: %+v, %v", verb, report, err)
+		}
+		wantFree(t, e.limits)
 	}
 }

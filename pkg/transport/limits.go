@@ -3,49 +3,50 @@ package transport
 import (
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Limits bounds the execs under way, in all and for each node: API Priority and
-// Fairness does not count them, and a kubelet serves them all at once.
+// Limits bounds the sessions under way: API Priority and Fairness does not count
+// execs, and a kubelet serves them all at once. A node and a namespace have a share
+// of them, so that containers that hang there leave places to others.
 type Limits struct {
-	all     *semaphore.Weighted
-	perNode int64
+	all, perNode, perNamespace int
 
-	mu    sync.Mutex
-	nodes map[string]*semaphore.Weighted
+	mu         sync.Mutex
+	taken      int
+	nodes      map[string]int
+	namespaces map[string]int
 }
 
-// NewLimits returns bounds on the execs under way in all and for each node.
-func NewLimits(all, perNode int64) *Limits {
-	return &Limits{all: semaphore.NewWeighted(all), perNode: perNode, nodes: map[string]*semaphore.Weighted{}}
+// NewLimits returns bounds on the sessions under way in all, on each node and in each
+// namespace.
+func NewLimits(all, perNode, perNamespace int) *Limits {
+	return &Limits{all: all, perNode: perNode, perNamespace: perNamespace, nodes: map[string]int{}, namespaces: map[string]int{}}
 }
 
 // acquire takes a place, or fails at once with ReasonQueued: who waits here
 // would keep a worker from the pods of other nodes.
-func (l *Limits) acquire(node string) (release func(), err error) {
-	perNode := l.node(node)
-	if !perNode.TryAcquire(1) {
-		return nil, queued
-	}
-	if !l.all.TryAcquire(1) {
-		perNode.Release(1)
-		return nil, queued
-	}
-	return func() { l.all.Release(1); perNode.Release(1) }, nil
-}
-
-var queued = &Error{Reason: v1alpha1.ReasonQueued, Message: "As many execs are under way as may be at once."}
-
-func (l *Limits) node(name string) *semaphore.Weighted {
+func (l *Limits) acquire(in Container) (release func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, ok := l.nodes[name]
-	if !ok {
-		s = semaphore.NewWeighted(l.perNode)
-		l.nodes[name] = s
+	if l.taken >= l.all || l.nodes[in.Node] >= l.perNode || l.namespaces[in.Namespace] >= l.perNamespace {
+		return nil, queued
 	}
-	return s
+	l.add(in, 1)
+	return sync.OnceFunc(func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.add(in, -1)
+	}), nil
 }
+
+func (l *Limits) add(in Container, n int) {
+	l.taken += n
+	for name, taken := range map[string]map[string]int{in.Node: l.nodes, in.Namespace: l.namespaces} {
+		if taken[name] += n; taken[name] == 0 {
+			delete(taken, name)
+		}
+	}
+}
+
+var queued = &Error{Reason: v1alpha1.ReasonQueued, Message: "Exec concurrency limit reached."}

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strconv"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// The scripts are constants, and so are their arguments: digests, sizes and
-// verbs of this operator. All that stems from a resource or a container travels
-// on standard input. They are for any POSIX shell, and tools that coreutils and
-// busybox both bring.
+// The script is a constant, and so are its arguments: names, sizes and digests of
+// this operator's helpers. All that stems from a resource or a container travels on
+// standard input. It is for any POSIX shell, and tools that coreutils and busybox
+// both bring.
 
-// Exit codes of the scripts; the helper itself exits with 0, 1 or 2. They keep
+// Exit codes of the script; the helper itself exits with 0, 1 or 2. They keep
 // clear of the shell's own (126, 127, 128 and more).
 const (
 	exitHelperMissing = 64 + iota
@@ -26,69 +26,129 @@ const (
 	exitToolMissing
 )
 
-// prelude begins both scripts. A script that ends before it has read all of its
-// standard input reads the rest: an exec whose command ends earlier hangs until
-// its deadline once there is more than fits into the buffers on the way.
+// What the script says, each at the beginning of a line.
+const (
+	// saysSend asks for the helper; the machine follows, as uname -m names it.
+	saysSend = "jmx-attach send "
+	// saysEnd announces that it ends once its standard input does.
+	saysEnd = "jmx-attach end"
+)
+
+// prelude is what the script does by.
+//
+// A script that ends before it has read all of its standard input says so, and reads
+// the rest: an exec whose command ends earlier hangs until its deadline once there is
+// more than fits into the buffers on the way.
+//
+// Where others may write to /tmp, whatever is looked up there by its path may be
+// another file by the next line. So the script enters Home, and looks at the owner and
+// the mode of the directory that it is in then. From there on all names are
+// relative: what others do to the path does not matter any more. Nobody but root and
+// this user could have written there.
+//
+// enter refuses a link in the place of Home: the way to where it leads is another
+// one. "./" keeps CDPATH out of it. set -C has > create files only, so that it
+// writes into none that is there, nor through a link.
 var prelude = fmt.Sprintf(`helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d
-end() { cat >/dev/null; exit "$1"; }
-for tool in cat chmod mkdir mv sha256sum uname wc; do
+set -C
+end() { echo; echo "%s"; cat >/dev/null; exit "$1"; }
+for tool in cat chmod head ls mkdir mv rm sha256sum uname wc; do
   command -v "$tool" >/dev/null || { echo "$tool" >&2; end $tool_missing; }
 done
-h=%s
-trusted() { [ ! -L "$h" ] && [ -d "$h" ] && [ -O "$h" ]; }
-`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, attach.Home)
+home=%s
+name=${home##*/}
+there() { [ -e "$home" ] || [ -L "$home" ]; }
+enter() {
+  cd -P "${home%%/*}" && tmp=$(pwd -P) && cd -P "./$name" &&
+    [ "$(pwd -P)" = "$tmp/$name" ] && trusted d .
+} 2>/dev/null
+trusted() { # $1 type as ls has it, $2 name: mode, links and owner follow
+  set -- "$1" "$2" $(ls -ldn "$2" 2>/dev/null)
+  case $3 in "$1"????-??-*) ;; *) return 1 ;; esac
+  [ "$5" = 0 ] || [ -O "$2" ]
+}
+`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, saysEnd, helperapi.Home)
 
-// runScript runs the helper if it is there, and says the machine if it is not:
-// $1 verb, $2 name on x86_64, $3 name on aarch64. What lies in a directory of
+// lookForJava ends where no process maps a JVM, and nothing has to be installed: a
+// container without Java is left as it is. A maps file that cannot be read (another
+// user's process), or that there is no grep for, may hide one.
+const lookForJava = `look_for_java() {
+  java=
+  for maps in /proc/[0-9]*/maps; do
+    grep -qs -e libjvm.so -e libj9vm "$maps"
+    case $? in 0) java=1 ;; 1) ;; *) [ ! -e "$maps" ] || java=1 ;; esac
+  done
+  [ "$java" ] || end $no_java
+}
+`
+
+// install takes the helper from standard input: an empty line, then as many bytes as
+// it has. Nothing is written before that line has come. The copy gets its name only
+// when it is whole: a cut stream looks like a clean end of file.
+var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
+  case $(cat /proc/self/mountinfo) in *"/pods/$uid/"*) ;; *) end $wrong_pod ;; esac
+  echo; echo "%s$m"
+  read -r go || end $cut
+  umask 022
+  cd -P "${home%%/*}" 2>/dev/null || end $not_writable
+  if ! mkdir "./$name" 2>/dev/null && ! there; then
+    [ -w . ] || end $not_writable
+    end $write_failed
+  fi
+  enter || { there && end $not_trusted; end $helper_missing; }
+  [ -w . ] || [ -O . ] || end $not_trusted
+  t=./.$1.$$
+  true >"$t" || end $write_failed
+  trap 'rm -f "$t"' EXIT
+  head -c "$2" >>"$t" || end $write_failed
+  [ "$(wc -c <"$t")" -eq "$2" ] || end $cut
+  sum=$(sha256sum <"$t")
+  [ "${sum%%%% *}" = "$3" ] || end $cut
+  chmod 755 "$t" && mv -f "$t" "./$1" || end $write_failed
+  trap - EXIT
+}
+`, saysSend)
+
+// script holds a session with the helper, and installs it before if it is missing:
+// $1 name, $2 size and $3 SHA-256 of the helper for x86_64, $4, $5 and $6 for aarch64.
+// The first line of standard input is the pod's UID and, if the helper is to be
+// installed also where no Java runs, a second word. What lies in a directory of
 // somebody else is not run.
 //
-// Where the helper is missing and no process maps a JVM, nothing is installed:
-// a container without Java is left as it is. A maps file that cannot be read
-// (another user's process), or that there is no grep for, may hide one.
-//
 // The shell stays until the helper has ended: containerd cuts standard input
-// when the command that it runs closes its output early.
-var runScript = prelude + `m=$(uname -m)
-case $m in x86_64) n=$2 ;; aarch64) n=$3 ;; *) end $unknown_machine ;; esac
-if [ -e "$h" ] || [ -L "$h" ]; then trusted || end $not_trusted; fi
-if [ ! -f "$h/$n" ]; then
-  if [ "$1" = inspect ]; then
-    java=
-    for maps in /proc/[0-9]*/maps; do
-      grep -qs -e libjvm.so -e libj9vm "$maps"
-      case $? in 0) java=1 ;; 1) ;; *) [ ! -e "$maps" ] || java=1 ;; esac
-    done
-    [ "$java" ] || end $no_java
-  fi
-  echo "$m"
-  end $helper_missing
+// when the command that it runs closes its output early. A helper that cannot be
+// executed (126: /tmp is mounted noexec) is removed again: nothing else would. What a
+// shell printed when it started, before the empty line, is not part of the session.
+var script = prelude + lookForJava + install + `read -r uid always
+m=$(uname -m)
+case $m in
+x86_64) set -- "$1" "$2" "$3" ;;
+aarch64) set -- "$4" "$5" "$6" ;;
+*) end $unknown_machine ;;
+esac
+inside=
+if there; then
+  if enter; then inside=1; elif there; then end $not_trusted; fi
 fi
-"$h/$n" "$1" --request
-end $?`
-
-// installScript takes the pod's UID (a line) and the helper from standard
-// input: $1 name, $2 size, $3 SHA-256. The copy gets its name only when it is
-// whole: a cut stream looks like a clean end of file.
-var installScript = prelude + `umask 022
-read -r uid
-case $(cat /proc/self/mountinfo) in *"/pods/$uid/"*) ;; *) end $wrong_pod ;; esac
-if ! mkdir "$h" 2>/dev/null && [ ! -e "$h" ] && [ ! -L "$h" ]; then
-  [ -w "${h%/*}" ] || end $not_writable
-  end $write_failed
+if [ ! "$inside" ] || ! trusted - "./$1"; then
+  [ "$always" ] || look_for_java
+  install "$@"
+  trusted - "./$1" || end $helper_missing
 fi
-trusted || end $not_trusted
-t=$h/.$1.$$
-trap 'rm -f "$t"' EXIT
-cat >"$t" || end $write_failed
-[ "$(wc -c <"$t")" -eq "$2" ] || exit $cut
-sum=$(sha256sum <"$t")
-[ "${sum%% *}" = "$3" ] || exit $cut
-chmod 755 "$t" && mv -f "$t" "$h/$1" || exit $write_failed`
+echo
+"./$1" serve
+code=$?
+if [ $code -eq 126 ]; then
+  rm -f "./$1"
+  cd -P .. && rmdir "./$name"
+fi 2>/dev/null
+[ $code -eq 0 ] || end $code`
 
-func runCommand(verb attach.Verb, helpers map[string]Blob) []string {
-	return []string{"sh", "-c", runScript, "jmx-attach", string(verb), helpers["x86_64"].Name, helpers["aarch64"].Name}
-}
-
-func installCommand(helper Blob) []string {
-	return []string{"sh", "-c", installScript, "jmx-attach", helper.Name, strconv.FormatInt(helper.Size, 10), helper.SHA256}
+func command(helpers map[string]Blob) []string {
+	command := []string{"sh", "-c", script, "jmx-attach"}
+	for _, machine := range []string{"x86_64", "aarch64"} {
+		helper := helpers[machine]
+		command = append(command, helper.Name, strconv.FormatInt(helper.Size, 10), helper.SHA256)
+	}
+	return command
 }

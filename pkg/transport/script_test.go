@@ -1,25 +1,40 @@
 package transport
 
 import (
-	"bytes"
+	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	utilexec "k8s.io/client-go/util/exec"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// sandbox is a container for the scripts: a /tmp and a /proc of its own.
+// sandbox is a container for the script: a /tmp and a /proc of its own. It is the
+// streams of an exec into it.
 type sandbox struct {
 	t         *testing.T
 	tmp, proc string
+	sh        []string // how its shell is started
+	// cut is after how many bytes standard input ends; 0 for not at all.
+	cut int64
+	// unread is how often a command ended and left standard input behind.
+	unread atomic.Int32
 }
 
 func newSandbox(t *testing.T) *sandbox {
-	s := &sandbox{t: t, tmp: t.TempDir(), proc: t.TempDir()}
+	s := &sandbox{t: t, tmp: t.TempDir(), proc: t.TempDir(), sh: []string{"sh"}}
 	s.write(filepath.Join(s.proc, "self", "mountinfo"), "1 2 /var/lib/kubelet/pods/uid-1/etc-hosts /etc/hosts\n", 0o644)
 	return s
 }
@@ -35,96 +50,127 @@ func (s *sandbox) write(path, content string, mode os.FileMode) {
 }
 
 func (s *sandbox) home(name string) string {
-	return filepath.Join(s.tmp, filepath.Base(attach.Home), name)
+	return filepath.Join(s.tmp, filepath.Base(helperapi.Home), name)
 }
 
-// run runs a script as an exec would, and returns its exit code and output.
-func (s *sandbox) run(command []string, stdin string) (int, string) {
+// stream runs a command as an exec would.
+func (s *sandbox) stream(ctx context.Context, _ Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	command = slices.Concat(s.sh, command[1:])
+	script := len(s.sh) + 1
+	command[script] = strings.NewReplacer(helperapi.Home, s.home(""), "/proc/", s.proc+"/").Replace(command[script])
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Stdout, c.Stderr = stdout, stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	if s.cut > 0 {
+		stdin = io.LimitReader(stdin, s.cut)
+	}
+	go func() {
+		defer in.Close()
+		if _, err := io.Copy(in, stdin); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			s.unread.Add(1)
+		}
+	}()
+	err = c.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
+		return utilexec.CodeExitError{Err: err, Code: exit.ExitCode()}
+	}
+	return err
+}
+
+// execInto is an Exec into the sandbox that brings one helper.
+func (s *sandbox) execInto(helper Blob) *Exec {
+	return &Exec{
+		streams: s, artifacts: &Artifacts{Helpers: map[string]Blob{"x86_64": helper, "aarch64": helper}},
+		seam: effects.Direct, limits: NewLimits(1, 1, 1),
+	}
+}
+
+// talk opens a session, asks a question, and closes it. It returns what the script
+// ended with, 0 if the helper answered.
+func (s *sandbox) talk(helper Blob, always bool) int {
 	s.t.Helper()
-	command[2] = strings.NewReplacer(attach.Home, s.home(""), "/proc/", s.proc+"/").Replace(command[2])
-	c := exec.CommandContext(s.t.Context(), command[0], command[1:]...)
-	var out bytes.Buffer
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &out
-	err := c.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		s.t.Fatal(err)
+	// More than fits into a pipe: a script that leaves it would hang an exec.
+	helper.Content = append(slices.Clone(helper.Content), make([]byte, max(0, helper.Size-int64(len(helper.Content))))...)
+	e := s.execInto(helper)
+	session, err := e.open(s.t.Context(), app, always)
+	defer wantFree(s.t, e.limits)
+	if err != nil {
+		if exitCode(err) < 0 {
+			s.t.Fatalf("the script did not end with a code: %v: %v", err, errors.Unwrap(err))
+		}
+		return exitCode(err)
 	}
-	return c.ProcessState.ExitCode(), out.String()
+	defer session.Close()
+	if session == (withoutJava{}) {
+		return exitNoJava
+	}
+	for range 2 {
+		report, err := session.Run(s.t.Context(), helperapi.VerbInspect, helperapi.Request{})
+		if err != nil || report.HelperVersion != "serve" {
+			s.t.Fatalf("the helper said %+v, %v", report, err)
+		}
+	}
+	return 0
 }
 
-const answering = "#!/bin/sh\nread -r line; echo \"$1 $2 $line\"; exit 1\n"
+// answering is a helper of some size.
+var answering = `#!/bin/sh
+id=0
+echo '{"hello":{"version":"1"}}'
+while read -r line; do
+  id=$((id + 1))
+  echo '{"id":'$id',"report":{"helperVersion":"'"$*"'"}}'
+done
+exit 0
+` + strings.Repeat("#", 1<<18) + "\n"
 
-func TestInstallScript(t *testing.T) {
+func TestScript(t *testing.T) {
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
-	cases := map[string]struct {
-		given func(*sandbox)
-		stdin string
-		want  int
-	}{
-		"a new container": {stdin: "uid-1\n" + answering},
-		"cut":             {stdin: "uid-1\n" + answering[:10], want: exitCut},
-		"other content":   {stdin: "uid-1\n" + strings.ToUpper(answering), want: exitCut},
-		"another pod":     {stdin: "uid-2\n" + answering, want: exitWrongPod},
-		"a link instead of the directory": {
-			given: func(s *sandbox) {
-				if err := os.Symlink(s.proc, strings.TrimSuffix(s.home(""), "/")); err != nil {
-					s.t.Fatal(err)
-				}
-			},
-			stdin: "uid-1\n" + answering, want: exitNotTrusted,
-		},
-		"a file instead of the directory": {
-			given: func(s *sandbox) { s.write(s.home(""), "", 0o644) },
-			stdin: "uid-1\n" + answering, want: exitNotTrusted,
-		},
-		"an older copy is replaced": {
-			given: func(s *sandbox) { s.write(s.home(helper.Name), "old", 0o644) },
-			stdin: "uid-1\n" + answering,
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			s := newSandbox(t)
-			if tc.given != nil {
-				tc.given(s)
-			}
-			code, out := s.run(installCommand(helper), tc.stdin)
-			if code != tc.want || out != "" {
-				t.Fatalf("it ended with %d and printed %q, not with %d", code, out, tc.want)
-			}
-			if tc.want != 0 {
-				if _, err := os.Stat(s.home(helper.Name)); err == nil {
-					t.Error("the helper is there all the same")
-				}
-			} else if info, err := os.Stat(s.home(helper.Name)); err != nil || info.Mode().Perm() != 0o755 {
-				t.Errorf("the helper: %v, %v", info, err)
-			}
-			if left, _ := filepath.Glob(s.home(".*")); len(left) > 0 {
-				t.Errorf("left behind: %q", left)
-			}
-		})
-	}
-}
-
-func TestRunScript(t *testing.T) {
-	helper := NewBlob("jmx-attach-", []byte(answering), "")
-	both := map[string]Blob{"x86_64": helper, "aarch64": helper}
 	there := func(s *sandbox) { s.write(s.home(helper.Name), answering, 0o755) }
 	java := func(s *sandbox) {
 		s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /opt/java/lib/server/libjvm.so\n", 0o644)
 	}
 	other := func(s *sandbox) { s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /usr/bin/nginx\n", 0o644) }
 	cases := map[string]struct {
-		verb  attach.Verb
-		given []func(*sandbox)
-		want  int
-		out   string
+		always bool
+		helper *Blob
+		given  []func(*sandbox)
+		want   int
+		// what lies in the directory afterwards; nil if there is none
+		left []string
 	}{
-		"there":                {verb: attach.VerbInspect, given: []func(*sandbox){there}, want: 1, out: "inspect --request {}\n"},
-		"missing, with Java":   {verb: attach.VerbInspect, given: []func(*sandbox){java}, want: exitHelperMissing, out: machine(t)},
-		"missing, no Java":     {verb: attach.VerbInspect, given: []func(*sandbox){other}, want: exitNoJava},
-		"missing, but told to": {verb: attach.VerbLoad, given: []func(*sandbox){other}, want: exitHelperMissing, out: machine(t)},
+		"there":                  {given: []func(*sandbox){there}, left: []string{helper.Name}},
+		"missing, with Java":     {given: []func(*sandbox){java}, left: []string{helper.Name}},
+		"missing, no Java":       {given: []func(*sandbox){other}, want: exitNoJava},
+		"missing, but wanted":    {always: true, given: []func(*sandbox){other}, left: []string{helper.Name}},
+		"beside an older one":    {given: []func(*sandbox){java, func(s *sandbox) { s.write(s.home("jmx-attach-old"), "", 0o755) }}, left: []string{"jmx-attach-old", helper.Name}},
+		"another pod":            {given: []func(*sandbox){java, func(s *sandbox) { s.write(filepath.Join(s.proc, "self/mountinfo"), "/pods/uid-2/\n", 0o644) }}, want: exitWrongPod},
+		"cut":                    {given: []func(*sandbox){java, func(s *sandbox) { s.cut = 1 << 17 }}, want: exitCut, left: []string{}},
+		"cut before the content": {given: []func(*sandbox){java, func(s *sandbox) { s.cut = 7 }}, want: exitCut, left: []string{}},
+		"cut before the go":      {given: []func(*sandbox){java, func(s *sandbox) { s.cut = 6 }}, want: exitCut},
+		"other content": {
+			helper: &Blob{File: helperapi.File{Name: helper.Name, Size: helper.Size, SHA256: helper.SHA256}, Content: []byte(strings.ToUpper(answering))},
+			given:  []func(*sandbox){java}, want: exitCut, left: []string{},
+		},
+		"a link instead of the directory": {
+			given: []func(*sandbox){java, func(s *sandbox) {
+				if err := os.Symlink(s.proc, strings.TrimSuffix(s.home(""), "/")); err != nil {
+					s.t.Fatal(err)
+				}
+			}}, want: exitNotTrusted, left: []string{"7", "self"},
+		},
+		"a file instead of the directory": {
+			given: []func(*sandbox){java, func(s *sandbox) { s.write(s.home(""), "", 0o644) }}, want: exitNotTrusted,
+		},
+		"a directory that cannot be made": {
+			given: []func(*sandbox){java, func(s *sandbox) { s.tmp = filepath.Join(s.tmp, "nowhere") }}, want: exitNotWritable,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,20 +178,80 @@ func TestRunScript(t *testing.T) {
 			for _, given := range tc.given {
 				given(s)
 			}
-			// More than fits into a pipe: a script that leaves it would hang an exec.
-			code, out := s.run(runCommand(tc.verb, both), "{}\n"+strings.Repeat("x", 1<<20))
-			if code != tc.want || out != tc.out {
-				t.Errorf("it ended with %d and printed %q, not with %d and %q", code, out, tc.want, tc.out)
+			brought := helper
+			if tc.helper != nil {
+				brought = *tc.helper
+			}
+			if code := s.talk(brought, tc.always); code != tc.want {
+				t.Errorf("it ended with %d, not with %d", code, tc.want)
+			}
+			if n := s.unread.Load(); n > 0 {
+				t.Error("it left standard input unread")
+			}
+			var left []string
+			if entries, err := os.ReadDir(s.home("")); err == nil {
+				left = []string{}
+				for _, entry := range entries {
+					left = append(left, entry.Name())
+				}
+			}
+			slices.Sort(tc.left)
+			if fmt.Sprintf("%#v", left) != fmt.Sprintf("%#v", tc.left) {
+				t.Errorf("left behind: %#v, want %#v", left, tc.left)
+			}
+			if info, err := os.Stat(s.home(helper.Name)); err == nil && info.Mode().Perm() != 0o755 {
+				t.Errorf("the helper's mode is %v", info.Mode())
 			}
 		})
 	}
 }
 
-func machine(t *testing.T) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "uname", "-m").Output()
+// What a shell prints when it starts is not part of the session, whether or not it
+// ends with a newline.
+func TestBanner(t *testing.T) {
+	helper := NewBlob("jmx-attach-", []byte(answering), "")
+	s := newSandbox(t)
+	banner := filepath.Join(t.TempDir(), "sh")
+	s.write(banner, "#!/bin/sh\nprintf 'Welcome!\\n{\"hello\":null}\\n$ '\nexec sh \"$@\"\n", 0o755)
+	s.sh = []string{banner}
+	if code := s.talk(helper, true); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+}
+
+// A container where a file fills up gets no part of the helper, and says so.
+func TestNoSpaceForHelper(t *testing.T) {
+	helper := NewBlob("jmx-attach-", []byte(answering), "")
+	s := newSandbox(t)
+	s.sh = []string{"sh", "-c", "ulimit -f 64; trap '' XFSZ; exec sh \"$@\"", "sh"}
+	if code := s.talk(helper, true); code != exitWriteFailed && code != exitCut {
+		t.Errorf("it ended with %d", code)
+	}
+	if left, _ := filepath.Glob(s.home("*")); len(left) > 0 || s.unread.Load() > 0 {
+		t.Errorf("left behind: %v; unread: %d", left, s.unread.Load())
+	}
+}
+
+// The helper is not asked for, and nothing is made, where it would not find room.
+func TestRefusedSpace(t *testing.T) {
+	helper := NewBlob("jmx-attach-", []byte(answering), "")
+	s := newSandbox(t)
+	in := app
+	in.Space = Space{Bytes: 2*helper.Size - 1, Bound: "limits.ephemeral-storage of the container is 1"}
+	e := s.execInto(helper)
+	begin := time.Now()
+	_, err := e.Run(t.Context(), in, helperapi.VerbLoad, helperapi.Request{})
+	wantError(t, err, v1alpha1.ReasonStorageLimitTooLow, fmt.Sprintf("%d bytes", 2*helper.Size))
+	if _, err := os.Stat(s.home("")); err == nil {
+		t.Error("the directory was made")
+	}
+	if took := time.Since(begin); took >= closeTimeout {
+		t.Errorf("the script did not end by itself: %s", took)
+	}
+	in.Space.Bytes++
+	session, err := e.open(t.Context(), in, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(out)
+	session.Close()
 }

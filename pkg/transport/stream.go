@@ -39,9 +39,7 @@ func (s execStreams) stream(ctx context.Context, in Container, command []string,
 	if err != nil {
 		return err
 	}
-	executor, err := remotecommand.NewFallbackExecutor(webSocket, spdy, func(err error) bool {
-		return answer(err) == nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err))
-	})
+	executor, err := remotecommand.NewFallbackExecutor(webSocket, spdy, withoutWebSocket)
 	if err != nil {
 		return err
 	}
@@ -50,6 +48,12 @@ func (s execStreams) stream(ctx context.Context, in Container, command []string,
 		return no
 	}
 	return err
+}
+
+// withoutWebSocket reports whether something on the way does not know WebSocket, so
+// that SPDY is worth a try.
+func withoutWebSocket(err error) bool {
+	return answer(err) == nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err))
 }
 
 // answer is the API server's own no to the exec, which it would repeat over SPDY,

@@ -1,5 +1,5 @@
-// Package transport runs the helper, cmd/jmx-attach, in a container of a pod
-// and brings back its report.
+// Package transport holds sessions with the helper, cmd/jmx-attach, in containers of
+// pods: it asks for operations and brings back the reports.
 package transport
 
 import (
@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // Container is where the helper runs: a container of exactly this pod.
@@ -16,22 +16,47 @@ type Container struct {
 	Pod       string
 	PodUID    types.UID
 	Name      string
-	// Node is the node that the pod runs on; execs are bounded for each.
+	// Node is the node that the pod runs on; sessions are bounded for each.
 	Node string
+	// Space is how much may be written there.
+	Space Space
 }
 
-// Helper runs the helper in a container. A failure is an *Error; when the helper
-// itself reported it, the Report is there too. Implementations are safe for
-// concurrent use, and each Run ends in bounded time.
+// Dialer opens sessions. Implementations are safe for concurrent use, and each Open
+// ends in bounded time; its failure is an *Error.
+type Dialer interface {
+	// Open starts a conversation with the helper in a container, which ends with
+	// Close, or with ctx. In a container in which no Java process runs and no helper
+	// lies, nothing is installed: the session says that there are no processes.
+	Open(ctx context.Context, in Container) (Session, error)
+}
+
+// Session is a conversation with the helper in one container. It holds one of the
+// places that Limits has until Close. A failure of the conversation itself ends it:
+// whatever follows fails, too, and what the last call came to is not known.
+type Session interface {
+	// Run asks for one operation, in bounded time. A failure is an *Error; when the
+	// helper itself reported it, the Report is there too, and the session goes on.
+	Run(ctx context.Context, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
+	// Hello is what the helper said of itself and its container; the zero Hello where
+	// it was not started.
+	Hello() helperapi.Hello
+	// Close ends the conversation, in bounded time.
+	Close()
+}
+
+// Helper runs the helper in a container for one operation. A failure is an *Error;
+// when the helper itself reported it, the Report is there too. Implementations are
+// safe for concurrent use, and each Run ends in bounded time.
 type Helper interface {
-	Run(ctx context.Context, in Container, verb attach.Verb, request attach.Request, blobs ...Blob) (*attach.Report, error)
+	Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
 }
 
 // HelperFunc is a function that is a Helper.
-type HelperFunc func(ctx context.Context, in Container, verb attach.Verb, request attach.Request, blobs ...Blob) (*attach.Report, error)
+type HelperFunc func(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
 
 // Run calls f.
-func (f HelperFunc) Run(ctx context.Context, in Container, verb attach.Verb, request attach.Request, blobs ...Blob) (*attach.Report, error) {
+func (f HelperFunc) Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
 	return f(ctx, in, verb, request, blobs...)
 }
 

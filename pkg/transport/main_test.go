@@ -1,0 +1,11 @@
+//go:build linux
+
+package transport
+
+import (
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+func TestMain(m *testing.M) { jvmtest.Main(m) }

@@ -1,0 +1,147 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// The longest that a call takes. The helper bounds itself in less (15 seconds, a
+// minute for staging): canceling a stream does not end the process behind it.
+const (
+	callTimeout  = 25 * time.Second
+	stageTimeout = 75 * time.Second
+)
+
+// session is a Session over a wire.
+type session struct {
+	in    Container
+	seam  effects.Seam
+	wire  *wire
+	hello helperapi.Hello
+
+	mu    sync.Mutex // one call at a time
+	calls int64
+}
+
+// Hello implements Session.
+func (s *session) Hello() helperapi.Hello { return s.hello }
+
+// Close implements Session.
+func (s *session) Close() { s.wire.close() }
+
+// on names the container.
+func (s *session) on() string { return s.in.Namespace + "/" + s.in.Pod + "/" + s.in.Name }
+
+// Run implements Session.
+func (s *session) Run(ctx context.Context, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	request.PodUID = string(s.in.PodUID)
+	var report *helperapi.Report
+	err := s.seam(ctx, effects.Effect{Kind: effects.Helper, What: string(verb), On: s.on()}, func(ctx context.Context) (err error) {
+		report, err = s.call(ctx, verb, request, blobs)
+		return err
+	})
+	return report, classify(err)
+}
+
+// call asks, and reads the answer to that.
+func (s *session) call(ctx context.Context, verb helperapi.Verb, request helperapi.Request, blobs []Blob) (*helperapi.Report, error) {
+	s.calls++
+	line, err := json.Marshal(helperapi.Call{ID: s.calls, Verb: verb, Request: request})
+	if err != nil {
+		return nil, err
+	}
+	if len(line) > helperapi.MaxCall {
+		return nil, &Error{Reason: v1alpha1.ReasonBadRequest, Message: fmt.Sprintf("The request to the helper has more than %d bytes.", helperapi.MaxCall)}
+	}
+	timeout := callTimeout
+	if verb == helperapi.VerbStage {
+		timeout = stageTimeout
+	}
+	defer time.AfterFunc(timeout, func() { s.wire.cancel(context.DeadlineExceeded) }).Stop()
+	defer context.AfterFunc(ctx, func() { s.wire.cancel(context.Cause(ctx)) })()
+
+	s.wire.send(append(line, '\n'))
+	for sent := false; ; sent = true {
+		answer, err := s.answer()
+		if err != nil {
+			return nil, err
+		}
+		if answer.Report != nil {
+			return typed(answer.Report)
+		}
+		if sent || answer.Send != size(blobs) {
+			return nil, s.nonsense(fmt.Errorf("the helper asks for %d bytes", answer.Send))
+		}
+		var contents [][]byte
+		for _, blob := range blobs {
+			contents = append(contents, blob.Content)
+		}
+		s.wire.send(contents...)
+	}
+}
+
+// answer reads one. One to another call, and what is none, ends the session: nothing
+// that follows could be believed.
+func (s *session) answer() (helperapi.Answer, error) {
+	var answer helperapi.Answer
+	line, err := s.wire.line()
+	if err != nil {
+		return answer, err
+	}
+	if err := json.Unmarshal([]byte(line), &answer); err != nil {
+		return answer, s.nonsense(err)
+	}
+	if answer.ID != s.calls {
+		return answer, s.nonsense(fmt.Errorf("call %d is answered by one to %d", s.calls, answer.ID))
+	}
+	return answer, nil
+}
+
+func (s *session) nonsense(err error) error {
+	known := &Error{v1alpha1.ReasonHelperFailed, "The helper's answer cannot be read.", err}
+	s.wire.cancel(known)
+	return known
+}
+
+func size(blobs []Blob) (size int64) {
+	for _, blob := range blobs {
+		size += blob.Size
+	}
+	return size
+}
+
+// typed is a report whose errors may stand in a record and in a metric, with the
+// helper's own error.
+func typed(r *helperapi.Report) (*helperapi.Report, error) {
+	for i := range r.Processes {
+		if refusal := r.Processes[i].Refusal; refusal != nil {
+			bound(refusal)
+		}
+	}
+	if r.Error == nil {
+		return r, nil
+	}
+	bound(r.Error)
+	return r, &Error{Reason: string(r.Error.Reason), Message: r.Error.Message}
+}
+
+// maxSentence bounds what the helper says, in bytes.
+const maxSentence = 500
+
+// bound makes an error fit: what comes out of a container is not to be trusted to.
+func bound(e *helperapi.Error) {
+	if !v1alpha1.Known(string(e.Reason)) {
+		e.Reason = v1alpha1.ReasonHelperFailed
+	}
+	e.Message = text.Line(e.Message, maxSentence) + "."
+}

@@ -1,0 +1,48 @@
+package transport
+
+import (
+	"context"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// Sessions is a Helper for one reconcile of one pod: it opens a session with a
+// container at the first operation in it, and keeps it for those that follow, until
+// Close. It is not safe for concurrent use.
+type Sessions struct {
+	dialer Dialer
+	open   map[string]Session // by container
+}
+
+// NewSessions returns Sessions that the dialer opens.
+func NewSessions(dialer Dialer) *Sessions {
+	return &Sessions{dialer: dialer, open: map[string]Session{}}
+}
+
+// Run implements Helper. After a failure of the conversation itself, the next
+// operation opens a new session; what the failed one came to is to be looked at.
+func (s *Sessions) Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
+	session, ok := s.open[in.Name]
+	if !ok {
+		opened, err := s.dialer.Open(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		session = opened
+		s.open[in.Name] = session
+	}
+	report, err := session.Run(ctx, verb, request, blobs...)
+	if err != nil && report == nil {
+		session.Close()
+		delete(s.open, in.Name)
+	}
+	return report, err
+}
+
+// Close ends all sessions, in bounded time.
+func (s *Sessions) Close() {
+	for _, session := range s.open {
+		session.Close()
+	}
+	clear(s.open)
+}

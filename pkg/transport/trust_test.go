@@ -1,0 +1,294 @@
+//go:build linux
+
+package transport
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// intruder is a user who is neither root nor the JVM's.
+const intruder = 2000
+
+// newContainer is a sandbox with /tmp itself, which has the mode given, and in it
+// a place for what somebody else keeps.
+func newContainer(t *testing.T, mode uint32) *sandbox {
+	t.Helper()
+	jvmtest.ChmodTmp(t, mode)
+	s := newSandbox(t)
+	s.tmp = "/tmp"
+	for _, name := range []string{helperapi.Home, theirs, proof} {
+		remove := func() {
+			if err := os.RemoveAll(name); err != nil {
+				t.Error(err)
+			}
+		}
+		remove()
+		t.Cleanup(remove)
+	}
+	return s
+}
+
+const (
+	theirs = "/tmp/theirs"
+	proof  = "/tmp/proof"
+)
+
+// plant makes a directory with a program under the helper's name, which leaves
+// proof of whom it ran as.
+func (s *sandbox) plant(dir string, mode os.FileMode, owner int, helper Blob) {
+	s.t.Helper()
+	s.write(filepath.Join(dir, helper.Name), "#!/bin/sh\nid -u >>"+proof+"\n", 0o755)
+	if err := os.Chmod(dir, mode); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, name := range []string{dir, filepath.Join(dir, helper.Name)} {
+		if err := os.Chown(name, owner, owner); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// notRun makes sure that no planted program ran, and that nothing was written
+// beside it.
+func (s *sandbox) notRun(dir string, helper Blob) {
+	s.t.Helper()
+	if ran, err := os.ReadFile(proof); err == nil {
+		s.t.Fatalf("the planted program ran as user %s", ran)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if len(entries) != 1 || entries[0].Name() != helper.Name {
+		s.t.Errorf("in the planted directory is %v", entries)
+	}
+}
+
+// eachShell runs a test with every shell that a container is likely to have, as
+// its sh: the tools are busybox' own there.
+func eachShell(t *testing.T, test func(t *testing.T, sh []string)) {
+	t.Helper()
+	for _, sh := range [][]string{{"dash"}, {"bash", "--posix"}, {"busybox", "sh"}} {
+		t.Run(sh[0], func(t *testing.T) {
+			if _, err := exec.LookPath(sh[0]); err != nil {
+				if os.Getenv("CI") != "" {
+					t.Fatalf("%s is missing: install it", sh[0])
+				}
+				t.Skipf("%s is missing: install it", sh[0])
+			}
+			if sh[0] == "busybox" {
+				tools := t.TempDir()
+				if out, err := exec.CommandContext(t.Context(), "busybox", "--install", "-s", tools).CombinedOutput(); err != nil {
+					t.Fatalf("busybox --install: %v\n%s", err, out)
+				}
+				t.Setenv("PATH", tools)
+				sh = []string{filepath.Join(tools, "sh")}
+			}
+			test(t, sh)
+		})
+	}
+}
+
+// Whatever lies in Home's place, only root's and our own is run or written to.
+func TestScriptsObeyTheirOwn(t *testing.T) {
+	jvmtest.NeedUsers(t)
+	helper := NewBlob("jmx-attach-", []byte(answering), "")
+	cases := map[string]func(s *sandbox) (dir string){
+		"another user's directory": func(s *sandbox) string {
+			s.plant(helperapi.Home, 0o755, intruder, helper)
+			return helperapi.Home
+		},
+		"a directory that all may write to": func(s *sandbox) string {
+			s.plant(helperapi.Home, 0o777, 0, helper)
+			return helperapi.Home
+		},
+		"a directory that a group may write to": func(s *sandbox) string {
+			s.plant(helperapi.Home, 0o775, 0, helper)
+			return helperapi.Home
+		},
+		"a link to another user's directory": func(s *sandbox) string {
+			s.plant(theirs, 0o755, intruder, helper)
+			return link(s, theirs)
+		},
+		"a link to a directory of ours": func(s *sandbox) string {
+			s.plant(theirs, 0o755, 0, helper)
+			return link(s, theirs)
+		},
+	}
+	eachShell(t, func(t *testing.T, sh []string) {
+		for name, given := range cases {
+			t.Run(name, func(t *testing.T) {
+				s := newContainer(t, 0o1777)
+				s.sh = sh
+				dir := given(s)
+				for _, always := range []bool{false, true} {
+					if code := s.talk(helper, always); code != exitNotTrusted {
+						t.Errorf("it ended with %d", code)
+					}
+				}
+				s.notRun(dir, helper)
+			})
+		}
+	})
+}
+
+func link(s *sandbox, to string) string {
+	s.t.Helper()
+	if err := os.Symlink(to, helperapi.Home); err != nil {
+		s.t.Fatal(err)
+	}
+	return to
+}
+
+// A file of somebody else in a directory of ours is replaced, not run; and what is
+// installed is not written through links that lie there.
+func TestScriptsReplaceFiles(t *testing.T) {
+	jvmtest.NeedUsers(t)
+	helper := NewBlob("jmx-attach-", []byte(answering), "")
+	cases := map[string]func(s *sandbox){
+		"another user's": func(s *sandbox) {
+			if err := os.Chown(s.home(helper.Name), intruder, intruder); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+		"writable by all": func(s *sandbox) {
+			if err := os.Chmod(s.home(helper.Name), 0o777); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+		"a link": func(s *sandbox) {
+			s.plant(theirs, 0o755, intruder, helper)
+			if err := os.Remove(s.home(helper.Name)); err != nil {
+				s.t.Fatal(err)
+			}
+			if err := os.Symlink(filepath.Join(theirs, helper.Name), s.home(helper.Name)); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+	}
+	eachShell(t, func(t *testing.T, sh []string) {
+		for name, given := range cases {
+			t.Run(name, func(t *testing.T) {
+				s := newContainer(t, 0o1777)
+				s.sh = sh
+				s.plant(helperapi.Home, 0o755, 0, helper)
+				given(s)
+				if code := s.talk(helper, true); code != 0 {
+					t.Errorf("it ended with %d", code)
+				}
+				if _, err := os.Stat(proof); err == nil {
+					t.Error("the planted program ran")
+				}
+			})
+		}
+	})
+}
+
+// A user who exchanges the directory all the time does not get his program run by
+// root, and nothing of ours into his directory.
+func TestScriptsInARace(t *testing.T) {
+	const rounds = 1000
+	jvmtest.NeedUsers(t)
+	helper := NewBlob("jmx-attach-", []byte(answering), "")
+	for name, helperOf := range map[string]func(round int) Blob{
+		"run": func(int) Blob { return helper },
+		// Another one each time is missing each time.
+		"install": func(round int) Blob {
+			return NewBlob("jmx-attach-", fmt.Appendf(nil, "%s%d\n", answering, round), "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newContainer(t, 0o777)
+			s.write(s.home(helper.Name), answering, 0o755)
+			s.plant(theirs, 0o755, intruder, helper)
+			race := jvmtest.Exchange(t, intruder, helperapi.Home, theirs)
+			ended := map[int]int{}
+			names := map[string]bool{helper.Name: true}
+			deadline := time.Now().Add(3 * time.Minute)
+			for round := 0; round < rounds || ended[0] == 0 || ended[exitNotTrusted] == 0; round++ {
+				if time.Now().After(deadline) {
+					t.Fatalf("after %d rounds it has ended with %v: there was no race", round, ended)
+				}
+				brought := helperOf(round)
+				code := s.talk(brought, true)
+				if ran, err := os.ReadFile(proof); err == nil {
+					t.Fatalf("round %d: the planted program ran as user %s", round, ran)
+				}
+				if ended[code]++; code != 0 && code != exitNotTrusted {
+					t.Fatalf("round %d ended with %d", round, code)
+				}
+				if code == 0 {
+					names[brought.Name] = true
+				}
+			}
+			race.Stop()
+			for _, dir := range []string{helperapi.Home, theirs} {
+				info, err := os.Stat(dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := len(names)
+				if info.Sys().(*syscall.Stat_t).Uid == intruder {
+					want = 1
+				}
+				if left, _ := os.ReadDir(dir); len(left) != want {
+					t.Errorf("in %s are %d files, want %d", dir, len(left), want)
+				}
+			}
+			t.Logf("ended with %v", ended)
+		})
+	}
+}
+
+// Where /tmp is mounted noexec, nothing of ours stays there.
+func TestScriptOnNoexec(t *testing.T) {
+	helper := NewBlob("jmx-attach-", []byte(answering), "")
+	eachShell(t, func(t *testing.T, sh []string) {
+		for name, given := range map[string]func(s *sandbox){
+			"alone":             func(*sandbox) {},
+			"beside what stays": func(s *sandbox) { s.write(s.home("1-1.desired"), "", 0o644) },
+		} {
+			t.Run(name, func(t *testing.T) {
+				s := newContainer(t, 0o1777)
+				s.sh = sh
+				given(s)
+				jvmtest.NoexecTmp(t)
+				before := listing(t)
+				session, err := s.execInto(helper).open(t.Context(), app, true)
+				if err == nil {
+					session.Close()
+				}
+				wantError(t, err, v1alpha1.ReasonHelperNotExecutable, helper.Name)
+				if s.unread.Load() > 0 {
+					t.Error("it left standard input unread")
+				}
+				if after := listing(t); after != before {
+					t.Errorf("before there was %s, after it %s", before, after)
+				}
+			})
+		}
+	})
+}
+
+// listing is what lies in Home.
+func listing(t *testing.T) string {
+	t.Helper()
+	entries, err := os.ReadDir(helperapi.Home)
+	if os.IsNotExist(err) {
+		return "nothing"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(entries)
+}

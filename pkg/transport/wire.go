@@ -1,0 +1,106 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+const (
+	// maxBanner bounds what a shell may print before a session begins, in bytes.
+	maxBanner = 256 << 10
+	// maxStderr bounds standard error, in bytes.
+	maxStderr = 256 << 10
+	// closeTimeout is how long a command may take to end once its input has.
+	closeTimeout = 2 * time.Second
+)
+
+var (
+	errEnded  = errors.New("the command ended")
+	errClosed = errors.New("the session was closed")
+)
+
+// wire is a command that runs in a container, and with which lines are exchanged.
+// Whatever ends it is the error of all that is read and written from then on.
+type wire struct {
+	in  *io.PipeWriter
+	out *bufio.Reader
+	// cancel ends it; the first cause is the one that counts.
+	cancel context.CancelCauseFunc
+	// sent is closed when all is written that was sent so far.
+	sent chan struct{}
+	// over is closed when it has ended, and released its place.
+	over chan struct{}
+}
+
+// dial starts a command. The end of ctx ends it; release is called then.
+func dial(ctx context.Context, streams streams, in Container, command []string, release func()) *wire {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stdin, toStdin := io.Pipe()
+	fromStdout, stdout := io.Pipe()
+	w := &wire{in: toStdin, out: bufio.NewReader(fromStdout), cancel: cancel, sent: make(chan struct{}), over: make(chan struct{})}
+	close(w.sent)
+	context.AfterFunc(ctx, func() {
+		stdin.CloseWithError(context.Cause(ctx))
+		stdout.CloseWithError(context.Cause(ctx))
+		release()
+		close(w.over)
+	})
+	go func() {
+		stderr := &boundedBuffer{limit: maxStderr, cancel: cancel}
+		err := streams.stream(ctx, in, command, stdin, stdout, stderr)
+		if err == nil {
+			err = errEnded
+		}
+		cancel(&execError{err: err, stderr: text.Line(stderr.String(), 200)})
+	}()
+	return w
+}
+
+// send writes after what was sent before, and does not wait: the command may end
+// without reading it, and says why in a line. It is not safe for concurrent use.
+func (w *wire) send(parts ...[]byte) {
+	before, sent := w.sent, make(chan struct{})
+	w.sent = sent
+	go func() {
+		defer close(sent)
+		<-before
+		for _, part := range parts {
+			if _, err := w.in.Write(part); err != nil {
+				return // who reads an answer gets the same error
+			}
+		}
+	}()
+}
+
+// line reads one that is not empty. When the command announces that it ends, it is let
+// to, and the error is how it did.
+func (w *wire) line() (string, error) {
+	for {
+		line, err := helperapi.ReadLine(w.out, helperapi.MaxAnswer)
+		switch {
+		case err != nil:
+			w.cancel(err) // the line may be too long
+			return "", err
+		case string(line) == saysEnd:
+			w.in.Close()
+			_, err := io.Copy(io.Discard, w.out)
+			return "", err
+		case len(line) > 0:
+			return string(line), nil
+		}
+	}
+}
+
+// close ends the command's input, and the command if it then goes on.
+func (w *wire) close() {
+	w.in.Close()
+	defer time.AfterFunc(closeTimeout, func() { w.cancel(errClosed) }).Stop()
+	_, _ = io.Copy(io.Discard, w.out) // how it ended was told by what was read before, or does not matter
+	<-w.over
+}
