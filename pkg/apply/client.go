@@ -1,6 +1,8 @@
-// Package apply is the only door for writes to the API: server-side apply with
-// typed apply configurations, one field owner per concern, and the UID of every
-// object that already exists, so that no write recreates one that vanished.
+// Package apply is server-side apply for any kind, for operators that own what they
+// state: typed apply configurations, one field owner per concern, and the UID of
+// every object that already exists, so that no write recreates one that vanished.
+// It says what an answer of the API server means (IsGone, IsStale,
+// ConflictingManagers), and who owns what (Managers).
 //
 // A Client compares nothing: callers know what they have observed and call it
 // only when something differs.
@@ -24,18 +26,28 @@ type Client struct {
 // New returns a Client whose writes pass the seam.
 func New(c client.Client, seam effects.Seam) *Client { return &Client{client: c, seam: seam} }
 
-// apply forces: what our owners state on our own objects is theirs alone.
-func (c *Client) apply(ctx context.Context, owner client.FieldOwner, on string, ac runtime.ApplyConfiguration) error {
-	return c.do(ctx, owner, on, func(ctx context.Context) error {
+// Object states an object, named for the seam: what the owner states is its alone,
+// and taken from whoever else has it.
+func (c *Client) Object(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration) error {
+	return c.do(ctx, owner, name, func(ctx context.Context) error {
 		return c.client.Apply(ctx, ac, owner, client.ForceOwnership)
 	})
 }
 
-// applyStatus is for custom resources, whose status subresource ignores the UID
-// (apiextensions-apiserver pkg/registry/customresource/status_strategy.go): it
-// is the resourceVersion that keeps a status from a successor of the same name.
-func (c *Client) applyStatus(ctx context.Context, owner client.FieldOwner, on string, ac runtime.ApplyConfiguration) error {
-	return c.do(ctx, owner, on, func(ctx context.Context) error {
+// Shared states fields of an object that others may own: what somebody else owns
+// with another value makes it fail (ConflictingManagers). What somebody else owns
+// with the same value does not, hence callers look at Managers as well.
+func (c *Client) Shared(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration) error {
+	return c.do(ctx, owner, name, func(ctx context.Context) error {
+		return c.client.Apply(ctx, ac, owner)
+	})
+}
+
+// Status states the status of a custom resource. Its subresource ignores the UID
+// (apiextensions-apiserver pkg/registry/customresource/status_strategy.go): it is
+// the resourceVersion in ac that keeps a status from a successor of the same name.
+func (c *Client) Status(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration) error {
+	return c.do(ctx, owner, name, func(ctx context.Context) error {
 		return c.client.Status().Apply(ctx, ac, owner, client.ForceOwnership)
 	})
 }
@@ -51,7 +63,7 @@ func (c *Client) Delete(ctx context.Context, obj client.Object) error {
 	if err != nil {
 		return err
 	}
-	effect := effects.Effect{Kind: effects.Delete, What: gvk.Kind, On: key(obj)}
+	effect := effects.Effect{Kind: effects.Delete, What: gvk.Kind, On: Name(obj)}
 	return c.seam(ctx, effect, func(ctx context.Context) error {
 		err := c.client.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})
 		if IsGone(err) {
@@ -61,4 +73,5 @@ func (c *Client) Delete(ctx context.Context, obj client.Object) error {
 	})
 }
 
-func key(obj client.Object) string { return client.ObjectKeyFromObject(obj).String() }
+// Name is namespace/name of an object.
+func Name(obj client.Object) string { return client.ObjectKeyFromObject(obj).String() }

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsGone tells that the object written to is not there any more: it was deleted,
+// IsGone reports that the object written to is not there any more: it was deleted,
 // or deleted and created again under the same name, or its namespace is going.
 //
 // An apply that carries a UID answers 409 Conflict for an object that does not
@@ -32,7 +32,7 @@ func IsGone(err error) bool {
 		func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// IsStale tells that the object was changed since what was written was made from
+// IsStale reports that the object was changed since what was written was made from
 // it: it is read and dealt with anew.
 func IsStale(err error) bool {
 	return apierrors.IsConflict(err) && !IsGone(err) && len(ConflictingManagers(err)) == 0

@@ -1,7 +1,7 @@
 // Package effects is the one seam that every effect outside of this process
-// passes: a write to the API, a command in a container, an HTTP request, the
-// reading of a log. It
-// lets them be counted, and lets a test end the operator before or after each.
+// passes: a write to the API, a command in a container, what the helper there is asked
+// for, an HTTP request, the reading of a log. It lets them be counted, and lets a test
+// end the operator before or after each.
 package effects
 
 import (
@@ -17,6 +17,7 @@ const (
 	Apply  Kind = "apply"
 	Delete Kind = "delete"
 	Exec   Kind = "exec"
+	Helper Kind = "helper"
 	HTTP   Kind = "http"
 	Logs   Kind = "logs"
 )
@@ -24,7 +25,7 @@ const (
 // Effect names one effect: for example the apply of a pod's annotations.
 type Effect struct {
 	Kind Kind
-	// What is done: the field owner for Apply, the verb for Exec.
+	// What is done: the field owner for Apply, the verb for Helper.
 	What string
 	// On is the object it is done to: namespace/name.
 	On string

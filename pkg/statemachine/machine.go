@@ -3,55 +3,68 @@ package statemachine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/looplab/fsm"
 )
 
-// Machine is one attachment's state. It is not safe for concurrent use.
-type Machine struct{ fsm *fsm.FSM }
+// Machine is one record's position in a Plan. It is not safe for concurrent use.
+type Machine struct {
+	plan *Plan
+	fsm  *fsm.FSM
+}
 
-// New returns a Machine in the phase Pending.
-func New() *Machine { return &Machine{fsm: newFSM(Pending)} }
-
-// Restore builds a Machine in the recorded phase; an empty phase is Pending.
-// It refuses a phase that it does not know: looplab/fsm would accept any state
-// and fail at every event.
-func Restore(recorded Phase) (*Machine, error) {
+// Restore returns a Machine in the recorded phase; an empty one is the initial.
+// It refuses a phase that the plan does not have: looplab/fsm would accept any
+// state and fail at every event.
+func (p *Plan) Restore(recorded Phase) (*Machine, error) {
 	if recorded == "" {
-		recorded = Pending
+		recorded = p.initial
 	}
-	if !slices.Contains(order, recorded) {
+	if p.index(recorded) < 0 {
 		return nil, fmt.Errorf("unknown phase %q", recorded)
 	}
-	return &Machine{fsm: newFSM(recorded)}, nil
+	return &Machine{plan: p, fsm: p.newFSM(recorded)}, nil
 }
 
 // Phase is the current phase.
 func (m *Machine) Phase() Phase { return Phase(m.fsm.Current()) }
 
-// Can tells whether the event is legal in the current phase.
-func (m *Machine) Can(e Event) bool { return m.fsm.Can(string(e)) }
+// Can reports whether the transition is legal in the current phase.
+func (m *Machine) Can(transition string) bool { return m.fsm.Can(transition) }
 
-// Fire moves the Machine; an event that is not legal in the current phase is an
-// error and moves nothing.
-func (m *Machine) Fire(e Event) error {
-	// With a context that can be cancelled, looplab/fsm can stay in transition
+// Fire moves the Machine; a transition that is not legal in the current phase is
+// an error and moves nothing.
+func (m *Machine) Fire(transition string) error {
+	// With a context that can be canceled, looplab/fsm can stay in transition
 	// for good (its issue 115). A move takes no time, so it needs none.
-	if err := m.fsm.Event(context.Background(), string(e)); err != nil { //nolint:forbidigo // see above
-		return fmt.Errorf("cannot fire %s in phase %s: %w", e, m.Phase(), err)
+	if err := m.fsm.Event(context.Background(), transition); err != nil { //nolint:forbidigo // see above
+		return fmt.Errorf("cannot fire %s in phase %s: %w", transition, m.Phase(), err)
 	}
 	return nil
 }
 
-func newFSM(initial Phase) *fsm.FSM {
-	events := make(fsm.Events, 0, len(transitions))
-	for _, t := range transitions {
+// Advance moves the Machine to the next phase.
+func (m *Machine) Advance() error {
+	i := m.plan.index(m.Phase())
+	if i == len(m.plan.stages) {
+		return fmt.Errorf("no phase comes after %s", m.Phase())
+	}
+	return m.Fire(m.plan.stages[i].Transition)
+}
+
+// Diagram is the plan as a Mermaid state diagram.
+func (p *Plan) Diagram() (string, error) {
+	return fsm.VisualizeForMermaidWithGraphType(p.newFSM(p.initial), fsm.StateDiagram)
+}
+
+func (p *Plan) newFSM(initial Phase) *fsm.FSM {
+	var events fsm.Events
+	for _, t := range p.Transitions() {
 		from := make([]string, len(t.From))
-		for i, p := range t.From {
-			from[i] = string(p)
+		for i, phase := range t.From {
+			from[i] = string(phase)
 		}
-		events = append(events, fsm.EventDesc{Name: string(t.Event), Src: from, Dst: string(t.To)})
+		events = append(events, fsm.EventDesc{Name: t.Name, Src: from, Dst: string(t.To)})
 	}
 	// No callbacks: effects belong to the steps, and a callback that fails
 	// leaves looplab/fsm moved all the same.

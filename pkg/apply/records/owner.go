@@ -1,4 +1,4 @@
-package apply
+package records
 
 import "sigs.k8s.io/controller-runtime/pkg/client"
 

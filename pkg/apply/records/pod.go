@@ -1,10 +1,12 @@
-package apply
+package records
 
 import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
 
 // PodAnnotations states the annotations that we own on this pod and on no later
@@ -12,9 +14,7 @@ import (
 // somebody else owns with another value makes it fail (ConflictingManagers).
 // What somebody else owns with the same value does not, hence callers look at
 // managedFields as well.
-func (c *Client) PodAnnotations(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error {
-	return c.do(ctx, OwnerPodAnnotations, key(pod), func(ctx context.Context) error {
-		stated := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID).WithAnnotations(annotations)
-		return c.client.Apply(ctx, stated, OwnerPodAnnotations)
-	})
+func (w *Writer) PodAnnotations(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error {
+	stated := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID).WithAnnotations(annotations)
+	return w.client.Shared(ctx, OwnerPodAnnotations, apply.Name(pod), stated)
 }

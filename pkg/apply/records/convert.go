@@ -1,4 +1,4 @@
-package apply
+package records
 
 import "encoding/json"
 

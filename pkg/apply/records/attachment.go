@@ -1,4 +1,4 @@
-package apply
+package records
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
 
 // Attachment states the JmxAttachment of a pod for an exporter, owned by the pod,
@@ -16,7 +17,7 @@ import (
 // that is empty. The UID is that of the record if there is one, which is then
 // never made anew. Pod and exporter never change: if another exporter's record of
 // the same pod is still there, the error is Invalid.
-func (c *Client) Attachment(ctx context.Context, uid types.UID, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, revision string) error {
+func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, revision string) error {
 	spec := ac.JmxAttachmentSpec().
 		WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID)).
 		WithExporter(ac.ObjectIdentity().WithName(exporter.Name).WithUID(exporter.UID))
@@ -32,20 +33,20 @@ func (c *Client) Attachment(ctx context.Context, uid types.UID, name string, pod
 	if uid != "" {
 		stated.WithUID(uid)
 	}
-	return c.apply(ctx, OwnerAttachment, pod.Namespace+"/"+name, stated)
+	return w.client.Object(ctx, OwnerAttachment, pod.Namespace+"/"+name, stated)
 }
 
 // AttachmentStatus states the whole status of a JmxAttachment as it was read,
 // and takes its new resourceVersion over, so that it can be stated again. One
 // that has changed since is a conflict.
-func (c *Client) AttachmentStatus(ctx context.Context, attachment *v1alpha1.JmxAttachment, status *v1alpha1.JmxAttachmentStatus) error {
+func (w *Writer) AttachmentStatus(ctx context.Context, attachment *v1alpha1.JmxAttachment, status *v1alpha1.JmxAttachmentStatus) error {
 	stated, err := configuration[ac.JmxAttachmentStatusApplyConfiguration](status)
 	if err != nil {
 		return err
 	}
 	object := ac.JmxAttachment(attachment.Name, attachment.Namespace).
 		WithUID(attachment.UID).WithResourceVersion(attachment.ResourceVersion).WithStatus(stated)
-	if err := c.applyStatus(ctx, OwnerAttachmentStatus, key(attachment), object); err != nil {
+	if err := w.client.Status(ctx, OwnerAttachmentStatus, apply.Name(attachment), object); err != nil {
 		return err
 	}
 	attachment.ResourceVersion = *object.ResourceVersion

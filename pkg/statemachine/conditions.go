@@ -1,0 +1,50 @@
+package statemachine
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Held is what the condition of a phase that holds says.
+type Held struct{ Reason, Message string }
+
+// Conditions are those of all phases for a State, each of the phase's name: True up
+// to its phase with what held says, the reason of the State on the next one, and
+// Unknown after it with what later says.
+func (p *Plan) Conditions(state State, kindOf func(reason string) Kind, held func(Phase) Held, next, later Held) []metav1.Condition {
+	at := state.Phase
+	if at == "" {
+		at = p.initial
+	}
+	upcoming, _ := p.Next(at)
+	var conditions []metav1.Condition
+	for _, phase := range p.Phases() {
+		c := metav1.Condition{Type: string(phase), Status: metav1.ConditionUnknown, Reason: later.Reason, Message: later.Message}
+		switch {
+		case p.Reached(at, phase):
+			h := held(phase)
+			c.Status, c.Reason, c.Message = metav1.ConditionTrue, h.Reason, h.Message
+		case phase == upcoming && state.Reason == "":
+			c.Reason, c.Message = next.Reason, next.Message
+		case phase == upcoming:
+			c.Status, c.Reason, c.Message = kindOf(state.Reason).Status(), state.Reason, state.Message
+		}
+		conditions = append(conditions, c)
+	}
+	return conditions
+}
+
+// SetConditions states conditions, each with the generation that it is of. A
+// transition time moves with the status only, so that stating the same again
+// changes nothing. It returns those whose status or reason is new.
+func SetConditions(conditions *[]metav1.Condition, generation int64, now metav1.Time, stated ...metav1.Condition) (changed []metav1.Condition) {
+	for _, c := range stated {
+		c.ObservedGeneration, c.LastTransitionTime = generation, now
+		before := meta.FindStatusCondition(*conditions, c.Type)
+		if before == nil || before.Status != c.Status || before.Reason != c.Reason {
+			changed = append(changed, c)
+		}
+		meta.SetStatusCondition(conditions, c)
+	}
+	return changed
+}

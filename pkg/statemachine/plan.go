@@ -1,0 +1,159 @@
+package statemachine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Phase is how far a record has come. A phase holds only with all before it.
+type Phase string
+
+// Stage is a phase of a Plan, and the name of the transition that leads to it.
+type Stage struct {
+	Phase      Phase
+	Transition string
+}
+
+// WayBack is a named transition from every phase after To back to it.
+type WayBack struct {
+	Name string
+	To   Phase
+}
+
+// Plan is an order of phases and the ways back between them. It never changes,
+// and is safe for concurrent use.
+type Plan struct {
+	initial  Phase
+	stages   []Stage
+	waysBack []WayBack
+}
+
+// NewPlan returns the Plan that leads from the initial phase through the stages.
+// It refuses empty and doubled names, and ways back that lead to a phase that is
+// unknown or has none after it.
+func NewPlan(initial Phase, stages []Stage, waysBack ...WayBack) (*Plan, error) {
+	p := &Plan{initial: initial, stages: slices.Clone(stages), waysBack: slices.Clone(waysBack)}
+	phases, transitions := map[Phase]bool{}, map[string]bool{}
+	for _, phase := range append([]Phase{initial}, p.Phases()...) {
+		if phase == "" || phases[phase] {
+			return nil, fmt.Errorf("phase %q is empty or stands twice in the plan", phase)
+		}
+		phases[phase] = true
+	}
+	var names []string
+	for _, s := range stages {
+		names = append(names, s.Transition)
+	}
+	for _, b := range waysBack {
+		if !phases[b.To] {
+			return nil, fmt.Errorf("way back %q leads to the unknown phase %q", b.Name, b.To)
+		}
+		if _, ok := p.Next(b.To); !ok {
+			return nil, fmt.Errorf("way back %q leads forward: no phase comes after %q", b.Name, b.To)
+		}
+		names = append(names, b.Name)
+	}
+	for _, name := range names {
+		if name == "" || transitions[name] {
+			return nil, fmt.Errorf("transition %q is empty or stands twice in the plan", name)
+		}
+		transitions[name] = true
+	}
+	return p, nil
+}
+
+// MustPlan is NewPlan for plans that are constants of a program: it panics on an error.
+func MustPlan(initial Phase, stages []Stage, waysBack ...WayBack) *Plan {
+	p, err := NewPlan(initial, stages, waysBack...)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// Initial is the phase of a record that has reached none.
+func (p *Plan) Initial() Phase { return p.initial }
+
+// Phases are the phases in their order, the initial one aside.
+func (p *Plan) Phases() []Phase {
+	phases := make([]Phase, len(p.stages))
+	for i, s := range p.stages {
+		phases[i] = s.Phase
+	}
+	return phases
+}
+
+// Reached reports whether a record in the phase at has q behind it, or is in it.
+// A phase that the plan does not have is reached by none and reaches none.
+func (p *Plan) Reached(at, q Phase) bool {
+	i, j := p.index(at), p.index(q)
+	return j >= 0 && i >= j
+}
+
+// Next is the phase after this one; false after the last, and for a phase that
+// the plan does not have.
+func (p *Plan) Next(at Phase) (Phase, bool) {
+	i := p.index(at)
+	if i < 0 || i == len(p.stages) {
+		return "", false
+	}
+	return p.stages[i].Phase, true
+}
+
+// Previous is the phase before this one; false before the initial one, and for a
+// phase that the plan does not have.
+func (p *Plan) Previous(at Phase) (Phase, bool) {
+	switch i := p.index(at); {
+	case i <= 0:
+		return "", false
+	case i == 1:
+		return p.initial, true
+	default:
+		return p.stages[i-2].Phase, true
+	}
+}
+
+// Least is the less advanced of two phases; one that the plan does not have is less
+// than all others.
+func (p *Plan) Least(a, b Phase) Phase {
+	if p.index(a) < p.index(b) {
+		return a
+	}
+	return b
+}
+
+// Transitions are the moves that are legal, those forward first.
+func (p *Plan) Transitions() []Transition {
+	var all []Transition
+	from := p.initial
+	for _, s := range p.stages {
+		all = append(all, Transition{Name: s.Transition, From: []Phase{from}, To: s.Phase})
+		from = s.Phase
+	}
+	for _, b := range p.waysBack {
+		all = append(all, Transition{Name: b.Name, From: p.Phases()[p.index(b.To):], To: b.To})
+	}
+	return all
+}
+
+// Transition says in which phases a named move is legal, and where it leads.
+type Transition struct {
+	Name string
+	From []Phase
+	To   Phase
+}
+
+func (p *Plan) isWayBack(name string) bool {
+	return slices.ContainsFunc(p.waysBack, func(b WayBack) bool { return b.Name == name })
+}
+
+// index is 0 for the initial phase, and -1 for one that the plan does not have.
+func (p *Plan) index(phase Phase) int {
+	if phase == p.initial {
+		return 0
+	}
+	if i := slices.Index(p.Phases(), phase); i >= 0 {
+		return i + 1
+	}
+	return -1
+}

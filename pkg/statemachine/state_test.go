@@ -1,0 +1,168 @@
+package statemachine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// reasonOf is a reason of each kind, and kindOf their classification.
+var reasonOf = map[Kind]string{
+	Pending: "Warming", Awaiting: "NoMalt", Failed: "BoiledOver", Broken: "BrokenKettle", Refused: "Forbidden",
+}
+
+func kindOf(reason string) Kind {
+	for kind, r := range reasonOf {
+		if r == reason {
+			return kind
+		}
+	}
+	return 0
+}
+
+func outcomeOf(kind Kind) Outcome {
+	return Outcome{Kind: kind, Reason: reasonOf[kind], Message: "See the kettle."}
+}
+
+// noon has a fraction of a second, which the API does not keep.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 300_000_000, time.UTC)
+
+func at(d time.Duration) *metav1.Time { return new(metav1.NewTime(noon.Truncate(time.Second).Add(d))) }
+
+func TestBlockedAndRequeueAfter(t *testing.T) {
+	attempt := func(key string, next *metav1.Time) *Attempt {
+		return &Attempt{Key: key, Phase: mashed, Count: 1, NextTime: next}
+	}
+	for name, tc := range map[string]struct {
+		state   State
+		blocked bool
+		requeue time.Duration
+	}{
+		"nothing tried":                {State{}, false, MaxBackoff},
+		"back, nothing tried since":    {State{Reason: reasonOf[Failed]}, false, MaxBackoff},
+		"before its time":              {State{Reason: reasonOf[Failed], Attempt: attempt("k", at(2*time.Second))}, true, 1700 * time.Millisecond},
+		"at its time":                  {State{Reason: reasonOf[Failed], Attempt: attempt("k", new(metav1.NewTime(noon)))}, false, time.Millisecond},
+		"after its time":               {State{Reason: reasonOf[Failed], Attempt: attempt("k", at(-time.Hour))}, false, time.Millisecond},
+		"another key, before its time": {State{Reason: reasonOf[Failed], Attempt: attempt("other", at(2*time.Second))}, false, 1700 * time.Millisecond},
+		"awaiting an event":            {State{Reason: reasonOf[Awaiting], Attempt: attempt("k", nil)}, false, MaxBackoff},
+		"broken":                       {State{Reason: reasonOf[Broken], Attempt: attempt("k", nil)}, false, MaxBackoff},
+		"refused":                      {State{Reason: reasonOf[Refused], Attempt: attempt("k", nil)}, true, 0},
+		"refused with another key":     {State{Reason: reasonOf[Refused], Attempt: attempt("other", nil)}, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.state.Blocked("k", kindOf, noon); got != tc.blocked {
+				t.Errorf("Blocked = %t", got)
+			}
+			if got := tc.state.RequeueAfter(kindOf, noon); got != tc.requeue {
+				t.Errorf("RequeueAfter = %s, want %s", got, tc.requeue)
+			}
+		})
+	}
+}
+
+func TestRecordCounts(t *testing.T) {
+	before := func(kind Kind, key string, phase Phase, count int32) State {
+		return State{Phase: mashed, Reason: reasonOf[kind], Message: "m", Attempt: &Attempt{Key: key, Phase: phase, Count: count, LastError: "e"}}
+	}
+	for name, tc := range map[string]struct {
+		before  State
+		outcome Kind
+		count   int32 // of the Attempt; 0 for none
+		timed   bool  // it has a NextTime
+	}{
+		"the first failure":                       {State{Phase: mashed}, Failed, 1, true},
+		"the next failure":                        {before(Failed, "k", fermented, 3), Failed, 4, true},
+		"pending counts as well":                  {before(Pending, "k", fermented, 3), Pending, 4, true},
+		"a failure with another key":              {before(Failed, "other", fermented, 3), Failed, 1, true},
+		"a failure of another phase":              {before(Failed, "k", tasted, 3), Failed, 1, true},
+		"awaiting an event":                       {before(Awaiting, "k", fermented, 1), Awaiting, 1, false},
+		"awaiting an event after failures":        {before(Failed, "k", fermented, 3), Awaiting, 1, false},
+		"broken":                                  {before(Failed, "k", fermented, 3), Broken, 1, false},
+		"refused":                                 {before(Failed, "k", fermented, 3), Refused, 4, false},
+		"success":                                 {before(Failed, "k", fermented, 3), Done, 0, false},
+		"success of a phase before the one tried": {before(Failed, "k", tasted, 3), Done, 3, false},
+		"success with another key":                {before(Failed, "other", tasted, 3), Done, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state := tc.before
+			outcome := outcomeOf(tc.outcome)
+			if tc.outcome == Done {
+				outcome = Outcome{Kind: Done}
+			}
+			state.Record(fermented, "k", outcome, noon)
+			want := outcome.Reason
+			if tc.outcome == Done && tc.count > 0 {
+				want = tc.before.Reason // that of the Attempt that is left
+			}
+			if state.Reason != want {
+				t.Errorf("reason %q, want %q", state.Reason, want)
+			}
+			switch a := state.Attempt; {
+			case tc.count == 0:
+				if a != nil {
+					t.Errorf("an Attempt is left: %+v", a)
+				}
+			case a == nil:
+				t.Error("no Attempt")
+			case a.Key != "k" || a.Count != tc.count || (a.NextTime != nil) != tc.timed:
+				t.Errorf("Attempt %+v, want count %d, a next time: %t", a, tc.count, tc.timed)
+			}
+		})
+	}
+}
+
+// A reader of the record sees whole seconds: the time is never earlier for it.
+func TestRecordBacksOffToTenMinutes(t *testing.T) {
+	var state State
+	for count, seconds := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600} {
+		state.Record(mashed, "k", outcomeOf(Failed), noon)
+		a := state.Attempt
+		if int(a.Count) != count+1 {
+			t.Errorf("count %d, want %d", a.Count, count+1)
+		}
+		wait, want := a.NextTime.Sub(noon), time.Duration(seconds)*time.Second
+		if longest := min(want+want/10, MaxBackoff) + time.Second; wait < want || wait > longest {
+			t.Errorf("try %d is followed by %s, want %s to %s", count+1, wait, want, longest)
+		}
+		if a.NextTime.Nanosecond() != 0 {
+			t.Errorf("the next time has a fraction of a second: %s", a.NextTime)
+		}
+	}
+}
+
+func TestBackoffOfAnyCount(t *testing.T) {
+	for count, want := range map[int32]time.Duration{-7: time.Second, 0: time.Second, 1: time.Second, 1 << 30: MaxBackoff} {
+		if got := Backoff(count); got < want || got > min(want+want/10, MaxBackoff) {
+			t.Errorf("Backoff(%d) = %s, want about %s", count, got, want)
+		}
+	}
+}
+
+func TestRecordCutsLastError(t *testing.T) {
+	for name, tc := range map[string]struct{ err, want string }{
+		"none":                            {"", ""},
+		"short":                           {"boiled over", "boiled over"},
+		"as long as it may be":            {strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
+		"too long":                        {strings.Repeat("x", 1025), strings.Repeat("x", 1024)},
+		"too long, a rune across the cut": {strings.Repeat("x", 1023) + "ö", strings.Repeat("x", 1023)},
+		"a rune that just fits":           {strings.Repeat("x", 1022) + "öl", strings.Repeat("x", 1022) + "ö"},
+		"not UTF-8":                       {"boiled\xff over", "boiled over"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var state State
+			outcome := outcomeOf(Failed)
+			if tc.err != "" {
+				outcome.Err = errors.New(tc.err)
+			}
+			state.Record(mashed, "k", outcome, noon)
+			if diff := cmp.Diff(tc.want, state.Attempt.LastError); diff != "" || !utf8.ValidString(state.Attempt.LastError) {
+				t.Errorf("LastError (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
