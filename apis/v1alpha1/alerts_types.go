@@ -2,7 +2,7 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/types"
 
-// Alerts says whether to tell about pods that have the labels and do not run.
+// Alerts configures the report of pods that have the labels and do not run.
 type Alerts struct {
 	// checkRunningPods lists in status.problemPods the pods that have the
 	// labels and do not run as they should: pending, crashing, without their
@@ -28,7 +28,7 @@ type ProblemPod struct {
 	// uid is the pod's UID.
 	// +required
 	UID types.UID `json:"uid"`
-	// container is the container that keeps it from running; empty if it is
+	// container is the container that keeps the pod from running; empty if it is
 	// the pod as a whole.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -38,7 +38,7 @@ type ProblemPod struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// message is what they say of it.
+	// message is the sentence to that reason.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`

@@ -25,10 +25,10 @@ type JavaProcess struct {
 	// gid is the effective group ID in the container.
 	// +optional
 	GID int64 `json:"gid"`
-	// implementation is HotSpot or OpenJ9.
+	// vm is HotSpot or OpenJ9.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	Implementation string `json:"implementation,omitempty"`
+	VM string `json:"vm,omitempty"`
 	// vendor of the Java runtime.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
@@ -41,12 +41,27 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	MainClass string `json:"mainClass,omitempty"`
-	// refusal is the reason why this process is not attached to: what stands
-	// in the way, or Excluded by the rules of the exporter; empty if nothing
-	// speaks against it.
+	// phase is the last one that holds for this process: Discovered while it
+	// cannot be attached to, JavaFound when it can, then Staged, Loaded and
+	// Exposed. Each process of a pod has its own.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+	// reason is why the next phase does not hold; empty when the process is Exposed,
+	// or nothing was tried yet.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	Refusal string `json:"refusal,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// message is the sentence to that reason.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// attempt counts the attempts at the next phase.
+	// +optional
+	Attempt *Attempt `json:"attempt,omitempty"`
+	// excluded reports that the exporter's spec.processes or spec.containers exclude
+	// this process. An agent of ours in it is stopped.
+	// +optional
+	Excluded bool `json:"excluded,omitempty"`
 	// port is the TCP port that the agent in it serves.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -64,24 +79,35 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AgentVersion string `json:"agentVersion,omitempty"`
-	// first tells that this is the first JVM of the pod: the agent in it serves
-	// the exporter's spec.port, if there is one.
+	// identity is the value that the agent in it puts into the header
+	// Jmx-Exporter-Identity of /-/healthy: an answer without it comes from a foreign
+	// process. Empty when the agent is not known to have one.
 	// +optional
-	First bool `json:"first,omitempty"`
-	// adopted tells that the stock exporter is in it, which is left as it is.
+	// +kubebuilder:validation:MaxLength=64
+	Identity string `json:"identity,omitempty"`
+	// primary reports that this is the primary JVM of the pod: the agent in it
+	// serves the exporter's spec.port, if there is one, and the pod's annotations
+	// name its endpoint.
+	// +optional
+	Primary bool `json:"primary,omitempty"`
+	// adopted reports that the stock exporter is in it, and is kept as it is.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
-	// agentFound tells that an agent of ours was found in it.
+	// agentFound reports that an agent of ours was found in it.
 	// +optional
 	AgentFound bool `json:"agentFound,omitempty"`
-	// staged names the files that lie in its container.
+	// warning is what the application's output shows because of the load.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Warning string `json:"warning,omitempty"`
+	// staged names the files in its container.
 	// +optional
 	Staged *StagedFiles `json:"staged,omitempty"`
 	// intent is the load that was begun, recorded before its effect.
 	// +optional
 	Intent *LoadIntent `json:"intent,omitempty"`
-	// endpoint is its endpoint that answered last. It stands while the phase
-	// goes backwards: what is scraped follows it, not the phase.
+	// endpoint is its endpoint that answered last. It is kept while the phase goes
+	// backwards: what is scraped follows the endpoint, not the phase.
 	// +optional
 	Endpoint *Endpoint `json:"endpoint,omitempty"`
 }
@@ -102,7 +128,7 @@ type StagedFiles struct {
 	ConfigSHA256 string `json:"configSHA256"`
 }
 
-// LoadIntent is a load about to happen, or that has happened.
+// LoadIntent is a load that is about to happen, or has happened.
 type LoadIntent struct {
 	// port is the port asked for; 0 for one that is chosen in the pod.
 	// +optional
@@ -122,7 +148,7 @@ type LoadIntent struct {
 	Time metav1.Time `json:"time"`
 }
 
-// CheckedFrom is where an endpoint was asked from.
+// CheckedFrom is where an endpoint was probed from.
 //
 // +kubebuilder:validation:Enum=Operator;Pod
 type CheckedFrom string
@@ -145,11 +171,11 @@ type Endpoint struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
-	// checkedFrom says where it was asked from.
+	// checkedFrom is where it was probed from.
 	// +required
 	CheckedFrom CheckedFrom `json:"checkedFrom"`
-	// silent tells that nobody answered there when it was asked again, though
-	// the JVM and the agent in it are still there.
+	// silent reports that it stopped answering, though the JVM and the agent in it
+	// are still there.
 	// +optional
 	Silent bool `json:"silent,omitempty"`
 }

@@ -9,9 +9,9 @@ import (
 // EndpointSlice that names the exporter they belong to.
 const LabelExporterUID = "banzaicloud.com/exporter-uid"
 
-// JmxAttachment is the record of one pod's way to its metrics: the answer to
-// "which pods, and why not". The operator creates it, the pod owns it. Deleting
-// it by hand does no harm: it is made again from what is observed.
+// JmxAttachment records how far the operator has come with one pod: the answer to
+// "which pods, and why not". The operator creates it, the pod owns it. Deleting it
+// by hand does no harm: the operator recreates it from what it observes.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -33,7 +33,7 @@ type JmxAttachment struct {
 
 	// spec says which pod, for which exporter, and how far it may go.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.pod == oldSelf.pod",message="the pod of a JmxAttachment never changes; delete it and the operator makes it again"
+	// +kubebuilder:validation:XValidation:rule="self.pod == oldSelf.pod",message="the pod of a JmxAttachment never changes; delete it and the operator recreates it"
 	Spec JmxAttachmentSpec `json:"spec"`
 	// status is how far the pod has come.
 	// +optional
@@ -46,11 +46,11 @@ type JmxAttachmentSpec struct {
 	// +required
 	Pod ObjectIdentity `json:"pod"`
 	// exporter is the PrometheusJmxExporter that owns the pod. When the pod
-	// comes to another one, so does the record, with all that is in it.
+	// passes to another one, so does the record, with all that is in it.
 	// +required
 	Exporter ObjectIdentity `json:"exporter"`
-	// revision is the exporter's status.revision that this pod may be brought
-	// to: its turn has come. What another one would change waits.
+	// revision is the exporter's status.revision that the rollout granted to this
+	// pod. What another revision would change waits.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
@@ -68,7 +68,7 @@ type ObjectIdentity struct {
 	UID types.UID `json:"uid"`
 }
 
-// JmxAttachmentStatus is what was found and done in the pod.
+// JmxAttachmentStatus is what the operator found and did in the pod.
 type JmxAttachmentStatus struct {
 	// phase is the last phase that holds, with all before it.
 	// +optional
@@ -92,68 +92,82 @@ type JmxAttachmentStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	NodeName string `json:"nodeName,omitempty"`
 
-	// revision is the spec's revision that the record was last worked on with.
+	// revision is the spec.revision that the pod was last updated to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
 
-	// inspected is what was looked into to find the processes; absent in a new
-	// record.
+	// containers are the containers that were inspected for Java processes, or are
+	// to be; empty in a new record.
 	// +optional
-	Inspected *Inspected `json:"inspected,omitempty"`
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Containers []InspectedContainer `json:"containers,omitempty"`
 
-	// processes are the Java processes found, the first to be attached to first.
+	// processes are the Java processes found, the primary one first. Each walks
+	// Staged, Loaded and Exposed by itself.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
 	Processes []JavaProcess `json:"processes,omitempty"`
 
-	// restart is a container that ended soon after an attach.
+	// restart is a container that exited soon after an attach.
 	// +optional
 	Restart *Restart `json:"restart,omitempty"`
 
-	// restores counts how often our annotations were put back on the pod.
+	// restores counts how often the operator restored its annotations on the pod.
 	// +optional
 	Restores *Restores `json:"restores,omitempty"`
 
-	// detachTimeout is the exporter's spec.detach.timeout: it counts once the
+	// detachTimeout is the exporter's spec.detach.timeout, kept for when the
 	// exporter is gone.
 	// +optional
 	DetachTimeout metav1.Duration `json:"detachTimeout,omitzero"`
 
-	// detachStartTime is when taking out began.
+	// detachStartTime is when the operator began to detach.
 	// +optional
 	DetachStartTime *metav1.Time `json:"detachStartTime,omitempty"`
 
-	// attempt counts what was tried for the condition that does not hold.
+	// attempt counts the attempts at the condition that does not hold.
 	// +optional
 	Attempt *Attempt `json:"attempt,omitempty"`
 }
 
-// Inspected is what was looked into.
-type Inspected struct {
-	// containerIDs are the containers, as the kubelet reports them; none when all
-	// are to be looked into again.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MaxLength=256
-	ContainerIDs []string `json:"containerIDs,omitempty"`
-	// time is when. A pod that becomes ready after it is looked into again: a
-	// JVM may have started late, or been replaced.
+// InspectedContainer is a container that was inspected for Java processes, or that
+// cannot be.
+type InspectedContainer struct {
+	// name of the container.
 	// +required
-	Time metav1.Time `json:"time"`
-	// rules is the digest of the exporter's spec.containers and spec.processes.
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+	// containerID is the container's ID as the kubelet reports it.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	ContainerID string `json:"containerID"`
+	// time is when it, or the container before it of the same name, was inspected
+	// last; absent when it never was. A pod that becomes ready after it is inspected
+	// again: a JVM may have started late, or been replaced.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// rules is the digest of the exporter's fields that choose processes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Rules string `json:"rules,omitempty"`
-	// incomplete tells that a process or a container was left alone for what may
-	// pass by itself: it is tried again.
+	// reason is why it could not be inspected; empty when it was.
 	// +optional
-	Incomplete bool `json:"incomplete,omitempty"`
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+	// message is the sentence to that reason.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// attempt counts the inspections that did not succeed.
+	// +optional
+	Attempt *Attempt `json:"attempt,omitempty"`
 }
 
-// Restart is a container that ended soon after an attach.
+// Restart is a container that exited soon after an attach.
 type Restart struct {
 	// revision is that of the attach.
 	// +required
@@ -163,24 +177,24 @@ type Restart struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Container string `json:"container"`
-	// message says how it ended.
+	// message says how it exited.
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message"`
 }
 
-// Restores counts how often our annotations were put back on the pod.
+// Restores counts how often the operator restored its annotations on the pod.
 type Restores struct {
-	// count is how often.
+	// count is the number of times within ten minutes of each other.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`
-	// lastTime is when they were put back last.
+	// lastTime is when they were restored last.
 	// +required
 	LastTime metav1.Time `json:"lastTime"`
 }
 
-// Attempt counts what was tried for the condition that does not hold.
+// Attempt counts the attempts at a condition that does not hold.
 type Attempt struct {
 	// key names what the attempts were made with: the pod's containers, the
 	// configuration, the exporter. When it changes, the count starts again.
@@ -198,8 +212,8 @@ type Attempt struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	LastError string `json:"lastError,omitempty"`
-	// nextTime is when it will be tried again without an event; absent when
-	// only an event helps.
+	// nextTime is when the next attempt is due without an event; absent when only
+	// an event triggers one.
 	// +optional
 	NextTime *metav1.Time `json:"nextTime,omitempty"`
 }

@@ -14,12 +14,12 @@ type RuleAction string
 const (
 	// RuleInclude: attach to it.
 	RuleInclude RuleAction = "Include"
-	// RuleExclude: leave it alone.
+	// RuleExclude: skip it.
 	RuleExclude RuleAction = "Exclude"
 )
 
-// ProcessRule chooses Java processes. It matches a process for which all that
-// it names matches; one that names nothing matches every process.
+// ProcessRule includes or excludes Java processes. It matches a process for which
+// all that it names matches; one that names nothing matches every process.
 type ProcessRule struct {
 	// action is what to do with a process that matches.
 	// +required

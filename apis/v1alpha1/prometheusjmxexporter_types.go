@@ -1,13 +1,14 @@
 package v1alpha1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
 // PrometheusJmxExporter makes every Java process in the pods that it selects
-// serve its MBeans to Prometheus, while it runs, without a restart, and keeps
-// it so. The JmxAttachments (kubectl get jmxa) tell it pod by pod.
+// serve its MBeans to Prometheus, while it runs, without a restart, and keeps it
+// so. Its JmxAttachments (kubectl get jmxa) report the state of each pod.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -51,16 +52,16 @@ type PrometheusJmxExporterSpec struct {
 	// +required
 	Config ConfigMapKey `json:"config"`
 
-	// port is the TCP port in the pod on which the first JVM's /metrics is
+	// port is the TCP port in the pod on which the primary JVM's /metrics is
 	// served. It must be free in every matched pod. Left out, a free one is
-	// chosen in each pod, from 9404 upwards, as it is for all JVMs but the first.
+	// chosen in each pod, from 9404 upward, as it is for all other JVMs.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// containers names the containers to look into; all of the pod if empty.
+	// containers names the containers to inspect; all of the pod if empty.
 	//
 	// +optional
 	// +listType=set
@@ -75,23 +76,42 @@ type PrometheusJmxExporterSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Processes []ProcessRule `json:"processes,omitempty"`
 
-	// suspend stops all that is new: no pod is attached to, and no change of
-	// configuration or agent goes out. What is there stays, and is withdrawn
-	// where its JVM ends.
+	// allowSharedTmp attaches also where other users may replace files in the
+	// JVM's /tmp: it has no sticky bit, and processes of other users run beside
+	// the JVM, or its volume is mounted in another container of the pod too.
+	// Whoever can write there can then run code as the JVM's user at the moment
+	// of the load. Left out, such a pod is refused with the reason TmpShared.
+	// +optional
+	AllowSharedTmp bool `json:"allowSharedTmp,omitempty"`
+
+	// memoryHeadroom is how much memory must be free below the container's limit
+	// before an agent is loaded into a JVM for the first time: what the agent takes
+	// outside the Java heap, load and scrapes together, with a margin. With less, a
+	// load may end in an OOM kill; the pod waits with reason InsufficientMemory. 0
+	// turns the check off.
+	//
+	// +optional
+	// +kubebuilder:default="64Mi"
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('0')) == 0 || quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="must be 0 or at least 1Mi; 64m is a fraction of a byte"
+	MemoryHeadroom *resource.Quantity `json:"memoryHeadroom,omitempty"`
+
+	// suspend pauses the rollout: no pod is attached to, and no change of
+	// configuration or agent is applied. Existing endpoints keep serving, and are
+	// withdrawn when their JVM exits.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// rollout says in which steps first attachments and changes go out.
+	// rollout controls how first attachments and changes reach the pods.
 	// +optional
 	// +kubebuilder:default={}
 	Rollout Rollout `json:"rollout,omitzero"`
 
-	// detach says how pods are taken out.
+	// detach controls how the operator detaches from pods.
 	// +optional
 	// +kubebuilder:default={}
 	Detach Detach `json:"detach,omitzero"`
 
-	// alerts says whether to tell about pods that have the labels and do not run.
+	// alerts configures the report of pods that have the labels and do not run.
 	// +optional
 	Alerts Alerts `json:"alerts,omitzero"`
 }
@@ -110,8 +130,8 @@ type ConfigMapKey struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMapName string `json:"configMapName"`
-	// configMapKey is the key under which the exporter's configuration (YAML,
-	// at most 256 KiB) stands.
+	// configMapKey is the key that holds the exporter's configuration (YAML, at
+	// most 256 KiB).
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253

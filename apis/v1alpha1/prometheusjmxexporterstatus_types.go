@@ -22,8 +22,8 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	Matched int32 `json:"matched"`
 
-	// updated counts the matched pods that were brought to the current
-	// configuration, port and agent, or could not be.
+	// updated counts the matched pods that have the current configuration, port
+	// and agent, or cannot get them.
 	// +optional
 	Updated int32 `json:"updated"`
 
@@ -46,7 +46,7 @@ type PrometheusJmxExporterStatus struct {
 	// +kubebuilder:validation:MaxItems=1000
 	MetricsEndpoints []MetricsEndpoint `json:"metricsEndpoints,omitempty"`
 
-	// metricsEndpointsOmitted says how many more there are.
+	// metricsEndpointsOmitted counts the endpoints beyond those listed.
 	// +optional
 	MetricsEndpointsOmitted int32 `json:"metricsEndpointsOmitted,omitempty"`
 
@@ -55,13 +55,13 @@ type PrometheusJmxExporterStatus struct {
 	// +kubebuilder:validation:MaxLength=63
 	ServiceName string `json:"serviceName,omitempty"`
 
-	// revision names what the pods are to be brought to: configuration, port,
-	// containers, processes, agent. It is a digest.
+	// revision identifies what is rolled out: configuration, port, containers,
+	// processes, agent. It is a digest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
 
-	// halt says why the rollout of this revision was stopped.
+	// halt says why the rollout of this revision is halted.
 	// +optional
 	Halt *Halt `json:"halt,omitempty"`
 
@@ -72,7 +72,7 @@ type PrometheusJmxExporterStatus struct {
 	// +kubebuilder:validation:MaxItems=50
 	ProblemPods []ProblemPod `json:"problemPods,omitempty"`
 
-	// problemPodsOmitted says how many more there are.
+	// problemPodsOmitted counts the pods beyond those listed.
 	// +optional
 	ProblemPodsOmitted int32 `json:"problemPodsOmitted,omitempty"`
 
@@ -95,17 +95,17 @@ type PhaseCount struct {
 	Count int32 `json:"count"`
 }
 
-// Halt says why a rollout was stopped.
+// Halt says why a rollout is halted.
 type Halt struct {
-	// revision is what was being rolled out.
+	// revision is the revision whose rollout is halted.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
-	// reason is RestartedAfterAttach or ConfigRejected.
+	// reason is RestartedAfterAttach, ConfigRejected or RuleTooExpensive.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// message says in which pod, what happened, and how to go on.
+	// message says in which pod, what happened, and how to resume.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message"`

@@ -1,278 +1,371 @@
 package v1alpha1
 
-// Reasons of conditions that hold.
+// Reasons of conditions that hold: each condition has its own.
 const (
-	// ReasonReached: the phase has been reached.
-	ReasonReached = "Reached"
-	// ReasonAdopted: the stock exporter is in every JVM, and left as it is.
+	// ReasonSelected surfaces on Discovered when the exporter selects the pod.
+	ReasonSelected = "Selected"
+	// ReasonJVMIdentified surfaces on JavaFound when a JVM that can be attached to
+	// is identified.
+	ReasonJVMIdentified = "JVMIdentified"
+	// ReasonFilesVerified surfaces on Staged when agent and configuration lie in the
+	// containers with the right digests.
+	ReasonFilesVerified = "FilesVerified"
+	// ReasonAgentServing surfaces on Loaded when the agent serves the configuration
+	// in every JVM.
+	ReasonAgentServing = "AgentServing"
+	// ReasonAdopted surfaces on Staged and Loaded when the stock exporter is in
+	// every JVM, and stays as it is.
 	ReasonAdopted = "Adopted"
-	// ReasonValid: the configuration was read and accepted.
+	// ReasonEndpointPublished surfaces on Exposed when every endpoint answers and
+	// stands in an EndpointSlice.
+	ReasonEndpointPublished = "EndpointPublished"
+	// ReasonAnnotationsApplied surfaces on Annotated when the pod carries the
+	// scrape annotations.
+	ReasonAnnotationsApplied = "AnnotationsApplied"
+	// ReasonScrapable surfaces on Ready of a JmxAttachment when all phases hold.
+	ReasonScrapable = "Scrapable"
+	// ReasonValid surfaces on ConfigValid when the configuration was read and
+	// accepted.
 	ReasonValid = "Valid"
-	// ReasonAllAnnotated: every matched pod is Annotated.
+	// ReasonUnknownKeysIgnored surfaces on ConfigValid when the configuration was
+	// accepted, and has keys that the exporter does not know and ignores.
+	ReasonUnknownKeysIgnored = "UnknownKeysIgnored"
+	// ReasonAllAnnotated surfaces on Ready of an exporter when every matched pod is
+	// Annotated.
 	ReasonAllAnnotated = "AllAnnotated"
 )
 
-// Reasons of conditions that do not hold and need nobody: the operator goes on
-// by itself, at the next event or after a while.
+// Reasons of conditions that do not hold yet: the operator continues by itself, at
+// the next event or after a while.
 const (
-	// ReasonNotReached: an earlier phase is not there yet.
+	// ReasonNotReached surfaces on a phase that an earlier phase must precede, or that
+	// is next.
 	ReasonNotReached = "NotReached"
-	// ReasonProgressing: pods are on their way.
+	// ReasonProgressing surfaces on Ready and Reconciling of an exporter while pods
+	// are pending or updating.
 	ReasonProgressing = "Progressing"
-	// ReasonSettled: nothing is left to do.
+	// ReasonSettled surfaces on Reconciling and Stalled of an exporter when they are
+	// False.
 	ReasonSettled = "Settled"
-	// ReasonNoPodsMatched: no running pod has the labels.
+	// ReasonNoPodsMatched surfaces on Ready of an exporter when no running pod has the
+	// labels.
 	ReasonNoPodsMatched = "NoPodsMatched"
-	// ReasonContainerNotRunning: no container of the pod runs at the moment.
+	// ReasonContainerNotRunning surfaces when no container of the pod is running, or
+	// the pod has no address.
 	ReasonContainerNotRunning = "ContainerNotRunning"
-	// ReasonReplaced: the container or the JVM is another one than recorded.
+	// ReasonReplaced surfaces on JavaFound when the container or the JVM was replaced.
 	ReasonReplaced = "Replaced"
-	// ReasonConfigChanged: the staged files are no longer those wanted.
+	// ReasonConfigChanged surfaces on Staged when the staged files are no longer those
+	// wanted.
 	ReasonConfigChanged = "ConfigChanged"
-	// ReasonAgentChanged: the agent does not serve what is wanted any more.
+	// ReasonAgentChanged surfaces on Loaded when the agent serves another
+	// configuration or port than those wanted.
 	ReasonAgentChanged = "AgentChanged"
-	// ReasonEndpointLost: the endpoint is no longer in an EndpointSlice.
+	// ReasonAgentGone surfaces on Loaded when the agent was loaded and is no longer
+	// present.
+	ReasonAgentGone = "AgentGone"
+	// ReasonEndpointSilent surfaces on Exposed when the endpoint stopped answering.
+	ReasonEndpointSilent = "EndpointSilent"
+	// ReasonEndpointLost surfaces on Exposed when the endpoint is missing in the
+	// EndpointSlices, or the pod's address or port changed.
 	ReasonEndpointLost = "EndpointLost"
-	// ReasonEndpointPending: the endpoint answers; its EndpointSlice is being written.
+	// ReasonEndpointPending surfaces on Exposed when the endpoint answers and its
+	// EndpointSlice is being written.
 	ReasonEndpointPending = "EndpointPending"
-	// ReasonAnnotationLost: our annotations are no longer on the pod.
+	// ReasonAnnotationLost surfaces on Annotated when the operator's annotations are
+	// no longer on the pod.
 	ReasonAnnotationLost = "AnnotationLost"
-	// ReasonPodGone: the pod was deleted or recreated midway.
+	// ReasonPodGone surfaces when the pod is deleted or recreated during a step.
 	ReasonPodGone = "PodGone"
-	// ReasonRolloutPending: the pod waits for its turn.
+	// ReasonRolloutPending surfaces when the pod waits for a rollout slot.
 	ReasonRolloutPending = "RolloutPending"
-	// ReasonRolloutHalted: the pod waits since the rollout was stopped.
+	// ReasonRolloutHalted surfaces when the pod waits because the rollout is halted.
 	ReasonRolloutHalted = "RolloutHalted"
-	// ReasonSuspended: the pod waits since the exporter is suspended.
+	// ReasonSuspended surfaces when the pod waits because the exporter is suspended.
 	ReasonSuspended = "Suspended"
 )
 
-// Reasons that mend themselves or are mended from outside without an event:
-// looked at again, at growing intervals of up to ten minutes.
+// Reasons that end without an event: retried at growing intervals of up to ten
+// minutes.
 const (
-	// ReasonNoJavaProcess: no container of the pod runs a Java process.
+	// ReasonNoJavaProcess surfaces on JavaFound when no container of the pod runs a
+	// Java process.
 	ReasonNoJavaProcess = "NoJavaProcess"
-	// ReasonNoProcessIncluded: the rules of the exporter exclude every Java process.
+	// ReasonNoProcessIncluded surfaces on JavaFound when spec.processes excludes every
+	// Java process.
 	ReasonNoProcessIncluded = "NoProcessIncluded"
-	// ReasonStockExporterNotServing: the stock exporter is in the JVM, but
-	// answers on no port.
+	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
+	// but answers on no port.
 	ReasonStockExporterNotServing = "StockExporterNotServing"
-	// ReasonStockExporter: the stock exporter came into the JVM before our agent
-	// was loaded.
+	// ReasonStockExporter surfaces on Loaded when the stock exporter was loaded into
+	// the JVM before our agent.
 	ReasonStockExporter = "StockExporter"
-	// ReasonDetaching: the pod is being taken out.
+	// ReasonDetaching surfaces on Ready of a JmxAttachment while the operator detaches
+	// from the pod.
 	ReasonDetaching = "Detaching"
-	// ReasonJVMStarting: the JVM cannot be attached to yet.
+	// ReasonJVMStarting surfaces when the JVM cannot be attached to yet.
 	ReasonJVMStarting = "JVMStarting"
-	// ReasonProcessGone: the JVM ended while it was worked on.
+	// ReasonProcessGone surfaces when the JVM exits during a step.
 	ReasonProcessGone = "ProcessGone"
-	// ReasonQueued: as many execs are under way as may be at once. It is not
-	// recorded.
+	// ReasonQueued surfaces in metrics only, when the limit of concurrent execs is
+	// reached.
 	ReasonQueued = "Queued"
-	// ReasonBusy: another helper works on this JVM.
+	// ReasonBusy surfaces when another helper works on this JVM.
 	ReasonBusy = "Busy"
-	// ReasonPortInUse: somebody else in the pod listens on the port.
+	// ReasonPortInUse surfaces on Loaded when another process in the pod listens on
+	// the port.
 	ReasonPortInUse = "PortInUse"
-	// ReasonStagingIncomplete: a file did not arrive whole.
+	// ReasonStagingIncomplete surfaces on Staged when a file did not arrive whole.
 	ReasonStagingIncomplete = "StagingIncomplete"
-	// ReasonNoSpace: the container's file system is full.
+	// ReasonNoSpace surfaces when the container's file system is full.
 	ReasonNoSpace = "NoSpace"
-	// ReasonAttachFailed: the JVM did not answer as it should.
+	// ReasonInsufficientMemory surfaces when less than spec.memoryHeadroom is free below
+	// the container's memory limit.
+	ReasonInsufficientMemory = "InsufficientMemory"
+	// ReasonAttachFailed surfaces when the JVM does not answer as it should.
 	ReasonAttachFailed = "AttachFailed"
-	// ReasonAttachTimeout: the JVM did not answer in time.
+	// ReasonAttachTimeout surfaces when the JVM does not answer in time.
 	ReasonAttachTimeout = "AttachTimeout"
-	// ReasonAgentNotAnswering: the agent is in the JVM, but does not answer.
+	// ReasonAgentNotAnswering surfaces on Loaded when the agent is in the JVM, but
+	// does not answer.
 	ReasonAgentNotAnswering = "AgentNotAnswering"
-	// ReasonAgentFailed: the agent could not start.
+	// ReasonAgentFailed surfaces on Loaded when the agent cannot start.
 	ReasonAgentFailed = "AgentFailed"
-	// ReasonEndpointNotServing: /metrics does not answer as it should.
+	// ReasonEndpointNotServing surfaces on Exposed when /metrics does not answer as it
+	// should.
 	ReasonEndpointNotServing = "EndpointNotServing"
-	// ReasonExecForbidden: RBAC does not let the operator exec into the pod.
+	// ReasonExecForbidden surfaces when RBAC does not let the operator exec into the
+	// pod.
 	ReasonExecForbidden = "ExecForbidden"
-	// ReasonExecRefused: an admission policy refuses the exec.
+	// ReasonExecRefused surfaces when an admission policy refuses the exec.
 	ReasonExecRefused = "ExecRefused"
-	// ReasonExecFailed: the exec broke off.
+	// ReasonExecFailed surfaces when the exec breaks off.
 	ReasonExecFailed = "ExecFailed"
-	// ReasonExecTimeout: the exec did not end before its deadline.
+	// ReasonContainerNotResponding surfaces when an exec into the container is not
+	// answered within five seconds.
+	ReasonContainerNotResponding = "ContainerNotResponding"
+	// ReasonExecTimeout surfaces when the helper does not answer a request before its
+	// deadline.
 	ReasonExecTimeout = "ExecTimeout"
-	// ReasonAnnotationRefused: RBAC or an admission policy refuses the annotation.
+	// ReasonAnnotationRefused surfaces on Annotated when RBAC or an admission policy
+	// refuses the annotations.
 	ReasonAnnotationRefused = "AnnotationRefused"
-	// ReasonAPIError: the API server answered with an error.
+	// ReasonAPIError surfaces when the API server answers with an error.
 	ReasonAPIError = "APIError"
-	// ReasonHelperFailed: the helper broke off or answered what cannot be read.
+	// ReasonHelperFailed surfaces when the helper breaks off, or its answer cannot be
+	// read.
 	ReasonHelperFailed = "HelperFailed"
 )
 
 // Reasons of a configuration that cannot be used. They hold for every pod of an
 // exporter and end with the next change of the ConfigMap or of the exporter.
 const (
-	// ReasonConfigMapMissing: there is no such ConfigMap.
+	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
 	ReasonConfigMapMissing = "ConfigMapMissing"
-	// ReasonConfigKeyMissing: the ConfigMap has no such key.
+	// ReasonConfigKeyMissing surfaces when the ConfigMap does not have the key.
 	ReasonConfigKeyMissing = "ConfigKeyMissing"
-	// ReasonConfigMapForbidden: RBAC does not let the operator read the ConfigMap.
+	// ReasonConfigMapForbidden surfaces when RBAC does not let the operator read the
+	// ConfigMap.
 	ReasonConfigMapForbidden = "ConfigMapForbidden"
-	// ReasonConfigNotYAML: the content is not YAML.
+	// ReasonConfigNotYAML surfaces when the content is not YAML.
 	ReasonConfigNotYAML = "ConfigNotYAML"
-	// ReasonConfigInvalid: a key is unknown, or its value has the wrong type.
+	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong
+	// type.
 	ReasonConfigInvalid = "ConfigInvalid"
-	// ReasonConfigForbidden: a key makes no sense in an attached exporter.
+	// ReasonConfigForbidden surfaces when a key makes no sense in an attached
+	// exporter.
 	ReasonConfigForbidden = "ConfigForbidden"
-	// ReasonConfigTooLarge: the content is larger than 256 KiB.
+	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
 	ReasonConfigTooLarge = "ConfigTooLarge"
 )
 
 // Reasons that need a person: the pod is refused until it, its containers or
 // its exporter change.
 const (
-	// ReasonNoShell: the container has no shell, or not the tools that exec needs.
+	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that
+	// exec needs.
 	ReasonNoShell = "NoShell"
-	// ReasonTmpNotWritable: HotSpot cannot open its attach socket in /tmp.
+	// ReasonTmpNotWritable surfaces when HotSpot cannot open its attach socket in
+	// /tmp.
 	ReasonTmpNotWritable = "TmpNotWritable"
-	// ReasonHomeNotTrusted: the helper's directory belongs to somebody else.
+	// ReasonStorageLimitTooLow surfaces when the pod's spec lets less be written to /tmp
+	// than attaching needs: beyond it the kubelet evicts the pod.
+	ReasonStorageLimitTooLow = "StorageLimitTooLow"
+	// ReasonHomeNotTrusted surfaces when the agent directory belongs to another user.
 	ReasonHomeNotTrusted = "HomeNotTrusted"
-	// ReasonHelperNotExecutable: /tmp is mounted noexec, or the CPU has no helper.
+	// ReasonTmpShared surfaces when another user may replace files in the JVM's
+	// /tmp, and spec.allowSharedTmp does not accept that.
+	ReasonTmpShared = "TmpShared"
+	// ReasonForeignJar surfaces when the JVM has a jar open in the place of our
+	// agent's that is not ours.
+	ReasonForeignJar = "ForeignJar"
+	// ReasonHelperNotExecutable surfaces when /tmp is mounted noexec, or there is no
+	// helper for the node's CPU.
 	ReasonHelperNotExecutable = "HelperNotExecutable"
-	// ReasonWrongPod: the container's mounts do not prove that it is of this pod.
+	// ReasonWrongPod surfaces when the container's mounts do not prove that it belongs
+	// to this pod.
 	ReasonWrongPod = "WrongPod"
-	// ReasonUserMismatch: the JVM runs as a user that the exec cannot become.
+	// ReasonUserMismatch surfaces when the JVM runs as a user that the exec cannot
+	// become.
 	ReasonUserMismatch = "UserMismatch"
-	// ReasonUnsupportedJVM: the JVM is not HotSpot, or takes no agents.
+	// ReasonUnsupportedJVM surfaces when the JVM is not HotSpot, or takes no agents.
 	ReasonUnsupportedJVM = "UnsupportedJVM"
-	// ReasonSignalsReduced: -Xrs, and the attach socket is gone.
+	// ReasonSignalsReduced surfaces when the JVM runs with -Xrs and its attach socket
+	// is gone.
 	ReasonSignalsReduced = "SignalsReduced"
-	// ReasonOptionsUnknown: whether the JVM accepts attachers cannot be told.
+	// ReasonOptionsUnknown surfaces when it cannot be determined whether the JVM
+	// accepts attachers.
 	ReasonOptionsUnknown = "OptionsUnknown"
-	// ReasonAttachDisabled: -XX:+DisableAttachMechanism.
+	// ReasonAttachDisabled surfaces when the JVM runs with
+	// -XX:+DisableAttachMechanism.
 	ReasonAttachDisabled = "AttachDisabled"
-	// ReasonAgentLoadingDisabled: -XX:-EnableDynamicAgentLoading.
+	// ReasonAgentLoadingDisabled surfaces when the JVM runs with
+	// -XX:-EnableDynamicAgentLoading.
 	ReasonAgentLoadingDisabled = "AgentLoadingDisabled"
-	// ReasonMissingModule: the Java runtime lacks a module that the agent needs.
+	// ReasonMissingModule surfaces when the Java runtime lacks a module that the agent
+	// needs.
 	ReasonMissingModule = "MissingModule"
-	// ReasonConfigRejected: the agent does not accept the configuration.
+	// ReasonConfigRejected surfaces on Loaded when the agent rejects the
+	// configuration.
 	ReasonConfigRejected = "ConfigRejected"
-	// ReasonAnnotationConflict: somebody else owns prometheus.io annotations of the pod.
+	// ReasonRuleTooExpensive surfaces on Loaded when the agent serves the
+	// configuration without a rule that takes too much of the application's CPU.
+	ReasonRuleTooExpensive = "RuleTooExpensive"
+	// ReasonAnnotationConflict surfaces on Annotated when another field manager owns
+	// prometheus.io annotations of the pod.
 	ReasonAnnotationConflict = "AnnotationConflict"
-	// ReasonAnnotationContested: somebody takes our annotations off the pod again
-	// and again.
+	// ReasonAnnotationContested surfaces on Annotated when the operator's annotations
+	// are removed repeatedly.
 	ReasonAnnotationContested = "AnnotationContested"
-	// ReasonRestartedAfterAttach: a container ended soon after an attach.
+	// ReasonRestartedAfterAttach surfaces when a container exited soon after an
+	// attach.
 	ReasonRestartedAfterAttach = "RestartedAfterAttach"
-	// ReasonPodClaimed: an older exporter selects the pod too, and keeps it.
+	// ReasonPodClaimed surfaces in the status of an exporter when an older one selects
+	// the pod, too.
 	ReasonPodClaimed = "PodClaimed"
-	// ReasonBadRequest: the helper did not understand the operator; a bug.
+	// ReasonBadRequest surfaces when the helper does not understand the operator; a
+	// bug.
 	ReasonBadRequest = "BadRequest"
-	// ReasonPodsRefused, of an exporter: some pods are refused; their
-	// JmxAttachments say why.
+	// ReasonPodsRefused surfaces on Stalled and Ready of an exporter when some pods
+	// are refused; their JmxAttachments say why.
 	ReasonPodsRefused = "PodsRefused"
 )
 
-// Halts tells whether a pod with this reason stops the rollout of what it was
-// brought to: what hurt one is not done to the next.
+// Halts reports whether a pod with this reason stops the rollout of what it was
+// updated to: what hurt one is not done to the next.
 func Halts(reason string) bool {
-	return reason == ReasonConfigRejected || reason == ReasonRestartedAfterAttach
+	return reason == ReasonConfigRejected || reason == ReasonRuleTooExpensive || reason == ReasonRestartedAfterAttach
 }
 
-// RefusalExcluded is the refusal of a process that the rules of its exporter exclude.
-const RefusalExcluded = "Excluded"
-
-// class says how a reason ends, and so what its condition is meanwhile.
-type class int
+// ReasonClass is how a reason ends, and so what its condition is meanwhile.
+type ReasonClass int
 
 const (
-	// passing: nothing is wrong; it is brought about next, or looked at again soon.
-	passing class = iota + 1
-	// awaited: nothing is wrong; an event of the API ends it.
-	awaited
-	// failing: looked at again, at growing intervals.
-	failing
-	// mended: an event of the API tells that somebody mended it.
-	mended
-	// refused: needs a person.
-	refused
+	// ClassPassing: nothing is wrong; it is tried again soon. Unknown.
+	ClassPassing ReasonClass = iota + 1
+	// ClassAwaited: nothing is wrong; an event of the API ends it. Unknown.
+	ClassAwaited
+	// ClassFailing: tried again at growing intervals. False.
+	ClassFailing
+	// ClassMended: an event of the API announces that somebody mended it. False.
+	ClassMended
+	// ClassRefused: needs a person. False.
+	ClassRefused
 )
 
-var classes = map[string]class{
-	ReasonReplaced:       passing,
-	ReasonConfigChanged:  passing,
-	ReasonAgentChanged:   passing,
-	ReasonEndpointLost:   passing,
-	ReasonAnnotationLost: passing,
-	ReasonJVMStarting:    passing,
-	ReasonProcessGone:    passing,
-	ReasonQueued:         passing,
-	ReasonBusy:           passing,
+var classes = map[string]ReasonClass{
+	ReasonReplaced:       ClassPassing,
+	ReasonAgentGone:      ClassPassing,
+	ReasonEndpointSilent: ClassPassing,
+	ReasonConfigChanged:  ClassPassing,
+	ReasonAgentChanged:   ClassPassing,
+	ReasonEndpointLost:   ClassPassing,
+	ReasonAnnotationLost: ClassPassing,
+	ReasonJVMStarting:    ClassPassing,
+	ReasonProcessGone:    ClassPassing,
+	ReasonQueued:         ClassPassing,
+	ReasonBusy:           ClassPassing,
 
-	ReasonContainerNotRunning: awaited,
-	ReasonEndpointPending:     awaited,
-	ReasonPodGone:             awaited,
-	ReasonRolloutPending:      awaited,
-	ReasonRolloutHalted:       awaited,
-	ReasonSuspended:           awaited,
+	ReasonContainerNotRunning: ClassAwaited,
+	ReasonEndpointPending:     ClassAwaited,
+	ReasonPodGone:             ClassAwaited,
+	ReasonRolloutPending:      ClassAwaited,
+	ReasonRolloutHalted:       ClassAwaited,
+	ReasonSuspended:           ClassAwaited,
 
-	ReasonNoJavaProcess:           failing,
-	ReasonNoProcessIncluded:       failing,
-	ReasonStockExporterNotServing: failing,
-	ReasonStockExporter:           failing,
-	ReasonDetaching:               failing,
-	ReasonPortInUse:               failing,
-	ReasonStagingIncomplete:       failing,
-	ReasonNoSpace:                 failing,
-	ReasonAttachFailed:            failing,
-	ReasonAttachTimeout:           failing,
-	ReasonAgentNotAnswering:       failing,
-	ReasonAgentFailed:             failing,
-	ReasonEndpointNotServing:      failing,
-	ReasonExecForbidden:           failing,
-	ReasonExecRefused:             failing,
-	ReasonExecFailed:              failing,
-	ReasonExecTimeout:             failing,
-	ReasonAnnotationRefused:       failing,
-	ReasonAPIError:                failing,
-	ReasonHelperFailed:            failing,
-	ReasonConfigMapForbidden:      failing,
+	ReasonNoJavaProcess:           ClassFailing,
+	ReasonNoProcessIncluded:       ClassFailing,
+	ReasonStockExporterNotServing: ClassFailing,
+	ReasonStockExporter:           ClassFailing,
+	ReasonDetaching:               ClassFailing,
+	ReasonPortInUse:               ClassFailing,
+	ReasonStagingIncomplete:       ClassFailing,
+	ReasonNoSpace:                 ClassFailing,
+	ReasonInsufficientMemory:      ClassFailing,
+	ReasonAttachFailed:            ClassFailing,
+	ReasonAttachTimeout:           ClassFailing,
+	ReasonAgentNotAnswering:       ClassFailing,
+	ReasonAgentFailed:             ClassFailing,
+	ReasonEndpointNotServing:      ClassFailing,
+	ReasonExecForbidden:           ClassFailing,
+	ReasonExecRefused:             ClassFailing,
+	ReasonExecFailed:              ClassFailing,
+	ReasonContainerNotResponding:  ClassFailing,
+	ReasonExecTimeout:             ClassFailing,
+	ReasonAnnotationRefused:       ClassFailing,
+	ReasonAPIError:                ClassFailing,
+	ReasonHelperFailed:            ClassFailing,
+	ReasonConfigMapForbidden:      ClassFailing,
 
-	ReasonConfigMapMissing: mended,
-	ReasonConfigKeyMissing: mended,
-	ReasonConfigNotYAML:    mended,
-	ReasonConfigInvalid:    mended,
-	ReasonConfigForbidden:  mended,
-	ReasonConfigTooLarge:   mended,
+	ReasonConfigMapMissing: ClassMended,
+	ReasonConfigKeyMissing: ClassMended,
+	ReasonConfigNotYAML:    ClassMended,
+	ReasonConfigInvalid:    ClassMended,
+	ReasonConfigForbidden:  ClassMended,
+	ReasonConfigTooLarge:   ClassMended,
 
-	ReasonNoShell:              refused,
-	ReasonTmpNotWritable:       refused,
-	ReasonHomeNotTrusted:       refused,
-	ReasonHelperNotExecutable:  refused,
-	ReasonWrongPod:             refused,
-	ReasonUserMismatch:         refused,
-	ReasonUnsupportedJVM:       refused,
-	ReasonSignalsReduced:       refused,
-	ReasonOptionsUnknown:       refused,
-	ReasonAttachDisabled:       refused,
-	ReasonAgentLoadingDisabled: refused,
-	ReasonMissingModule:        refused,
-	ReasonConfigRejected:       refused,
-	ReasonAnnotationConflict:   refused,
-	ReasonAnnotationContested:  refused,
-	ReasonRestartedAfterAttach: refused,
-	ReasonPodClaimed:           refused,
-	ReasonBadRequest:           refused,
+	ReasonNoShell:              ClassRefused,
+	ReasonStorageLimitTooLow:   ClassRefused,
+	ReasonTmpNotWritable:       ClassRefused,
+	ReasonHomeNotTrusted:       ClassRefused,
+	ReasonTmpShared:            ClassRefused,
+	ReasonForeignJar:           ClassRefused,
+	ReasonHelperNotExecutable:  ClassRefused,
+	ReasonWrongPod:             ClassRefused,
+	ReasonUserMismatch:         ClassRefused,
+	ReasonUnsupportedJVM:       ClassRefused,
+	ReasonSignalsReduced:       ClassRefused,
+	ReasonOptionsUnknown:       ClassRefused,
+	ReasonAttachDisabled:       ClassRefused,
+	ReasonAgentLoadingDisabled: ClassRefused,
+	ReasonMissingModule:        ClassRefused,
+	ReasonConfigRejected:       ClassRefused,
+	ReasonRuleTooExpensive:     ClassRefused,
+	ReasonAnnotationConflict:   ClassRefused,
+	ReasonAnnotationContested:  ClassRefused,
+	ReasonRestartedAfterAttach: ClassRefused,
+	ReasonPodClaimed:           ClassRefused,
+	ReasonBadRequest:           ClassRefused,
 }
 
-// Known tells whether this is a reason why a phase is not reached.
+// ClassOf is the class of a reason; 0 for one that is none of why a phase does not
+// hold.
+func ClassOf(reason string) ReasonClass { return classes[reason] }
+
+// Known reports whether this is a reason why a phase does not hold.
 func Known(reason string) bool { return classes[reason] != 0 }
 
-// Passing tells whether nothing is wrong: the condition is Unknown, not False.
+// Passing reports whether nothing is wrong: the condition is Unknown, not False.
 func Passing(reason string) bool {
-	return classes[reason] == passing || classes[reason] == awaited
+	return classes[reason] == ClassPassing || classes[reason] == ClassAwaited
 }
 
-// AwaitsEvent tells whether what ends this reason is announced by an event of
+// AwaitsEvent reports whether what ends this reason is announced by an event of
 // the API, so that nothing needs to be tried again before.
 func AwaitsEvent(reason string) bool {
-	return classes[reason] == awaited || classes[reason] == mended
+	return classes[reason] == ClassAwaited || classes[reason] == ClassMended
 }
 
-// NeedsPerson tells whether a pod with this reason is refused: nothing that the
+// NeedsPerson reports whether a pod with this reason is refused: nothing that the
 // operator could wait for mends it.
-func NeedsPerson(reason string) bool { return classes[reason] == refused }
+func NeedsPerson(reason string) bool { return classes[reason] == ClassRefused }

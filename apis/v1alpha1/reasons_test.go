@@ -67,7 +67,7 @@ func TestReasonsAreClassed(t *testing.T) {
 	}
 	// Of conditions that hold, and of sums.
 	for _, reason := range []string{
-		ReasonReached, ReasonAdopted, ReasonValid, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonSettled,
+		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonSettled,
 		ReasonNoPodsMatched, ReasonPodsRefused,
 	} {
 		if !known[reason] || Known(reason) {
@@ -86,7 +86,7 @@ func TestReasonsAreClassed(t *testing.T) {
 func TestReasonsOfOthersAreKnown(t *testing.T) {
 	known := reasons(t)
 	for file, name := range map[string]string{
-		"../../pkg/attach/reason.go":               "^Reason[A-Z]",
+		"../../pkg/helperapi/reason.go":            "^Reason[A-Z]",
 		"../../pkg/configuration/configuration.go": "^Config[A-Z]",
 	} {
 		for constant, reason := range constants(t, file, regexp.MustCompile(name)) {

@@ -2,11 +2,11 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Rollout says in which steps first attachments, and changes of configuration,
-// port or agent, reach the pods. A pod that was brought to the current state
-// needs no turn when its container restarts by itself.
+// Rollout controls how first attachments, and changes of configuration, port or
+// agent, reach the pods. A pod that has the current revision needs no slot when
+// its container restarts by itself.
 type Rollout struct {
-	// maxConcurrent is how many pods are worked on at once.
+	// maxConcurrent is how many pods are updated at once.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=1
@@ -22,17 +22,17 @@ type Rollout struct {
 	// +optional
 	// +kubebuilder:default={}
 	Canary Canary `json:"canary,omitzero"`
-	// restartWindow is how long after an attach a container that restarts stops
-	// everything: no pod is attached to, and no change goes out, until the
+	// restartWindow is how long after an attach a container that restarts halts
+	// the rollout: no pod is attached to, and no change is applied, until the
 	// configuration, port, containers or processes change, or the annotation
-	// banzaicloud.com/resume-rollout gets another value. 0s never stops.
+	// banzaicloud.com/resume-rollout gets another value. 0s disables it.
 	// +optional
 	// +kubebuilder:default="1m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
 	RestartWindow *metav1.Duration `json:"restartWindow,omitempty"`
 }
 
-// Canary are the pods that go first: none other is worked on before they serve.
+// Canary are the pods that go first: no other is updated before they serve.
 type Canary struct {
 	// count is how many there are; 0 for none.
 	// +optional
@@ -49,10 +49,10 @@ type Canary struct {
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 }
 
-// Detach says how pods are taken out.
+// Detach controls how the operator detaches from pods.
 type Detach struct {
-	// timeout is how long is tried to stop the agent in a pod that is taken
-	// out. After that it is let go of, and an Event names what stays behind.
+	// timeout is how long the operator tries to detach from a pod. After that it
+	// deletes the record, and an Event names the agent that stays loaded.
 	// +optional
 	// +kubebuilder:default="2m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"

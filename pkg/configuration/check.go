@@ -11,27 +11,8 @@ type checker struct {
 	// flat holds the keys of mappings with those merged in, since an alias may
 	// merge a mapping into many, and those into others.
 	flat map[*yaml.Node][]entry
-	// fine are values in order, since an alias may repeat a long one.
-	fine map[fine]bool
-}
-
-// fine is a value and what it was found to be.
-type fine struct {
-	node *yaml.Node
-	what string
-}
-
-// once runs a costly check of a string only once for all its aliases.
-func (c *checker) once(path, what string, n *yaml.Node, check func(string) error) error {
-	key := fine{resolve(n), what}
-	if c.fine[key] {
-		return nil
-	}
-	if err := check(key.node.Value); err != nil {
-		return invalid(n, "%s is not %s: %v", path, what, err)
-	}
-	c.fine[key] = true
-	return nil
+	// ignored are the unknown keys at the top, for a warning.
+	ignored []*yaml.Node
 }
 
 // check returns an *Error if the value n of the key at path is not what the

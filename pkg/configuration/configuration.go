@@ -1,13 +1,14 @@
-// Package configuration reads a Prometheus JMX exporter's configuration as the
-// exporter will, before any pod is touched, so that what it would refuse is
-// said to the person who wrote it, with the line.
+// Package configuration checks the form of a stock exporter's configuration
+// before any pod is touched: YAML, keys and the types of their values, each error
+// with its line.
 //
-// It accepts what the exporter's collector accepts, apart from what the
-// collector passes over in silence or only fails on at the first scrape: keys
-// that it does not know or finds twice, a valueFactor that is no number, a
-// label that is no string, a type that it does not have. The two YAML readers
-// differ in little that people write: "{a:{b: c}}" needs a space after the first
-// colon here.
+// Java's regular expressions and object names are judged by the agent in the
+// canary's JVM, which answers ConfigRejected. All else that the collector accepts is
+// accepted, with a warning for the keys at the top that the collector does not know,
+// apart from what the collector ignores silently or only fails on at the first
+// scrape: other unknown keys, duplicate keys, a valueFactor that is no number, a
+// label that is no string, an unknown type. The two YAML readers differ in little
+// that people write: "{a:{b: c}}" needs a space after the first colon here.
 package configuration
 
 import (
@@ -78,6 +79,9 @@ type Configuration struct {
 	Content []byte
 	// SHA256 is its digest, in lower-case hexadecimal.
 	SHA256 string
+	// Warning names the keys that the exporter does not know and ignores, with
+	// their lines, on one line; empty if there are none.
+	Warning string
 }
 
 // Parse returns the configuration in content, or an *Error.
@@ -90,8 +94,9 @@ func Parse(content []byte) (*Configuration, error) {
 	if err != nil {
 		return nil, err
 	}
+	c := &checker{}
 	if document != nil {
-		c := &checker{lines: tabLines(content), flat: map[*yaml.Node][]entry{}, fine: map[fine]bool{}}
+		c = &checker{lines: tabLines(content), flat: map[*yaml.Node][]entry{}}
 		if err := c.tree(document, 0); err != nil {
 			return nil, err
 		}
@@ -102,7 +107,7 @@ func Parse(content []byte) (*Configuration, error) {
 		}
 	}
 	digest := sha256.Sum256(content)
-	return &Configuration{Content: content, SHA256: hex.EncodeToString(digest[:])}, nil
+	return &Configuration{Content: content, SHA256: hex.EncodeToString(digest[:]), Warning: warning(c.ignored)}, nil
 }
 
 // read returns the root of the only document, or nil if there is none.
@@ -135,7 +140,7 @@ func read(content []byte) (*yaml.Node, error) {
 	return first.Content[0], nil
 }
 
-// isControl tells whether YAML has no place for a character.
+// isControl reports whether YAML has no place for a character.
 func isControl(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0x7F && r < 0xA0 && r != 0x85 || r == 0xFFFE || r == 0xFFFF
 }

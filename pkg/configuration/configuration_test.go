@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestParse(t *testing.T) {
 				return
 			}
 			digest := sha256.Sum256([]byte(tc.args))
-			want := &Configuration{Content: []byte(tc.args), SHA256: hex.EncodeToString(digest[:])}
+			want := &Configuration{Content: []byte(tc.args), SHA256: hex.EncodeToString(digest[:]), Warning: tc.want.warning}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("\n%s\nParse(...): -want, +got:\n%s", tc.reason, diff)
 			}
@@ -70,14 +71,13 @@ func TestParseTime(t *testing.T) {
 		reason string
 		args   string
 	}{
-		"Groups":  {"Groups are nested as deep as they can be.", "rules: [{pattern: '" + strings.Repeat("(", MaxSize-100) + "'}]"},
-		"Classes": {"So are classes.", "rules: [{pattern: '" + strings.Repeat("[", MaxSize-100) + "'}]"},
-		"Aliases": {"A long pattern is repeated.", "rules: [{name: &a '" + long + "', pattern: *a}" + strings.Repeat(",{pattern: *a}", 9000) + "]"},
+		"Aliases": {"A long text is repeated.", "rules: [{name: &a '" + long + "', pattern: *a}" + strings.Repeat(",{pattern: *a}", 9000) + "]"},
 		"Factors": {"A long number is repeated.", "rules: [{valueFactor: &a '" + strings.Repeat("1", MaxSize/2) + "'}" + strings.Repeat(",{valueFactor: *a}", 7000) + "]"},
 		"Keys":    {"A long key is repeated.", "rules: [{pattern: &a '" + long + "'}" + strings.Repeat(",{labels: {*a : b}}", 6000) + "]"},
 		"Flow":    {"Lists are nested as deep as they can be.", strings.Repeat("[", MaxSize)},
 		"Tab":     {"One line holds everything, and a tab.", "rules: [" + strings.Repeat("{}, ", MaxSize/5) + "{}] #\t"},
 		"Map":     {"So are mappings.", strings.Repeat("{a: ", MaxSize/4)},
+		"Unknown": {"All that is known is compared with all that is not.", unknownKeys()},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -90,6 +90,15 @@ func TestParseTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unknownKeys is as many as fit, each like a known one.
+func unknownKeys() string {
+	var keys strings.Builder
+	for i := 0; keys.Len() < MaxSize-100; i++ {
+		fmt.Fprintf(&keys, "lowercaseOutputName%d: 1\n", i)
+	}
+	return keys.String()
 }
 
 func TestError(t *testing.T) {

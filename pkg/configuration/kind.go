@@ -83,7 +83,7 @@ func plainKind(value string) kind {
 	return kindString
 }
 
-// tagFits tells whether a node is of the form that its explicit tag, if it has
+// tagFits reports whether a node is of the form that its explicit tag, if it has
 // one, asks for.
 func tagFits(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle == 0 {

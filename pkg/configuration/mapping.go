@@ -34,6 +34,8 @@ func needs(name, other string) constraint {
 	}
 }
 
+// mapping is one with these keys. One that is unknown is refused; at the top of
+// the configuration, where the collector passes over it as well, it is ignored.
 func mapping(known keys, constraints ...constraint) check {
 	return func(c *checker, path string, n *yaml.Node) error {
 		if kindOf(n) != kindMapping {
@@ -47,8 +49,12 @@ func mapping(known keys, constraints ...constraint) check {
 		for _, e := range all {
 			name := resolve(e.key).Value
 			check, found := known[name]
-			if !found || kindOf(e.key) != kindString {
+			switch {
+			case kindOf(e.key) != kindString, !found && path != "":
 				return unknownKey(path, e.key, known)
+			case !found:
+				c.ignored = append(c.ignored, e.key)
+				continue
 			}
 			if err := check(c, join(path, name), e.value); err != nil {
 				return err

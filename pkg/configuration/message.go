@@ -34,11 +34,38 @@ func unknownKey(path string, key *yaml.Node, known keys) *Error {
 	if path != "" {
 		where = " in " + path
 	}
-	suggestion := ""
-	if near := nearest(resolve(key).Value, slices.Sorted(maps.Keys(known))); near != "" {
-		suggestion = fmt.Sprintf("; did you mean %q?", near)
+	suggestion := meant(key, known)
+	if suggestion != "" {
+		suggestion = "; " + suggestion
 	}
 	return invalid(key, "unknown key %s%s%s", quote(key), where, suggestion)
+}
+
+// warning names the first few of the keys ignored; it is empty without any.
+func warning(ignored []*yaml.Node) string {
+	const few = 3
+	var named []string
+	for _, key := range ignored[:min(few, len(ignored))] {
+		name := fmt.Sprintf("%s on line %d", quote(key), key.Line)
+		if meant := meant(key, rootKeys); meant != "" {
+			name += " (" + meant + ")"
+		}
+		named = append(named, name)
+	}
+	if more := len(ignored) - few; more > 0 {
+		named = append(named, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(named, ", ")
+}
+
+// meant asks for the key that a typing error most likely was to be; it is empty
+// where the key resembles none.
+func meant(key *yaml.Node, known keys) string {
+	near := nearest(resolve(key).Value, slices.Sorted(maps.Keys(known)))
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", near)
 }
 
 // quote shows a key, but nothing long: it may be a value gone astray.

@@ -3,19 +3,20 @@ package configuration
 // Every key that the collector knows, in the version that the agent holds, and
 // what its value may be. TestCollector holds this against the collector itself.
 var (
-	root = mapping(keys{
+	root     = mapping(rootKeys)
+	rootKeys = keys{
 		"lowercaseOutputName":             boolean,
 		"lowercaseOutputLabelNames":       boolean,
 		"inferCounterTypeFromName":        boolean,
 		"autoExcludeObjectNameAttributes": boolean,
 		"excludeJvmMetrics":               orNothing(boolean),
 		"startDelaySeconds":               seconds,
-		"includeObjectNames":              list(objectName),
-		"excludeObjectNames":              list(objectName),
-		"whitelistObjectNames":            list(objectName),
-		"blacklistObjectNames":            list(objectName),
-		"includeObjectNameAttributes":     anyKey(objectName, list(text)),
-		"excludeObjectNameAttributes":     anyKey(objectName, list(text)),
+		"includeObjectNames":              list(text),
+		"excludeObjectNames":              list(text),
+		"whitelistObjectNames":            list(text),
+		"blacklistObjectNames":            list(text),
+		"includeObjectNameAttributes":     anyKey(text, list(text)),
+		"excludeObjectNameAttributes":     anyKey(text, list(text)),
 		"rules":                           list(rule),
 		"metricCustomizers":               list(customizer),
 
@@ -29,10 +30,10 @@ var (
 		"httpServer": forbidden("the agent serves plain HTTP on the port of the PrometheusJmxExporter, " +
 			"without the stock exporter's TLS, authentication and thread pool"),
 		"openTelemetry": forbidden("the agent has no OpenTelemetry exporter; it is scraped by Prometheus only"),
-	})
+	}
 
 	rule = mapping(keys{
-		"pattern":           pattern,
+		"pattern":           noMapping,
 		"name":              orNothing(text),
 		"value":             anything,
 		"valueFactor":       number,

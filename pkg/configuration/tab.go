@@ -23,7 +23,7 @@ func tabLines(content []byte) (lines [][]rune) {
 	return lines
 }
 
-// tabBefore tells whether white space before a node has a tab, which the
+// tabBefore reports whether white space before a node has a tab, which the
 // exporter's YAML reader refuses and the library here does not.
 func (c *checker) tabBefore(n *yaml.Node) bool {
 	if n.Line < 1 || n.Line > len(c.lines) {

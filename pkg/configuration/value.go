@@ -1,7 +1,6 @@
 package configuration
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -94,36 +93,28 @@ func seconds(_ *checker, path string, n *yaml.Node) error {
 // javaDouble is what Double.valueOf reads.
 var javaDouble = regexp.MustCompile(`^[\x00-\x20]*[-+]?(?:NaN|Infinity|(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][-+]?\d+)[fFdD]?)[\x00-\x20]*$`)
 
-func number(c *checker, path string, n *yaml.Node) error {
+// longestNumber bounds what javaDouble reads, since aliases may repeat it.
+const longestNumber = 1024
+
+func number(_ *checker, path string, n *yaml.Node) error {
+	value := resolve(n).Value
 	switch kindOf(n) {
 	case kindInteger, kindFloat:
 		return nil
 	case kindString:
-		return c.once(path, "a number", n, func(value string) error {
-			if !javaDouble.MatchString(value) {
-				return errors.New("it is other text")
-			}
-			return nil
-		})
+		if len(value) > longestNumber || !javaDouble.MatchString(value) {
+			return invalid(n, "%s is not a number", path)
+		}
+		return nil
 	default:
 		return wrongKind(path, n, string(kindFloat))
 	}
 }
 
-func objectName(c *checker, path string, n *yaml.Node) error {
-	if err := text(c, path, n); err != nil {
-		return err
-	}
-	return c.once(path, "an object name", n, checkObjectName)
-}
-
-// pattern accepts what is no string too: the collector makes one of it.
-func pattern(c *checker, path string, n *yaml.Node) error {
+// noMapping accepts everything of which the collector makes a pattern.
+func noMapping(_ *checker, path string, n *yaml.Node) error {
 	if kindOf(n) == kindMapping {
 		return wrongKind(path, n, string(kindString))
 	}
-	if kindOf(n) != kindString {
-		return nil
-	}
-	return c.once(path, "a regular expression of Java", n, checkPattern)
+	return nil
 }

@@ -30,8 +30,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.EndpointApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Halt"):
 		return &apisv1alpha1.HaltApplyConfiguration{}
-	case v1alpha1.SchemeGroupVersion.WithKind("Inspected"):
-		return &apisv1alpha1.InspectedApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("InspectedContainer"):
+		return &apisv1alpha1.InspectedContainerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("JavaProcess"):
 		return &apisv1alpha1.JavaProcessApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("JmxAttachment"):

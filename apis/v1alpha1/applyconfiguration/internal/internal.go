@@ -108,18 +108,24 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: revision
       type:
         scalar: string
-- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Inspected
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.InspectedContainer
   map:
     fields:
-    - name: containerIDs
+    - name: attempt
       type:
-        list:
-          elementType:
-            scalar: string
-          elementRelationship: associative
-    - name: incomplete
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Attempt
+    - name: containerID
       type:
-        scalar: boolean
+        scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+    - name: reason
+      type:
+        scalar: string
     - name: rules
       type:
         scalar: string
@@ -138,6 +144,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: agentVersion
       type:
         scalar: string
+    - name: attempt
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Attempt
     - name: configSHA256
       type:
         scalar: string
@@ -150,13 +159,13 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: endpoint
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Endpoint
-    - name: first
+    - name: excluded
       type:
         scalar: boolean
     - name: gid
       type:
         scalar: numeric
-    - name: implementation
+    - name: identity
       type:
         scalar: string
     - name: implementationSHA256
@@ -168,13 +177,22 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: mainClass
       type:
         scalar: string
+    - name: message
+      type:
+        scalar: string
+    - name: phase
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
     - name: pid
       type:
         scalar: numeric
     - name: port
       type:
         scalar: numeric
-    - name: refusal
+    - name: primary
+      type:
+        scalar: boolean
+    - name: reason
       type:
         scalar: string
     - name: staged
@@ -190,6 +208,12 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: version
+      type:
+        scalar: string
+    - name: vm
+      type:
+        scalar: string
+    - name: warning
       type:
         scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JmxAttachment
@@ -236,15 +260,20 @@ var schemaYAML = typed.YAMLObject(`types:
           elementRelationship: associative
           keys:
           - type
+    - name: containers
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.InspectedContainer
+          elementRelationship: associative
+          keys:
+          - name
     - name: detachStartTime
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
     - name: detachTimeout
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
-    - name: inspected
-      type:
-        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Inspected
     - name: nodeName
       type:
         scalar: string
@@ -383,6 +412,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: alerts
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Alerts
+    - name: allowSharedTmp
+      type:
+        scalar: boolean
     - name: config
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ConfigMapKey
@@ -401,6 +433,10 @@ var schemaYAML = typed.YAMLObject(`types:
         map:
           elementType:
             namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelValue
+    - name: memoryHeadroom
+      type:
+        namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+      default: 64Mi
     - name: port
       type:
         scalar: numeric
@@ -535,6 +571,16 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: implementationSHA256
       type:
         scalar: string
+- name: io.k8s.apimachinery.pkg.api.resource.Quantity
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
   map:
     fields:

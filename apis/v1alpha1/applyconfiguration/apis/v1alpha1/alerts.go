@@ -5,7 +5,7 @@ package v1alpha1
 // AlertsApplyConfiguration represents a declarative configuration of the Alerts type for use
 // with apply.
 //
-// Alerts says whether to tell about pods that have the labels and do not run.
+// Alerts configures the report of pods that have the labels and do not run.
 type AlertsApplyConfiguration struct {
 	// checkRunningPods lists in status.problemPods the pods that have the
 	// labels and do not run as they should: pending, crashing, without their

@@ -10,7 +10,7 @@ import (
 // AttemptApplyConfiguration represents a declarative configuration of the Attempt type for use
 // with apply.
 //
-// Attempt counts what was tried for the condition that does not hold.
+// Attempt counts the attempts at a condition that does not hold.
 type AttemptApplyConfiguration struct {
 	// key names what the attempts were made with: the pod's containers, the
 	// configuration, the exporter. When it changes, the count starts again.
@@ -21,8 +21,8 @@ type AttemptApplyConfiguration struct {
 	Count *int32 `json:"count,omitempty"`
 	// lastError is the last attempt's error.
 	LastError *string `json:"lastError,omitempty"`
-	// nextTime is when it will be tried again without an event; absent when
-	// only an event helps.
+	// nextTime is when the next attempt is due without an event; absent when only
+	// an event triggers one.
 	NextTime *v1.Time `json:"nextTime,omitempty"`
 }
 

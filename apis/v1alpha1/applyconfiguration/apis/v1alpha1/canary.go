@@ -5,7 +5,7 @@ package v1alpha1
 // CanaryApplyConfiguration represents a declarative configuration of the Canary type for use
 // with apply.
 //
-// Canary are the pods that go first: none other is worked on before they serve.
+// Canary are the pods that go first: no other is updated before they serve.
 type CanaryApplyConfiguration struct {
 	// count is how many there are; 0 for none.
 	Count *int32 `json:"count,omitempty"`

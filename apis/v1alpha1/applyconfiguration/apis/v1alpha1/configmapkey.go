@@ -9,8 +9,8 @@ package v1alpha1
 type ConfigMapKeyApplyConfiguration struct {
 	// configMapName is the name of the ConfigMap.
 	ConfigMapName *string `json:"configMapName,omitempty"`
-	// configMapKey is the key under which the exporter's configuration (YAML,
-	// at most 256 KiB) stands.
+	// configMapKey is the key that holds the exporter's configuration (YAML, at
+	// most 256 KiB).
 	ConfigMapKey *string `json:"configMapKey,omitempty"`
 }
 

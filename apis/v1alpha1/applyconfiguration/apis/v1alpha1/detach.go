@@ -9,10 +9,10 @@ import (
 // DetachApplyConfiguration represents a declarative configuration of the Detach type for use
 // with apply.
 //
-// Detach says how pods are taken out.
+// Detach controls how the operator detaches from pods.
 type DetachApplyConfiguration struct {
-	// timeout is how long is tried to stop the agent in a pod that is taken
-	// out. After that it is let go of, and an Event names what stays behind.
+	// timeout is how long the operator tries to detach from a pod. After that it
+	// deletes the record, and an Event names the agent that stays loaded.
 	Timeout *v1.Duration `json:"timeout,omitempty"`
 }
 

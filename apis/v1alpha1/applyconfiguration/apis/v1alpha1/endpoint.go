@@ -15,10 +15,10 @@ type EndpointApplyConfiguration struct {
 	Address *string `json:"address,omitempty"`
 	// port is the TCP port.
 	Port *int32 `json:"port,omitempty"`
-	// checkedFrom says where it was asked from.
+	// checkedFrom is where it was probed from.
 	CheckedFrom *apisv1alpha1.CheckedFrom `json:"checkedFrom,omitempty"`
-	// silent tells that nobody answered there when it was asked again, though
-	// the JVM and the agent in it are still there.
+	// silent reports that it stopped answering, though the JVM and the agent in it
+	// are still there.
 	Silent *bool `json:"silent,omitempty"`
 }
 

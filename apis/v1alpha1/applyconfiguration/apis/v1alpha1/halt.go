@@ -5,13 +5,13 @@ package v1alpha1
 // HaltApplyConfiguration represents a declarative configuration of the Halt type for use
 // with apply.
 //
-// Halt says why a rollout was stopped.
+// Halt says why a rollout is halted.
 type HaltApplyConfiguration struct {
-	// revision is what was being rolled out.
+	// revision is the revision whose rollout is halted.
 	Revision *string `json:"revision,omitempty"`
-	// reason is RestartedAfterAttach or ConfigRejected.
+	// reason is RestartedAfterAttach, ConfigRejected or RuleTooExpensive.
 	Reason *string `json:"reason,omitempty"`
-	// message says in which pod, what happened, and how to go on.
+	// message says in which pod, what happened, and how to resume.
 	Message *string `json:"message,omitempty"`
 }
 

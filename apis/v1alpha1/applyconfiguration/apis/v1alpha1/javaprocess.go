@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
 // JavaProcessApplyConfiguration represents a declarative configuration of the JavaProcess type for use
 // with apply.
 //
@@ -19,18 +23,28 @@ type JavaProcessApplyConfiguration struct {
 	UID *int64 `json:"uid,omitempty"`
 	// gid is the effective group ID in the container.
 	GID *int64 `json:"gid,omitempty"`
-	// implementation is HotSpot or OpenJ9.
-	Implementation *string `json:"implementation,omitempty"`
+	// vm is HotSpot or OpenJ9.
+	VM *string `json:"vm,omitempty"`
 	// vendor of the Java runtime.
 	Vendor *string `json:"vendor,omitempty"`
 	// version of the Java runtime.
 	Version *string `json:"version,omitempty"`
 	// mainClass is the main class, or the name of the jar or module run.
 	MainClass *string `json:"mainClass,omitempty"`
-	// refusal is the reason why this process is not attached to: what stands
-	// in the way, or Excluded by the rules of the exporter; empty if nothing
-	// speaks against it.
-	Refusal *string `json:"refusal,omitempty"`
+	// phase is the last one that holds for this process: Discovered while it
+	// cannot be attached to, JavaFound when it can, then Staged, Loaded and
+	// Exposed. Each process of a pod has its own.
+	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
+	// reason is why the next phase does not hold; empty when the process is Exposed,
+	// or nothing was tried yet.
+	Reason *string `json:"reason,omitempty"`
+	// message is the sentence to that reason.
+	Message *string `json:"message,omitempty"`
+	// attempt counts the attempts at the next phase.
+	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
+	// excluded reports that the exporter's spec.processes or spec.containers exclude
+	// this process. An agent of ours in it is stopped.
+	Excluded *bool `json:"excluded,omitempty"`
 	// port is the TCP port that the agent in it serves.
 	Port *int32 `json:"port,omitempty"`
 	// configSHA256 is the digest of the configuration that the agent serves.
@@ -39,19 +53,26 @@ type JavaProcessApplyConfiguration struct {
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
 	// agentVersion is the version of the agent in it.
 	AgentVersion *string `json:"agentVersion,omitempty"`
-	// first tells that this is the first JVM of the pod: the agent in it serves
-	// the exporter's spec.port, if there is one.
-	First *bool `json:"first,omitempty"`
-	// adopted tells that the stock exporter is in it, which is left as it is.
+	// identity is the value that the agent in it puts into the header
+	// Jmx-Exporter-Identity of /-/healthy: an answer without it comes from a foreign
+	// process. Empty when the agent is not known to have one.
+	Identity *string `json:"identity,omitempty"`
+	// primary reports that this is the primary JVM of the pod: the agent in it
+	// serves the exporter's spec.port, if there is one, and the pod's annotations
+	// name its endpoint.
+	Primary *bool `json:"primary,omitempty"`
+	// adopted reports that the stock exporter is in it, and is kept as it is.
 	Adopted *bool `json:"adopted,omitempty"`
-	// agentFound tells that an agent of ours was found in it.
+	// agentFound reports that an agent of ours was found in it.
 	AgentFound *bool `json:"agentFound,omitempty"`
-	// staged names the files that lie in its container.
+	// warning is what the application's output shows because of the load.
+	Warning *string `json:"warning,omitempty"`
+	// staged names the files in its container.
 	Staged *StagedFilesApplyConfiguration `json:"staged,omitempty"`
 	// intent is the load that was begun, recorded before its effect.
 	Intent *LoadIntentApplyConfiguration `json:"intent,omitempty"`
-	// endpoint is its endpoint that answered last. It stands while the phase
-	// goes backwards: what is scraped follows it, not the phase.
+	// endpoint is its endpoint that answered last. It is kept while the phase goes
+	// backwards: what is scraped follows the endpoint, not the phase.
 	Endpoint *EndpointApplyConfiguration `json:"endpoint,omitempty"`
 }
 
@@ -109,11 +130,11 @@ func (b *JavaProcessApplyConfiguration) WithGID(value int64) *JavaProcessApplyCo
 	return b
 }
 
-// WithImplementation sets the Implementation field in the declarative configuration to the given value
+// WithVM sets the VM field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Implementation field is set to the value of the last call.
-func (b *JavaProcessApplyConfiguration) WithImplementation(value string) *JavaProcessApplyConfiguration {
-	b.Implementation = &value
+// If called multiple times, the VM field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithVM(value string) *JavaProcessApplyConfiguration {
+	b.VM = &value
 	return b
 }
 
@@ -141,11 +162,43 @@ func (b *JavaProcessApplyConfiguration) WithMainClass(value string) *JavaProcess
 	return b
 }
 
-// WithRefusal sets the Refusal field in the declarative configuration to the given value
+// WithPhase sets the Phase field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Refusal field is set to the value of the last call.
-func (b *JavaProcessApplyConfiguration) WithRefusal(value string) *JavaProcessApplyConfiguration {
-	b.Refusal = &value
+// If called multiple times, the Phase field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithPhase(value apisv1alpha1.Phase) *JavaProcessApplyConfiguration {
+	b.Phase = &value
+	return b
+}
+
+// WithReason sets the Reason field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Reason field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithReason(value string) *JavaProcessApplyConfiguration {
+	b.Reason = &value
+	return b
+}
+
+// WithMessage sets the Message field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Message field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithMessage(value string) *JavaProcessApplyConfiguration {
+	b.Message = &value
+	return b
+}
+
+// WithAttempt sets the Attempt field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Attempt field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithAttempt(value *AttemptApplyConfiguration) *JavaProcessApplyConfiguration {
+	b.Attempt = value
+	return b
+}
+
+// WithExcluded sets the Excluded field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Excluded field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithExcluded(value bool) *JavaProcessApplyConfiguration {
+	b.Excluded = &value
 	return b
 }
 
@@ -181,11 +234,19 @@ func (b *JavaProcessApplyConfiguration) WithAgentVersion(value string) *JavaProc
 	return b
 }
 
-// WithFirst sets the First field in the declarative configuration to the given value
+// WithIdentity sets the Identity field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the First field is set to the value of the last call.
-func (b *JavaProcessApplyConfiguration) WithFirst(value bool) *JavaProcessApplyConfiguration {
-	b.First = &value
+// If called multiple times, the Identity field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithIdentity(value string) *JavaProcessApplyConfiguration {
+	b.Identity = &value
+	return b
+}
+
+// WithPrimary sets the Primary field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Primary field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithPrimary(value bool) *JavaProcessApplyConfiguration {
+	b.Primary = &value
 	return b
 }
 
@@ -202,6 +263,14 @@ func (b *JavaProcessApplyConfiguration) WithAdopted(value bool) *JavaProcessAppl
 // If called multiple times, the AgentFound field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithAgentFound(value bool) *JavaProcessApplyConfiguration {
 	b.AgentFound = &value
+	return b
+}
+
+// WithWarning sets the Warning field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Warning field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithWarning(value string) *JavaProcessApplyConfiguration {
+	b.Warning = &value
 	return b
 }
 

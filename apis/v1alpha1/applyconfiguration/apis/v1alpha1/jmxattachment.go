@@ -14,9 +14,9 @@ import (
 // JmxAttachmentApplyConfiguration represents a declarative configuration of the JmxAttachment type for use
 // with apply.
 //
-// JmxAttachment is the record of one pod's way to its metrics: the answer to
-// "which pods, and why not". The operator creates it, the pod owns it. Deleting
-// it by hand does no harm: it is made again from what is observed.
+// JmxAttachment records how far the operator has come with one pod: the answer to
+// "which pods, and why not". The operator creates it, the pod owns it. Deleting it
+// by hand does no harm: the operator recreates it from what it observes.
 type JmxAttachmentApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object's metadata.

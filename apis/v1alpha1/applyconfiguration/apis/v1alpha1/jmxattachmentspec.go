@@ -10,10 +10,10 @@ type JmxAttachmentSpecApplyConfiguration struct {
 	// pod is the pod, in the same namespace.
 	Pod *ObjectIdentityApplyConfiguration `json:"pod,omitempty"`
 	// exporter is the PrometheusJmxExporter that owns the pod. When the pod
-	// comes to another one, so does the record, with all that is in it.
+	// passes to another one, so does the record, with all that is in it.
 	Exporter *ObjectIdentityApplyConfiguration `json:"exporter,omitempty"`
-	// revision is the exporter's status.revision that this pod may be brought
-	// to: its turn has come. What another one would change waits.
+	// revision is the exporter's status.revision that the rollout granted to this
+	// pod. What another revision would change waits.
 	Revision *string `json:"revision,omitempty"`
 }
 

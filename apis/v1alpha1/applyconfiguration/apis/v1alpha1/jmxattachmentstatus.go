@@ -11,7 +11,7 @@ import (
 // JmxAttachmentStatusApplyConfiguration represents a declarative configuration of the JmxAttachmentStatus type for use
 // with apply.
 //
-// JmxAttachmentStatus is what was found and done in the pod.
+// JmxAttachmentStatus is what the operator found and did in the pod.
 type JmxAttachmentStatusApplyConfiguration struct {
 	// phase is the last phase that holds, with all before it.
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
@@ -22,23 +22,24 @@ type JmxAttachmentStatusApplyConfiguration struct {
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// nodeName is the node that the pod runs on.
 	NodeName *string `json:"nodeName,omitempty"`
-	// revision is the spec's revision that the record was last worked on with.
+	// revision is the spec.revision that the pod was last updated to.
 	Revision *string `json:"revision,omitempty"`
-	// inspected is what was looked into to find the processes; absent in a new
-	// record.
-	Inspected *InspectedApplyConfiguration `json:"inspected,omitempty"`
-	// processes are the Java processes found, the first to be attached to first.
+	// containers are the containers that were inspected for Java processes, or are
+	// to be; empty in a new record.
+	Containers []InspectedContainerApplyConfiguration `json:"containers,omitempty"`
+	// processes are the Java processes found, the primary one first. Each walks
+	// Staged, Loaded and Exposed by itself.
 	Processes []JavaProcessApplyConfiguration `json:"processes,omitempty"`
-	// restart is a container that ended soon after an attach.
+	// restart is a container that exited soon after an attach.
 	Restart *RestartApplyConfiguration `json:"restart,omitempty"`
-	// restores counts how often our annotations were put back on the pod.
+	// restores counts how often the operator restored its annotations on the pod.
 	Restores *RestoresApplyConfiguration `json:"restores,omitempty"`
-	// detachTimeout is the exporter's spec.detach.timeout: it counts once the
+	// detachTimeout is the exporter's spec.detach.timeout, kept for when the
 	// exporter is gone.
 	DetachTimeout *metav1.Duration `json:"detachTimeout,omitempty"`
-	// detachStartTime is when taking out began.
+	// detachStartTime is when the operator began to detach.
 	DetachStartTime *metav1.Time `json:"detachStartTime,omitempty"`
-	// attempt counts what was tried for the condition that does not hold.
+	// attempt counts the attempts at the condition that does not hold.
 	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
 }
 
@@ -93,11 +94,16 @@ func (b *JmxAttachmentStatusApplyConfiguration) WithRevision(value string) *JmxA
 	return b
 }
 
-// WithInspected sets the Inspected field in the declarative configuration to the given value
-// and returns the receiver, so that objects can be built by chaining "With" function invocations.
-// If called multiple times, the Inspected field is set to the value of the last call.
-func (b *JmxAttachmentStatusApplyConfiguration) WithInspected(value *InspectedApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
-	b.Inspected = value
+// WithContainers adds the given value to the Containers field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the Containers field.
+func (b *JmxAttachmentStatusApplyConfiguration) WithContainers(values ...*InspectedContainerApplyConfiguration) *JmxAttachmentStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithContainers")
+		}
+		b.Containers = append(b.Containers, *values[i])
+	}
 	return b
 }
 

@@ -9,7 +9,7 @@ import (
 // LoadIntentApplyConfiguration represents a declarative configuration of the LoadIntent type for use
 // with apply.
 //
-// LoadIntent is a load about to happen, or that has happened.
+// LoadIntent is a load that is about to happen, or has happened.
 type LoadIntentApplyConfiguration struct {
 	// port is the port asked for; 0 for one that is chosen in the pod.
 	Port *int32 `json:"port,omitempty"`

@@ -15,13 +15,13 @@ type ProblemPodApplyConfiguration struct {
 	Pod *string `json:"pod,omitempty"`
 	// uid is the pod's UID.
 	UID *types.UID `json:"uid,omitempty"`
-	// container is the container that keeps it from running; empty if it is
+	// container is the container that keeps the pod from running; empty if it is
 	// the pod as a whole.
 	Container *string `json:"container,omitempty"`
 	// reason is the kubelet's, the scheduler's or the pod's own, such as
 	// CrashLoopBackOff, ImagePullBackOff, Unschedulable or Evicted.
 	Reason *string `json:"reason,omitempty"`
-	// message is what they say of it.
+	// message is the sentence to that reason.
 	Message *string `json:"message,omitempty"`
 	// restartCount is how often the container was restarted.
 	RestartCount *int32 `json:"restartCount,omitempty"`

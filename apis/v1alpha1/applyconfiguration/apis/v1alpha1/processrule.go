@@ -9,8 +9,8 @@ import (
 // ProcessRuleApplyConfiguration represents a declarative configuration of the ProcessRule type for use
 // with apply.
 //
-// ProcessRule chooses Java processes. It matches a process for which all that
-// it names matches; one that names nothing matches every process.
+// ProcessRule includes or excludes Java processes. It matches a process for which
+// all that it names matches; one that names nothing matches every process.
 type ProcessRuleApplyConfiguration struct {
 	// action is what to do with a process that matches.
 	Action *apisv1alpha1.RuleAction `json:"action,omitempty"`

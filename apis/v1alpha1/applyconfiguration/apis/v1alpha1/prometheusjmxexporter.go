@@ -15,8 +15,8 @@ import (
 // with apply.
 //
 // PrometheusJmxExporter makes every Java process in the pods that it selects
-// serve its MBeans to Prometheus, while it runs, without a restart, and keeps
-// it so. The JmxAttachments (kubectl get jmxa) tell it pod by pod.
+// serve its MBeans to Prometheus, while it runs, without a restart, and keeps it
+// so. Its JmxAttachments (kubectl get jmxa) report the state of each pod.
 type PrometheusJmxExporterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object's metadata.

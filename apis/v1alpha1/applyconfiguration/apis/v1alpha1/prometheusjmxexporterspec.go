@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	resource "k8s.io/apimachinery/pkg/api/resource"
 )
 
 // PrometheusJmxExporterSpecApplyConfiguration represents a declarative configuration of the PrometheusJmxExporterSpec type for use
@@ -18,24 +19,36 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// config names the exporter's configuration. A change of the ConfigMap
 	// reaches every pod.
 	Config *ConfigMapKeyApplyConfiguration `json:"config,omitempty"`
-	// port is the TCP port in the pod on which the first JVM's /metrics is
+	// port is the TCP port in the pod on which the primary JVM's /metrics is
 	// served. It must be free in every matched pod. Left out, a free one is
-	// chosen in each pod, from 9404 upwards, as it is for all JVMs but the first.
+	// chosen in each pod, from 9404 upward, as it is for all other JVMs.
 	Port *int32 `json:"port,omitempty"`
-	// containers names the containers to look into; all of the pod if empty.
+	// containers names the containers to inspect; all of the pod if empty.
 	Containers []apisv1alpha1.ContainerName `json:"containers,omitempty"`
 	// processes are rules that choose among the Java processes found. The first
 	// that matches decides; a process that none matches is included.
 	Processes []ProcessRuleApplyConfiguration `json:"processes,omitempty"`
-	// suspend stops all that is new: no pod is attached to, and no change of
-	// configuration or agent goes out. What is there stays, and is withdrawn
-	// where its JVM ends.
+	// allowSharedTmp attaches also where other users may replace files in the
+	// JVM's /tmp: it has no sticky bit, and processes of other users run beside
+	// the JVM, or its volume is mounted in another container of the pod too.
+	// Whoever can write there can then run code as the JVM's user at the moment
+	// of the load. Left out, such a pod is refused with the reason TmpShared.
+	AllowSharedTmp *bool `json:"allowSharedTmp,omitempty"`
+	// memoryHeadroom is how much memory must be free below the container's limit
+	// before an agent is loaded into a JVM for the first time: what the agent takes
+	// outside the Java heap, load and scrapes together, with a margin. With less, a
+	// load may end in an OOM kill; the pod waits with reason InsufficientMemory. 0
+	// turns the check off.
+	MemoryHeadroom *resource.Quantity `json:"memoryHeadroom,omitempty"`
+	// suspend pauses the rollout: no pod is attached to, and no change of
+	// configuration or agent is applied. Existing endpoints keep serving, and are
+	// withdrawn when their JVM exits.
 	Suspend *bool `json:"suspend,omitempty"`
-	// rollout says in which steps first attachments and changes go out.
+	// rollout controls how first attachments and changes reach the pods.
 	Rollout *RolloutApplyConfiguration `json:"rollout,omitempty"`
-	// detach says how pods are taken out.
+	// detach controls how the operator detaches from pods.
 	Detach *DetachApplyConfiguration `json:"detach,omitempty"`
-	// alerts says whether to tell about pods that have the labels and do not run.
+	// alerts configures the report of pods that have the labels and do not run.
 	Alerts *AlertsApplyConfiguration `json:"alerts,omitempty"`
 }
 
@@ -95,6 +108,22 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithProcesses(values ...*P
 		}
 		b.Processes = append(b.Processes, *values[i])
 	}
+	return b
+}
+
+// WithAllowSharedTmp sets the AllowSharedTmp field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the AllowSharedTmp field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithAllowSharedTmp(value bool) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.AllowSharedTmp = &value
+	return b
+}
+
+// WithMemoryHeadroom sets the MemoryHeadroom field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the MemoryHeadroom field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithMemoryHeadroom(value resource.Quantity) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.MemoryHeadroom = &value
 	return b
 }
 

@@ -21,8 +21,8 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	Pods *string `json:"pods,omitempty"`
 	// matched counts the pods that have the labels, run, and are not terminating.
 	Matched *int32 `json:"matched,omitempty"`
-	// updated counts the matched pods that were brought to the current
-	// configuration, port and agent, or could not be.
+	// updated counts the matched pods that have the current configuration, port
+	// and agent, or cannot get them.
 	Updated *int32 `json:"updated,omitempty"`
 	// refused counts the matched pods that need a person.
 	Refused *int32 `json:"refused,omitempty"`
@@ -32,19 +32,19 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	// EndpointSlice, one for each JVM, sorted by pod: the first 1000. The
 	// EndpointSlices of the Service named in serviceName hold all.
 	MetricsEndpoints []MetricsEndpointApplyConfiguration `json:"metricsEndpoints,omitempty"`
-	// metricsEndpointsOmitted says how many more there are.
+	// metricsEndpointsOmitted counts the endpoints beyond those listed.
 	MetricsEndpointsOmitted *int32 `json:"metricsEndpointsOmitted,omitempty"`
 	// serviceName is the headless Service whose EndpointSlices hold the endpoints.
 	ServiceName *string `json:"serviceName,omitempty"`
-	// revision names what the pods are to be brought to: configuration, port,
-	// containers, processes, agent. It is a digest.
+	// revision identifies what is rolled out: configuration, port, containers,
+	// processes, agent. It is a digest.
 	Revision *string `json:"revision,omitempty"`
-	// halt says why the rollout of this revision was stopped.
+	// halt says why the rollout of this revision is halted.
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
 	// problemPods are the pods that have the labels and do not run, sorted by
 	// name: the first 50. Only with spec.alerts.checkRunningPods.
 	ProblemPods []ProblemPodApplyConfiguration `json:"problemPods,omitempty"`
-	// problemPodsOmitted says how many more there are.
+	// problemPodsOmitted counts the pods beyond those listed.
 	ProblemPodsOmitted *int32 `json:"problemPodsOmitted,omitempty"`
 	// conditions are Ready, Reconciling, Stalled and ConfigValid.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`

@@ -5,13 +5,13 @@ package v1alpha1
 // RestartApplyConfiguration represents a declarative configuration of the Restart type for use
 // with apply.
 //
-// Restart is a container that ended soon after an attach.
+// Restart is a container that exited soon after an attach.
 type RestartApplyConfiguration struct {
 	// revision is that of the attach.
 	Revision *string `json:"revision,omitempty"`
 	// container is the container's name.
 	Container *string `json:"container,omitempty"`
-	// message says how it ended.
+	// message says how it exited.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -9,11 +9,11 @@ import (
 // RestoresApplyConfiguration represents a declarative configuration of the Restores type for use
 // with apply.
 //
-// Restores counts how often our annotations were put back on the pod.
+// Restores counts how often the operator restored its annotations on the pod.
 type RestoresApplyConfiguration struct {
-	// count is how often.
+	// count is the number of times within ten minutes of each other.
 	Count *int32 `json:"count,omitempty"`
-	// lastTime is when they were put back last.
+	// lastTime is when they were restored last.
 	LastTime *v1.Time `json:"lastTime,omitempty"`
 }
 

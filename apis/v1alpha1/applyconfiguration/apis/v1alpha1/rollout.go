@@ -9,20 +9,20 @@ import (
 // RolloutApplyConfiguration represents a declarative configuration of the Rollout type for use
 // with apply.
 //
-// Rollout says in which steps first attachments, and changes of configuration,
-// port or agent, reach the pods. A pod that was brought to the current state
-// needs no turn when its container restarts by itself.
+// Rollout controls how first attachments, and changes of configuration, port or
+// agent, reach the pods. A pod that has the current revision needs no slot when
+// its container restarts by itself.
 type RolloutApplyConfiguration struct {
-	// maxConcurrent is how many pods are worked on at once.
+	// maxConcurrent is how many pods are updated at once.
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
 	// maxConcurrentPerNode is how many of them are on the same node.
 	MaxConcurrentPerNode *int32 `json:"maxConcurrentPerNode,omitempty"`
 	// canary are the pods that go first.
 	Canary *CanaryApplyConfiguration `json:"canary,omitempty"`
-	// restartWindow is how long after an attach a container that restarts stops
-	// everything: no pod is attached to, and no change goes out, until the
+	// restartWindow is how long after an attach a container that restarts halts
+	// the rollout: no pod is attached to, and no change is applied, until the
 	// configuration, port, containers or processes change, or the annotation
-	// banzaicloud.com/resume-rollout gets another value. 0s never stops.
+	// banzaicloud.com/resume-rollout gets another value. 0s disables it.
 	RestartWindow *v1.Duration `json:"restartWindow,omitempty"`
 }
 

@@ -1,0 +1,20 @@
+package v1alpha1
+
+// The annotations that the operator owns on a pod. Prometheus' usual scrape
+// configurations read prometheus.io/*; the flag names the JmxAttachment for people.
+const (
+	AnnotationScrape = "prometheus.io/scrape"
+	AnnotationPort   = "prometheus.io/port"
+	AnnotationPath   = "prometheus.io/path"
+	AnnotationScheme = "prometheus.io/scheme"
+	AnnotationFlag   = "banzaicloud.com/jmx-attachment"
+)
+
+// Annotations that people set: the only ones that the operator reads.
+const (
+	// AnnotationOptOut on a pod, "true", keeps every exporter away from it.
+	AnnotationOptOut = "banzaicloud.com/jmx-exporter-opt-out"
+	// AnnotationResume on an exporter resumes a rollout that was halted, each time
+	// it gets another value.
+	AnnotationResume = "banzaicloud.com/resume-rollout"
+)
