@@ -10,38 +10,22 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// The annotations that we own on a pod. Prometheus' usual scrape configurations
-// read prometheus.io/*; the flag names the JmxAttachment for people.
-const (
-	AnnotationScrape = "prometheus.io/scrape"
-	AnnotationPort   = "prometheus.io/port"
-	AnnotationPath   = "prometheus.io/path"
-	AnnotationScheme = "prometheus.io/scheme"
-	AnnotationFlag   = "banzaicloud.com/jmx-attachment"
-)
-
-// What people write: the only annotations that are read.
-const (
-	// AnnotationOptOut on a pod, "true", keeps every exporter away from it.
-	AnnotationOptOut = "banzaicloud.com/jmx-exporter-opt-out"
-	// AnnotationResume on an exporter takes a rollout up again that was stopped,
-	// each time it gets another value.
-	AnnotationResume = "banzaicloud.com/resume-rollout"
-)
-
 // scrapeAnnotations are read together by whoever scrapes: ours beside
 // somebody else's would mislead.
-var scrapeAnnotations = []string{AnnotationScrape, AnnotationPort, AnnotationPath, AnnotationScheme}
+var scrapeAnnotations = []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationScheme}
 
 // Annotations are the annotations of a pod that we may own.
-func Annotations() []string { return append([]string{AnnotationFlag}, scrapeAnnotations...) }
+func Annotations() []string { return append([]string{v1alpha1.AnnotationFlag}, scrapeAnnotations...) }
 
 // PodWriter writes the annotations that we own on a pod; pkg/apply is one.
 type PodWriter interface {
@@ -49,39 +33,43 @@ type PodWriter interface {
 }
 
 // Annotate puts our annotations on the pod, beside nobody else's.
-type Annotate struct{ Writer PodWriter }
+type Annotate struct{}
 
-// Phase implements Step.
-func (Annotate) Phase() statemachine.Phase { return statemachine.Annotated }
+// Phase implements statemachine.Step.
+func (Annotate) Phase() statemachine.Phase { return Annotated }
 
-// Lost implements Step.
-func (Annotate) Lost(s *Scope) statemachine.Event {
-	if len(foreignAnnotations(s.Pod)) == 0 && annotated(s) {
-		return ""
-	}
-	return statemachine.AnnotationLost
-}
+// OnlyObserves implements statemachine.Observer: the pod itself shows, to whoever
+// comes next, which annotations are ours.
+func (Annotate) OnlyObserves() {}
 
-// Ensure implements Step.
-func (a Annotate) Ensure(ctx context.Context, s *Scope) Outcome {
+// Ensure implements statemachine.Step.
+func (Annotate) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 	if foreign := foreignAnnotations(s.Pod); len(foreign) > 0 {
-		if err := Withdraw(ctx, a.Writer, s.Pod); err != nil {
+		if err := Withdraw(ctx, s.Writer, s.Pod); err != nil {
 			return annotationFailed(err)
 		}
-		return NotReached(v1alpha1.ReasonAnnotationConflict, conflictMessage(s.Pod, foreign))
+		return NotDone(v1alpha1.ReasonAnnotationConflict, conflictMessage(s.Pod, foreign))
 	}
 	if annotated(s) {
-		return Reached("The pod carries prometheus.io/scrape, port and path.")
+		return Done()
 	}
 	restores := restored(s)
 	if restores != nil && restores.Count > maxRestores {
-		return NotReached(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod, missing(s)))
+		return NotDone(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod, missing(s)))
 	}
-	if err := a.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
+	if err := s.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
 		return annotationFailed(err)
 	}
 	s.Status().Restores = restores
-	return Reached("The pod carries prometheus.io/scrape, port and path.")
+	return Done()
+}
+
+// Undo implements statemachine.Step.
+func (Annotate) Undo(ctx context.Context, s *Scope) statemachine.Outcome {
+	if err := Withdraw(ctx, s.Writer, s.Pod); err != nil {
+		return annotationFailed(err)
+	}
+	return Done()
 }
 
 const (
@@ -99,9 +87,10 @@ func restored(s *Scope) *v1alpha1.Restores {
 	if len(missing(s)) == 0 { // it is another port that is to be named
 		return before
 	}
-	switch s.Status().Reason {
-	case v1alpha1.ReasonAnnotationLost, v1alpha1.ReasonAnnotationConflict, v1alpha1.ReasonAnnotationContested:
-	default:
+	// Before all JVMs are exposed, nothing says whether they were there, and each
+	// time counts: somebody may be taking the annotations away then, too.
+	exposed := func(p *v1alpha1.JavaProcess) bool { return p.Phase == v1alpha1.PhaseExposed }
+	if !wereThere(s) && len(slices.DeleteFunc(s.Chosen(), exposed)) == 0 {
 		return before
 	}
 	restores := &v1alpha1.Restores{Count: 1, LastTime: s.Now}
@@ -111,15 +100,29 @@ func restored(s *Scope) *v1alpha1.Restores {
 	return restores
 }
 
-// Misleads tells whether our annotations name a port at which nothing is known
-// to serve: its JVM is gone.
-func Misleads(s *Scope) bool {
-	return ownsAnnotations(s.Pod) && len(s.those(func(p *v1alpha1.JavaProcess) bool {
-		return p.Endpoint != nil && strconv.Itoa(int(p.Endpoint.Port)) == s.Pod.Annotations[AnnotationPort]
-	})) == 0
+// wereThere reports whether our annotations were on the pod before, as its record
+// says.
+func wereThere(s *Scope) bool {
+	c := meta.FindStatusCondition(s.Status().Conditions, string(v1alpha1.PhaseAnnotated))
+	return c != nil && (c.Status == metav1.ConditionTrue || slices.Contains([]string{
+		v1alpha1.ReasonAnnotationLost, v1alpha1.ReasonAnnotationConflict, v1alpha1.ReasonAnnotationContested,
+	}, c.Reason))
 }
 
-// Withdraw takes our annotations off the pod, if there are any.
+// Misleads reports whether our annotations name a port at which nothing is known
+// to serve: its JVM is gone. They do not where the primary JVM serves another port
+// by now, which they are about to name; nor where a record that was lost is not
+// filled yet, and the endpoint is published.
+func Misleads(s *Scope) bool {
+	named := func(port int32) bool { return strconv.Itoa(int(port)) == s.Pod.Annotations[v1alpha1.AnnotationPort] }
+	known := func(p *v1alpha1.JavaProcess) bool { return p.Endpoint != nil && (p.Primary || named(p.Endpoint.Port)) }
+	lost := !EndpointsKnown(s.Status()) && slices.ContainsFunc(s.Published, func(e PublishedEndpoint) bool {
+		return e.Address == s.Pod.Status.PodIP && named(e.Port)
+	})
+	return ownsAnnotations(s.Pod) && !lost && len(s.Filter(known)) == 0
+}
+
+// Withdraw removes our annotations from the pod, if there are any.
 func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 	if !ownsAnnotations(pod) {
 		return nil
@@ -131,18 +134,18 @@ func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 	return nil
 }
 
-// annotations name the first JVM: a pod can name but one port.
+// annotations name the primary JVM: a pod can name but one port.
 func annotations(s *Scope) map[string]string {
 	return map[string]string{
-		AnnotationScrape: "true",
-		AnnotationPort:   strconv.Itoa(int(s.Chosen()[0].Endpoint.Port)),
-		AnnotationPath:   MetricsPath,
-		AnnotationFlag:   s.Attachment.Name,
+		v1alpha1.AnnotationScrape: "true",
+		v1alpha1.AnnotationPort:   strconv.Itoa(int(annotatedJVM(s).Endpoint.Port)),
+		v1alpha1.AnnotationPath:   MetricsPath,
+		v1alpha1.AnnotationFlag:   s.Attachment.Name,
 	}
 }
 
 func annotated(s *Scope) bool {
-	if chosen := s.Chosen(); len(chosen) == 0 || chosen[0].Endpoint == nil || !ownsAnnotations(s.Pod) {
+	if p := annotatedJVM(s); p == nil || p.Endpoint == nil || !ownsAnnotations(s.Pod) {
 		return false
 	}
 	for name, value := range annotations(s) {
@@ -153,9 +156,9 @@ func annotated(s *Scope) bool {
 	return true
 }
 
-// Refused tells that RBAC or an admission policy refuses to have annotations
-// changed: it will do so again.
-func Refused(err error) bool {
+// AnnotationRefused reports whether RBAC or an admission policy refuses a change of
+// annotations: it will do so again.
+func AnnotationRefused(err error) bool {
 	return annotationFailed(err).Reason == v1alpha1.ReasonAnnotationRefused
 }
 
@@ -163,29 +166,51 @@ func Refused(err error) bool {
 // whatever the others say.
 func missing(s *Scope) []string {
 	var missing []string
-	for _, name := range []string{AnnotationScrape, AnnotationPort, AnnotationPath, AnnotationFlag} {
-		if !slices.Contains(managersOf(s.Pod, name), string(apply.OwnerPodAnnotations)) {
+	for _, name := range []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationFlag} {
+		if !slices.Contains(managersOf(s.Pod, name), string(records.OwnerPodAnnotations)) {
 			missing = append(missing, name)
 		}
 	}
 	return missing
 }
 
-func annotationFailed(err error) Outcome {
-	var o Outcome
+func annotationFailed(err error) statemachine.Outcome {
+	var o statemachine.Outcome
 	switch managers := apply.ConflictingManagers(err); {
 	case len(managers) > 0:
-		o = NotReached(v1alpha1.ReasonAnnotationConflict,
-			fmt.Sprintf("prometheus.io annotations of the pod belong to %s; none of ours is written beside them.", strings.Join(managers, ", ")))
+		o = NotDone(v1alpha1.ReasonAnnotationConflict,
+			fmt.Sprintf("The prometheus.io annotations of the pod belong to %s; the operator writes none beside them.", strings.Join(managers, ", ")))
 	case apply.IsGone(err):
-		o = NotReached(v1alpha1.ReasonPodGone, "The pod is gone.")
+		o = NotDone(v1alpha1.ReasonPodGone, "The pod is gone.")
 	case apierrors.IsForbidden(err), strings.Contains(err.Error(), "denied the request"), strings.Contains(err.Error(), "denied request"):
 		// A webhook denies "the request", a ValidatingAdmissionPolicy just
 		// "request"; the status that it denies with is the policy's choice.
-		o = NotReached(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+text.Denial(err)+".")
+		o = NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+text.Denial(err)+".")
 	default:
-		o = NotReached(v1alpha1.ReasonAPIError, "The API server did not take the annotation of the pod; it is tried again.")
+		o = NotDone(v1alpha1.ReasonAPIError, "The API server did not accept the annotations of the pod; retrying.")
 	}
 	o.Err = err
 	return o
+}
+
+// annotatedJVM is the JVM that the annotations name, or will: the primary one,
+// unless it waits for the exporter's rollout while another one serves. nil for none.
+// One that needs a person stays it as long as it has an endpoint: what people scrape
+// follows the endpoint, not the phase.
+func annotatedJVM(s *Scope) *v1alpha1.JavaProcess {
+	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Primary && p.Endpoint != nil }) {
+		return p
+	}
+	for _, p := range s.Chosen() {
+		if p.Endpoint != nil || KindOf(p.Reason) != statemachine.Awaiting {
+			return p
+		}
+	}
+	return nil
+}
+
+// CanAnnotate reports whether the JVM is exposed that the annotations name.
+func CanAnnotate(s *Scope) bool {
+	p := annotatedJVM(s)
+	return p != nil && p.Phase == v1alpha1.PhaseExposed
 }

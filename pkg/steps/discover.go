@@ -2,28 +2,26 @@ package steps
 
 import (
 	"context"
-	"fmt"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Discover holds as long as there is a Scope: a pod that is no longer matched,
-// or belongs to another exporter, is taken out instead.
+// Discover holds as long as there is a Scope: a pod that is no longer matched, or
+// belongs to another exporter, is detached instead.
 type Discover struct{}
 
-// Phase implements Step.
-func (Discover) Phase() statemachine.Phase { return statemachine.Discovered }
+// Phase implements statemachine.Step.
+func (Discover) Phase() statemachine.Phase { return Discovered }
 
-// Lost implements Step.
-func (Discover) Lost(*Scope) statemachine.Event { return "" }
+// OnlyObserves implements statemachine.Observer.
+func (Discover) OnlyObserves() {}
 
-// Ensure implements Step.
-func (Discover) Ensure(_ context.Context, s *Scope) Outcome {
+// Ensure implements statemachine.Step.
+func (Discover) Ensure(_ context.Context, s *Scope) statemachine.Outcome {
 	s.Status().NodeName = s.Pod.Spec.NodeName
-	return Reached(Selects(s))
+	return Done()
 }
 
-// Selects says which exporter the pod belongs to.
-func Selects(s *Scope) string {
-	return fmt.Sprintf("PrometheusJmxExporter %s selects the pod.", s.Exporter.Name)
-}
+// Undo implements statemachine.Step: the record is deleted when its walk has
+// arrived.
+func (Discover) Undo(context.Context, *Scope) statemachine.Outcome { return Done() }

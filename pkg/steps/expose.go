@@ -3,101 +3,74 @@ package steps
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // Expose asks the endpoint, and records that it answered. The exporter's
 // controller then writes it into an EndpointSlice; this step waits to see it there.
-type Expose struct {
-	Helper Helper
-	Prober Prober
-}
+type Expose struct{}
 
-// Phase implements Step.
-func (Expose) Phase() statemachine.Phase { return statemachine.Exposed }
+// Phase implements statemachine.Step.
+func (Expose) Phase() statemachine.Phase { return Exposed }
 
-// Lost implements Step.
-func (Expose) Lost(s *Scope) statemachine.Event {
-	for _, p := range s.Chosen() {
-		if !answered(s, p) || !published(s, p) {
-			return statemachine.EndpointLost
-		}
+// OnlyObserves implements statemachine.Observer.
+func (Expose) OnlyObserves() {}
+
+// Ensure implements statemachine.Step.
+func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
+	p := j.Process
+	if j.Pod.Status.PodIP == "" {
+		return NotDone(v1alpha1.ReasonContainerNotRunning, "The pod has no address yet.")
 	}
-	return ""
-}
-
-// Ensure implements Step.
-func (e Expose) Ensure(ctx context.Context, s *Scope) Outcome {
-	if s.Pod.Status.PodIP == "" {
-		return NotReached(v1alpha1.ReasonContainerNotRunning, "The pod has no address yet.")
-	}
-	var trials []trial
-	for _, p := range s.Chosen() {
-		outcome := Outcome{Kind: Done}
-		if !answered(s, p) {
-			from, err := e.probe(ctx, s, p)
-			if err != nil {
-				outcome = failed(err)
-				if outcome.Reason != v1alpha1.ReasonQueued && Look(ctx, e.Helper, s.Pod, p) == SightGone {
-					outcome = NotReached(v1alpha1.ReasonProcessGone, "The JVM ended before its endpoint answered.")
-					outcome.Gone, outcome.Err = Identity(p), err
-					return outcome
-				}
-			} else {
-				p.Endpoint = &v1alpha1.Endpoint{Address: s.Pod.Status.PodIP, Port: p.Port, CheckedFrom: from}
+	if !j.answered() {
+		from, err := j.probe(ctx)
+		if err != nil {
+			outcome := failed(err)
+			if outcome.Kind != statemachine.Queued && Examine(ctx, j.Helper, j.Pod, p) == FindingGone {
+				outcome = NotDone(v1alpha1.ReasonProcessGone, "The JVM ended before its endpoint answered.")
+				outcome.Back, outcome.Err = Replaced, err
 			}
-		}
-		if outcome.Reason == v1alpha1.ReasonQueued {
 			return outcome
 		}
-		trials = append(trials, trial{p, s.named(p, outcome)})
+		p.Endpoint = &v1alpha1.Endpoint{Address: j.Pod.Status.PodIP, Port: p.Port, CheckedFrom: from}
 	}
-	return s.together(v1alpha1.PhaseExposed, trials, func() Outcome { return Exposed(s) })
-}
-
-// Exposed is the Outcome for a pod all of whose endpoints answer: whether they are
-// published, and where from they were seen.
-func Exposed(s *Scope) Outcome {
-	var ports []string
-	fromPod := false
-	for _, p := range s.Chosen() {
-		if !published(s, p) {
-			return NotReached(v1alpha1.ReasonEndpointPending, "The endpoint answers; its EndpointSlice is being written.")
-		}
-		ports = append(ports, strconv.Itoa(int(p.Endpoint.Port)))
-		fromPod = fromPod || p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
+	if !j.published() {
+		return NotDone(v1alpha1.ReasonEndpointPending, "The endpoint answers; its EndpointSlice is being written.")
 	}
-	message := fmt.Sprintf("/metrics answers on port %s and stands in an EndpointSlice.", strings.Join(ports, ", "))
-	if fromPod {
-		message += " It was asked from within the pod, since the operator cannot reach it: a NetworkPolicy or a mesh may keep Prometheus out as well, and a JVM that is replaced while its container runs on is noticed when the pod becomes ready again, or at the next change."
-	}
-	return Reached(message)
+	return Done()
 }
 
 // probe asks from here, and from within the pod where the pod cannot be reached.
-func (e Expose) probe(ctx context.Context, s *Scope, p *v1alpha1.JavaProcess) (v1alpha1.CheckedFrom, error) {
-	err := e.Prober.Probe(ctx, s.Pod.Status.PodIP, p.Port)
+func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
+	err := j.Prober.Probe(ctx, j.Pod.Status.PodIP, j.Process.Port)
 	if !errors.Is(err, ErrUnreachable) {
 		return v1alpha1.CheckedFromOperator, err
 	}
-	request := attach.Request{Probe: &attach.Endpoint{Port: p.Port, Path: MetricsPath}}
-	_, err = e.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbProbe, request)
+	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: MetricsPath}}
+	_, err = j.Helper.Run(ctx, j.at(), helperapi.VerbProbe, request)
 	return v1alpha1.CheckedFromPod, err
 }
 
-func answered(s *Scope, p *v1alpha1.JavaProcess) bool {
-	e := p.Endpoint
-	return e != nil && !e.Silent && e.Address == s.Pod.Status.PodIP && e.Port == p.Port
-}
+// unpublishTimeout is how long the removal of an endpoint from its EndpointSlice is
+// awaited in a pod that is detached, before its agent is stopped all the same: the
+// slices of an exporter that is gone go when the garbage collector comes.
+const unpublishTimeout = 5 * time.Second
 
-func published(s *Scope, p *v1alpha1.JavaProcess) bool {
-	e := p.Endpoint
-	return e != nil && slices.Contains(s.Published, PublishedEndpoint{Address: e.Address, Port: e.Port})
+// Undo implements statemachine.Step: the endpoint leaves the record, and with it
+// its EndpointSlice, before the agent that serves it is stopped.
+func (Expose) Undo(_ context.Context, j *JVM) statemachine.Outcome {
+	p, started := j.Process, j.Status().DetachStartTime
+	p.Endpoint = nil
+	stands := MayHaveAgent(p) && slices.Contains(j.Published, PublishedEndpoint{Address: j.Pod.Status.PodIP, Port: p.Port})
+	if stands && (started == nil || j.Now.Sub(started.Time) < unpublishTimeout) {
+		outcome := NotDone(v1alpha1.ReasonEndpointPending, "The endpoint is being removed from its EndpointSlice.")
+		outcome.RetryAfter = time.Second
+		return outcome
+	}
+	return Done()
 }

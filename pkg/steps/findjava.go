@@ -5,107 +5,202 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// FindJava inspects every running container, and identifies the Java processes
+// FindJava inspects the running containers, and identifies the Java processes
 // that are to be attached to.
-type FindJava struct{ Helper Helper }
+type FindJava struct{}
 
-// Phase implements Step.
-func (FindJava) Phase() statemachine.Phase { return statemachine.JavaFound }
+// Phase implements statemachine.Step.
+func (FindJava) Phase() statemachine.Phase { return JavaFound }
 
-// Lost implements Step: no process is left, a container has started, or others
-// are to be chosen.
-func (FindJava) Lost(s *Scope) statemachine.Event {
-	inspected := s.Status().Inspected
-	if len(s.Chosen()) == 0 || inspected == nil {
-		return statemachine.Replaced
-	}
-	if !s.Granted { // nothing new
-		return ""
-	}
-	if inspected.Rules != rules(s.Exporter) {
-		return statemachine.Replaced
-	}
-	for _, c := range s.containers() {
-		if !slices.Contains(inspected.ContainerIDs, c.id) {
-			return statemachine.Replaced
-		}
-	}
-	return ""
-}
-
-// Ensure implements Step.
-func (f FindJava) Ensure(ctx context.Context, s *Scope) Outcome {
-	containers, chosenBy := s.containers(), processRules(s.Exporter)
-	if !s.Granted { // what is there is kept, whatever is chosen when the turn comes
-		containers, chosenBy = running(s.Pod), nil
-	}
+// Ensure implements statemachine.Step.
+func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
+	containers := s.containers()
+	s.exclude(containers)
 	if len(containers) == 0 {
-		return NotReached(v1alpha1.ReasonContainerNotRunning, notRunning(s))
+		return NotDone(v1alpha1.ReasonContainerNotRunning, notRunning(s))
 	}
-	seen := sighting{withoutJava: len(containers)}
 	for _, c := range containers {
-		if s.justStarted(c) {
-			return in(c, NotReached(v1alpha1.ReasonJVMStarting, "It has just been started; it is looked into in some seconds."))
-		}
-		report, err := f.Helper.Run(ctx, Target(s.Pod, c.name), attach.VerbInspect, attach.Request{Rules: chosenBy})
-		if err != nil {
-			outcome := failed(err)
-			if outcome.Reason == v1alpha1.ReasonQueued || mayPass(s, outcome) || !s.Granted && outcome.Kind != Stop {
-				return in(c, outcome)
-			}
-			seen.obstacles = append(seen.obstacles, obstacle{container: c.name, outcome: outcome, whole: true})
-			seen.withoutJava--
+		if !s.due(c) {
 			continue
 		}
-		if len(report.Processes) > 0 {
-			seen.withoutJava--
-		}
-		for _, p := range report.Processes {
-			if !s.Granted && p.AgentJarOpen && p.Mark == nil {
-				return in(c, NotReached(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not say what it serves; it is asked again."))
-			}
-			refusal := refusalOf(p)
-			if refusal != nil && mayPass(s, *refusal) {
-				return in(c, *refusal)
-			}
-			if refusal != nil {
-				seen.obstacles = append(seen.obstacles, obstacle{container: c.name, outcome: *refusal})
-			}
-			seen.add(c, p, refusal)
+		if queued := s.inspect(ctx, c); queued != nil {
+			return *queued
 		}
 	}
-	var unwanted []v1alpha1.JavaProcess
-	if s.Granted { // else all stays as it is
-		unwanted = seen.unwanted(s)
-	}
-	for _, p := range unwanted {
-		_, err := f.Helper.Run(ctx, Target(s.Pod, p.Container), attach.VerbUnload, attach.Request{Target: target(&p)})
-		if err != nil {
-			return in(container{name: p.Container}, failed(err))
-		}
-		seen.released(Identity(&p))
-	}
-	s.Status().Processes = seen.processes(s)
-	s.Status().Inspected = &v1alpha1.Inspected{Time: s.Now, Incomplete: seen.mayPass()}
-	if s.Granted {
-		s.Status().Inspected.Rules = rules(s.Exporter)
-	}
-	recognise(s)
-	for _, c := range containers[:min(len(containers), maxProcesses)] {
-		s.Status().Inspected.ContainerIDs = append(s.Status().Inspected.ContainerIDs, c.id)
-	}
-	return seen.outcome(s)
+	s.choosePrimary()
+	recognize(s)
+	return s.found()
 }
 
-// recognise takes endpoints over that are published: they answered to a record that
-// is no more.
-func recognise(s *Scope) {
+// Undo implements statemachine.Step: what was inspected is inspected again should
+// the pod come back.
+func (FindJava) Undo(_ context.Context, s *Scope) statemachine.Outcome {
+	s.Status().Containers = nil
+	return Done()
+}
+
+// due reports whether a container is to be inspected now.
+func (s *Scope) due(c container) bool {
+	entry := s.inspected(c.name)
+	if entry == nil || entry.ContainerID != c.id {
+		return true
+	}
+	if entry.Reason != "" {
+		state := containerState(entry)
+		return !state.Blocked(s.Key(), KindOf, s.Now.Time)
+	}
+	if s.Granted && entry.Rules != rules(s.Exporter) || s.ReinspectAfter(entry) == 0 {
+		return true
+	}
+	here := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id })
+	for _, p := range here {
+		state := processState(p)
+		if state.Phase == Discovered && !p.Excluded && !state.Blocked(s.Key(), KindOf, s.Now.Time) {
+			return true
+		}
+	}
+	// Before any JVM is found, each try looks for one everywhere.
+	return len(s.attachable()) == 0 && len(here) == 0
+}
+
+// Due reports whether FindJava has something to inspect, or to leave out.
+func Due(s *Scope) bool {
+	chosen := s.containers()
+	return slices.ContainsFunc(chosen, s.due) || s.Granted && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
+		return !slices.ContainsFunc(chosen, func(c container) bool { return c.name == entry.Name })
+	})
+}
+
+// InspectAfter is the time until FindJava has something to inspect without an
+// event; 0 for never. It counts what due does, so that it never names a time at
+// which nothing would be inspected.
+func (s *Scope) InspectAfter() time.Duration {
+	after := s.youth
+	earliest := func(wait time.Duration) {
+		if wait > 0 && (after == 0 || wait < after) {
+			after = wait
+		}
+	}
+	retry := func(state statemachine.State) {
+		if state.Attempt != nil && state.Attempt.NextTime != nil {
+			earliest(state.RequeueAfter(KindOf, s.Now.Time))
+		}
+	}
+	for _, c := range s.containers() {
+		entry := s.inspected(c.name)
+		if entry == nil || entry.ContainerID != c.id {
+			continue
+		}
+		if entry.Reason != "" {
+			retry(containerState(entry))
+			continue
+		}
+		earliest(s.ReinspectAfter(entry))
+		for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool {
+			return p.ContainerID == c.id && !p.Excluded && p.Phase == v1alpha1.PhaseDiscovered
+		}) {
+			retry(processState(p))
+		}
+	}
+	return after
+}
+
+// inspect looks into one container, and takes what it finds into the record. It
+// returns an Outcome only when there was no room for it.
+func (s *Scope) inspect(ctx context.Context, c container) *statemachine.Outcome {
+	entry := s.inspectedOrNew(c)
+	if wait := s.tooYoung(c); wait > 0 {
+		young := NotDone(v1alpha1.ReasonJVMStarting, "The container started less than 2s ago; inspection is delayed.")
+		young.RetryAfter = wait
+		s.youth = max(s.youth, wait)
+		s.recordContainer(entry, young)
+		return nil
+	}
+	request := helperapi.Request{}
+	if !s.keepsAll() {
+		request.Rules = processRules(s.Exporter)
+	}
+	report, err := s.Helper.Run(ctx, Target(s.Pod, c.name), helperapi.VerbInspect, s.withTmp(c.name, request))
+	if err != nil {
+		outcome := failed(err)
+		if outcome.Kind == statemachine.Queued {
+			return &outcome
+		}
+		s.recordContainer(entry, outcome)
+		return nil
+	}
+	entry.Rules = ""
+	if !s.keepsAll() {
+		entry.Rules = rules(s.Exporter)
+	}
+	s.merge(c, report.Processes)
+	s.recordContainer(entry, Done())
+	return nil
+}
+
+func (s *Scope) recordContainer(entry *v1alpha1.InspectedContainer, o statemachine.Outcome) {
+	state := containerState(entry)
+	state.Record(JavaFound, s.Key(), o, s.Now.Time)
+	setContainerState(entry, state)
+	if o.Kind == statemachine.Done {
+		entry.Time = new(s.Now)
+	}
+}
+
+// inspected is what the record has of a container; nil if it has nothing.
+func (s *Scope) inspected(name string) *v1alpha1.InspectedContainer {
+	for i := range s.Status().Containers {
+		if c := &s.Status().Containers[i]; c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// InspectAgain has a container inspected again: a process in it is gone.
+func (s *Scope) InspectAgain(name string) {
+	if entry := s.inspected(name); entry != nil {
+		entry.ContainerID = ""
+	}
+}
+
+// inspectedOrNew is that, or an entry for it.
+func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
+	entry := s.inspected(c.name)
+	if entry == nil {
+		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: c.name})
+		entry = s.inspected(c.name)
+	}
+	if entry.ContainerID != c.id {
+		*entry = v1alpha1.InspectedContainer{Name: c.name, ContainerID: c.id, Time: entry.Time}
+	}
+	return entry
+}
+
+// exclude leaves out the processes of containers that are not chosen any more.
+func (s *Scope) exclude(containers []container) {
+	if !s.Granted || len(running(s.Pod)) == 0 { // all stays as it is
+		return
+	}
+	chosen := func(name string) bool {
+		return slices.ContainsFunc(containers, func(c container) bool { return c.name == name })
+	}
+	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return !chosen(p.Container) && Runs(s.Pod, p) }) {
+		p.Excluded, p.Primary = true, false
+	}
+	s.Status().Containers = slices.DeleteFunc(s.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return !chosen(c.Name) })
+}
+
+// recognize takes endpoints over that are published: they answered to a record that
+// was lost.
+func recognize(s *Scope) {
 	for _, p := range s.Chosen() {
 		if published := (PublishedEndpoint{s.Pod.Status.PodIP, p.Port}); p.Endpoint == nil && slices.Contains(s.Published, published) {
 			p.Endpoint = &v1alpha1.Endpoint{Address: published.Address, Port: published.Port, CheckedFrom: v1alpha1.CheckedFromOperator}
@@ -120,45 +215,24 @@ func notRunning(s *Scope) string {
 	return "No container of the pod is running."
 }
 
-func processRules(exporter *v1alpha1.PrometheusJmxExporter) []attach.ProcessRule {
-	var rules []attach.ProcessRule
-	for _, r := range exporter.Spec.Processes {
-		rules = append(rules, attach.ProcessRule{
-			Action: attach.RuleAction(r.Action), MainClass: string(r.MainClass), Argument: string(r.Argument),
-		})
+// minAge is how long a container runs at least before it is inspected. It saves an
+// exec that would take CPU from the application's start and find nothing but
+// JVMStarting: the helper does not touch a JVM of that age (pkg/jvm), and none in
+// the container is older.
+const minAge = 2 * time.Second
+
+// tooYoung is the time until a container has run for minAge; 0 when it has. One
+// that starts in the future does so by another clock, and is not waited for.
+func (s *Scope) tooYoung(c container) time.Duration {
+	for _, status := range slices.Concat(s.Pod.Status.ContainerStatuses, s.Pod.Status.InitContainerStatuses) {
+		if running := status.State.Running; running != nil && status.Name == c.name && !running.StartedAt.IsZero() {
+			if age := s.Now.Sub(running.StartedAt.Time); 0 <= age && age < minAge {
+				return minAge - age
+			}
+		}
 	}
-	return rules
+	return 0
 }
-
-// refusalOf says why a process is not attached to; nil when nothing speaks
-// against it. One that the rules exclude is no obstacle, whatever else it is.
-func refusalOf(p attach.Process) *Outcome {
-	switch {
-	case p.Excluded:
-		return nil
-	case adopted(p) && p.Exporter.Port == 0:
-		return new(NotReached(v1alpha1.ReasonStockExporterNotServing,
-			"The stock JMX exporter is in the JVM already, but answers on no port. Ours is not loaded beside it; see what the application's output says of it."))
-	case adopted(p) || p.Refusal == nil:
-		return nil
-	}
-	return new(NotReached(string(p.Refusal.Reason), p.Refusal.Message))
-}
-
-// adopted tells whether the stock exporter is in the process, and no agent of ours.
-func adopted(p attach.Process) bool {
-	return p.Exporter != nil && p.Mark == nil && !p.AgentJarOpen
-}
-
-// mayPass tells whether to wait for what stands in the way of one process or
-// container: a JVM that is starting, an exec that broke off. The others are not
-// to go on without it for that, nor to wait for ever.
-func mayPass(s *Scope, o Outcome) bool {
-	return o.Kind != Stop && s.tries(v1alpha1.PhaseJavaFound) < patience
-}
-
-// maxProcesses is what a record holds, as its schema says.
-const maxProcesses = 64
 
 func joined(names []v1alpha1.ContainerName) string {
 	all := make([]string, len(names))

@@ -1,184 +1,171 @@
 package steps
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // What is found in the containers of a pod, in their order, and what it comes to.
 func TestFindJava(t *testing.T) {
-	type seen struct {
-		report attach.Report
-		err    error
-	}
-	jvm := func(refusal attach.Reason) seen {
-		p := attach.Process{Target: attach.Target{PID: 1, StartTime: 7}, Implementation: "HotSpot"}
+	type answer = func() (*helperapi.Report, error)
+	jvm := func(refusal helperapi.Reason) answer {
+		p := helperapi.Process{Target: aTarget, Implementation: "HotSpot"}
 		if refusal != "" {
-			p.Refusal = &attach.Error{Reason: refusal, Message: "No."}
+			p.Refusal = &helperapi.Error{Reason: refusal, Message: "No."}
 		}
-		return seen{report: attach.Report{Processes: []attach.Process{p}}}
+		return sees(p)
 	}
-	fails := func(reason string) seen { return seen{err: &transport.Error{Reason: reason, Message: "No."}} }
-	nothing := seen{}
-
-	cases := map[string]struct {
-		reason     string
-		containers []seen
-		tries      int32
-		want       string
-	}{
-		"JVM":                 {"the plain case", []seen{jvm("")}, 0, v1alpha1.ReasonReached},
-		"SidecarWithoutShell": {"a sidecar is no reason to refuse", []seen{jvm(""), fails(v1alpha1.ReasonNoShell)}, 0, v1alpha1.ReasonReached},
-		"StartingBesideNoShell": {
-			"an entrypoint that has not started its JVM yet is waited for: no event would bring us back",
-			[]seen{nothing, fails(v1alpha1.ReasonNoShell)}, 0, v1alpha1.ReasonNoJavaProcess,
-		},
-		"StartingJVM":         {"a JVM that is starting is waited for", []seen{jvm(attach.ReasonJVMStarting), fails(v1alpha1.ReasonNoShell)}, 9, v1alpha1.ReasonJVMStarting},
-		"StartingBeforeJVM":   {"a sidecar's JVM does not take its place", []seen{jvm(attach.ReasonJVMStarting), jvm("")}, 0, v1alpha1.ReasonJVMStarting},
-		"StartingForEver":     {"but not for ever", []seen{jvm(attach.ReasonJVMStarting), jvm("")}, patience, v1alpha1.ReasonReached},
-		"BrokenExecBeforeJVM": {"nor for an exec that broke off", []seen{fails(v1alpha1.ReasonExecFailed), jvm("")}, 0, v1alpha1.ReasonExecFailed},
-		"QueuedBeforeJVM":     {"a place for the exec is always waited for", []seen{fails(v1alpha1.ReasonQueued), jvm("")}, 99, v1alpha1.ReasonQueued},
-		"RefusingJVM":         {"a JVM that refuses decides, whatever else is there", []seen{nothing, fails(v1alpha1.ReasonNoShell), jvm(attach.ReasonAttachDisabled)}, 0, v1alpha1.ReasonAttachDisabled},
-		"AllWithoutShell":     {"nobody is left who could start one", []seen{fails(v1alpha1.ReasonNoShell), fails(v1alpha1.ReasonNoShell)}, 0, v1alpha1.ReasonNoShell},
-		"NoJava":              {"it may still come", []seen{nothing, nothing}, 0, v1alpha1.ReasonNoJavaProcess},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			s := &Scope{Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}}
-			for i := range tc.containers {
-				c := string(rune('a' + i))
-				s.Pod.Spec.Containers = append(s.Pod.Spec.Containers, corev1.Container{Name: c})
-				s.Pod.Status.ContainerStatuses = append(s.Pod.Status.ContainerStatuses, corev1.ContainerStatus{
-					Name: c, ContainerID: "containerd://" + c, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-				})
-			}
-			if tc.tries > 0 {
-				s.Status().Attempt = &v1alpha1.Attempt{Phase: v1alpha1.PhaseJavaFound, Count: tc.tries}
-			}
-			helper := transport.HelperFunc(func(_ context.Context, in transport.Container, _ attach.Verb, _ attach.Request, _ ...transport.Blob) (*attach.Report, error) {
-				c := tc.containers[in.Name[0]-'a']
-				return &c.report, c.err
-			})
-			got := FindJava{Helper: helper}.Ensure(t.Context(), s)
-			if got.Reason != tc.want {
-				t.Errorf("%s: %s (%s), want %s", tc.reason, got.Reason, got.Message, tc.want)
-			}
-		})
-	}
-}
-
-// One of two containers cannot be looked into any more: what is known of it stays
-// in the record, and no agent is stopped.
-func TestFindJavaBesideOneThatCannotBeSeen(t *testing.T) {
-	fails := func(reason string) error { return &transport.Error{Reason: reason, Message: "No."} }
+	nothing := sees()
 	for name, tc := range map[string]struct {
-		err   error
-		tries int32
-		want  string
+		containers []answer
+		rules      []v1alpha1.ProcessRule
+		want       string
+		primary    string
 	}{
-		"for good":                {fails(v1alpha1.ReasonNoShell), 0, v1alpha1.ReasonReached},
-		"at first":                {fails(v1alpha1.ReasonExecFailed), 0, v1alpha1.ReasonExecFailed},
-		"again and again":         {fails(v1alpha1.ReasonExecFailed), patience, v1alpha1.ReasonReached},
-		"for want of a place":     {fails(v1alpha1.ReasonQueued), 99, v1alpha1.ReasonQueued},
-		"for an unknown reason":   {errors.New("EOF"), patience, v1alpha1.ReasonReached},
-		"since exec is forbidden": {fails(v1alpha1.ReasonExecForbidden), patience, v1alpha1.ReasonReached},
+		"the plain case":                                {containers: []answer{jvm("")}, primary: "a"},
+		"a sidecar is no reason to refuse":              {containers: []answer{jvm(""), says(v1alpha1.ReasonNoShell)}, primary: "a"},
+		"no JVM beside a container without a shell yet": {containers: []answer{nothing, says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonNoJavaProcess},
+		"a JVM that is starting is waited for":          {containers: []answer{jvm(helperapi.ReasonJVMStarting), says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonJVMStarting, primary: "a"},
+		"a JVM that is starting holds up no other":      {containers: []answer{jvm(helperapi.ReasonJVMStarting), jvm("")}, primary: "a"},
+		"a failed exec holds up no other container":     {containers: []answer{says(v1alpha1.ReasonExecFailed), jvm("")}},
+		"an error without a reason neither":             {containers: []answer{func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, jvm("")}},
+		"without room nothing is said":                  {containers: []answer{says(v1alpha1.ReasonQueued), jvm("")}, want: v1alpha1.ReasonQueued},
+		"a JVM that refuses decides":                    {containers: []answer{nothing, says(v1alpha1.ReasonNoShell), jvm(helperapi.ReasonAttachDisabled)}, want: v1alpha1.ReasonAttachDisabled},
+		"nobody is left who could start one":            {containers: []answer{says(v1alpha1.ReasonNoShell), says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonNoShell},
+		"what may pass comes before what may not":       {containers: []answer{says(v1alpha1.ReasonNoShell), says(v1alpha1.ReasonExecFailed)}, want: v1alpha1.ReasonExecFailed},
+		"no JVM may still come":                         {containers: []answer{nothing, nothing}, want: v1alpha1.ReasonNoJavaProcess},
+		"all are left out":                              {containers: []answer{sees(helperapi.Process{Target: aTarget, Excluded: true})}, want: v1alpha1.ReasonNoProcessIncluded},
+		"no container runs":                             {want: v1alpha1.ReasonContainerNotRunning},
 	} {
-		t.Run(name, func(t *testing.T) {
-			serving := func(container string, port int32) v1alpha1.JavaProcess {
-				p := aProcess(container, port)
-				p.Intent = &v1alpha1.LoadIntent{Port: port}
-				p.Endpoint = &v1alpha1.Endpoint{Address: "10.0.0.1", Port: port}
-				return p
-			}
-			app, worker := serving("app", 9400), serving("worker", 9404)
-			app.First, app.AgentFound = true, true
-			s := aScope(app, worker)
-			s.runs("new") // why they are looked into
-			s.Status().Attempt = &v1alpha1.Attempt{Phase: v1alpha1.PhaseJavaFound, Count: tc.tries}
-			var ran []attach.Verb
-			helper := transport.HelperFunc(func(_ context.Context, in transport.Container, verb attach.Verb, _ attach.Request, _ ...transport.Blob) (*attach.Report, error) {
-				ran = append(ran, verb)
-				switch in.Name {
-				case "worker":
-					return nil, tc.err
-				case "new":
-					return &attach.Report{}, nil
-				}
-				return &attach.Report{Processes: []attach.Process{{
-					Target: attach.Target{PID: 7, StartTime: 11}, Mark: &attach.Mark{State: attach.AgentRunning, Port: 9400},
-				}}}, nil
-			})
-			got := FindJava{Helper: helper}.Ensure(t.Context(), s)
-			if got.Reason != tc.want {
-				t.Errorf("it comes to %s: %s", got.Reason, got.Message)
-			}
-			if slices.Contains(ran, attach.VerbUnload) {
-				t.Errorf("run was %v", ran)
-			}
-			if diff := cmp.Diff([]v1alpha1.JavaProcess{app, worker}, s.Status().Processes); diff != "" {
-				t.Errorf("the record (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// An agent that cannot be stopped keeps the record as it is.
-func TestFindJavaUnloadFails(t *testing.T) {
-	app := aProcess("app", 9400)
-	app.Intent = &v1alpha1.LoadIntent{Port: 9400}
-	s := aScope(app)
-	s.runs("new")
-	helper := transport.HelperFunc(func(_ context.Context, in transport.Container, verb attach.Verb, request attach.Request, _ ...transport.Blob) (*attach.Report, error) {
-		switch {
-		case verb == attach.VerbUnload:
-			if *request.Target != (attach.Target{PID: 7, StartTime: 11}) || in.Name != "app" {
-				t.Errorf("unloaded is %+v in %s", request.Target, in.Name)
-			}
-			return nil, &transport.Error{Reason: v1alpha1.ReasonAttachTimeout, Message: "No."}
-		case in.Name == "app":
-			return &attach.Report{Processes: []attach.Process{{Target: attach.Target{PID: 7, StartTime: 11}, Excluded: true}}}, nil
+		s := aScope()
+		s.Exporter.Spec.Processes = tc.rules
+		helper := &answering{answers: map[string]answer{}}
+		for i, answer := range tc.containers {
+			c := string(rune('a' + i))
+			s.runs(c)
+			helper.answers[c+" inspect"] = answer
 		}
-		return &attach.Report{}, nil
-	})
-	got := FindJava{Helper: helper}.Ensure(t.Context(), s)
-	if got.Reason != v1alpha1.ReasonAttachTimeout || s.Status().Inspected != nil || s.Status().Processes[0].Refusal != "" {
-		t.Errorf("it comes to %s; the record is %+v", got.Reason, s.Status())
+		s.Helper = helper
+		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != tc.want {
+			t.Errorf("%s: %s (%s), want %s", name, got.Reason, got.Message, tc.want)
+		}
+		primary := ""
+		for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
+			primary += p.Container
+		}
+		if primary != tc.primary {
+			t.Errorf("%s: primary is %q, want %q", name, primary, tc.primary)
+		}
 	}
 }
 
-// An application is left to start before anybody looks into its container.
-func TestJustStarted(t *testing.T) {
+// One of two containers cannot be inspected any more: what is known of it stays in
+// the record, and its JVM goes on.
+func TestFindJavaBesideAFailure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		worker func() (*helperapi.Report, error)
+		want   string
+	}{
+		"for good":                {says(v1alpha1.ReasonNoShell), ""},
+		"this time":               {says(v1alpha1.ReasonExecFailed), ""},
+		"for want of room":        {says(v1alpha1.ReasonQueued), v1alpha1.ReasonQueued},
+		"for an unknown reason":   {func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, ""},
+		"since exec is forbidden": {says(v1alpha1.ReasonExecForbidden), ""},
+	} {
+		s := aScope(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) { p.AgentFound = true }), serving("worker", 9404))
+		want := s.Status().DeepCopy().Processes
+		helper := &answering{answers: map[string]func() (*helperapi.Report, error){
+			"app inspect":    sees(helperapi.Process{Target: aTarget, Mark: isRunning}),
+			"worker inspect": tc.worker,
+		}}
+		s.Helper = helper
+		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != tc.want {
+			t.Errorf("%s: %s: %s", name, got.Reason, got.Message)
+		}
+		if diff := cmp.Diff([]string{"app inspect", "worker inspect"}, helper.ran); diff != "" {
+			t.Errorf("%s: what ran (-want +got):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(want, s.Status().Processes); diff != "" {
+			t.Errorf("%s: the record (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Processes of containers that the exporter does not name any more are left out,
+// and keep what is to be undone; not before that is granted.
+func TestExclude(t *testing.T) {
+	for _, granted := range []bool{true, false} {
+		s := aScope(serving("app", 9400), serving("worker", 9404)).inspectedWell()
+		s.Exporter.Spec.Containers, s.Granted = []v1alpha1.ContainerName{"worker"}, granted
+		s.exclude(s.containers())
+		want := []v1alpha1.JavaProcess{serving("app", 9400), serving("worker", 9404)}
+		if granted {
+			excluded(&want[0])
+		}
+		if diff := cmp.Diff(want, s.Status().Processes); diff != "" {
+			t.Errorf("granted %t (-want +got):\n%s", granted, diff)
+		}
+		if kept := s.inspected("app") != nil; kept == granted {
+			t.Errorf("granted %t: its container is kept: %t", granted, kept)
+		}
+	}
+}
+
+// Endpoints that are published answered to a record that was lost.
+func TestRecognize(t *testing.T) {
+	lost := with(serving("app", 9400), func(p *v1alpha1.JavaProcess) { p.Endpoint = nil })
+	for name, tc := range map[string]struct {
+		published []PublishedEndpoint
+		want      bool
+	}{
+		"its own":            {[]PublishedEndpoint{{anAddress, 9400}}, true},
+		"at another address": {[]PublishedEndpoint{{"10.0.0.9", 9400}}, false},
+		"at another port":    {[]PublishedEndpoint{{anAddress, 9404}}, false},
+		"none":               {nil, false},
+	} {
+		s := aScope(lost)
+		s.Published = tc.published
+		recognize(s)
+		if got := s.jvm().Process.Endpoint != nil; got != tc.want {
+			t.Errorf("%s: recognized is %t", name, got)
+		}
+	}
+}
+
+// An application is left to start before anybody inspects its container.
+func TestTooYoung(t *testing.T) {
 	for name, tc := range map[string]struct {
 		age  time.Duration
-		want bool
+		want time.Duration
 	}{
-		"now":              {0, true},
-		"a moment ago":     {minAge - time.Second, true},
-		"long enough ago":  {minAge, false},
-		"by another clock": {-time.Second, false},
+		"it starts now":           {0, minAge},
+		"a moment ago":            {minAge - time.Second, time.Second},
+		"long enough ago":         {minAge, 0},
+		"by another clock":        {-time.Second, 0},
+		"nobody says when it did": {-1, 0},
 	} {
 		s := aScope()
 		s.runs("app")
-		s.Now = metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
-		s.Pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Now.Add(-tc.age))
-		if got := s.justStarted(running(s.Pod)[0]); got != tc.want {
-			t.Errorf("%s: %t", name, got)
+		if tc.age != -1 {
+			s.Pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Now.Add(-tc.age))
 		}
-	}
-	s := aScope()
-	s.runs("app")
-	if s.Now = metav1.Now(); s.justStarted(running(s.Pod)[0]) {
-		t.Error("one that does not say when")
+		if got := s.tooYoung(running(s.Pod)[0]); got != tc.want {
+			t.Errorf("%s: %s", name, got)
+			continue
+		}
+		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": sees()}}
+		s.Helper = helper
+		outcome := FindJava{}.Ensure(t.Context(), s)
+		if ran := slices.Contains(helper.ran, "app inspect"); ran == (tc.want > 0) || tc.want > 0 && outcome.RetryAfter != tc.want {
+			t.Errorf("%s: inspected is %t, and again after %s", name, ran, outcome.RetryAfter)
+		}
 	}
 }

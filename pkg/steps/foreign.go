@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 )
 
 // unknownManager stands for the owner of a field that no entry of managedFields names.
@@ -35,7 +36,7 @@ func othersAnnotations(pod *corev1.Pod, names []string) []foreignAnnotation {
 			continue
 		}
 		managers := managersOf(pod, name)
-		others := slices.DeleteFunc(slices.Clone(managers), func(m string) bool { return m == string(apply.OwnerPodAnnotations) })
+		others := slices.DeleteFunc(slices.Clone(managers), func(m string) bool { return m == string(records.OwnerPodAnnotations) })
 		if len(managers) == 0 {
 			others = []string{unknownManager}
 		}
@@ -46,43 +47,27 @@ func othersAnnotations(pod *corev1.Pod, names []string) []foreignAnnotation {
 	return foreign
 }
 
-// ownsAnnotations tells whether our field manager owns any annotation of the pod.
+// ownsAnnotations reports whether our field manager owns any annotation of the pod.
 func ownsAnnotations(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(Annotations(), func(name string) bool {
-		return slices.Contains(managersOf(pod, name), string(apply.OwnerPodAnnotations))
+		return slices.Contains(managersOf(pod, name), string(records.OwnerPodAnnotations))
 	})
 }
 
 func managersOf(pod *corev1.Pod, annotation string) []string {
-	path := fieldpath.MakePathOrDie("metadata", "annotations", annotation)
-	var managers []string
-	for _, entry := range pod.ManagedFields {
-		if owned(entry).Has(path) {
-			managers = append(managers, entry.Manager)
-		}
-	}
-	slices.Sort(managers)
-	return slices.Compact(managers)
+	return apply.Managers(pod, "metadata", "annotations", annotation)
 }
 
 // disown does to what was read of the pod what Withdraw did to the pod.
 func disown(pod *corev1.Pod) {
 	for _, name := range Annotations() {
-		if slices.Equal(managersOf(pod, name), []string{string(apply.OwnerPodAnnotations)}) {
+		if slices.Equal(managersOf(pod, name), []string{string(records.OwnerPodAnnotations)}) {
 			delete(pod.Annotations, name)
 		}
 	}
 	pod.ManagedFields = slices.DeleteFunc(pod.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Manager == string(apply.OwnerPodAnnotations)
+		return entry.Manager == string(records.OwnerPodAnnotations)
 	})
-}
-
-func owned(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
-	set := &fieldpath.Set{}
-	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
-		return &fieldpath.Set{}
-	}
-	return set
 }
 
 // TrimManagedFields leaves of a pod's managedFields only what tells whose the
@@ -96,7 +81,7 @@ func TrimManagedFields(pod *corev1.Pod) {
 	last := lastChange(pod)
 	var kept []metav1.ManagedFieldsEntry
 	for _, entry := range pod.ManagedFields {
-		set := owned(entry).Intersection(annotations)
+		set := apply.Owned(entry).Intersection(annotations)
 		isLast := last != nil && entry.Manager == last.Manager && entry.Operation == last.Operation && entry.Subresource == ""
 		if set.Empty() && !isLast {
 			continue
@@ -120,7 +105,7 @@ func lastChange(pod *corev1.Pod) *metav1.ManagedFieldsEntry {
 	var last *metav1.ManagedFieldsEntry
 	for i := range pod.ManagedFields {
 		entry := &pod.ManagedFields[i]
-		if entry.Manager == string(apply.OwnerPodAnnotations) || entry.Subresource != "" || entry.Time == nil || !entry.Time.After(pod.CreationTimestamp.Time) {
+		if entry.Manager == string(records.OwnerPodAnnotations) || entry.Subresource != "" || entry.Time == nil || !entry.Time.After(pod.CreationTimestamp.Time) {
 			continue
 		}
 		if last == nil || entry.Time.After(last.Time.Time) {
@@ -133,11 +118,11 @@ func lastChange(pod *corev1.Pod) *metav1.ManagedFieldsEntry {
 // contestedMessage names the other side as far as the pod tells it: who only
 // takes annotations away owns none of its fields.
 func contestedMessage(pod *corev1.Pod, missing []string) string {
-	other := "Who does it owns no field of the pod, so managedFields does not tell; the audit log of the API server does."
+	other := "The remover owns no field of the pod and cannot be identified; see the API server's audit log."
 	if last := lastChange(pod); last != nil {
-		other = fmt.Sprintf("Besides us, %s changed the pod last.", ownerName(pod, last.Manager))
+		other = fmt.Sprintf("Besides the operator, %s changed the pod last.", ownerName(pod, last.Manager))
 	}
-	return fmt.Sprintf("Annotations of ours, now %s, were taken off the pod %d times within %s, and are not put back any more. %s The endpoint stands in the exporter's EndpointSlices.",
+	return fmt.Sprintf("Annotations %s were removed %d times within %s; the operator stopped restoring them. %s The endpoint stands in the exporter's EndpointSlices.",
 		strings.Join(missing, ", "), maxRestores+1, restoreWindow, other)
 }
 
@@ -150,7 +135,7 @@ func conflictMessage(pod *corev1.Pod, foreign []foreignAnnotation) string {
 		}
 	}
 	slices.Sort(owners)
-	return fmt.Sprintf("%s of the pod: set by %s. None of ours is written beside it, so that nobody's scrape is redirected; the endpoint stands in the exporter's EndpointSlices.",
+	return fmt.Sprintf("%s of the pod is set by %s. The operator writes none beside it, so that no scrape is redirected; the endpoint stands in the exporter's EndpointSlices.",
 		strings.Join(names, ", "), strings.Join(slices.Compact(owners), ", "))
 }
 

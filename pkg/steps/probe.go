@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,16 +13,16 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // MetricsPath is the path under which the exporter serves its metrics.
 const MetricsPath = "/metrics"
 
-// ErrStranger is the cause of an Answers to which another JVM answered.
-var ErrStranger = errors.New("another JVM answers")
+// ErrForeign is the cause of an Answers to which a foreign process answered.
+var ErrForeign = errors.New("a foreign process answers")
 
 // ErrUnreachable is the cause of a Probe that could not connect.
 var ErrUnreachable = errors.New("no connection")
@@ -35,8 +36,8 @@ type Prober interface {
 	Probe(ctx context.Context, address string, port int32) error
 	// Answers asks whether the process still serves the endpoint that its record
 	// has. It returns an error that is ErrUnreachable when that cannot be
-	// connected to, ErrStranger when another JVM says that it is there, and
-	// another one when nobody there speaks HTTP. One who takes the connection and
+	// connected to, ErrForeign when a foreign process answers, and another one
+	// when nobody there speaks HTTP. One who takes the connection and
 	// is slow is there: a JVM that collects garbage is the same JVM. It ends in
 	// bounded time, and asks for nothing that costs the application more than an
 	// answer.
@@ -45,8 +46,8 @@ type Prober interface {
 
 const (
 	connectTimeout = 3 * time.Second
-	// answerTimeout is Prometheus' own default for a scrape: the agent renders
-	// all of it before the first byte.
+	// answerTimeout is Prometheus' own default for a scrape: the agent collects
+	// before the first byte.
 	answerTimeout = 10 * time.Second
 	// healthTimeout is longer than connectTimeout, so that the two can be told
 	// apart.
@@ -89,8 +90,7 @@ func (p *HTTPProber) Probe(ctx context.Context, address string, port int32) erro
 // healthPath is the stock exporter's, and ours.
 const healthPath = "/-/healthy"
 
-// Answers implements Prober. The answer's status does not matter: old exporters
-// know no such page. Nor do they, and agents of an older operator, say who they are.
+// Answers implements Prober.
 func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error {
 	host := net.JoinHostPort(process.Endpoint.Address, strconv.Itoa(int(process.Endpoint.Port)))
 	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
@@ -107,11 +107,23 @@ func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess)
 			return err
 		}
 		defer response.Body.Close()
-		if who := response.Header.Get(attach.IdentityHeader); who != "" && who != fingerprint(process) {
-			return ErrStranger
+		if foreign(process, response) {
+			return ErrForeign
 		}
 		return nil
 	})
+}
+
+// foreign reports whether an answer for its health comes from another process than
+// the one asked, as far as can be told. An identity proves it. That there is none
+// does where our agent was told one: the stock exporter, and an agent that was told
+// none, show none. It proves nothing in an answer that a proxy or a service mesh
+// may give in front of the agent: one that refuses, redirects or fails.
+func foreign(p *v1alpha1.JavaProcess, answer *http.Response) bool {
+	if who := answer.Header.Get(helperapi.IdentityHeader); who != "" {
+		return who != cmp.Or(p.Identity, Fingerprint(p))
+	}
+	return p.Identity != "" && (answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusNotFound)
 }
 
 func (p *HTTPProber) ask(ctx context.Context, host, path string) (*http.Response, error) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // What an endpoint does, what its probe says of it, and whether it counts as
@@ -45,41 +45,52 @@ func TestHTTPProber(t *testing.T) {
 		}
 	}
 	process := &v1alpha1.JavaProcess{ContainerID: "containerd://1", PID: 7, StartTime: 42}
+	told := process.DeepCopy()
+	told.Identity = Fingerprint(process)
+	other := v1alpha1.JavaProcess{ContainerID: "containerd://2", PID: 7, StartTime: 42}
 	identifies := func(p v1alpha1.JavaProcess) func(*testing.T) string {
 		return func(t *testing.T) string {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set(attach.IdentityHeader, fingerprint(&p))
+				w.Header().Set(helperapi.IdentityHeader, Fingerprint(&p))
 			}))
 			t.Cleanup(server.Close)
 			return server.Listener.Addr().String()
 		}
 	}
 	cases := map[string]struct {
-		reason string
-		listen func(*testing.T) string
+		reason  string
+		process *v1alpha1.JavaProcess
+		listen  func(*testing.T) string
 		// probe is in the error of Probe; empty for none, and not asked for "-".
-		probe  string
-		silent bool
+		probe           string
+		silent, foreign bool
 	}{
-		"Serves":     {"the plain case", answers(http.StatusOK), "", false},
-		"Itself":     {"its own JVM says so", identifies(*process), "", false},
-		"Stranger":   {"another JVM's agent has the port", identifies(v1alpha1.JavaProcess{ContainerID: "containerd://2", PID: 7, StartTime: 42}), "", true},
-		"NoSuchPage": {"an old stock exporter has no health page, but is there", answers(http.StatusNotFound), "HTTP status 404", false},
-		"Redirects":  {"nobody is followed", answers(http.StatusFound), "HTTP status 302", false},
-		"Slow":       {"a JVM that collects garbage is the same JVM", accepts(func(net.Conn) {}), "-", false},
-		"HangsUp":    {"somebody else has the port", accepts(func(c net.Conn) { c.Close() }), "not in HTTP", true},
-		"Babbles": {"it does not speak HTTP", accepts(func(c net.Conn) {
+		"Serves":     {"an agent that was told no identity shows none", process, answers(http.StatusOK), "", false, false},
+		"Itself":     {"its own JVM says so", process, identifies(*process), "", false, false},
+		"ToldItself": {"its own JVM says so, as it was told", told, identifies(*process), "", false, false},
+		"Foreign":    {"another JVM's agent has the port", process, identifies(other), "", true, true},
+		"ToldOther":  {"another JVM's agent has the port", told, identifies(other), "", true, true},
+		"ToldNone":   {"its agent would say who it is", told, answers(http.StatusOK), "", true, true},
+		"ToldNoPage": {"its agent has this page", told, answers(http.StatusNotFound), "HTTP status 404", true, true},
+		"KeptOut":    {"a proxy in front of the agent may refuse", told, answers(http.StatusForbidden), "HTTP status 403", false, false},
+		"Redirected": {"a proxy in front of the agent may want a login", told, answers(http.StatusFound), "HTTP status 302", false, false},
+		"Failing":    {"a proxy in front of the agent may fail", told, answers(http.StatusServiceUnavailable), "HTTP status 503", false, false},
+		"NoSuchPage": {"an old stock exporter has no health page, but is there", process, answers(http.StatusNotFound), "HTTP status 404", false, false},
+		"Redirects":  {"nobody is followed", process, answers(http.StatusFound), "HTTP status 302", false, false},
+		"Slow":       {"a JVM that collects garbage is the same JVM", told, accepts(func(net.Conn) {}), "-", false, false},
+		"HangsUp":    {"somebody else has the port", process, accepts(func(c net.Conn) { c.Close() }), "not in HTTP", true, false},
+		"Babbles": {"it does not speak HTTP", process, accepts(func(c net.Conn) {
 			_, _ = c.Write([]byte("220 mail\r\n"))
 			c.Close()
-		}), "not in HTTP", true},
-		"Closed": {"nobody is there", func(t *testing.T) string {
+		}), "not in HTTP", true, false},
+		"Closed": {"nobody is there", told, func(t *testing.T) string {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer listener.Close()
 			return listener.Addr().String()
-		}, "cannot be reached", true},
+		}, "cannot be reached", true, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -93,9 +104,10 @@ func TestHTTPProber(t *testing.T) {
 			}
 			p := NewHTTPProber(effects.Direct)
 			p.patience = 100 * time.Millisecond
-			process := process.DeepCopy()
+			process := tc.process.DeepCopy()
 			process.Endpoint = &v1alpha1.Endpoint{Address: host, Port: int32(number)}
-			if err := p.Answers(t.Context(), process); (err != nil) != tc.silent || errors.Is(err, ErrUnreachable) != (name == "Closed") || errors.Is(err, ErrStranger) != (name == "Stranger") {
+			err = p.Answers(t.Context(), process)
+			if (err != nil) != tc.silent || errors.Is(err, ErrForeign) != tc.foreign || errors.Is(err, ErrUnreachable) != (name == "Closed") {
 				t.Errorf("%s: Answers says %v", tc.reason, err)
 			}
 			if tc.probe == "-" {

@@ -11,31 +11,46 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Scope is what one reconcile of one attachment knows: read at its start, and
-// the record that the steps add to.
+// Scope is one reconcile of one pod: what was observed at its start, what the steps
+// work with, and the record that they add to.
 type Scope struct {
 	// Attachment is the record. Steps write to its Status only; it is nobody
 	// else's copy.
 	Attachment *v1alpha1.JmxAttachment
-	// Pod is the pod that the record is about: of that UID, matched, running.
+	// Pod is the pod that the record is about, of that UID.
 	Pod *corev1.Pod
-	// Exporter is the exporter that owns the pod.
+	// Exporter is the exporter that owns the pod; nil in a pod that is detached.
 	Exporter *v1alpha1.PrometheusJmxExporter
 	// Config is the exporter's configuration.
 	Config Config
-	// Granted tells that the pod's turn has come, and the rollout goes on: it may
-	// be brought to what the exporter says now. Else it is kept as its record says.
+	// Granted reports that the rollout has come to the pod: it may be brought to
+	// what the exporter says now. Else it is kept as its record says.
 	Granted bool
 	// Published are the endpoints of this pod that stand in EndpointSlices of ours.
 	Published []PublishedEndpoint
-	// Waited tells that what may pass has been waited for: who was left alone is
-	// tried once more, and the others go on without it at once.
-	Waited bool
+	// Health is what the health checks of endpoints came to that did not answer.
+	Health map[ProcessIdentity]Health
+	// ReinspectAfter is the time until a container is inspected again, whatever is
+	// known of it; 0 for now, negative for never.
+	ReinspectAfter func(*v1alpha1.InspectedContainer) time.Duration
 	// Now is when the reconcile began.
 	Now metav1.Time
+
+	// Artifacts are the files that the operator brings into containers.
+	Artifacts *Artifacts
+	// Helper runs the helper in the pod's containers.
+	Helper Helper
+	// Prober asks endpoints over HTTP.
+	Prober Prober
+	// Writer writes the pod's annotations.
+	Writer PodWriter
+
+	// youth is the longest time that a container is to run before it is inspected.
+	youth time.Duration
 }
 
 // Config is an exporter's configuration: a file, or why there is none.
@@ -43,6 +58,8 @@ type Config struct {
 	transport.Blob
 	// Problem is why the configuration cannot be used; nil when it can.
 	Problem *Problem
+	// Warning is a sentence on what the exporter ignores in it; empty if nothing.
+	Warning string
 }
 
 // Problem is a typed reason with a sentence that a person can act on.
@@ -63,19 +80,20 @@ type Helper = transport.Helper
 // Status is the record.
 func (s *Scope) Status() *v1alpha1.JmxAttachmentStatus { return &s.Attachment.Status }
 
-// Key names all that an attempt depends on and that an event announces. While
-// it stands, what needs a person still does, and a backoff runs on.
-func (s *Scope) Key(artifacts *Artifacts) string {
+// Key names all that an attempt depends on and that an event announces. While it
+// stands, what needs a person still does, and a backoff runs. A configuration counts
+// as soon as it is granted: one that cannot be used has nothing tried again.
+func (s *Scope) Key() string {
 	containers := map[string]string{}
 	for _, c := range running(s.Pod) {
 		containers[c.name] = c.id
 	}
 	return digest(
-		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Exporter.Generation, s.Attachment.Spec.Revision,
-		s.Config.SHA256, s.Config.Problem, othersAnnotations(s.Pod, Annotations()),
+		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
+		s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
 		// Another operator may know how to deal with what this one cannot; its
 		// helper is stamped with its version.
-		artifacts.Helpers["x86_64"].SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
+		s.Artifacts.Helpers["x86_64"].SHA256, s.Artifacts.Agent.SHA256, s.Artifacts.Implementation.SHA256,
 	)
 }
 
@@ -84,17 +102,17 @@ func (s *Scope) Key(artifacts *Artifacts) string {
 // another revision.
 func Revision(exporter *v1alpha1.PrometheusJmxExporter, config Config, artifacts *Artifacts) string {
 	return digest(
-		exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Annotations[AnnotationResume],
+		exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp, exporter.Annotations[v1alpha1.AnnotationResume],
 		config.SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
 	)
 }
 
 // rules are a digest of what chooses processes.
 func rules(exporter *v1alpha1.PrometheusJmxExporter) string {
-	if len(exporter.Spec.Containers) == 0 && len(exporter.Spec.Processes) == 0 {
+	if len(exporter.Spec.Containers) == 0 && len(exporter.Spec.Processes) == 0 && !exporter.Spec.AllowSharedTmp {
 		return ""
 	}
-	return digest(exporter.Spec.Containers, exporter.Spec.Processes)
+	return digest(exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp)
 }
 
 func digest(values ...any) string {
@@ -106,31 +124,33 @@ func digest(values ...any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// memoryHeadroom is what an exporter asks of the helper, in bytes. The API server
+// sets the default; one that is older than the field has none.
+func memoryHeadroom(exporter *v1alpha1.PrometheusJmxExporter) int64 {
+	if headroom := exporter.Spec.MemoryHeadroom; headroom != nil {
+		return headroom.Value()
+	}
+	return helperapi.DefaultMemoryHeadroom
+}
+
 type container struct{ name, id string }
+
+// keepsAll reports whether the record is to be filled from what is in the pod,
+// whatever the exporter chooses when its rollout comes to the pod: the record was
+// lost, and its endpoints are published.
+func (s *Scope) keepsAll() bool {
+	return !s.Granted && len(s.Published) > 0 && !EndpointsKnown(s.Status())
+}
 
 // containers are the running containers that the exporter names, or all.
 func (s *Scope) containers() []container {
 	named := s.Exporter.Spec.Containers
+	if s.keepsAll() {
+		named = nil
+	}
 	return slices.DeleteFunc(running(s.Pod), func(c container) bool {
 		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.name))
 	})
-}
-
-// minAge is how long a container runs at least before it is looked into. What an
-// application's main settles first, such as java.util.logging.manager, is settled
-// for it when an agent comes before: WildFly does not start then.
-const minAge = 2 * time.Second
-
-// justStarted tells whether a container has not run for so long. One that starts in
-// the future does so by another clock, and is not waited for.
-func (s *Scope) justStarted(c container) bool {
-	for _, status := range slices.Concat(s.Pod.Status.ContainerStatuses, s.Pod.Status.InitContainerStatuses) {
-		if running := status.State.Running; status.Name == c.name && running != nil && !running.StartedAt.IsZero() {
-			age := s.Now.Sub(running.StartedAt.Time)
-			return 0 <= age && age < minAge
-		}
-	}
-	return false
 }
 
 // running are the running containers in the order of the spec, sidecars (init
@@ -155,5 +175,6 @@ func running(pod *corev1.Pod) []container {
 func Target(pod *corev1.Pod, name string) transport.Container {
 	return transport.Container{
 		Namespace: pod.Namespace, Pod: pod.Name, PodUID: pod.UID, Name: name, Node: pod.Spec.NodeName,
+		Space: space(pod, name),
 	}
 }

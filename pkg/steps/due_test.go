@@ -1,0 +1,95 @@
+package steps
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// When a container is to be inspected, at once or after which time. What is not due
+// at once never has a time that has come: that would be a hot loop.
+func TestDue(t *testing.T) {
+	after := func(s *Scope, key string, d time.Duration) *v1alpha1.Attempt {
+		return &v1alpha1.Attempt{Key: key, Phase: v1alpha1.PhaseJavaFound, Count: 1, NextTime: new(metav1.NewTime(s.Now.Add(d)))}
+	}
+	entry := func(s *Scope) *v1alpha1.InspectedContainer { return &s.Status().Containers[0] }
+	failed := func(d time.Duration) func(*Scope) {
+		return func(s *Scope) {
+			entry(s).Reason, entry(s).Attempt = v1alpha1.ReasonExecFailed, after(s, s.Key(), d)
+		}
+	}
+	starting := func(d time.Duration) func(*Scope) {
+		return func(s *Scope) {
+			p := s.jvm().Process
+			p.Phase, p.Reason, p.Attempt = v1alpha1.PhaseDiscovered, v1alpha1.ReasonJVMStarting, after(s, s.Key(), d)
+		}
+	}
+	reinspect := func(d time.Duration) func(*Scope) {
+		return func(s *Scope) {
+			s.ReinspectAfter = func(*v1alpha1.InspectedContainer) time.Duration { return d }
+		}
+	}
+	rules := func(s *Scope) { s.Exporter.Spec.AllowSharedTmp = true }
+	notGranted := func(s *Scope) { s.Granted = false }
+	named := func(s *Scope) { s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"worker"} }
+	stops := func(s *Scope) { s.Pod.Status.ContainerStatuses[0].State.Running = nil }
+	refuses := func(phase v1alpha1.Phase, reason string) func(*Scope) {
+		return func(s *Scope) {
+			p := s.jvm().Process
+			p.Phase, p.Reason = phase, reason
+			p.Attempt = &v1alpha1.Attempt{Key: s.Key(), Phase: v1alpha1.PhaseJavaFound, Count: 1}
+		}
+	}
+	const soon, past = 10 * time.Second, -time.Second
+	for name, tc := range map[string]struct {
+		how   []func(*Scope)
+		due   bool
+		after time.Duration
+	}{
+		"all is known":                   {},
+		"never inspected":                {how: []func(*Scope){func(s *Scope) { s.Status().Containers = nil }}, due: true},
+		"the container was replaced":     {how: []func(*Scope){func(s *Scope) { entry(s).ContainerID = "containerd://old" }}, due: true},
+		"the rules changed":              {how: []func(*Scope){rules}, due: true},
+		"they changed, and it fails":     {how: []func(*Scope){rules, failed(soon)}, after: soon},
+		"it became ready, and it fails":  {how: []func(*Scope){reinspect(0), failed(soon)}, after: soon},
+		"the rules changed, not granted": {how: []func(*Scope){rules, notGranted}},
+		"the pod became ready":           {how: []func(*Scope){reinspect(0)}, due: true},
+		"the pod became ready just now":  {how: []func(*Scope){reinspect(soon)}, after: soon},
+		"it failed":                      {how: []func(*Scope){failed(soon)}, after: soon},
+		"it failed a while ago":          {how: []func(*Scope){failed(past)}, due: true},
+		"it failed, and all is new":      {how: []func(*Scope){failed(soon), func(s *Scope) { entry(s).Attempt.Key = "old" }}, due: true, after: soon},
+		"it fails for good": {how: []func(*Scope){func(s *Scope) {
+			failed(past)(s)
+			entry(s).Reason, entry(s).Attempt.NextTime = v1alpha1.ReasonNoShell, nil
+		}}},
+		"its JVM is starting":               {how: []func(*Scope){starting(soon)}, after: soon},
+		"its JVM should have started":       {how: []func(*Scope){starting(past)}, due: true},
+		"it should, but the exec failed":    {how: []func(*Scope){starting(past), failed(soon)}, after: soon},
+		"it should, but is left out":        {how: []func(*Scope){starting(past), func(s *Scope) { excluded(s.jvm().Process) }}},
+		"its JVM refuses":                   {how: []func(*Scope){refuses(v1alpha1.PhaseDiscovered, v1alpha1.ReasonAttachDisabled)}},
+		"its JVM refuses later on":          {how: []func(*Scope){refuses(v1alpha1.PhaseStaged, v1alpha1.ReasonForeignJar)}},
+		"its JVM fails later on":            {how: []func(*Scope){refuses(v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse)}},
+		"it has none":                       {how: []func(*Scope){func(s *Scope) { s.Status().Processes = nil }}, due: true},
+		"it has none, another one has":      {how: []func(*Scope){func(s *Scope) { s.Status().Processes = []v1alpha1.JavaProcess{aProcess("worker", 0)} }}},
+		"it failed, and stopped":            {how: []func(*Scope){failed(past), stops, notGranted}},
+		"it failed, and is not named":       {how: []func(*Scope){failed(past), named, notGranted}},
+		"it is not named any more":          {how: []func(*Scope){named}, due: true},
+		"it is not named, but not granted":  {how: []func(*Scope){named, notGranted}},
+		"it stopped, and is to be excluded": {how: []func(*Scope){stops}, due: true},
+	} {
+		s := aScope(aProcess("app", 0)).inspectedWell()
+		for _, how := range tc.how {
+			how(s)
+		}
+		due, wait := Due(s), s.InspectAfter()
+		if due != tc.due {
+			t.Errorf("%s: due is %t", name, due)
+		}
+		if !due && wait != tc.after || wait < time.Second && wait != 0 && !due {
+			t.Errorf("%s: to be inspected in %s, want %s", name, wait, tc.after)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package steps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// Finding is what an examination of a process came to whose endpoint did not
+// answer.
+type Finding string
+
+const (
+	// FindingUnclear: nothing can be said now.
+	FindingUnclear Finding = "Unclear"
+	// FindingServing: the process is there, and its endpoint answers in the pod.
+	FindingServing Finding = "Serving"
+	// FindingSilent: process and agent are there, and the endpoint does not answer
+	// in the pod either.
+	FindingSilent Finding = "Silent"
+	// FindingStopped: the process is there, and no agent of ours serves in it.
+	FindingStopped Finding = "Stopped"
+	// FindingGone: the process is gone.
+	FindingGone Finding = "Gone"
+)
+
+// Examine asks the helper what became of a process whose endpoint does not answer.
+func Examine(ctx context.Context, helper Helper, pod *corev1.Pod, p *v1alpha1.JavaProcess) Finding {
+	at := Target(pod, p.Container)
+	report, err := helper.Run(ctx, at, helperapi.VerbStatus, helperapi.Request{Target: target(p)})
+	switch reason := reasonOf(err); {
+	case reason == v1alpha1.ReasonProcessGone:
+		return FindingGone
+	case reason == v1alpha1.ReasonEndpointNotServing:
+		return FindingSilent
+	case reason == v1alpha1.ReasonForeignJar:
+		return FindingStopped // a load says what is there instead
+	case err != nil || len(report.Processes) != 1:
+		return FindingUnclear
+	}
+	if p.Adopted {
+		_, err = helper.Run(ctx, at, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: p.Port, Path: MetricsPath}})
+		switch {
+		case reasonOf(err) == v1alpha1.ReasonEndpointNotServing:
+			return FindingSilent
+		case err != nil:
+			return FindingUnclear
+		}
+		return FindingServing
+	}
+	switch found := report.Processes[0]; {
+	case found.Mark == nil && found.AgentJarOpen:
+		return FindingUnclear
+	case found.Mark == nil || found.Mark.State != helperapi.AgentRunning:
+		return FindingStopped
+	}
+	return FindingServing
+}
+
+// reasonOf is the reason of a failure of the helper; empty for another error.
+func reasonOf(err error) string {
+	if known, ok := errors.AsType[*transport.Error](err); ok {
+		return known.Reason
+	}
+	return ""
+}
+
+// EndpointsKnown reports whether the record knows all endpoints of its pod. One that
+// replaces a lost one does not until each container was inspected once, and each
+// agent has answered what it serves.
+func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
+	return len(status.Containers) > 0 &&
+		!slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time == nil && !v1alpha1.NeedsPerson(c.Reason) }) &&
+		!slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool {
+			return p.AgentFound && p.Port == 0 && p.Phase == v1alpha1.PhaseDiscovered
+		})
+}
+
+// FindAgents adds the processes to the record in which an agent of ours is, as far
+// as it can be seen: for a record that was lost. A container that cannot be
+// inspected for good never had one.
+func (s *Scope) FindAgents(ctx context.Context) error {
+	var failures []error
+	for _, c := range running(s.Pod) {
+		report, err := s.Helper.Run(ctx, Target(s.Pod, c.name), helperapi.VerbInspect, helperapi.Request{})
+		if err != nil {
+			if !v1alpha1.NeedsPerson(reasonOf(err)) {
+				failures = append(failures, err)
+			}
+			continue
+		}
+		for _, p := range report.Processes {
+			if !p.AgentJarOpen || p.Mark != nil && p.Mark.State == helperapi.AgentStopped {
+				continue
+			}
+			found := javaProcess(c, p)
+			found.AgentFound = true
+			if p.Mark != nil {
+				found.Port = p.Mark.Port
+			}
+			if known := s.known(Identity(&found)); known != nil {
+				known.AgentFound, known.Port = true, cmp.Or(known.Port, found.Port)
+				continue
+			}
+			s.Status().Processes = append(s.Status().Processes, found)
+		}
+	}
+	return errors.Join(failures...)
+}

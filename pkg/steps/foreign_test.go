@@ -1,0 +1,123 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+)
+
+// Annotations are foreign that somebody else owns, alone or with us, as far as a
+// trimmed pod still says.
+func TestForeignAnnotations(t *testing.T) {
+	us := string(records.OwnerPodAnnotations)
+	cases := map[string]struct {
+		owned map[string][]string
+		bare  string // an annotation that nobody owns
+		want  string
+	}{
+		"none":             {},
+		"ours":             {owned: map[string][]string{us: {v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort}}},
+		"somebody's":       {owned: map[string][]string{"helm": {v1alpha1.AnnotationPort}}, want: "prometheus.io/port [helm]"},
+		"ours and theirs":  {owned: map[string][]string{us: {v1alpha1.AnnotationScrape}, "helm": {v1alpha1.AnnotationScrape}}, want: "prometheus.io/scrape [helm]"},
+		"a scheme":         {owned: map[string][]string{"helm": {v1alpha1.AnnotationScheme}}, want: "prometheus.io/scheme [helm]"},
+		"of two":           {owned: map[string][]string{"zed": {v1alpha1.AnnotationPath}, "helm": {v1alpha1.AnnotationPath}}, want: "prometheus.io/path [helm zed]"},
+		"nobody's":         {bare: v1alpha1.AnnotationPort, want: "prometheus.io/port [an unknown field manager]"},
+		"another's matter": {owned: map[string][]string{"helm": {"prometheus.io/job", "example.com/port"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pod := podWith(tc.owned)
+			if tc.bare != "" {
+				pod.Annotations[tc.bare] = "x"
+			}
+			for _, trimmed := range []bool{false, true} {
+				if trimmed {
+					TrimManagedFields(pod)
+				}
+				var got []string
+				for _, f := range foreignAnnotations(pod) {
+					got = append(got, fmt.Sprintf("%s %v", f.Name, f.Managers))
+				}
+				if strings.Join(got, ", ") != tc.want {
+					t.Errorf("trimmed %t: %q, want %q", trimmed, got, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// Trimming keeps what is ours to know: whose the annotations are, and who changed
+// the pod last, without what. Twice is once.
+func TestTrimManagedFields(t *testing.T) {
+	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	entry := func(manager string, after time.Duration, annotation string) metav1.ManagedFieldsEntry {
+		e := podWith(map[string][]string{manager: {annotation}}).ManagedFields[0]
+		e.Time = new(metav1.NewTime(created.Add(after)))
+		return e
+	}
+	status := entry("kubelet", time.Hour, "example.com/s")
+	status.Subresource = "status"
+	const port = `{"f:metadata":{"f:annotations":{"f:prometheus.io/port":{}}}}`
+	cases := map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		want    []string
+	}{
+		"the maker alone":        {[]metav1.ManagedFieldsEntry{entry("helm", 0, "example.com/x")}, nil},
+		"an annotation of its":   {[]metav1.ManagedFieldsEntry{entry("helm", 0, v1alpha1.AnnotationPort)}, []string{"helm - " + port}},
+		"who changed it last":    {[]metav1.ManagedFieldsEntry{entry("helm", 0, v1alpha1.AnnotationPort), entry("a", time.Minute, "x/a"), entry("b", time.Second, "x/b")}, []string{"helm - " + port, "a 1m0s {}"}},
+		"who changed it and us":  {[]metav1.ManagedFieldsEntry{entry("a", time.Minute, "x/a"), entry(string(records.OwnerPodAnnotations), time.Hour, v1alpha1.AnnotationPort)}, []string{"a 1m0s {}", string(records.OwnerPodAnnotations) + " - " + port}},
+		"the kubelet's statuses": {[]metav1.ManagedFieldsEntry{status}, nil},
+	}
+	for name, tc := range cases {
+		pod := &corev1.Pod{}
+		pod.CreationTimestamp = metav1.NewTime(created)
+		pod.ManagedFields = tc.entries
+		for range 2 {
+			TrimManagedFields(pod)
+			var kept []string
+			for _, e := range pod.ManagedFields {
+				when := "-"
+				if e.Time != nil {
+					when = e.Time.Sub(created).String()
+				}
+				kept = append(kept, fmt.Sprintf("%s %s %s", e.Manager, when, e.FieldsV1.GetRawString()))
+			}
+			if diff := cmp.Diff(tc.want, kept); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+	}
+}
+
+// Whose an annotation is, in words that a person knows.
+func TestOwnerName(t *testing.T) {
+	controlled := func(kind, name string) *corev1.Pod {
+		pod := podWith(nil)
+		pod.Labels = map[string]string{"pod-template-hash": "abc12"}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}
+		return pod
+	}
+	got := []string{
+		ownerName(podWith(nil), "helm"),
+		ownerName(podWith(nil), "kube-controller-manager"),
+		ownerName(controlled("ReplicaSet", "shop-abc12"), "kube-controller-manager"),
+		ownerName(controlled("ReplicaSet", "by-hand"), "kube-controller-manager"),
+		ownerName(controlled("StatefulSet", "db"), "kube-controller-manager"),
+		ownerName(controlled("StatefulSet", "db"), "helm"),
+	}
+	want := []string{
+		`field manager "helm"`, `field manager "kube-controller-manager"`, "the pod template of Deployment shop",
+		"the pod template of ReplicaSet by-hand", "the pod template of StatefulSet db", `field manager "helm"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

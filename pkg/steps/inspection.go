@@ -1,0 +1,159 @@
+package steps
+
+import (
+	"cmp"
+	"slices"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// maxProcesses is what a record holds, as its schema says.
+const maxProcesses = 64
+
+// merge takes what an inspection found in a container into the record: what that
+// knows of a process that is still the same stays, and what was not found again is
+// dropped.
+func (s *Scope) merge(c container, found []helperapi.Process) {
+	var here []v1alpha1.JavaProcess
+	for _, p := range found {
+		process := javaProcess(c, p)
+		if known := s.known(Identity(&process)); known != nil && known.Adopted == adopted(p) {
+			process = s.carryOver(*known, process)
+		}
+		s.assess(&process, p)
+		here = append(here, process)
+	}
+	status := s.Status()
+	s.Drop(func(p *v1alpha1.JavaProcess) bool { return p.Container == c.name })
+	status.Processes = append(status.Processes, here...)
+	s.sort()
+	status.Processes = status.Processes[:min(len(status.Processes), maxProcesses)]
+}
+
+// carryOver is what the record knows of a process, with what is known now of it. An
+// inspection that keeps all knows no rules, and leaves nothing out or in.
+func (s *Scope) carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
+	known.UID, known.GID, known.VM, known.Vendor = found.UID, found.GID, found.VM, found.Vendor
+	known.Version, known.MainClass = found.Version, found.MainClass
+	known.Excluded = known.Excluded && s.keepsAll()
+	return known
+}
+
+// assess takes what is in the process already into its record, and whether it can
+// be attached to.
+func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
+	p.AgentFound = found.Mark != nil && found.Mark.State != helperapi.AgentStopped || found.Mark == nil && found.AgentJarOpen
+	switch {
+	case found.Excluded:
+		p.Excluded, p.Primary = true, false
+	case adopted(found):
+		p.Adopted, p.Port = true, found.Exporter.Port
+	case found.Mark != nil && found.Mark.State == helperapi.AgentRunning:
+		p.Port = cmp.Or(found.Mark.Port, p.Port) // what it says, before what is remembered
+	}
+	state := processState(p)
+	outcome := attachability(found)
+	if outcome.Kind == statemachine.Done && s.keepsAll() && p.AgentFound && p.Port == 0 {
+		outcome = NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not answer what it serves; retrying.")
+	}
+	switch {
+	case outcome.Kind != statemachine.Done:
+		state.Phase = Discovered
+		state.Record(JavaFound, s.Key(), outcome, s.Now.Time)
+	case !Plan.Reached(state.Phase, JavaFound):
+		state.Record(JavaFound, s.Key(), outcome, s.Now.Time)
+		state.Phase = JavaFound
+	}
+	setProcessState(p, state)
+}
+
+// attachability is Done when nothing speaks against attaching to a process. One
+// that the rules leave out is no obstacle, whatever else it is.
+func attachability(p helperapi.Process) statemachine.Outcome {
+	switch {
+	case p.Excluded:
+		return Done()
+	case adopted(p) && p.Exporter.Port == 0:
+		return NotDone(v1alpha1.ReasonStockExporterNotServing,
+			"The stock exporter is in the JVM already, but answers on no port; the application's output says why. Our agent is not loaded beside it.")
+	case adopted(p) || p.Refusal == nil:
+		return Done()
+	}
+	return NotDone(string(p.Refusal.Reason), p.Refusal.Message)
+}
+
+// adopted reports whether the stock exporter is in the process, and no agent of ours.
+func adopted(p helperapi.Process) bool {
+	return p.Exporter != nil && p.Mark == nil && !p.AgentJarOpen
+}
+
+// choosePrimary says which process is the pod's primary one, if none is: one that
+// was never attached to, so that a JVM that serves another port keeps it when the
+// primary one ends. Among several, it is the one that serves the exporter's port
+// already, or the first that serves none, which may be about to start. A container
+// that could not be inspected yet may have an earlier one.
+func (s *Scope) choosePrimary() {
+	if slices.ContainsFunc(s.Chosen(), func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
+		return
+	}
+	var primary *v1alpha1.JavaProcess
+	best := 0
+	for _, p := range s.beforeFailure() {
+		if p.Adopted || p.Intent != nil {
+			continue
+		}
+		rank := 2
+		switch {
+		case p.Port != 0 && p.Port == s.Exporter.Spec.Port:
+			rank = 3
+		case p.Port != 0:
+			rank = 1
+		}
+		if rank > best {
+			primary, best = p, rank
+		}
+	}
+	for i := range s.Status().Processes {
+		p := &s.Status().Processes[i]
+		p.Primary = p == primary
+	}
+	s.sort()
+}
+
+// beforeFailure are the chosen processes of the containers before the first one
+// that could not be inspected, and may be later.
+func (s *Scope) beforeFailure() []*v1alpha1.JavaProcess {
+	var before []*v1alpha1.JavaProcess
+	for _, c := range s.containers() {
+		if entry := s.inspected(c.name); entry != nil && entry.Reason != "" && !v1alpha1.NeedsPerson(entry.Reason) {
+			break
+		}
+		before = append(before, s.Filter(func(p *v1alpha1.JavaProcess) bool {
+			return p.Container == c.name && !p.Excluded && !Refused(p)
+		})...)
+	}
+	return before
+}
+
+func javaProcess(c container, p helperapi.Process) v1alpha1.JavaProcess {
+	return v1alpha1.JavaProcess{
+		Container: c.name, ContainerID: c.id,
+		PID: int32(p.PID), StartTime: int64(p.StartTime), UID: int64(p.UID), GID: int64(p.GID),
+		VM: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
+		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
+		Phase: v1alpha1.PhaseDiscovered,
+	}
+}
+
+func processRules(exporter *v1alpha1.PrometheusJmxExporter) []helperapi.ProcessRule {
+	var rules []helperapi.ProcessRule
+	for _, r := range exporter.Spec.Processes {
+		rules = append(rules, helperapi.ProcessRule{
+			Action: helperapi.RuleAction(r.Action), MainClass: string(r.MainClass), Argument: string(r.Argument),
+		})
+	}
+	return rules
+}

@@ -1,0 +1,108 @@
+package steps
+
+import (
+	"slices"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// JVM is one process of a Scope: the subject of the steps that each walks by
+// itself.
+type JVM struct {
+	*Scope
+	Process *v1alpha1.JavaProcess
+}
+
+// State is how far the process has come, as the record says.
+func (j *JVM) State() statemachine.State { return processState(j.Process) }
+
+// SetState takes a State over into the record.
+func (j *JVM) SetState(s statemachine.State) { setProcessState(j.Process, s) }
+
+// files are what the process's agent is to run from: what the exporter says now,
+// or what lies there already while nothing new is granted to the pod, or the
+// configuration cannot be used.
+func (j *JVM) files() v1alpha1.StagedFiles {
+	if j.keepsStaged() {
+		return *j.Process.Staged
+	}
+	return v1alpha1.StagedFiles{
+		AgentSHA256:          j.Artifacts.Agent.SHA256,
+		ImplementationSHA256: j.Artifacts.Implementation.SHA256,
+		ConfigSHA256:         j.Config.SHA256,
+	}
+}
+
+// keepsStaged reports whether what was staged stands, whatever the exporter says.
+func (j *JVM) keepsStaged() bool {
+	return j.Process.Staged != nil && (!j.Granted || j.Config.Problem != nil)
+}
+
+// port is the port to ask for: the exporter's for the primary process, 0 for one
+// that is chosen in the pod.
+func (j *JVM) port() int32 {
+	switch {
+	case !j.Granted && j.Process.Intent != nil:
+		return j.Process.Intent.Port
+	case j.Process.Primary:
+		return j.Exporter.Spec.Port
+	default:
+		return 0
+	}
+}
+
+// avoid are the ports that are not to be chosen for the process: those of the pod's
+// other processes, and those that the pod declares, which the application may be
+// about to open.
+func (j *JVM) avoid() []int32 {
+	var ports []int32
+	for _, p := range j.Chosen() {
+		if p == j.Process {
+			continue
+		}
+		other := &JVM{j.Scope, p}
+		for _, port := range []int32{p.Port, other.port()} {
+			if port != 0 && (port == p.Port || !p.Adopted) {
+				ports = append(ports, port)
+			}
+		}
+	}
+	for _, c := range slices.Concat(j.Pod.Spec.Containers, j.Pod.Spec.InitContainers) {
+		for _, port := range c.Ports {
+			ports = append(ports, port.ContainerPort)
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// serves reports whether the agent serves what is wanted, as far as the record
+// knows.
+func (j *JVM) serves() bool {
+	p, files, port := j.Process, j.files(), j.port()
+	return p.Port != 0 && (port == 0 || p.Port == port) &&
+		p.ConfigSHA256 == files.ConfigSHA256 && p.ImplementationSHA256 == files.ImplementationSHA256
+}
+
+// answered reports whether the endpoint answered at the address that the pod has.
+func (j *JVM) answered() bool {
+	e := j.Process.Endpoint
+	return e != nil && !e.Silent && e.Address == j.Pod.Status.PodIP && e.Port == j.Process.Port
+}
+
+// published reports whether the endpoint stands in an EndpointSlice.
+func (j *JVM) published() bool {
+	e := j.Process.Endpoint
+	return e != nil && slices.Contains(j.Published, PublishedEndpoint{Address: e.Address, Port: e.Port})
+}
+
+// at is the container of the process, for the helper.
+func (j *JVM) at() transport.Container { return Target(j.Pod, j.Process.Container) }
+
+// request names the process to the helper.
+func (j *JVM) request() helperapi.Request {
+	return helperapi.Request{Target: target(j.Process)}
+}

@@ -1,0 +1,48 @@
+package steps
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Who asks for which port, and which are not to be chosen.
+func TestPorts(t *testing.T) {
+	primary := with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.Primary = true })
+	serving := with(primary, func(p *v1alpha1.JavaProcess) { p.Port, p.Intent = 9400, &v1alpha1.LoadIntent{Port: 9400} })
+	loaded := with(aProcess("b", 9404), func(p *v1alpha1.JavaProcess) { p.Intent = &v1alpha1.LoadIntent{} })
+	adopted := with(aProcess("c", 9999), func(p *v1alpha1.JavaProcess) { p.Adopted = true })
+	leftOut := with(aProcess("d", 9405), excluded)
+	port := func(s *Scope, port int32) *Scope { s.Exporter.Spec.Port = port; return s }
+	pending := func(s *Scope) *Scope { s.Granted = false; return s }
+	declared := port(aScope(primary), 0)
+	declared.Pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 9404}, {ContainerPort: 8080}}
+	for name, tc := range map[string]struct {
+		scope *Scope
+		want  []string
+	}{
+		"one":                         {aScope(primary), []string{"a asks for 9400, not []"}},
+		"two":                         {aScope(primary, aProcess("b", 0)), []string{"a asks for 9400, not []", "b asks for 0, not [9400]"}},
+		"none is primary":             {aScope(aProcess("b", 0)), []string{"b asks for 0, not []"}},
+		"beside an adopted one":       {aScope(adopted, primary, aProcess("b", 0)), []string{"a asks for 9400, not [9999]", "b asks for 0, not [9400 9999]"}},
+		"beside one that is left out": {aScope(primary, leftOut), []string{"a asks for 9400, not []"}},
+		"the port is another":         {port(aScope(serving, loaded), 9500), []string{"a asks for 9500, not [9404]", "b asks for 0, not [9400 9500]"}},
+		"but not granted":             {pending(port(aScope(serving, loaded), 9500)), []string{"a asks for 9400, not [9404]", "b asks for 0, not [9400]"}},
+		"the pod declares some":       {declared, []string{"a asks for 0, not [8080 9404]"}},
+		"no port is named":            {port(aScope(primary, aProcess("b", 0)), 0), []string{"a asks for 0, not []", "b asks for 0, not []"}},
+	} {
+		var got []string
+		for _, p := range tc.scope.Chosen() {
+			if j := (&JVM{tc.scope, p}); !p.Adopted {
+				got = append(got, fmt.Sprintf("%s asks for %d, not %v", p.Container, j.port(), j.avoid()))
+			}
+		}
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package steps
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// A reason decides how its condition stands and what ends it; an error without one
+// is tried again.
+func TestOutcome(t *testing.T) {
+	cause := errors.New("connection reset")
+	for name, tc := range map[string]struct {
+		outcome statemachine.Outcome
+		kind    statemachine.Kind
+		want    string
+	}{
+		"done":                {Done(), statemachine.Done, "True"},
+		"no room":             {NotDone(v1alpha1.ReasonQueued, "x"), statemachine.Queued, "Unknown Queued"},
+		"an event ends it":    {NotDone(v1alpha1.ReasonEndpointPending, "x"), statemachine.Awaiting, "Unknown EndpointPending"},
+		"nothing is wrong":    {NotDone(v1alpha1.ReasonProcessGone, "x"), statemachine.Pending, "Unknown ProcessGone"},
+		"tried again":         {NotDone(v1alpha1.ReasonPortInUse, "x"), statemachine.Failed, "False PortInUse"},
+		"an event mends it":   {NotDone(v1alpha1.ReasonConfigNotYAML, "x"), statemachine.Broken, "False ConfigNotYAML"},
+		"needs a person":      {NotDone(v1alpha1.ReasonNoShell, "x"), statemachine.Refused, "False NoShell"},
+		"an unknown reason":   {NotDone("NeverHeardOf", "x"), statemachine.Failed, "False NeverHeardOf"},
+		"a typed failure":     {failed(fmt.Errorf("load: %w", &transport.Error{Reason: v1alpha1.ReasonExecTimeout, Err: cause})), statemachine.Failed, "False ExecTimeout connection reset"},
+		"an unknown error":    {failed(cause), statemachine.Failed, "False APIError connection reset"},
+		"queued, as an error": {failed(&transport.Error{Reason: v1alpha1.ReasonQueued}), statemachine.Queued, "Unknown Queued"},
+	} {
+		got := fmt.Sprintf("%s %s ", tc.outcome.Kind.Status(), tc.outcome.Reason)
+		if tc.outcome.Err != nil {
+			got += tc.outcome.Err.Error()
+		}
+		if got = strings.TrimSpace(got); got != tc.want || tc.outcome.Kind != tc.kind {
+			t.Errorf("%s: %d %q, want %d %q", name, tc.outcome.Kind, got, tc.kind, tc.want)
+		}
+	}
+}
+
+// The steps of the pod and of its JVMs bring about each phase of the plan once.
+func TestStepsCoverThePlan(t *testing.T) {
+	var got []statemachine.Phase
+	for _, step := range PodSteps()[:2] {
+		got = append(got, step.Phase())
+	}
+	for _, step := range JVMSteps() {
+		got = append(got, step.Phase())
+	}
+	got = append(got, PodSteps()[2].Phase())
+	if diff := cmp.Diff(Plan.Phases(), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

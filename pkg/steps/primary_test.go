@@ -1,0 +1,145 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// Which process is the pod's primary one, and gets the exporter's port: it stays so
+// as long as it is there, and one that serves another port does not take its place.
+func TestPrimary(t *testing.T) {
+	for name, tc := range map[string]struct {
+		record, found []string // name, port if it serves one, and what else is to be said
+		noPort        bool
+		want          string // who asks for which port, in their order
+	}{
+		"nothing is known":              {found: []string{"a", "b"}, want: "a 9400, b 0"},
+		"the primary stays":             {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404", "a 9400"}, want: "a 9400, b 0"},
+		"whoever serves what":           {record: []string{"a 9404 primary", "b 9400"}, found: []string{"a 9404", "b 9400"}, want: "a 9400, b 0"},
+		"the primary ends":              {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404"}, want: "b 0"},
+		"and another comes":             {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, want: "c 9400, b 0"},
+		"both at once":                  {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404", "c"}, want: "c 9400, b 0"},
+		"two come":                      {record: []string{"b 9404"}, found: []string{"b 9404", "c", "d"}, want: "c 9400, b 0, d 0"},
+		"another ends":                  {record: []string{"a 9400 primary", "b 9404"}, found: []string{"a 9400"}, want: "a 9400"},
+		"another comes":                 {record: []string{"a 9400 primary"}, found: []string{"c", "a 9400"}, want: "a 9400, c 0"},
+		"the primary is left out":       {record: []string{"a 9400 primary", "b 9404"}, found: []string{"a excluded", "b 9404"}, want: "b 0"},
+		"the primary fails for a while": {record: []string{"a 0 primary failing", "b 9404"}, found: []string{"a", "b 9404"}, want: "a 9400, b 0"},
+		"one that refused is mended":    {record: []string{"a 0 never refused"}, found: []string{"a"}, want: "a 9400"},
+		"the primary refuses by now":    {record: []string{"a 9400 primary"}, found: []string{"a refuses", "c"}, want: "c 9400"},
+		"the primary is starting":       {found: []string{"a starting", "b"}, want: "a 9400, b 0"},
+		"the record was deleted":        {found: []string{"b 9404", "a 9400"}, want: "a 9400, b 0"},
+		"an adopted one is not primary": {found: []string{"a stock", "b"}, want: "b 9400"},
+		"not even where it is alone":    {found: []string{"a stock"}},
+		"the survivor, no port is":      {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, noPort: true, want: "c 0, b 0"},
+	} {
+		s := aScope()
+		s.runs("app")
+		if tc.noPort {
+			s.Exporter.Spec.Port = 0
+		}
+		for _, words := range tc.record {
+			fields := strings.Fields(words)
+			p := aProcess("app", 0)
+			p.PID, p.MainClass, p.Intent = int32(fields[0][0]), fields[0], &v1alpha1.LoadIntent{}
+			if _, err := fmt.Sscan(fields[1], &p.Port); err != nil {
+				t.Fatal(err)
+			}
+			p.Primary = strings.Contains(words, "primary")
+			switch {
+			case strings.Contains(words, "failing"):
+				p.Reason = v1alpha1.ReasonPortInUse
+			case strings.Contains(words, "never refused"): // nor attached to
+				p.Intent, p.Phase, p.Reason = nil, v1alpha1.PhaseDiscovered, v1alpha1.ReasonAttachDisabled
+				p.Attempt = &v1alpha1.Attempt{Key: s.Key(), Phase: v1alpha1.PhaseJavaFound, Count: 1}
+			}
+			s.Status().Processes = append(s.Status().Processes, p)
+		}
+		var found []helperapi.Process
+		for _, words := range tc.found {
+			who, how, _ := strings.Cut(words, " ")
+			found = append(found, foundAs(t, who, how))
+		}
+		s.merge(app, found)
+		s.choosePrimary()
+		var got []string
+		primaries := 0
+		for _, p := range s.Chosen() {
+			if !p.Adopted {
+				got = append(got, fmt.Sprintf("%s %d", p.MainClass, (&JVM{s, p}).port()))
+			}
+			if p.Primary {
+				primaries++
+			}
+		}
+		if joined := strings.Join(got, ", "); joined != tc.want || primaries > 1 {
+			t.Errorf("%s: %q, want %q; %d are primary", name, joined, tc.want, primaries)
+		}
+	}
+}
+
+// A container that could not be inspected yet may have an earlier primary process;
+// one that cannot be for good has none.
+func TestPrimaryBehindAFailure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		failing, reason string
+		want            string
+	}{
+		"none fails":                  {"", "", "a"},
+		"the first fails":             {"a", v1alpha1.ReasonExecFailed, ""},
+		"the first is too young":      {"a", v1alpha1.ReasonJVMStarting, ""},
+		"the first cannot, ever":      {"a", v1alpha1.ReasonNoShell, "b"},
+		"the second fails":            {"b", v1alpha1.ReasonExecFailed, "a"},
+		"a container left out failed": {"z", v1alpha1.ReasonExecFailed, "a"},
+	} {
+		s := aScope(aProcess("a", 0), aProcess("b", 0)).inspectedWell()
+		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: "z"})
+		if entry := s.inspected(tc.failing); entry != nil {
+			entry.Reason = tc.reason
+			s.Drop(func(p *v1alpha1.JavaProcess) bool { return p.Container == tc.failing })
+		}
+		s.choosePrimary()
+		got := ""
+		for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
+			got += p.Container
+		}
+		if got != tc.want {
+			t.Errorf("%s: primary is %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// The annotations name the primary process; one that needs a person as long as it
+// has an endpoint, so that nobody is sent elsewhere.
+func TestAnnotatedJVM(t *testing.T) {
+	refuses := func(p *v1alpha1.JavaProcess) {
+		p.Phase, p.Reason = v1alpha1.PhaseJavaFound, v1alpha1.ReasonHomeNotTrusted
+	}
+	for name, tc := range map[string]struct {
+		processes []v1alpha1.JavaProcess
+		want      string
+		exposed   bool
+	}{
+		"none":                              {nil, "", false},
+		"the primary":                       {[]v1alpha1.JavaProcess{serving("a", 9400), serving("b", 9404)}, "a", true},
+		"the primary, wherever it stands":   {[]v1alpha1.JavaProcess{serving("b", 9404), serving("a", 9400)}, "a", true},
+		"no primary":                        {[]v1alpha1.JavaProcess{serving("b", 9404)}, "b", true},
+		"the primary is on its way":         {[]v1alpha1.JavaProcess{with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.Primary = true }), serving("b", 9404)}, "a", false},
+		"the primary refuses, and serves":   {[]v1alpha1.JavaProcess{serving("b", 9404), with(serving("a", 9400), refuses)}, "a", false},
+		"the primary refuses, never served": {[]v1alpha1.JavaProcess{with(aProcess("a", 0), refuses), serving("b", 9404)}, "b", true},
+		"the only one refuses, and serves":  {[]v1alpha1.JavaProcess{with(serving("a", 9400), refuses)}, "a", false},
+		"the only one is left out":          {[]v1alpha1.JavaProcess{with(serving("a", 9400), excluded)}, "", false},
+	} {
+		s := aScope(tc.processes...)
+		got := ""
+		if p := annotatedJVM(s); p != nil {
+			got = p.Container
+		}
+		if got != tc.want || CanAnnotate(s) != tc.exposed {
+			t.Errorf("%s: %q, want %q; exposed is %t", name, got, tc.want, CanAnnotate(s))
+		}
+	}
+}

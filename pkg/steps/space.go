@@ -1,0 +1,75 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// space is how much a pod's spec lets be written to the directory of the helper in
+// one container: as the kubelet's eviction manager counts it (pkg/kubelet/eviction,
+// localStorageEviction), for which a limit of 0 is none.
+func space(pod *corev1.Pod, name string) transport.Space {
+	all := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
+	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
+	if i < 0 {
+		return transport.Space{}
+	}
+	var tightest transport.Space
+	bound := func(limit *resource.Quantity, what string) {
+		if limit != nil && limit.Sign() > 0 && (tightest.Bytes == 0 || limit.Value() < tightest.Bytes) {
+			tightest = transport.Space{Bytes: limit.Value(), Bound: fmt.Sprintf("%s is %s", what, limit)}
+		}
+	}
+	volume := tmpVolume(pod, all[i])
+	switch {
+	case volume == nil: // the container's own layer
+		bound(all[i].Resources.Limits.StorageEphemeral(), "limits.ephemeral-storage of the container")
+	case volume.EmptyDir == nil: // somebody else's storage
+		return transport.Space{}
+	default:
+		bound(volume.EmptyDir.SizeLimit, "sizeLimit of the emptyDir "+volume.Name)
+		if volume.EmptyDir.Medium != corev1.StorageMediumDefault { // memory is no disk
+			return tightest
+		}
+	}
+	// The kubelet holds the whole pod against the sum of its containers' limits.
+	bound(podEphemeralStorage(pod), "limits.ephemeral-storage of the pod")
+	return tightest
+}
+
+// podEphemeralStorage is the pod's limit: the sum of those of its containers and
+// sidecars, or the largest of an init container.
+func podEphemeralStorage(pod *corev1.Pod) *resource.Quantity {
+	sum := &resource.Quantity{}
+	for _, c := range pod.Spec.Containers {
+		sum.Add(*c.Resources.Limits.StorageEphemeral())
+	}
+	for _, c := range pod.Spec.InitContainers {
+		limit := c.Resources.Limits.StorageEphemeral()
+		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			sum.Add(*limit)
+		} else if limit.Cmp(*sum) > 0 {
+			sum = limit
+		}
+	}
+	return sum
+}
+
+// tmpVolume is the volume in which a container has the helper's directory; nil for its
+// own layer.
+func tmpVolume(pod *corev1.Pod, c corev1.Container) *corev1.Volume {
+	mount := TmpMount(c.VolumeMounts)
+	if mount == nil {
+		return nil
+	}
+	i := slices.IndexFunc(pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+	if i < 0 {
+		return nil
+	}
+	return &pod.Spec.Volumes[i]
+}
