@@ -18,7 +18,8 @@ type options struct {
 	leaderElect         bool
 	leaderNamespace     string
 	concurrent          int
-	execs, execsPerNode int64
+	execs, execsPerNode int
+	execsPerNamespace   int
 	healthCheckInterval time.Duration
 	version             bool
 	zap                 zap.Options
@@ -50,8 +51,9 @@ func parse(args []string) *options {
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work, the others wait")
 	flags.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the lease; where the pod runs if empty")
 	flags.IntVar(&o.concurrent, "concurrent-attachments", 16, "`number` of pods worked on at once")
-	flags.Int64Var(&o.execs, "max-execs", 16, "`number` of execs at once, in all")
-	flags.Int64Var(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
+	flags.IntVar(&o.execs, "max-execs", 16, "`number` of execs at once, in all")
+	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
+	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that ask an endpoint whether it is still there, which tells of a JVM that was replaced while its container runs on; 0 asks never")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
@@ -62,7 +64,9 @@ func parse(args []string) *options {
 		fmt.Fprintf(flags.Output(), "unexpected argument %q; manager --help tells the flags\n", flags.Arg(0))
 		os.Exit(2)
 	}
-	for name, n := range map[string]int64{"concurrent-attachments": int64(o.concurrent), "max-execs": o.execs, "max-execs-per-node": o.execsPerNode} {
+	for name, n := range map[string]int{
+		"concurrent-attachments": o.concurrent, "max-execs": o.execs, "max-execs-per-node": o.execsPerNode, "max-execs-per-namespace": o.execsPerNamespace,
+	} {
 		if n < 1 {
 			fmt.Fprintf(flags.Output(), "--%s=%d: must be 1 or more\n", name, n)
 			os.Exit(2)

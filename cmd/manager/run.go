@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
@@ -35,6 +36,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	exec := transport.NewExec(config, clientset.CoreV1().RESTClient(), artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace))
 	mgr, err := manager.New(config, manager.Options{
 		Namespace:       o.namespace,
 		MetricsAddress:  o.metrics,
@@ -45,7 +47,7 @@ func run(ctx context.Context, o *options) error {
 
 		HealthCheckInterval: o.healthCheckInterval,
 		Seam:                metrics.Seam,
-		Helper:              transport.NewExec(config, clientset.CoreV1().RESTClient(), artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode)),
+		Sessions:            func() attachment.Session { return transport.NewSessions(exec) },
 		Prober:              steps.NewHTTPProber(metrics.Seam),
 		Artifacts:           artifacts,
 		Logs:                problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{}),

@@ -25,10 +25,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -54,8 +56,8 @@ type Options struct {
 	HealthCheckInterval time.Duration
 	// Seam is what writes to the API pass.
 	Seam effects.Seam
-	// Helper, Prober and Artifacts are what the steps work with.
-	Helper    steps.Helper
+	// Sessions, Prober and Artifacts are what the steps work with.
+	Sessions  attachment.Sessions
 	Prober    steps.Prober
 	Artifacts *steps.Artifacts
 	// Logs are those of pods that do not run.
@@ -92,7 +94,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
 	}
-	writer := apply.New(mgr.GetClient(), o.Seam)
+	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
 	configs := source.New(mgr.GetClient(), mgr.GetAPIReader())
 	if err := (&exporter.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
@@ -101,13 +103,14 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
+	checker := health.New(o.Prober, o.HealthCheckInterval, clock.RealClock{})
+	if err := mgr.Add(checker); err != nil {
+		return nil, err
+	}
 	return mgr, (&attachment.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
-		Steps:     steps.All(o.Helper, writer, o.Prober, o.Artifacts),
-		Artifacts: o.Artifacts,
-		Helper:    o.Helper,
-		Listener:  attachment.NewListener(o.Prober, o.HealthCheckInterval, clock.RealClock{}),
-		Recorder:  mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+		Artifacts: o.Artifacts, Sessions: o.Sessions, Prober: o.Prober, Health: checker,
+		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)
 }
 

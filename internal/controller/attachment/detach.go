@@ -6,209 +6,204 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// detach withdraws the annotations of a pod and stops the agents in it. That it
-// began stands in the record before the first one is stopped, so that a pod that
-// comes back is looked at anew. What fails is tried again until spec.detach.timeout
-// is over; then it is told, and let go of. It is over when again is 0.
-func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) (again time.Duration, err error) {
-	status := &attachment.Status
-	if status.Phase == "" && status.DetachStartTime == nil { // nobody has looked at it, nor at its exporter
-		status.DetachTimeout.Duration = usualDetach
+// detach undoes an attachment whose pod is gone or belongs to its exporter no more:
+// the annotations, the endpoints, the agents, then the record. There is no
+// finalizer, so that nothing ever blocks on it: a record whose exporter went while
+// no operator ran is found and detached by the next one.
+//
+// It looks past the cache first: one that is behind, as just after a start, must
+// not cost a pod its annotations. A pod that is terminating is left to go, and the
+// record of one that another exporter owns goes over to it as it is.
+func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachment, helper steps.Helper) (ctrl.Result, error) {
+	found, err := subject(ctx, r.Live, attachment)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
-	remaining := status.DetachTimeout.Duration
-	if status.DetachStartTime != nil {
-		remaining -= r.Clock.Since(status.DetachStartTime.Time)
-		if remaining <= 0 && status.Attempt != nil { // it was tried
-			r.tellLeft(attachment, pod, agentsIn(attachment, pod))
-			return 0, nil
+	if found.owned(attachment) {
+		return ctrl.Result{}, errors.New("the cache is behind: the pod still belongs to the exporter")
+	}
+	if found.owner != nil {
+		return ctrl.Result{}, nil // which takes the record over
+	}
+	if found.pod != nil && found.pod.DeletionTimestamp.IsZero() {
+		if waits, err := r.awaitHalt(ctx, attachment, found); err != nil || waits {
+			return ctrl.Result{RequeueAfter: haltTimeout}, err
 		}
-	}
-	// A pod whose turn never came has nothing of ours in it.
-	looked := status.Inspected != nil && len(status.Inspected.ContainerIDs) > 0
-	unknown := !looked && (status.Revision != "" || status.DetachStartTime != nil ||
-		len(status.Processes) > 0 || pod.Annotations[steps.AnnotationFlag] != "")
-	// In time for what is said of it afterwards.
-	ctx, cancel := context.WithTimeout(ctx, longestDetach)
-	defer cancel()
-	withdrawn := steps.Withdraw(ctx, r.Writer, pod)
-	if withdrawn != nil {
-		r.tellNotWithdrawn(attachment, pod, withdrawn)
-		withdrawn = fmt.Errorf("the annotations cannot be withdrawn: %s", text.Denial(withdrawn))
-	}
-	agents := agentsIn(attachment, pod)
-	if len(agents) > 0 || withdrawn != nil || unknown {
-		if err := r.stateDetaching(ctx, attachment, nil); err != nil {
-			return 0, err
-		}
-	}
-	if status.DetachStartTime != nil && r.stillPublished(ctx, attachment, pod) && r.Clock.Since(status.DetachStartTime.Time) < unpublishing {
-		return time.Second, nil
-	}
-	if queued(r.sweep(ctx, attachment, pod)) {
-		return wait.Jitter(queuedFor, 1), nil
-	}
-	agents = agentsIn(attachment, pod) // those that were swept are not on record any more
-	stopped, failure := r.stop(ctx, pod, agents, unknown)
-	if queued(failure) {
-		return wait.Jitter(queuedFor, 1), nil
-	}
-	r.tellDetached(attachment, pod, stopped)
-	if failure = errors.Join(withdrawn, failure); failure == nil {
-		return 0, nil
-	}
-	var ids []steps.ProcessIdentity // before they move
-	for _, p := range stopped {
-		ids = append(ids, steps.Identity(p))
-	}
-	status.Processes = slices.DeleteFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return slices.Contains(ids, steps.Identity(&p)) })
-	if err := r.stateDetaching(ctx, attachment, failure); err != nil {
-		return 0, err
-	}
-	return max(min(backoff(status.Attempt.Count), remaining), time.Millisecond), nil
-}
-
-// usualDetach is the default of spec.detach.timeout.
-const usualDetach = 2 * time.Minute
-
-// longestDetach leaves room in ReconciliationTimeout for writing what came of it.
-const longestDetach = 4 * time.Minute
-
-// agentsIn are the processes on record with an agent of ours, whose container runs.
-func agentsIn(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) []*v1alpha1.JavaProcess {
-	var agents []*v1alpha1.JavaProcess
-	for i := range attachment.Status.Processes {
-		if p := &attachment.Status.Processes[i]; steps.Ours(p) && steps.Runs(pod, p) {
-			agents = append(agents, p)
-		}
-	}
-	return agents
-}
-
-// stop stops the agents on record, and where that does not know all, those that
-// are found. It returns those that are stopped.
-func (r *Reconciler) stop(ctx context.Context, pod *corev1.Pod, agents []*v1alpha1.JavaProcess, unknown bool) (stopped []*v1alpha1.JavaProcess, err error) {
-	var failed []error
-	if unknown {
-		found, err := steps.Agents(ctx, r.Helper, pod)
-		agents, failed = together(agents, found), append(failed, err)
-	}
-	for _, p := range agents {
-		err := r.unload(ctx, pod, p)
-		if queued(err) {
-			return nil, err
-		}
+		published, err := r.published(ctx, found.pod, attachment.Spec.Exporter.UID)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("the agent of process %d in container %s cannot be stopped: %w", p.PID, p.Container, err))
-			continue
+			return ctrl.Result{}, err
 		}
-		stopped = append(stopped, p)
+		v := r.visit(&steps.Scope{
+			Attachment: attachment, Pod: found.pod, Published: published, Now: r.now(),
+			Artifacts: r.Artifacts, Helper: helper, Prober: r.Prober, Writer: r.Writer,
+		})
+		if result, err := v.detach(ctx); err != nil || result.RequeueAfter > 0 {
+			return result, err
+		}
 	}
-	return stopped, errors.Join(failed...)
+	if err := r.Writer.Delete(ctx, attachment); err != nil {
+		return ctrl.Result{}, err
+	}
+	ctrl.LoggerFrom(ctx).Info("detached")
+	return ctrl.Result{}, nil
 }
 
-// sweep removes the helper from containers that it looked into and in which no
-// agent is: with an agent goes all. What cannot be removed stays, and does nothing.
-func (r *Reconciler) sweep(ctx context.Context, attachment *v1alpha1.JmxAttachment, pod *corev1.Pod) error {
-	done := map[string]bool{}
-	for _, p := range agentsIn(attachment, pod) {
-		done[p.Container] = true
+// detach leads the pod back to the start, with its annotations first. What fails
+// keeps nothing else from its way back, and is tried again until spec.detach.timeout
+// is over; then an Event names what stays behind. It is over when there is nothing
+// to wait for.
+func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
+	s, status := v.scope, v.scope.Status()
+	over := v.beginDetach()
+	s.Drop(func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(s.Pod, p) })
+	var failures []error
+	if v.recordLost() {
+		failures = append(failures, s.FindAgents(ctx))
 	}
-	status := &attachment.Status
+	withdrawn := steps.Annotate{}.Undo(ctx, s)
+	if withdrawn.Kind != statemachine.Done {
+		v.recordNotWithdrawn(withdrawn.Err)
+		failures = append(failures, fmt.Errorf("the annotations cannot be withdrawn: %s", text.Denial(withdrawn.Err)))
+	}
+	agents := v.agents()
+	if len(agents) > 0 && status.Reason != v1alpha1.ReasonDetaching { // that it began is known before the first one is stopped
+		if err := v.persistDetaching(ctx, nil, 0); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	places := map[steps.ProcessIdentity]string{}
+	for _, p := range agents {
+		places[steps.Identity(p)] = place(p)
+	}
+	var after time.Duration
+	var tries int32
+	undone := map[steps.ProcessIdentity]bool{}
+	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
+		result, err := v.walkBack(ctx, &steps.JVM{Scope: s, Process: p})
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		undone[steps.Identity(p)] = result.Arrived
+		if !result.Arrived {
+			after = enqueue.Earliest(after, result.RequeueAfter)
+			if a := p.Attempt; a != nil && p.Reason != v1alpha1.ReasonEndpointPending {
+				failures = append(failures, pending(p))
+				tries = max(tries, a.Count)
+			}
+		}
+	}
+	var stopped []string
+	for _, p := range agents {
+		if id := steps.Identity(p); undone[id] {
+			stopped = append(stopped, places[id])
+		}
+	}
+	v.recordDetached(stopped)
+	s.Drop(func(p *v1alpha1.JavaProcess) bool { return undone[steps.Identity(p)] })
+	failure := errors.Join(failures...)
+	if failure == nil && after == 0 {
+		return ctrl.Result{}, nil
+	}
+	if over && failure != nil {
+		v.recordLeft(v.agents(), failure)
+		return ctrl.Result{}, nil
+	}
+	if err := v.persistDetaching(ctx, failure, tries); err != nil {
+		return ctrl.Result{}, err
+	}
+	if status.Attempt != nil && after == 0 {
+		after = statemachine.Backoff(status.Attempt.Count)
+	}
+	remaining := status.DetachTimeout.Duration - v.Clock.Since(status.DetachStartTime.Time)
+	return ctrl.Result{RequeueAfter: enqueue.Earliest(after, max(remaining, statemachine.QueuedFor))}, nil
+}
+
+// defaultDetachTimeout is the default of spec.detach.timeout, for a record whose
+// exporter nobody has read.
+const defaultDetachTimeout = 2 * time.Minute
+
+// beginDetach notes when the detach began, and reports whether its time is over:
+// then all is tried a last time.
+func (v *visit) beginDetach() (over bool) {
+	status := v.scope.Status()
+	if status.DetachStartTime != nil {
+		over = v.Clock.Since(status.DetachStartTime.Time) >= status.DetachTimeout.Duration
+		for i := range status.Processes {
+			if a := status.Processes[i].Attempt; over && a != nil {
+				a.NextTime = nil
+			}
+		}
+		return over
+	}
+	status.DetachStartTime, status.Attempt = new(v.scope.Now), nil
+	if status.Phase == "" {
+		status.DetachTimeout.Duration = defaultDetachTimeout
+	}
 	for i := range status.Processes {
-		p := &status.Processes[i]
-		if done[p.Container] || !steps.Runs(pod, p) {
-			continue
-		}
-		if err := r.unload(ctx, pod, p); queued(err) {
-			return err
-		} else if err != nil {
-			ctrl.LoggerFrom(ctx).Info("the helper is left", "container", p.Container, "error", err)
-		}
-		done[p.Container] = true
+		status.Processes[i].Attempt = nil // of the way forward
 	}
-	status.Processes = slices.DeleteFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return !steps.Ours(&p) })
-	return nil
+	return false
 }
 
-// queued tells that there was no place for the exec.
-func queued(err error) bool {
-	known, ok := errors.AsType[*transport.Error](err)
-	return ok && known.Reason == v1alpha1.ReasonQueued
+// recordLost reports whether agents may be in the pod that the record does not know.
+// A pod that nobody has inspected has nothing of ours in it.
+func (v *visit) recordLost() bool {
+	s, begun := v.scope, v.begun
+	inspected := slices.ContainsFunc(begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil })
+	return !inspected && (begun.Revision != "" || begun.DetachStartTime != nil ||
+		len(begun.Processes) > 0 || s.Pod.Annotations[v1alpha1.AnnotationFlag] != "")
 }
 
-func (r *Reconciler) unload(ctx context.Context, pod *corev1.Pod, p *v1alpha1.JavaProcess) error {
-	_, err := r.Helper.Run(ctx, steps.Target(pod, p.Container), attach.VerbUnload,
-		attach.Request{Target: &attach.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)}})
-	return err
+// agents are the processes on record with an agent of ours.
+func (v *visit) agents() []*v1alpha1.JavaProcess {
+	return v.scope.Filter(func(p *v1alpha1.JavaProcess) bool { return steps.MayHaveAgent(p) && steps.Runs(v.scope.Pod, p) })
 }
 
-// together are the agents on record and those that are found, each once.
-func together(known, found []*v1alpha1.JavaProcess) []*v1alpha1.JavaProcess {
-	for _, p := range found {
-		i := slices.IndexFunc(known, func(k *v1alpha1.JavaProcess) bool { return steps.Identity(k) == steps.Identity(p) })
-		if i < 0 {
-			known = append(known, p)
-			continue
-		}
-		known[i].Port = cmp.Or(known[i].Port, p.Port)
-	}
-	return known
+// walkBack undoes the phases of one JVM.
+func (v *visit) walkBack(ctx context.Context, j *steps.JVM) (statemachine.Result, error) {
+	state := j.State()
+	walk := walkOf(v, steps.JVMSteps(), v1alpha1.ReasonDetaching)
+	walk.Persist = func(context.Context) error { j.SetState(state); return nil }
+	return walk.Backward(ctx, j, &state, steps.Staged)
 }
 
-// stateDetaching states that the pod is being taken out, since when, and what
-// keeps it.
-func (r *Reconciler) stateDetaching(ctx context.Context, attachment *v1alpha1.JmxAttachment, failure error) error {
-	before := attachment.Status.DeepCopy()
-	status := &attachment.Status
-	if status.DetachStartTime == nil {
-		status.DetachStartTime, status.Attempt = new(r.now()), nil
-	}
+func pending(p *v1alpha1.JavaProcess) error {
+	return fmt.Errorf("process %d in container %s: %s", p.PID, p.Container, strings.TrimRight(p.Message, "."))
+}
+
+// persistDetaching states that the pod is being detached, and what keeps it, after
+// how many tries.
+func (v *visit) persistDetaching(ctx context.Context, failure error, tries int32) error {
+	status := v.scope.Status()
 	status.Reason = v1alpha1.ReasonDetaching
-	message := "The pod is being taken out."
-	if status.Attempt != nil {
-		message = meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Message
-	}
+	message := "The operator is detaching from the pod."
 	if failure != nil {
 		cause := text.Line(failure.Error(), 600)
-		message = fmt.Sprintf("The pod is being taken out, and tried again for %s: %s", status.DetachTimeout.Duration, cause)
-		attempt := &v1alpha1.Attempt{Key: v1alpha1.ReasonDetaching, Phase: attemptPhase(status), Count: 1, LastError: cause}
-		if status.Attempt != nil {
-			attempt.Count += status.Attempt.Count
+		message = fmt.Sprintf("The operator is detaching from the pod; retrying for %s: %s.", status.DetachTimeout.Duration, cause)
+		attempt := &v1alpha1.Attempt{Key: v1alpha1.ReasonDetaching, Phase: cmp.Or(status.Phase, v1alpha1.PhasePending), Count: tries, LastError: cause}
+		if tries == 0 { // beside what each JVM counts
+			attempt.Count = 1
+			if status.Attempt != nil {
+				attempt.Count += status.Attempt.Count
+			}
 		}
 		status.Attempt = attempt
 	}
-	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+	statemachine.SetConditions(&status.Conditions, v.scope.Attachment.Generation, v.scope.Now, metav1.Condition{
 		Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching, Message: message,
-		LastTransitionTime: r.now(),
 	})
-	if equality.Semantic.DeepEqual(before, status) {
-		return nil
-	}
-	return r.Writer.AttachmentStatus(ctx, attachment, status)
+	return v.write(ctx)
 }
-
-// attemptPhase is the phase that the record is in; there is none before the first.
-func attemptPhase(status *v1alpha1.JmxAttachmentStatus) v1alpha1.Phase {
-	if status.Phase == "" {
-		return v1alpha1.PhasePending
-	}
-	return status.Phase
-}
-
-func (r *Reconciler) now() metav1.Time { return metav1.NewTime(r.Clock.Now()).Rfc3339Copy() }

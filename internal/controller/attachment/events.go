@@ -6,67 +6,75 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// announce tells that a phase was reached or could not be, as an Event on the
-// record, related to the pod.
-func (w *walk) announce(ctx context.Context, step steps.Step, outcome steps.Outcome) {
+// recordConditions records as an Event on the record, related to the pod, what was
+// done to the JVM, that the pod is done, and each failure.
+func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition) {
 	log := ctrl.LoggerFrom(ctx)
-	switch outcome.Kind {
-	case steps.Done:
-		log.Info("phase reached", "phase", step.Phase())
-		w.Recorder.Eventf(w.scope.Attachment, w.scope.Pod, corev1.EventTypeNormal, string(step.Phase()), string(step.Phase()), "%s", outcome.Message)
-	case steps.Retry, steps.Stop:
-		log.Info("phase not reached", "phase", step.Phase(), "reason", outcome.Reason, "error", outcome.Err)
-		w.Recorder.Eventf(w.scope.Attachment, w.scope.Pod, corev1.EventTypeWarning, outcome.Reason, string(step.Phase()), "%s", outcome.Message)
-	case steps.Wait:
-		log.V(1).Info("phase awaited", "phase", step.Phase(), "reason", outcome.Reason)
+	for _, c := range changed {
+		switch {
+		case c.Type == v1alpha1.ConditionReady:
+		case c.Status == metav1.ConditionTrue:
+			log.Info("phase reached", "phase", c.Type)
+			if c.Type == string(v1alpha1.PhaseLoaded) || c.Type == string(v1alpha1.PhaseAnnotated) {
+				v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeNormal, c.Type, c.Type, "%s", text.Cut(c.Message, maxNote))
+			}
+		case c.Status == metav1.ConditionFalse:
+			log.Info("phase failed", "phase", c.Type, "reason", c.Reason)
+			v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, c.Reason, c.Type, "%s", text.Cut(c.Message, maxNote))
+		}
 	}
 }
 
-// tellLost tells that a phase no longer holds.
-func (w *walk) tellLost(ctx context.Context, step steps.Step, why steps.Outcome) {
-	ctrl.LoggerFrom(ctx).Info("phase lost", "phase", step.Phase(), "reason", why.Reason)
-	w.Recorder.Eventf(w.scope.Attachment, w.scope.Pod, corev1.EventTypeNormal, why.Reason, string(step.Phase()), "%s", why.Message)
+// maxNote is what an Event's note may hold, in bytes.
+const maxNote = 1024
+
+// recordRegress records that a phase no longer holds.
+func (v *visit) recordRegress(ctx context.Context, phase statemachine.Phase, cause *statemachine.Cause) {
+	ctrl.LoggerFrom(ctx).Info("phase lost", "phase", phase, "reason", cause.Reason)
+	v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeNormal, cause.Reason, string(phase), "%s", cause.Message)
 }
 
-// tellNotWithdrawn tells that annotations of ours could not be taken off a pod.
-func (r *Reconciler) tellNotWithdrawn(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, err error) {
-	r.Recorder.Eventf(attachment, pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",
+// recordNotWithdrawn records that the operator's annotations could not be removed
+// from a pod.
+func (v *visit) recordNotWithdrawn(err error) {
+	v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",
 		"The annotations of the pod cannot be withdrawn: %s.", text.Denial(err))
 }
 
-// tellDetached tells that the agents in a pod were stopped.
-func (r *Reconciler) tellDetached(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) {
-	if len(agents) > 0 {
-		r.Recorder.Eventf(pod, attachment, corev1.EventTypeNormal, "Detached", "TakeOut",
-			"%s", text.Cut(fmt.Sprintf("The pod is taken out: the agent in %s is stopped.", places(agents)), 1024))
+// recordDetached records that the agents in the pod were stopped.
+func (v *visit) recordDetached(places []string) {
+	if len(places) > 0 {
+		v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeNormal, "Detached", "Detach",
+			"%s", text.Cut(fmt.Sprintf("The operator detached from the pod; the agent in %s is stopped.", strings.Join(places, ", ")), maxNote))
 	}
 }
 
-// tellLeft tells what stays behind in a pod that is let go of.
-func (r *Reconciler) tellLeft(attachment *v1alpha1.JmxAttachment, pod *corev1.Pod, agents []*v1alpha1.JavaProcess) {
-	left := "what could not be undone"
+// recordLeft records what stays behind in a pod whose detach timed out.
+func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error) {
+	left := "what could not be undone stays in the pod"
 	if len(agents) > 0 {
-		left = "the agent in " + places(agents)
+		left = fmt.Sprintf("the agent in %s stays loaded until its JVM exits", places(agents))
 	}
-	why := ""
-	if attempt := attachment.Status.Attempt; attempt != nil {
-		why = ": " + attempt.LastError
-	}
-	r.Recorder.Eventf(pod, attachment, corev1.EventTypeWarning, "AgentLeft", "TakeOut", "%s", text.Cut(fmt.Sprintf(
-		"The pod is let go of after %s, and %s stays until its JVM ends%s", attachment.Status.DetachTimeout.Duration, left, why), 1024))
+	v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeWarning, "AgentLeft", "Detach", "%s", text.Cut(fmt.Sprintf(
+		"Detach timed out after %s; %s: %s.", v.scope.Status().DetachTimeout.Duration, left, text.Line(failure.Error(), 600)), maxNote))
 }
 
 func places(agents []*v1alpha1.JavaProcess) string {
 	var places []string
 	for _, p := range agents {
-		places = append(places, fmt.Sprintf("process %d of container %s (port %d)", p.PID, p.Container, p.Port))
+		places = append(places, place(p))
 	}
 	return strings.Join(places, ", ")
+}
+
+func place(p *v1alpha1.JavaProcess) string {
+	return fmt.Sprintf("process %d of container %s (port %d)", p.PID, p.Container, p.Port)
 }

@@ -8,48 +8,30 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// gate tells why a step may not be taken yet; nil when it may. It is closed
-// before what is new in the pod, until the exporter's rollout grants it: what is
-// in there already is kept as it is.
-func (w *walk) gate(step steps.Step) *steps.Outcome {
-	s := w.scope
-	switch step.Phase() {
-	case statemachine.JavaFound:
-		if len(s.Published) > 0 && s.Status().Inspected == nil {
-			return nil // the record is a new one, the agent is not
-		}
-	case statemachine.Staged:
-	case statemachine.Loaded:
-		if !w.first() {
-			return nil
-		}
-	default:
+// gate is why a phase of a JVM may not be tried yet; nil when it may. It is closed
+// before what is new in the JVM, until the exporter's rollout grants it: what is in
+// there already is kept as it is. Looking for JVMs is free.
+func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcome {
+	s, p := v.scope, j.Process
+	switch {
+	case next == steps.Staged && p.Staged != nil, next == steps.Loaded && p.Port != 0, next == steps.Exposed:
 		return nil
 	}
+	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
-		return new(steps.NotReached(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+howToResume))
+		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+howToResume)
 	}
 	switch {
 	case s.Granted:
 		return nil
 	case s.Exporter.Spec.Suspend:
-		return new(steps.NotReached(v1alpha1.ReasonSuspended, "The exporter is suspended: nothing new is done while spec.suspend is true."))
+		return closed(v1alpha1.ReasonSuspended, "The exporter is suspended (spec.suspend); nothing new is attached.")
 	case halted(s.Exporter, s.Exporter.Status.Revision):
-		return new(steps.NotReached(v1alpha1.ReasonRolloutHalted, "The rollout was stopped; the exporter's status.halt says why."))
-	case s.Config.Problem != nil: // nobody's turn comes
-		return new(steps.NotReached(s.Config.Problem.Reason, s.Config.Problem.Message))
+		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
+	case s.Config.Problem != nil: // no pod is granted
+		return &statemachine.Outcome{Kind: statemachine.Broken, Reason: s.Config.Problem.Reason, Message: s.Config.Problem.Message}
 	}
-	return new(steps.NotReached(v1alpha1.ReasonRolloutPending, "The pod waits for its turn: spec.rollout says how many are worked on at once."))
+	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")
 }
 
-// first tells whether there is a process that an agent was never in.
-func (w *walk) first() bool {
-	for _, p := range w.scope.Chosen() {
-		if !p.Adopted && p.Port == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-var howToResume = fmt.Sprintf("To go on, change the configuration, or give the exporter's annotation %s another value.", steps.AnnotationResume)
+var howToResume = fmt.Sprintf("To resume, change the configuration, or give the exporter's annotation %s another value.", v1alpha1.AnnotationResume)

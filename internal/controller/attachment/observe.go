@@ -2,9 +2,11 @@ package attachment
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -13,9 +15,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// observe reads all that the steps look at; nil when the record is to be taken
-// out: its pod is gone, or belongs to its exporter no more.
-func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment) (*steps.Scope, error) {
+// observe reads all that the steps work with; nil when the record is to be
+// detached: its pod is gone, or belongs to its exporter no more.
+func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment, helper steps.Helper) (*steps.Scope, error) {
 	found, err := subject(ctx, r.Reader, attachment)
 	if err != nil || !found.owned(attachment) {
 		return nil, err
@@ -29,15 +31,20 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 	if err != nil {
 		return nil, err
 	}
-	return &steps.Scope{
+	scope := &steps.Scope{
 		Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published,
 		Granted: !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
 			attachment.Spec.Revision == steps.Revision(exporter, config, r.Artifacts),
-		Now: r.now(),
-	}, nil
+		Now:       r.now(),
+		Artifacts: r.Artifacts, Helper: helper, Prober: r.Prober, Writer: r.Writer,
+	}
+	scope.ReinspectAfter = func(entry *v1alpha1.InspectedContainer) time.Duration { return reinspectAfter(scope, entry) }
+	return scope, nil
 }
 
-// halted tells whether the rollout of a revision was stopped.
+func (r *Reconciler) now() metav1.Time { return metav1.NewTime(r.Clock.Now()).Rfc3339Copy() }
+
+// halted reports whether the rollout of a revision was halted.
 func halted(exporter *v1alpha1.PrometheusJmxExporter, revision string) bool {
 	return exporter.Status.Halt != nil && exporter.Status.Halt.Revision == revision
 }
@@ -51,7 +58,7 @@ type subjects struct {
 	owner *v1alpha1.PrometheusJmxExporter
 }
 
-// owned tells whether the pod still belongs to the exporter of the record.
+// owned reports whether the pod still belongs to the exporter of the record.
 func (s subjects) owned(attachment *v1alpha1.JmxAttachment) bool {
 	return s.owner != nil && s.owner.UID == attachment.Spec.Exporter.UID
 }

@@ -1,15 +1,11 @@
 // Package attachment leads one pod through the phases: it reads what is there,
-// takes the record back where it is no longer so, and runs the steps that are left.
+// takes the record back to where it is true, and walks on from there.
 package attachment
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,25 +13,35 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
-	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
+
+// Session runs the helper in the containers of one pod for one reconcile.
+type Session interface {
+	steps.Helper
+	// Close ends it, in bounded time.
+	Close()
+}
+
+// Sessions begins the Session of a reconcile; it executes nothing by itself.
+type Sessions func() Session
 
 // Reconciler reconciles JmxAttachments. All fields are required.
 type Reconciler struct {
 	Reader client.Reader
 	// Live reads from the API server, past the cache.
 	Live      client.Reader
-	Writer    *apply.Client
+	Writer    *records.Writer
 	Source    *source.Source
-	Steps     []steps.Step
 	Artifacts *steps.Artifacts
-	// Helper stops the agents in pods that are taken out.
-	Helper steps.Helper
-	// Listener asks exposed endpoints now and then whether they are still there.
-	Listener *Listener
+	Sessions  Sessions
+	Prober    steps.Prober
+	// Health checks exposed endpoints now and then.
+	Health   *health.Checker
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 }
@@ -50,98 +56,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	var attachment v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, request.NamespacedName, &attachment)
 	if apierrors.IsNotFound(err) {
-		r.Listener.Forget(request.NamespacedName)
+		r.Health.Forget(request.NamespacedName)
 	}
 	if err != nil || !attachment.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	scope, err := r.observe(ctx, &attachment)
+	session := r.Sessions()
+	defer session.Close()
+	scope, err := r.observe(ctx, &attachment, session)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	var result ctrl.Result
 	if scope == nil {
-		result, err = r.takeOut(ctx, &attachment)
+		result, err = r.detach(ctx, &attachment, session)
 	} else {
-		w := r.walk(scope)
-		result, err = w.run(ctx)
+		result, err = r.visit(scope).attach(ctx)
 	}
 	switch {
 	case apply.IsGone(err) || apierrors.IsNotFound(err):
 		return ctrl.Result{}, nil
 	case apply.IsStale(err):
-		return ctrl.Result{RequeueAfter: enqueue.Anew}, nil
+		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
 	}
 	return result, err
-}
-
-// run goes back to where the record is still true, and from there on through
-// the steps. The record is persisted before the next effect begins.
-func (w *walk) run(ctx context.Context) (ctrl.Result, error) {
-	w.begin()
-	w.listen(ctx)
-	look, changed := w.lookAgain(ctx)
-	if changed {
-		w.scope.Status().Attempt = nil // it was about others
-	} else if err := w.tryAgain(ctx); err != nil {
-		return ctrl.Result{}, err
-	}
-	buried := w.bury()
-	if err := w.goBack(ctx, buried || changed); err != nil {
-		return ctrl.Result{}, err
-	}
-	w.unwithdrawn = w.withdraw(ctx, buried)
-	if w.unwithdrawn != nil && !steps.Refused(w.unwithdrawn) {
-		return ctrl.Result{}, w.unwithdrawn // the record says why it must be, until it is
-	}
-	after, err := w.goOn(ctx)
-	if err = cmp.Or(err, w.unwithdrawn); err != nil {
-		return ctrl.Result{}, err
-	}
-	after = enqueue.Sooner(after, enqueue.Sooner(look, w.Listener.next(w.scope)))
-	if tried, ok := w.untilTried(); ok {
-		after = enqueue.Sooner(after, max(tried, queuedFor))
-	}
-	return ctrl.Result{RequeueAfter: after}, nil
-}
-
-// goOn runs the steps that are left, and tells when to come back without an
-// event; 0 for never.
-func (w *walk) goOn(ctx context.Context) (time.Duration, error) {
-	for next, ok := w.machine.Phase().Next(); ok; next, ok = w.machine.Phase().Next() {
-		step := w.step(next)
-		if w.blocked() {
-			return w.again(), w.persist(ctx)
-		}
-		switch closed := w.gate(step); {
-		case closed != nil && w.unwithdrawn != nil: // the record goes on saying why it must be
-			return 0, w.unwithdrawn
-		case closed != nil:
-			if err := w.record(ctx, step, *closed); err != nil || closed.Kind != steps.Retry {
-				return 0, err
-			}
-			return w.again(), nil
-		}
-		if announcer, ok := step.(steps.Announcer); ok && announcer.Announce(w.scope) {
-			if err := w.persist(ctx); err != nil {
-				return 0, err
-			}
-		}
-		outcome := w.ensure(ctx, step)
-		if outcome.Reason == v1alpha1.ReasonQueued {
-			return wait.Jitter(queuedFor, 1), nil
-		}
-		if err := w.record(ctx, step, outcome); err != nil {
-			return 0, err
-		}
-		if outcome.Kind != steps.Done {
-			return w.again(), nil
-		}
-	}
-	return 0, w.persist(ctx)
-}
-
-func (w *walk) step(phase statemachine.Phase) steps.Step {
-	i := slices.IndexFunc(w.Steps, func(s steps.Step) bool { return s.Phase() == phase })
-	return w.Steps[i]
 }

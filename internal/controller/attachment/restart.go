@@ -1,6 +1,7 @@
 package attachment
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,22 +12,23 @@ import (
 	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// missed tells whether a process is not on record any more, though its container was
-// looked into.
-func (w *walk) missed(p *v1alpha1.JavaProcess) bool {
-	inspected := w.scope.Status().Inspected
-	return inspected != nil && slices.Contains(inspected.ContainerIDs, p.ContainerID) &&
-		!slices.ContainsFunc(w.scope.Status().Processes, func(other v1alpha1.JavaProcess) bool { return steps.Identity(&other) == steps.Identity(p) })
+// missed reports whether a process is no longer on record, though its container was
+// inspected.
+func (v *visit) missed(p *v1alpha1.JavaProcess) bool {
+	status := v.scope.Status()
+	return slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return c.ContainerID == p.ContainerID && c.Reason == "" }) &&
+		!slices.ContainsFunc(status.Processes, func(other v1alpha1.JavaProcess) bool { return steps.Identity(&other) == steps.Identity(p) })
 }
 
 // noteRestart notes what may have ended processes that are gone.
-func (w *walk) noteRestart(processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) {
-	if restart := restartOf(w.scope, processes, gone); restart != nil {
-		w.scope.Status().Restart = restart
+func (v *visit) noteRestart(processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) {
+	if restart := restartOf(v.scope, processes, gone); restart != nil {
+		v.scope.Status().Restart = restart
 	}
 }
 
@@ -44,7 +46,7 @@ func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1al
 		}
 		what, ended := "Container", termination(s.Pod, p)
 		if steps.Runs(s.Pod, p) {
-			if !p.First && !alone(processes, p, gone) { // a tool beside the application, done
+			if !p.Primary && !alone(processes, p, gone) { // a tool beside the application, done
 				continue
 			}
 			what, ended = fmt.Sprintf("Java process %d in container", p.PID), nil
@@ -69,10 +71,10 @@ func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1al
 	return nil
 }
 
-// alone tells whether no other process that was chosen is left in the container.
+// alone reports whether no other process that was chosen is left in the container.
 func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) bool {
 	for i := range processes {
-		if other := &processes[i]; other.ContainerID == p.ContainerID && other.Refusal != v1alpha1.RefusalExcluded && !gone(other) {
+		if other := &processes[i]; other.ContainerID == p.ContainerID && !other.Excluded && !gone(other) {
 			return false
 		}
 	}
@@ -80,7 +82,7 @@ func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess, gone func(
 }
 
 // termination is how the container that the process ran in ended; nil when the
-// kubelet does not tell.
+// kubelet does not report it.
 func termination(pod *corev1.Pod, p *v1alpha1.JavaProcess) *corev1.ContainerStateTerminated {
 	for _, status := range append(append([]corev1.ContainerStatus{}, pod.Status.ContainerStatuses...), pod.Status.InitContainerStatuses...) {
 		switch {
@@ -99,4 +101,26 @@ func how(ended *corev1.ContainerStateTerminated) string {
 		return ""
 	}
 	return strings.TrimSuffix(fmt.Sprintf(": exit code %d, %s", ended.ExitCode, ended.Reason), ", ")
+}
+
+// haltTimeout is how long a record waits for the halt of its rollout, before it
+// looks whether it still has to.
+const haltTimeout = 5 * time.Second
+
+// awaitHalt keeps the record of a pod that failed soon after an attach until the
+// rollout is halted for it: a pod that is not restarted fails as a whole, and
+// nothing but its record says so.
+func (r *Reconciler) awaitHalt(ctx context.Context, attachment *v1alpha1.JmxAttachment, found subjects) (waits bool, err error) {
+	exporter, status := found.exporter, &attachment.Status
+	if exporter == nil || found.pod.Status.Phase != corev1.PodFailed || !selection.Selects(exporter, found.pod) ||
+		exporter.Status.Revision != attachment.Spec.Revision || exporter.Status.Halt != nil {
+		return false, nil
+	}
+	s := &steps.Scope{Attachment: attachment, Pod: found.pod, Exporter: exporter, Now: r.now()}
+	restart := restartOf(s, status.Processes, func(*v1alpha1.JavaProcess) bool { return true })
+	if restart == nil || status.Restart != nil && *status.Restart == *restart {
+		return restart != nil, nil
+	}
+	status.Restart, status.Revision = restart, attachment.Spec.Revision
+	return true, r.Writer.AttachmentStatus(ctx, attachment, status)
 }

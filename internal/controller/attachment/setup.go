@@ -36,6 +36,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(0, r.ofNamespace))).
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.After(0, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(0, ofSlice))).
+		WatchesRawSource(r.Health.Source()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrent,
 			// An exec may take more than a minute, and there are several in a walk.
@@ -59,7 +60,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.P
 	if !enqueue.SpecChanged(before, after) && equality.Semantic.DeepEqual((*before).Status.Halt, (*after).Status.Halt) {
 		return nil
 	}
-	return r.those(ctx, enqueue.Present(before, after)[0].Namespace, func(*v1alpha1.JmxAttachment) bool { return true })
+	return r.filter(ctx, enqueue.Present(before, after)[0].Namespace, func(*v1alpha1.JmxAttachment) bool { return true })
 }
 
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
@@ -73,7 +74,7 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.Par
 	for _, e := range exporters.Items {
 		reads[e.UID] = e.Spec.Config.ConfigMapName == configMap.Name
 	}
-	return r.those(ctx, configMap.Namespace, func(a *v1alpha1.JmxAttachment) bool { return reads[a.Spec.Exporter.UID] })
+	return r.filter(ctx, configMap.Namespace, func(a *v1alpha1.JmxAttachment) bool { return reads[a.Spec.Exporter.UID] })
 }
 
 // ofSlice names the pods whose endpoints came, went, or changed their address.
@@ -100,8 +101,8 @@ func ofSlice(_ context.Context, before, after **discoveryv1.EndpointSlice) []rec
 	return requests
 }
 
-// those names the attachments of a namespace that are meant.
-func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1alpha1.JmxAttachment) bool) []reconcile.Request {
+// filter names the attachments of a namespace that match.
+func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.JmxAttachment) bool) []reconcile.Request {
 	var attachments v1alpha1.JmxAttachmentList
 	if err := r.Reader.List(ctx, &attachments, client.InNamespace(namespace)); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
@@ -109,7 +110,7 @@ func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1
 	}
 	var requests []reconcile.Request
 	for i := range attachments.Items {
-		if a := &attachments.Items[i]; meant(a) {
+		if a := &attachments.Items[i]; match(a) {
 			requests = append(requests, request(a.Namespace, a.Name))
 		}
 	}

@@ -51,20 +51,20 @@ func Present[T client.Object](before, after *T) []T {
 	return present
 }
 
-// SpecChanged tells whether an event is about more than an object's status.
+// SpecChanged reports whether an event is about more than an object's status.
 func SpecChanged[T client.Object](before, after *T) bool {
 	return before == nil || after == nil || (*before).GetGeneration() != (*after).GetGeneration() ||
 		!(*before).GetDeletionTimestamp().Equal((*after).GetDeletionTimestamp())
 }
 
-// Anew is the time after which what was stale is read and dealt with anew.
-const Anew = 200 * time.Millisecond
+// ConflictRetry is the time after which what was stale is read again.
+const ConflictRetry = 200 * time.Millisecond
 
 // MaxBackoff is the longest time between two tries of the same thing.
 const MaxBackoff = 10 * time.Minute
 
-// Sooner is the shorter of two times after which to reconcile; 0 means never.
-func Sooner(a, b time.Duration) time.Duration {
+// Earliest is the shorter of two times after which to reconcile; 0 means never.
+func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}

@@ -32,7 +32,7 @@ type slice struct {
 	group
 	name      string
 	endpoints []discoveryv1.Endpoint
-	// changed tells that it is not so yet.
+	// changed reports whether it has to be written.
 	changed bool
 }
 

@@ -149,7 +149,7 @@ func (m member) phase() v1alpha1.Phase {
 	return m.attachment.Status.Phase
 }
 
-// refused tells that the member needs a person.
+// refused reports whether the member needs a person.
 func (m member) refused() bool {
 	return m.attachment != nil && v1alpha1.NeedsPerson(m.attachment.Status.Reason)
 }

@@ -18,7 +18,8 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 const (
@@ -42,11 +43,10 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	existing.Items = slices.DeleteFunc(existing.Items, func(s discoveryv1.EndpointSlice) bool { return !metav1.IsControlledBy(&s, f.exporter) })
 	var wanted []endpoint
 	for _, m := range f.members {
-		if m.attachment == nil || m.attachment.Status.Inspected == nil { // the record is a new one: it is filled from what is there
-			wanted = append(wanted, standing(existing.Items, m.pod)...)
-			continue
-		}
 		wanted = append(wanted, endpointsOf(m)...)
+		if m.attachment == nil || !steps.EndpointsKnown(&m.attachment.Status) {
+			wanted = append(wanted, standing(existing.Items, m.pod)...) // of a record that was lost
+		}
 	}
 	for _, s := range plan(selection.ServiceName(f.exporter), existing.Items, wanted) {
 		if err := r.write(ctx, f.exporter, existing.Items, s); err != nil {
@@ -92,7 +92,7 @@ func find(existing []discoveryv1.EndpointSlice, name string) *discoveryv1.Endpoi
 	return nil
 }
 
-// same tells whether the slice is there as planned.
+// same reports whether the slice is there as planned.
 func same(existing []discoveryv1.EndpointSlice, s slice) bool {
 	was := find(existing, s.name)
 	return was != nil && groupOf(*was) == s.group && len(was.Ports) == 1 && was.Ports[0].Name != nil && *was.Ports[0].Name == portName &&
@@ -105,7 +105,7 @@ func same(existing []discoveryv1.EndpointSlice, s slice) bool {
 func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) error {
 	name := selection.ServiceName(exporter)
 	// A headless Service's port is for people; clients take the slices'.
-	port := cmp.Or(exporter.Spec.Port, attach.FirstPort)
+	port := cmp.Or(exporter.Spec.Port, helperapi.FirstPort)
 	stated := corev1ac.Service(name, exporter.Namespace).
 		WithLabels(labels(exporter)).
 		WithOwnerReferences(ownedBy(exporter)).

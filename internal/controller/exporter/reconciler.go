@@ -18,6 +18,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -26,7 +27,7 @@ type Reconciler struct {
 	Reader client.Reader
 	// Live reads from the API server, past the cache.
 	Live   client.Reader
-	Writer *apply.Client
+	Writer *records.Writer
 	Source *source.Source
 	// Artifacts are what the pods are to run; another agent is another revision.
 	Artifacts *steps.Artifacts
@@ -75,13 +76,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case apply.IsGone(err) || apierrors.HasStatusCause(f.failure, corev1.NamespaceTerminatingCause):
 		return ctrl.Result{}, nil
 	case apply.IsStale(err):
-		return ctrl.Result{RequeueAfter: enqueue.Anew}, nil
+		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
 	}
 	if err := errors.Join(f.failure, err); err != nil {
 		return ctrl.Result{}, err
 	}
 	if p := f.config.Problem; p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
-		again = enqueue.Sooner(again, enqueue.MaxBackoff)
+		again = enqueue.Earliest(again, enqueue.MaxBackoff)
 	}
-	return ctrl.Result{RequeueAfter: enqueue.Sooner(again, f.problems.Again)}, nil
+	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, f.problems.Again)}, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -28,20 +27,20 @@ type rollout struct {
 	failed int32
 }
 
-// worked tells whether the pod was worked on with the revision. What it came to
+// worked reports whether the pod was worked on with the revision. What it came to
 // may still be under way.
 func (r *rollout) worked(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision == r.revision && m.attachment.Status.Revision == r.revision
 }
 
-// underWay tells whether the pod holds a place: its turn has come, and it is not
+// underWay reports whether the pod holds a place: its turn has come, and it is not
 // over. It is over when the pod is Annotated, and when it needs a person, an event
 // or a longer wait: that must not keep the others.
 func (r *rollout) underWay(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision == r.revision && !r.updated(m)
 }
 
-// updated tells whether the pod was brought to the revision, or could not be.
+// updated reports whether the pod was brought to the revision, or could not be.
 func (r *rollout) updated(m member) bool {
 	if !r.worked(m) {
 		return false
@@ -58,7 +57,7 @@ func (r *rollout) updated(m member) bool {
 	}
 }
 
-// standsStill tells whether a pod on its way is not expected to come further soon.
+// standsStill reports whether a pod on its way is not expected to come further soon.
 // Where nothing was done to the pod yet, the first failure says so; later, what
 // is new may be what fails, and the next pod waits for a few tries.
 func standsStill(m member) bool {
@@ -71,7 +70,7 @@ func standsStill(m member) bool {
 	return attempt.Count > patience || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
 }
 
-// testifies tells whether a pod has failed whose record may be about to say that
+// testifies reports whether a pod has failed whose record may be about to say that
 // this is to halt the rollout: until it is gone, nobody takes the pod's place.
 func (r *rollout) testifies(pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) bool {
 	return pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp.IsZero() && attachment.Spec.Revision == r.revision
@@ -110,7 +109,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 		case exposed && proven >= minReady:
 			canaries++
 		case exposed:
-			again = enqueue.Sooner(again, minReady-proven)
+			again = enqueue.Earliest(again, minReady-proven)
 		}
 		// A configuration that cannot be used takes nobody's turn away.
 		if m.attachment == nil || m.attachment.Spec.Revision == "" || !broken && m.attachment.Spec.Revision != r.revision {
@@ -175,7 +174,7 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 			Revision: r.revision,
 			Reason:   reason,
 			Message: text.Cut(fmt.Sprintf("Pod %s: %s Nothing is attached or changed any more; what serves goes on. To go on, change the configuration, or give the exporter's annotation %s another value.",
-				a.Spec.Pod.Name, message, steps.AnnotationResume), 2048),
+				a.Spec.Pod.Name, message, v1alpha1.AnnotationResume), 2048),
 		}
 	}
 	return nil

@@ -199,7 +199,7 @@ func TestUpdated(t *testing.T) {
 		"1s": true, "1h": true,
 		v1alpha1.ReasonNotReached: false, v1alpha1.ReasonReplaced: false, v1alpha1.ReasonConfigChanged: false,
 		v1alpha1.ReasonAgentChanged: false, v1alpha1.ReasonEndpointPending: false, v1alpha1.ReasonJVMStarting: false, v1alpha1.ReasonBusy: false,
-		v1alpha1.ReasonNoShell: true, v1alpha1.ReasonConfigRejected: true, v1alpha1.ReasonRestartedAfterAttach: true,
+		v1alpha1.ReasonNoShell: true, v1alpha1.ReasonConfigRejected: true, v1alpha1.ReasonRuleTooExpensive: true, v1alpha1.ReasonRestartedAfterAttach: true,
 		v1alpha1.ReasonPortInUse: true, v1alpha1.ReasonNoJavaProcess: true, v1alpha1.ReasonContainerNotRunning: true,
 		v1alpha1.ReasonConfigNotYAML: true, v1alpha1.ReasonSuspended: true,
 		// What fails where something is done to the pod is not passed on at once.
@@ -253,6 +253,7 @@ func TestHaltOf(t *testing.T) {
 		"a refused pod":                               {member: told("a n1 NoShell")},
 		"a pod that fails":                            {member: told("a n1 AgentFailed")},
 		"its configuration is rejected":               {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. Nothing is attached or changed any more"},
+		"a rule is too expensive":                     {member: told("a n1 RuleTooExpensive"), want: "RuleTooExpensive"},
 		"of what a turn ago was wanted":               {member: stale},
 		"of another revision":                         {member: before},
 		"it restarted":                                {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. Nothing"},

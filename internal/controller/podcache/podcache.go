@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -18,6 +19,7 @@ func Trim(obj any) (any, error) {
 		return obj, nil
 	}
 	steps.TrimManagedFields(pod)
+	tmp := tmpVolumes(pod)
 	trimmed := &corev1.Pod{
 		TypeMeta: pod.TypeMeta,
 		ObjectMeta: metav1.ObjectMeta{
@@ -29,8 +31,11 @@ func Trim(obj any) (any, error) {
 		Spec: corev1.PodSpec{
 			NodeName:       pod.Spec.NodeName,
 			RestartPolicy:  pod.Spec.RestartPolicy,
-			Containers:     names(pod.Spec.Containers),
-			InitContainers: names(pod.Spec.InitContainers),
+			Containers:     tmp.containers(pod.Spec.Containers),
+			InitContainers: tmp.containers(pod.Spec.InitContainers),
+
+			EphemeralContainers: tmp.ephemeral(pod.Spec.EphemeralContainers),
+			Volumes:             tmp.volumes(pod.Spec.Volumes),
 		},
 		Status: corev1.PodStatus{
 			Phase: pod.Status.Phase, PodIP: pod.Status.PodIP,
@@ -46,7 +51,7 @@ func Trim(obj any) (any, error) {
 
 func annotations(all map[string]string) map[string]string {
 	kept := map[string]string{}
-	for _, name := range append(steps.Annotations(), steps.AnnotationOptOut) {
+	for _, name := range append(steps.Annotations(), v1alpha1.AnnotationOptOut) {
 		if value, ok := all[name]; ok {
 			kept[name] = value
 		}
@@ -54,12 +59,19 @@ func annotations(all map[string]string) map[string]string {
 	return kept
 }
 
-// names are the containers by name, with their ports, and with what becomes of them
-// when they end, which also tells sidecars from init containers.
-func names(containers []corev1.Container) []corev1.Container {
+// containers are the containers by name, with their ports, with who mounts a /tmp and
+// how much they may write to disk, and with what becomes of them when they end, which
+// also tells sidecars from init containers.
+func (t tmp) containers(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
-		out[i] = corev1.Container{Name: c.Name, Ports: ports(c.Ports), RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules}
+		out[i] = corev1.Container{
+			Name: c.Name, Ports: ports(c.Ports), VolumeMounts: t.mounts(c.VolumeMounts),
+			RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules,
+		}
+		if limit, ok := c.Resources.Limits[corev1.ResourceEphemeralStorage]; ok {
+			out[i].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: limit}
+		}
 	}
 	return out
 }
@@ -72,7 +84,7 @@ func ports(all []corev1.ContainerPort) []corev1.ContainerPort {
 	return out
 }
 
-// Changed tells whether two states of a trimmed pod differ in what is kept of it.
+// Changed reports whether two states of a trimmed pod differ in what is kept of it.
 func Changed(before, after *corev1.Pod) bool {
 	b := *before
 	b.ResourceVersion = after.ResourceVersion

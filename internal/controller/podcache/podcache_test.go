@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -22,6 +23,14 @@ func full() *corev1.Pod {
 	pod.Spec.NodeName, pod.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "x", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
+	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
+		corev1.ResourceEphemeralStorage: resource.MustParse("1Gi"), corev1.ResourceMemory: resource.MustParse("2Gi"),
+	}
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("1Gi"))}}},
+		{Name: "secret", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "x"}}},
+	}
 	pod.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0.1", HostIP: "10.0.1.1", Reason: "Evicted", Message: "The node was low on memory.\nmore",
 		StartTime: &at,
@@ -60,6 +69,11 @@ func TestTrim(t *testing.T) {
 	want.Spec.NodeName, want.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	want.Spec.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
+	want.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Gi")}
+	want.Spec.Volumes = []corev1.Volume{
+		{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("1Gi"))}}},
+	}
 	want.Status = corev1.PodStatus{
 		Phase: corev1.PodRunning, PodIP: "10.0.0.1", Reason: "Evicted", Message: "The node was low on memory",
 		Conditions: []corev1.PodCondition{
@@ -130,5 +144,39 @@ func TestChanged(t *testing.T) {
 				t.Errorf("changed: %t", got)
 			}
 		})
+	}
+}
+
+// Of all mounts and volumes those stay that tell who can write to a /tmp.
+func TestTrimMounts(t *testing.T) {
+	at := func(volume, path string) corev1.VolumeMount {
+		return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: "a", MountPropagation: new(corev1.MountPropagationNone)}
+	}
+	kept := func(volume, path string) corev1.VolumeMount {
+		return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: "a"}
+	}
+	pod := full()
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{at("token", "/var/run/secrets"), at("tmp", "/tmp"), at("data", "/data")}
+	pod.Spec.InitContainers[0].VolumeMounts = []corev1.VolumeMount{at("data", "/data"), at("tmp", "/shared")}
+	debugger := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "debugger", Image: "x", VolumeMounts: []corev1.VolumeMount{at("tmp", "/mnt")}}}
+	other := corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: "other", VolumeMounts: []corev1.VolumeMount{at("data", "/mnt")}}}
+	pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{debugger, other}
+	pod.Spec.Volumes = []corev1.Volume{
+		{Name: "tmp", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp", Type: new(corev1.HostPathDirectory)}}},
+		{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}},
+	}
+	got := trimmed(t, pod)
+	want := trimmed(t, full())
+	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{kept("tmp", "/tmp")}
+	want.Spec.InitContainers[0].VolumeMounts = []corev1.VolumeMount{kept("tmp", "/shared")}
+	want.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: "debugger", VolumeMounts: []corev1.VolumeMount{kept("tmp", "/mnt")},
+	}}}
+	want.Spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(got, trimmed(t, got.DeepCopy())); diff != "" {
+		t.Errorf("trimmed once more (-before +after):\n%s", diff)
 	}
 }

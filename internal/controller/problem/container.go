@@ -73,10 +73,10 @@ func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTermina
 	return verdict{reason: w.Reason, message: w.Message}
 }
 
-// broke tells that a container ended with an error.
+// broke reports whether a container ended with an error.
 func broke(t *corev1.ContainerStateTerminated) bool { return t != nil && t.ExitCode != 0 }
 
-// backsOff tells whether the kubelet restarts a container that ended after a
+// backsOff reports whether the kubelet restarts a container that ended after a
 // back-off: each time but the first, until one instance has run for ten minutes.
 // It need not say so: it may leave the container terminated until the back-off is
 // over (Kubernetes 1.36.3, pkg/kubelet: doBackOff, completeWork, HasExpiredFunc).

@@ -35,7 +35,7 @@ type diagnosis struct {
 
 	// again is when time alone may change the outcome; 0 for never.
 	again time.Duration
-	// logged tells that the entry's container may have a log.
+	// logged reports whether the entry's container may have a log.
 	logged bool
 }
 
@@ -118,14 +118,14 @@ func (d *diagnosis) starting() *v1alpha1.ProblemPod {
 	return d.of(c, waits)
 }
 
-// within tells whether the time to be patient since then is not over, and has
+// within reports whether the time to be patient since then is not over, and has
 // the pod looked at again when it is.
 func (d *diagnosis) within(since time.Time) bool {
 	left := since.Add(patience).Sub(d.now)
 	if left <= 0 {
 		return false
 	}
-	d.again = enqueue.Sooner(d.again, left)
+	d.again = enqueue.Earliest(d.again, left)
 	return true
 }
 

@@ -60,7 +60,7 @@ func Find(exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, now time.
 
 // again keeps the earlier time to look again.
 func (f *Found) again(in time.Duration) {
-	f.Again = enqueue.Sooner(f.Again, in)
+	f.Again = enqueue.Earliest(f.Again, in)
 }
 
 // known is what the status says of the pod.

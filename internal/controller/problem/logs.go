@@ -25,7 +25,7 @@ const (
 	maxRead = 256 << 10
 )
 
-// ErrForbidden tells that the operator may not read logs.
+// ErrForbidden means that the operator may not read logs.
 var ErrForbidden = errors.New("no right to read pods/log")
 
 // Logs reads the logs of containers.

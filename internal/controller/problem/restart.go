@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// restarts tells whether the kubelet starts the container again that ended with
+// restarts reports whether the kubelet starts the container again that ended with
 // this exit code: the first rule for it decides, then the container's own policy,
 // then the pod's (KEP-5307; Kubernetes 1.36.3, pkg/api/v1/pod:
 // ContainerShouldRestart). An init container that has ended well is done.
@@ -27,7 +27,7 @@ func (c container) restarts(pod *corev1.Pod, exitCode int32) bool {
 	return true
 }
 
-// matches tells whether a rule is about the exit code. All that a rule can ask for
+// matches reports whether a rule is about the exit code. All that a rule can ask for
 // is a restart, of the container or of all of them.
 func matches(rule corev1.ContainerRestartRule, exitCode int32) bool {
 	codes := rule.ExitCodes

@@ -57,7 +57,7 @@ var (
 	number = regexp.MustCompile(`^[^\pL]*$|^[^\pL\d]*(\d+(\.\d+)?(ns|µs|ms|s|m|h))+[^\pL\d]*$|^[^\pL\d]*[0-9a-f]{12,}[^\pL\d]*$`)
 )
 
-// sameWords tells whether two messages differ in numbers at most: how many nodes
+// sameWords reports whether two messages differ in numbers at most: how many nodes
 // there are, how long something took, from which port it was tried, in which
 // container.
 func sameWords(a, b string) bool {

@@ -12,16 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Matched tells whether the pod has the exporter's labels, runs, is not
+// Matched reports whether the pod has the exporter's labels, runs, is not
 // terminating, and has not opted out.
 func Matched(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
-	return Selects(exporter, pod) && pod.Annotations[steps.AnnotationOptOut] != "true" && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
+	return Selects(exporter, pod) && pod.Annotations[v1alpha1.AnnotationOptOut] != "true" && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
 }
 
-// Selects tells whether the pod has the exporter's labels.
+// Selects reports whether the pod has the exporter's labels.
 func Selects(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
 	return exporter.Spec.Selector().Matches(labels.Set(pod.Labels))
 }

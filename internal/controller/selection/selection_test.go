@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 func runningPod(change func(*corev1.Pod)) *corev1.Pod {
@@ -45,8 +44,8 @@ func TestMatched(t *testing.T) {
 		"one label too few": {labels: map[string]v1alpha1.LabelValue{"app": "x", "more": "y"}},
 		"no selector":       {},
 		"pending":           {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }},
-		"opted out":         {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{steps.AnnotationOptOut: "true"} }},
-		"not opted out":     {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{steps.AnnotationOptOut: "false"} }, want: true},
+		"opted out":         {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "true"} }},
+		"not opted out":     {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "false"} }, want: true},
 		"terminating":       {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.DeletionTimestamp = &now }},
 	}
 	for name, tc := range cases {

@@ -114,7 +114,11 @@ func parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config 
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	return steps.Config{Blob: transport.NewBlob("config-", parsed.Content, ".yaml")}
+	config := steps.Config{Blob: transport.NewBlob("config-", parsed.Content, ".yaml")}
+	if parsed.Warning != "" {
+		config.Warning = fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores keys that it does not know: %s.", ref.ConfigMapName, ref.ConfigMapKey, parsed.Warning)
+	}
+	return config
 }
 
 func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Config, error) {

@@ -1,0 +1,168 @@
+package attachment
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// When a detach began, how long it may take, and whether its time is over.
+func TestBeginDetach(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status  v1alpha1.JmxAttachmentStatus
+		over    bool
+		began   time.Duration // against now
+		timeout time.Duration
+	}{
+		"now":                        {v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseStaged, DetachTimeout: metav1.Duration{Duration: time.Hour}}, false, 0, time.Hour},
+		"of an exporter nobody read": {v1alpha1.JmxAttachmentStatus{}, false, 0, defaultDetachTimeout},
+		"a moment ago":               {began(-time.Minute), false, -time.Minute, time.Hour},
+		"as long ago as may be":      {began(-time.Hour), true, -time.Hour, time.Hour},
+	} {
+		b, s := aBench(), aScope()
+		s.Attachment.Status = tc.status
+		s.Status().Attempt = &v1alpha1.Attempt{}
+		s.Status().Processes = []v1alpha1.JavaProcess{{Attempt: &v1alpha1.Attempt{}}}
+		isNew := tc.status.DetachStartTime == nil
+		if got := b.of(s).beginDetach(); got != tc.over {
+			t.Errorf("%s: over is %t", name, got)
+		}
+		status := s.Status()
+		if began := status.DetachStartTime.Sub(start); began != tc.began || status.DetachTimeout.Duration != tc.timeout {
+			t.Errorf("%s: it began after %s, for %s", name, began, status.DetachTimeout)
+		}
+		if gone := status.Attempt == nil && status.Processes[0].Attempt == nil; gone != isNew {
+			t.Errorf("%s: the attempts of the way forward are gone: %t", name, gone)
+		}
+	}
+}
+
+func began(after time.Duration) v1alpha1.JmxAttachmentStatus {
+	return v1alpha1.JmxAttachmentStatus{DetachStartTime: new(metav1.NewTime(start.Add(after))), DetachTimeout: metav1.Duration{Duration: time.Hour}}
+}
+
+// Whether agents may be in a pod that its record does not know.
+func TestRecordLost(t *testing.T) {
+	inspected := []v1alpha1.InspectedContainer{{Name: "app", Time: new(metav1.NewTime(start))}}
+	for name, tc := range map[string]struct {
+		status v1alpha1.JmxAttachmentStatus
+		flag   string
+		want   bool
+	}{
+		"nobody has inspected it":          {v1alpha1.JmxAttachmentStatus{}, "", false},
+		"it was inspected":                 {v1alpha1.JmxAttachmentStatus{Containers: inspected, Revision: revision}, "record", false},
+		"it was worked on":                 {v1alpha1.JmxAttachmentStatus{Revision: revision}, "", true},
+		"it came back from another detach": {v1alpha1.JmxAttachmentStatus{Processes: []v1alpha1.JavaProcess{{}}}, "", true},
+		"its detach began":                 {began(0), "", true},
+		"it carries our flag":              {v1alpha1.JmxAttachmentStatus{}, "record", true},
+	} {
+		s := aScope()
+		s.Attachment.Status = tc.status
+		s.Pod.Annotations = map[string]string{v1alpha1.AnnotationFlag: tc.flag}
+		if got := aBench().of(s).recordLost(); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// What was done to a pod before is not forgotten when its detach is called off: that
+// agents may be there is known, what they do is not.
+func TestBegin(t *testing.T) {
+	s := servingScope()
+	s.Status().DetachStartTime = &s.Now
+	s.Status().Restart = &v1alpha1.Restart{Revision: "old"}
+	v := aBench().of(s)
+	v.begin()
+	want := v1alpha1.JmxAttachmentStatus{Revision: revision, Processes: []v1alpha1.JavaProcess{{
+		Container: "app", ContainerID: "containerd://1", PID: 7, StartTime: 11, Primary: true,
+		Phase: v1alpha1.PhaseDiscovered, Intent: &v1alpha1.LoadIntent{ConfigSHA256: "config"},
+	}}}
+	if diff := cmp.Diff(want, *s.Status()); diff != "" || v.pod.Phase != "" {
+		t.Errorf("the pod is in %q (-want +got):\n%s", v.pod.Phase, diff)
+	}
+	for of, kept := range map[string]bool{"old": false, revision: true} {
+		s := servingScope()
+		s.Granted, s.Status().Restart = false, &v1alpha1.Restart{Revision: of}
+		aBench().of(s).begin()
+		if got := s.Status().Restart != nil; got != kept || s.Status().Revision != "" {
+			t.Errorf("a restart of revision %s is kept: %t; worked on is %q", of, got, s.Status().Revision)
+		}
+	}
+}
+
+// The way back of a pod: the endpoint leaves the record before the agent is stopped;
+// what fails is tried again, until its time is over.
+func TestDetach(t *testing.T) {
+	for name, tc := range map[string]struct {
+		unload    func() (*helperapi.Report, error)
+		published bool
+		how       func(*steps.Scope)
+		after     time.Duration // about
+		ran       string
+		left      bool
+		says      string
+		event     string
+	}{
+		"all is undone":                 {unload: sees(), ran: "app unload", event: "Normal Detached"},
+		"the endpoint is published yet": {unload: sees(), published: true, after: time.Second, left: true, says: "The operator is detaching from the pod."},
+		"the agent does not stop":       {unload: says(v1alpha1.ReasonAttachTimeout), after: 2 * time.Second, ran: "app unload", left: true, says: "process 7 in container app: No."},
+		"it needs a person":             {unload: says(v1alpha1.ReasonNoShell), after: time.Second, ran: "app unload", left: true, says: "process 7 in container app: No."},
+		"there is no room":              {unload: says(v1alpha1.ReasonQueued), after: 300 * time.Millisecond, ran: "app unload", left: true, says: "The operator is detaching from the pod."},
+		"its time is over": {
+			unload: says(v1alpha1.ReasonAttachTimeout), how: func(s *steps.Scope) {
+				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-time.Hour))), time.Minute
+			}, ran: "app unload", left: true, event: "Warning AgentLeft",
+		},
+		"its time is over, there is no room": {
+			unload: says(v1alpha1.ReasonQueued), how: func(s *steps.Scope) {
+				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-time.Hour))), time.Minute
+			}, after: 300 * time.Millisecond, ran: "app unload", left: true, says: "The operator is detaching from the pod.",
+		},
+		"the container is gone": {unload: sees(), how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
+		"the record was lost": {unload: sees(), how: func(s *steps.Scope) {
+			s.Status().Containers, s.Status().Processes, s.Status().Revision = nil, nil, revision
+		}, ran: "app inspect, app unload", event: "Normal Detached"},
+	} {
+		b, s := aBench(), servingScope()
+		s.Status().DetachTimeout.Duration = 2 * time.Minute
+		if !tc.published {
+			s.Published = nil
+		}
+		if tc.how != nil {
+			tc.how(s)
+		}
+		s.Exporter = nil // it is deleted
+		b.helper.answers["app unload"] = tc.unload
+		b.helper.answers["app inspect"] = sees(helperapi.Process{Target: aTarget, AgentJarOpen: true})
+		result, err := b.of(s).detach(t.Context())
+		if err != nil || result.RequeueAfter < tc.after/2 || result.RequeueAfter > tc.after*3/2 {
+			t.Errorf("%s: after %s, %v, want about %s", name, result.RequeueAfter, err, tc.after)
+		}
+		if ran := strings.Join(b.helper.ran, ", "); ran != tc.ran {
+			t.Errorf("%s: executed is %q, want %q", name, ran, tc.ran)
+		}
+		left := false
+		for i := range s.Status().Processes {
+			left = left || steps.MayHaveAgent(&s.Status().Processes[i])
+		}
+		ready := meta.FindStatusCondition(s.Status().Conditions, v1alpha1.ConditionReady)
+		if left != tc.left || tc.says != "" && (ready == nil || !strings.Contains(ready.Message, tc.says) || strings.Contains(ready.Message, ": .")) {
+			t.Errorf("%s: an agent is left: %t; Ready is %+v", name, left, ready)
+		}
+		event := ""
+		if len(b.recorder.Events) > 0 {
+			event = <-b.recorder.Events
+		}
+		if !strings.HasPrefix(event, tc.event) || tc.event == "" && event != "" {
+			t.Errorf("%s: recorded is %q", name, event)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package attachment
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// examine collects what became of the endpoints whose health checks failed. Nothing
+// is executed as long as all answer.
+func (v *visit) examine(ctx context.Context) {
+	s := v.scope
+	s.Health = map[steps.ProcessIdentity]steps.Health{}
+	for id, check := range v.Health.Take(v.key()) {
+		i := slices.IndexFunc(s.Status().Processes, func(p v1alpha1.JavaProcess) bool { return steps.Identity(&p) == id })
+		if i < 0 || s.Status().Processes[i].Endpoint == nil {
+			continue
+		}
+		p := &s.Status().Processes[i]
+		switch {
+		case check.Err == nil:
+			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromOperator
+			continue
+		case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
+			continue // as before
+		}
+		health := steps.Health{
+			Finding: steps.Examine(ctx, s.Helper, s.Pod, p),
+			Foreign: errors.Is(check.Err, steps.ErrForeign),
+			Misses:  check.Misses,
+		}
+		if health.Finding == steps.FindingServing && errors.Is(check.Err, steps.ErrUnreachable) {
+			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromPod
+		}
+		ctrl.LoggerFrom(ctx).Info("health check failed", "container", p.Container, "port", p.Endpoint.Port, "error", check.Err, "finding", health.Finding)
+		s.Health[id] = health
+	}
+}
+
+const (
+	// reinspectDelay is how long after an inspection a pod that became ready is
+	// inspected again at the earliest.
+	reinspectDelay = 30 * time.Second
+	// reinspectSpread keeps a fleet that becomes ready at once from being inspected
+	// at once.
+	reinspectSpread = 25 * time.Second
+)
+
+// reinspectAfter is the time until a pod is inspected again that became ready since:
+// a JVM may have started late, or been replaced. 0 when it is time, negative when
+// there is no need.
+func reinspectAfter(s *steps.Scope, entry *v1alpha1.InspectedContainer) time.Duration {
+	if !s.Granted || entry.Time == nil || !readySince(s.Pod).After(entry.Time.Time) {
+		return -1
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(s.Pod.UID))
+	delay := reinspectDelay + time.Duration(hash.Sum32()%uint32(reinspectSpread/time.Second))*time.Second
+	return max(delay-s.Now.Sub(entry.Time.Time), 0)
+}
+
+// readySince is when the pod became ready; zero when it is not.
+func readySince(pod *corev1.Pod) time.Time {
+	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+	if i < 0 {
+		return time.Time{}
+	}
+	return pod.Status.Conditions[i].LastTransitionTime.Time
+}

@@ -1,0 +1,293 @@
+package attachment
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// visit is one reconcile of one pod.
+type visit struct {
+	*Reconciler
+	scope *steps.Scope
+	pod   statemachine.State
+	// begun is the status when the reconcile began, persisted as the API server
+	// has it.
+	begun, persisted *v1alpha1.JmxAttachmentStatus
+}
+
+func (r *Reconciler) visit(scope *steps.Scope) *visit {
+	begun := scope.Status().DeepCopy()
+	return &visit{Reconciler: r, scope: scope, pod: steps.PodState(begun), begun: begun, persisted: begun}
+}
+
+// attach goes back to where the record is still true, and from there on through
+// the phases: the pod's own, then those of each JVM by itself.
+func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
+	v.begin()
+	v.examine(ctx)
+	if err := v.regress(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	// A failure keeps nothing else from its way, and is tried again.
+	withdrawn := v.withdraw(ctx)
+
+	found, err := v.findJava(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	after := found.RequeueAfter
+	v.noteRestart(v.begun.Processes, v.missed)
+	for _, p := range v.scope.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
+		walked, err := v.walkJVM(ctx, &steps.JVM{Scope: v.scope, Process: p})
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		after = enqueue.Earliest(after, walked.RequeueAfter)
+	}
+	if v.prune(endedMeanwhile) {
+		if err := v.regressPod(ctx); err != nil {
+			return ctrl.Result{}, err
+		}
+		after = enqueue.Earliest(after, enqueue.ConflictRetry)
+	}
+	annotated, err := v.annotate(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	after = enqueue.Earliest(after, annotated.RequeueAfter)
+	v.Health.Track(v.key(), v.scope.Pod.Status.PodIP, v.scope.Status().Processes)
+	if withdrawn != nil && !steps.AnnotationRefused(withdrawn) {
+		return ctrl.Result{}, withdrawn
+	}
+	return ctrl.Result{RequeueAfter: after}, nil
+}
+
+// findJava leads the pod to JavaFound, and inspects there what is due. When that
+// leaves no JVM, the phase no longer holds.
+func (v *visit) findJava(ctx context.Context) (found statemachine.Result, err error) {
+	walk := v.walk(steps.PodSteps())
+	if !steps.Plan.Reached(v.pod.Phase, steps.JavaFound) {
+		if found, err = walk.Forward(ctx, v.scope, &v.pod, steps.JavaFound); err != nil || !found.Arrived {
+			return found, err
+		}
+	}
+	if steps.Due(v.scope) {
+		if err := v.persist(ctx); err != nil {
+			return statemachine.Result{}, err
+		}
+		queued := steps.FindJava{}.Ensure(ctx, v.scope).Kind == statemachine.Queued
+		if err := v.regressPod(ctx); err != nil {
+			return statemachine.Result{}, err
+		}
+		if queued {
+			return statemachine.Result{RequeueAfter: statemachine.QueuedFor}, nil
+		}
+		if found, err = walk.Forward(ctx, v.scope, &v.pod, steps.JavaFound); err != nil || !found.Arrived {
+			return found, err
+		}
+	}
+	found.RequeueAfter = v.scope.InspectAfter()
+	return found, nil
+}
+
+// begin takes over into the record what holds from now on: it is persisted with
+// whatever else the visit finds, or at its end.
+func (v *visit) begin() {
+	s := v.scope.Status()
+	if s.DetachStartTime != nil { // the pod was being detached, and came back
+		// The times of conditions move with their status; that agents may be
+		// there is not forgotten, what they do is.
+		*s = v1alpha1.JmxAttachmentStatus{Conditions: s.Conditions, Processes: s.Processes}
+		for i := range s.Processes {
+			p := &s.Processes[i]
+			p.Phase, p.Reason, p.Message, p.Attempt = v1alpha1.PhaseDiscovered, "", "", nil
+			p.Staged, p.Endpoint, p.Port, p.ConfigSHA256 = nil, nil, 0, ""
+		}
+		v.pod = statemachine.State{}
+	}
+	s.DetachTimeout = ptr.Deref(v.scope.Exporter.Spec.Detach.Timeout, metav1.Duration{})
+	if granted := v.scope.Attachment.Spec.Revision; v.scope.Granted && s.Revision != granted {
+		s.Revision = granted
+		for i := range s.Processes { // what was tried, was tried with another
+			if p := &s.Processes[i]; p.Phase != v1alpha1.PhaseDiscovered {
+				p.Reason, p.Message, p.Attempt = "", "", nil
+			}
+		}
+	}
+	if s.Restart != nil && s.Restart.Revision != v.scope.Attachment.Spec.Revision {
+		s.Restart = nil
+	}
+}
+
+// regress drops the processes that are gone, in whatever phase, so that nobody is
+// sent to them, and takes the others and the pod back to the last phase that holds.
+func (v *visit) regress(ctx context.Context) error {
+	s := v.scope
+	gone := func(p *v1alpha1.JavaProcess) bool {
+		return !steps.Runs(s.Pod, p) || s.Health[steps.Identity(p)].Finding == steps.FindingGone
+	}
+	v.prune(gone)
+	for _, j := range v.jvms() {
+		state := j.State()
+		if err := v.back(ctx, &state, j.Regress(), j.Forget); err != nil {
+			return err
+		}
+		j.SetState(state)
+	}
+	return v.regressPod(ctx)
+}
+
+// endedMeanwhile reports whether a step found the process gone.
+func endedMeanwhile(p *v1alpha1.JavaProcess) bool { return p.Reason == v1alpha1.ReasonProcessGone }
+
+// prune drops processes that are gone, notes what may have ended them, and has
+// their containers inspected again. It reports whether there were any.
+func (v *visit) prune(gone func(*v1alpha1.JavaProcess) bool) bool {
+	s := v.scope
+	v.noteRestart(v.begun.Processes, func(p *v1alpha1.JavaProcess) bool {
+		i := slices.IndexFunc(s.Status().Processes, func(now v1alpha1.JavaProcess) bool { return steps.Identity(&now) == steps.Identity(p) })
+		return i >= 0 && gone(&s.Status().Processes[i])
+	})
+	pruned := s.Filter(gone)
+	for _, p := range pruned {
+		s.InspectAgain(p.Container)
+	}
+	s.Drop(gone)
+	return len(pruned) > 0
+}
+
+func (v *visit) regressPod(ctx context.Context) error {
+	return v.back(ctx, &v.pod, v.scope.Regress(), func(*statemachine.Cause) {})
+}
+
+// back takes a state back for a cause, if that concerns it, and records it. What
+// the cause has proven wrong is forgotten in any phase: it is observed but once.
+func (v *visit) back(ctx context.Context, state *statemachine.State, cause *statemachine.Cause, forget func(*statemachine.Cause)) error {
+	if cause == nil {
+		return nil
+	}
+	forget(cause)
+	changed, err := steps.Plan.Regress(state, *cause)
+	if err != nil || !changed {
+		return err
+	}
+	lost, _ := steps.Plan.Next(state.Phase)
+	v.recordRegress(ctx, lost, cause)
+	return nil
+}
+
+// walkJVM leads one JVM to its endpoint, or back when it is left out.
+func (v *visit) walkJVM(ctx context.Context, j *steps.JVM) (statemachine.Result, error) {
+	state := j.State()
+	walk := walkOf(v, steps.JVMSteps(), j.Key())
+	walk.Persist = func(ctx context.Context) error {
+		j.SetState(state)
+		if state.Phase == steps.Exposed { // annotate persists it together with its own
+			return nil
+		}
+		return v.persist(ctx)
+	}
+	walk.Gate = func(next statemachine.Phase) *statemachine.Outcome { return v.gate(j, next) }
+	switch {
+	case j.Process.Excluded && (steps.MayHaveAgent(j.Process) || j.Process.Endpoint != nil):
+		return walk.Backward(ctx, j, &state, steps.Staged)
+	case j.Process.Excluded, !steps.Plan.Reached(state.Phase, steps.JavaFound):
+		return statemachine.Result{}, nil
+	}
+	return walk.Forward(ctx, j, &state, steps.Exposed)
+}
+
+// annotate sums the JVMs up into the pod's phase, and annotates the pod as soon as
+// the primary one is exposed.
+func (v *visit) annotate(ctx context.Context) (statemachine.Result, error) {
+	v.pod = v.scope.Sum(v.pod)
+	walk := v.walk(steps.PodSteps())
+	if steps.Plan.Reached(v.pod.Phase, steps.Exposed) {
+		return walk.Forward(ctx, v.scope, &v.pod, steps.Annotated)
+	}
+	if err := v.persist(ctx); err != nil {
+		return statemachine.Result{}, err
+	}
+	if steps.CanAnnotate(v.scope) {
+		steps.Annotate{}.Ensure(ctx, v.scope) // its condition waits for the other JVMs
+	}
+	return statemachine.Result{}, v.persist(ctx)
+}
+
+func (v *visit) walk(all []statemachine.Step[*steps.Scope]) *statemachine.Walk[*steps.Scope] {
+	walk := walkOf(v, all, v.scope.Key())
+	walk.Persist = v.persist
+	walk.Gate = func(statemachine.Phase) *statemachine.Outcome { return nil }
+	return walk
+}
+
+func walkOf[S any](v *visit, all []statemachine.Step[S], key string) *statemachine.Walk[S] {
+	return &statemachine.Walk[S]{
+		Plan: steps.Plan, Steps: all, Key: key, KindOf: steps.KindOf, Clock: v.Clock,
+		Observe: func(phase statemachine.Phase, outcome statemachine.Outcome, took time.Duration) {
+			metrics.ObserveStep(string(phase), outcome.Reason, took)
+		},
+	}
+}
+
+// jvms are the processes that are not left out.
+func (v *visit) jvms() []*steps.JVM {
+	var jvms []*steps.JVM
+	for _, p := range v.scope.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded }) {
+		jvms = append(jvms, &steps.JVM{Scope: v.scope, Process: p})
+	}
+	return jvms
+}
+
+// withdraw removes the annotations of a JVM that is gone: nobody is to scrape what
+// is not there.
+func (v *visit) withdraw(ctx context.Context) error {
+	if !steps.Misleads(v.scope) {
+		return nil
+	}
+	err := steps.Withdraw(ctx, v.Writer, v.scope.Pod)
+	if err != nil {
+		v.recordNotWithdrawn(err)
+	}
+	return err
+}
+
+// persist states phase, reason and conditions, all derived from the pod's state and
+// its JVMs', and writes the record.
+func (v *visit) persist(ctx context.Context) error {
+	changed := v.scope.State(v.pod, v.Clock.Now())
+	if err := v.write(ctx); err != nil {
+		return err
+	}
+	v.recordConditions(ctx, changed)
+	return nil
+}
+
+// write writes the record if it differs from what the API server has.
+func (v *visit) write(ctx context.Context) error {
+	status := v.scope.Status()
+	if equality.Semantic.DeepEqual(v.persisted, status) {
+		return nil
+	}
+	if err := v.Writer.AttachmentStatus(ctx, v.scope.Attachment, status); err != nil {
+		return err
+	}
+	v.persisted = status.DeepCopy()
+	return nil
+}
+
+func (v *visit) key() types.NamespacedName { return client.ObjectKeyFromObject(v.scope.Attachment) }

@@ -1,0 +1,212 @@
+package attachment
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+func retryIn(s *steps.Scope, d time.Duration) *v1alpha1.Attempt {
+	return &v1alpha1.Attempt{Key: s.Key(), Phase: v1alpha1.PhaseJavaFound, Count: 8, NextTime: new(metav1.NewTime(start.Add(d)))}
+}
+
+// withWorker adds a second container with a JVM that is starting, and is to be
+// inspected after a time.
+func withWorker(s *steps.Scope, d time.Duration) {
+	s.Pod.Spec.Containers = append(s.Pod.Spec.Containers, corev1.Container{Name: "worker"})
+	s.Pod.Status.ContainerStatuses = append(s.Pod.Status.ContainerStatuses, corev1.ContainerStatus{
+		Name: "worker", ContainerID: "containerd://2", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	})
+	status := s.Status()
+	status.Containers = append(status.Containers, v1alpha1.InspectedContainer{Name: "worker", ContainerID: "containerd://2", Time: new(s.Now)})
+	status.Processes = append(status.Processes, v1alpha1.JavaProcess{
+		Container: "worker", ContainerID: "containerd://2", PID: 7, StartTime: 11,
+		Phase: v1alpha1.PhaseDiscovered, Reason: v1alpha1.ReasonJVMStarting, Attempt: retryIn(s, d),
+	})
+}
+
+// When a pod is looked at again without an event: never in a hot loop, and always
+// when something is to be tried.
+func TestAttachRequeues(t *testing.T) {
+	const minute = time.Minute
+	worker := func(d time.Duration) func(*steps.Scope) { return func(s *steps.Scope) { withWorker(s, d) } }
+	workerFails := func(d time.Duration) func(*steps.Scope) {
+		return func(s *steps.Scope) {
+			withWorker(s, -minute)
+			s.Status().Containers[1].Reason, s.Status().Containers[1].Attempt = v1alpha1.ReasonExecFailed, retryIn(s, d)
+		}
+	}
+	notGranted := func(s *steps.Scope) { s.Granted = false }
+	for name, tc := range map[string]struct {
+		how         []func(*steps.Scope)
+		worker      func() (*helperapi.Report, error)
+		least, most time.Duration
+		execs       string
+	}{
+		"all is exposed":                      {},
+		"a JVM is starting":                   {how: []func(*steps.Scope){worker(minute)}, least: minute, most: minute},
+		"it should have started":              {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonExecFailed), least: time.Second, most: 3 * time.Second, execs: "worker inspect"},
+		"it should have, there is no room":    {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonQueued), least: statemachine.QueuedFor, most: statemachine.QueuedFor, execs: "worker inspect"},
+		"it should have, its container fails": {how: []func(*steps.Scope){workerFails(minute)}, least: minute, most: minute},
+		"its container failed, and stopped":   {how: []func(*steps.Scope){workerFails(-minute), notGranted, func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[1].State.Running = nil }}},
+		"the pod became ready just now": {how: []func(*steps.Scope){func(s *steps.Scope) {
+			s.ReinspectAfter = func(*v1alpha1.InspectedContainer) time.Duration { return minute }
+		}}, least: minute, most: minute},
+		"no JVM is found, and the pod waits": {
+			how: []func(*steps.Scope){worker(-minute), func(s *steps.Scope) {
+				s.Status().Processes = s.Status().Processes[1:]
+				s.Status().Phase, s.Status().Reason, s.Status().Attempt = v1alpha1.PhaseDiscovered, v1alpha1.ReasonJVMStarting, retryIn(s, minute)
+			}},
+			least: minute, most: minute,
+		},
+	} {
+		b, s := aBench(), servingScope()
+		for _, how := range tc.how {
+			how(s)
+		}
+		b.helper.answers["worker inspect"] = tc.worker
+		result, err := b.of(s).attach(t.Context())
+		if err != nil || result.RequeueAfter < tc.least || result.RequeueAfter > tc.most {
+			t.Errorf("%s: after %s, %v; want %s to %s", name, result.RequeueAfter, err, tc.least, tc.most)
+		}
+		if ran := strings.Join(b.helper.ran, ", "); ran != tc.execs {
+			t.Errorf("%s: executed is %q", name, ran)
+		}
+	}
+}
+
+// A JVM that refuses in a later phase keeps its pod refused, for that reason, and is
+// not looked for again.
+func TestAttachRefused(t *testing.T) {
+	b, s := aBench(), servingScope()
+	p := &s.Status().Processes[0]
+	p.Phase, p.Port, p.Staged, p.Endpoint, p.Intent = v1alpha1.PhaseJavaFound, 0, nil, nil, nil
+	s.Status().Phase, s.Status().Reason = v1alpha1.PhaseJavaFound, ""
+	b.helper.answers["app inspect"] = says(v1alpha1.ReasonHomeNotTrusted)
+	for range 2 {
+		result, err := b.of(s).attach(t.Context())
+		if err != nil || result.RequeueAfter != 0 || s.Status().Phase != v1alpha1.PhaseJavaFound || s.Status().Reason != v1alpha1.ReasonHomeNotTrusted {
+			t.Errorf("after %s, %v: %s %s", result.RequeueAfter, err, s.Status().Phase, s.Status().Reason)
+		}
+	}
+	if diff := cmp.Diff([]string{"app inspect"}, b.helper.ran); diff != "" {
+		t.Errorf("what ran (-want +got):\n%s", diff)
+	}
+}
+
+// Processes that are not chosen any more lose their endpoints, the stock exporter's
+// too, then their agents; with the last one the pod is back at Discovered.
+func TestAttachExcludes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		how  func(*steps.Scope)
+		want string
+	}{
+		"all JVMs are left out": {func(s *steps.Scope) {
+			s.Exporter.Spec.Processes = []v1alpha1.ProcessRule{{Action: "Exclude"}}
+		}, "NoProcessIncluded"},
+		"no such container": {func(s *steps.Scope) {
+			s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"other"}
+		}, "ContainerNotRunning"},
+		"the stock exporter's container": {func(s *steps.Scope) {
+			s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"other"}
+			p := &s.Status().Processes[0]
+			p.Adopted, p.Intent, p.Staged, p.ConfigSHA256 = true, nil, nil, ""
+		}, "ContainerNotRunning"},
+	} {
+		b, s := aBench(), servingScope()
+		tc.how(s)
+		b.helper.answers["app inspect"] = sees(helperapi.Process{Target: aTarget, Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}, AgentJarOpen: true, Excluded: true})
+		b.helper.answers["app unload"] = sees()
+		for range 2 {
+			if _, err := b.of(s).attach(t.Context()); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			s.Published = nil
+			s.Now = metav1.NewTime(s.Now.Add(time.Hour))
+			b.clock.SetTime(s.Now.Time)
+		}
+		p := s.Status().Processes[0]
+		got := fmt.Sprintf("%s excluded %t, agent %t, endpoint %v", s.Status().Reason, p.Excluded, steps.MayHaveAgent(&p), p.Endpoint)
+		if want := tc.want + " excluded true, agent false, endpoint <nil>"; got != want || s.Status().Phase != v1alpha1.PhaseDiscovered {
+			t.Errorf("%s: %s in %s, want %s", name, got, s.Status().Phase, want)
+		}
+	}
+}
+
+// One JVM holds up no other: each has its own reason.
+func TestAttachEachByItself(t *testing.T) {
+	b, s := aBench(), servingScope()
+	withWorker(s, time.Minute)
+	app := &s.Status().Processes[0]
+	app.Phase, app.Port, app.ConfigSHA256, app.Endpoint = v1alpha1.PhaseStaged, 0, "", nil
+	b.helper.answers["app load"] = sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400, ConfigSHA256: "config"}})
+	if _, err := b.of(s).attach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range s.Status().Processes {
+		got = append(got, fmt.Sprintf("%s %s%s", p.Container, p.Phase, p.Reason))
+	}
+	want := []string{"app Exposed", "worker DiscoveredJVMStarting"}
+	if diff := cmp.Diff(want, got); diff != "" || s.Status().Phase != v1alpha1.PhaseJavaFound || s.Status().Reason != v1alpha1.ReasonJVMStarting {
+		t.Errorf("the pod is %s %s (-want +got):\n%s", s.Status().Phase, s.Status().Reason, diff)
+	}
+}
+
+// recording is an EventRecorder that keeps what the API requires of an Event.
+type recording []string
+
+// Eventf implements events.EventRecorder.
+func (r *recording) Eventf(_, _ runtime.Object, _, reason, action, _ string, _ ...any) {
+	*r = append(*r, action+" "+reason)
+}
+
+// The Event of a way back names the phase that is lost, and what the cause has
+// proven wrong is forgotten in any phase.
+func TestRegress(t *testing.T) {
+	for name, tc := range map[string]struct {
+		how  func(*steps.Scope)
+		want []string
+	}{
+		"all holds":                {func(*steps.Scope) {}, nil},
+		"the annotations are gone": {func(s *steps.Scope) { s.Status().Phase, s.Status().Reason = v1alpha1.PhaseAnnotated, "" }, []string{"Annotated AnnotationLost"}},
+		"the endpoint is gone":     {func(s *steps.Scope) { s.Published = nil }, []string{"Exposed EndpointLost"}},
+		"the agent is gone":        {func(s *steps.Scope) { s.Health = finding(s, steps.FindingStopped) }, []string{"Loaded AgentGone"}},
+		"the configuration is new": {func(s *steps.Scope) { s.Config.SHA256 = "other" }, []string{"Staged ConfigChanged"}},
+		"the JVM is gone":          {func(s *steps.Scope) { s.Health = finding(s, steps.FindingGone) }, []string{"JavaFound Replaced"}},
+		"the agent of no use is gone": {func(s *steps.Scope) {
+			s.Health = finding(s, steps.FindingStopped)
+			s.Status().Processes[0].Phase = v1alpha1.PhaseStaged
+		}, nil},
+	} {
+		b, s := aBench(), servingScope()
+		tc.how(s)
+		var recorder recording
+		b.Recorder = &recorder
+		stopped := s.Health[steps.Identity(&s.Status().Processes[0])].Finding == steps.FindingStopped
+		if err := b.of(s).regress(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(tc.want, []string(recorder)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if stopped && s.Status().Processes[0].ConfigSHA256 != "" {
+			t.Errorf("%s: the record is %+v", name, s.Status().Processes[0])
+		}
+	}
+}
+
+func finding(s *steps.Scope, f steps.Finding) map[steps.ProcessIdentity]steps.Health {
+	return map[steps.ProcessIdentity]steps.Health{steps.Identity(&s.Status().Processes[0]): {Finding: f}}
+}

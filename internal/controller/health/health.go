@@ -1,0 +1,216 @@
+// Package health asks exposed endpoints now and then whether they still answer. It
+// is a source of events beside the reconcilers: a JVM that was replaced while its
+// container ran on is noticed so, of which the API says nothing.
+package health
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+const (
+	// concurrent bounds the endpoints that are asked at once.
+	concurrent = 64
+	// tick is how often the Checker looks which endpoints are due.
+	tick = time.Second
+	// maxPause is the longest time between two checks of an endpoint.
+	maxPause = 10 * time.Minute
+)
+
+// Prober asks an endpoint whether the process still answers that its record names.
+type Prober interface {
+	Answers(ctx context.Context, p *v1alpha1.JavaProcess) error
+}
+
+// Check is how it went with an endpoint that was asked.
+type Check struct {
+	// Err is why it did not answer; nil when it did, as far as can be told.
+	Err error
+	// Misses is how often in a row it did not.
+	Misses int32
+}
+
+// Checker checks the endpoints that it tracks, each at most once in an interval,
+// and less often while it is silent. It is safe for concurrent use.
+type Checker struct {
+	prober   Prober
+	interval time.Duration
+	clock    clock.PassiveClock
+	events   chan event.TypedGenericEvent[types.NamespacedName]
+
+	mu   sync.Mutex
+	pods map[types.NamespacedName]map[steps.ProcessIdentity]*tracked
+}
+
+// tracked is one endpoint that is checked.
+type tracked struct {
+	process v1alpha1.JavaProcess
+	due     time.Time
+	misses  int32
+	// check is the last one that the reconciler has not taken.
+	check *Check
+}
+
+// New returns a Checker that asks each endpoint once in the interval; with 0 it
+// never asks.
+func New(prober Prober, interval time.Duration, c clock.PassiveClock) *Checker {
+	return &Checker{
+		prober: prober, interval: interval, clock: c,
+		events: make(chan event.TypedGenericEvent[types.NamespacedName]),
+		pods:   map[types.NamespacedName]map[steps.ProcessIdentity]*tracked{},
+	}
+}
+
+// Track replaces what is checked of a pod: the endpoints of its processes that are
+// at the pod's own address.
+func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1alpha1.JavaProcess) {
+	if c.interval == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, now := c.pods[pod], map[steps.ProcessIdentity]*tracked{}
+	for i := range processes {
+		p := processes[i].DeepCopy()
+		if p.Endpoint == nil || p.Endpoint.Address != podIP {
+			continue
+		}
+		id := steps.Identity(p)
+		t, ok := before[id]
+		if !ok { // it has answered a moment ago
+			t = &tracked{due: c.clock.Now().Add(c.pause(p, 0))}
+		}
+		t.process = *p
+		now[id] = t
+	}
+	if len(now) == 0 {
+		delete(c.pods, pod)
+		return
+	}
+	c.pods[pod] = now
+}
+
+// Forget ends the checks of a pod.
+func (c *Checker) Forget(pod types.NamespacedName) { c.Track(pod, "", nil) }
+
+// Take returns the checks of a pod that were not taken yet.
+func (c *Checker) Take(pod types.NamespacedName) map[steps.ProcessIdentity]Check {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	checks := map[steps.ProcessIdentity]Check{}
+	for id, t := range c.pods[pod] {
+		if t.check != nil {
+			checks[id], t.check = *t.check, nil
+		}
+	}
+	return checks
+}
+
+// Source is the events of the Checker: a reconcile of each pod with a check that
+// says something new.
+func (c *Checker) Source() source.Source {
+	return source.TypedChannel(c.events, handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
+		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[types.NamespacedName], q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			q.Add(reconcile.Request{NamespacedName: e.Object})
+		},
+	})
+}
+
+// Start implements manager.Runnable: it checks until ctx ends.
+func (c *Checker) Start(ctx context.Context) error {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		for _, pod := range c.CheckDue(ctx) {
+			select {
+			case c.events <- event.TypedGenericEvent[types.NamespacedName]{Object: pod}:
+			case <-ctx.Done():
+			}
+		}
+	}, tick)
+	return nil
+}
+
+// CheckDue asks the endpoints whose time has come, and returns the pods with a
+// check that says something new.
+func (c *Checker) CheckDue(ctx context.Context) []types.NamespacedName {
+	var mu sync.Mutex
+	news := sets.New[types.NamespacedName]()
+	var asking errgroup.Group
+	asking.SetLimit(concurrent)
+	for pod, processes := range c.due() {
+		for _, p := range processes {
+			asking.Go(func() error {
+				err := c.prober.Answers(ctx, &p)
+				if ctx.Err() == nil && c.record(pod, steps.Identity(&p), err) {
+					mu.Lock()
+					defer mu.Unlock()
+					news.Insert(pod)
+				}
+				return nil
+			})
+		}
+	}
+	asking.Wait() //nolint:errcheck // none returns an error
+	return news.UnsortedList()
+}
+
+func (c *Checker) due() map[types.NamespacedName][]v1alpha1.JavaProcess {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	due := map[types.NamespacedName][]v1alpha1.JavaProcess{}
+	for pod, endpoints := range c.pods {
+		for _, t := range endpoints {
+			if !now.Before(t.due) {
+				due[pod] = append(due[pod], *t.process.DeepCopy())
+			}
+		}
+	}
+	return due
+}
+
+// record keeps a check, and reports whether it says something new.
+func (c *Checker) record(pod types.NamespacedName, id steps.ProcessIdentity, err error) (isNew bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, ok := c.pods[pod][id]
+	if !ok {
+		return false
+	}
+	t.misses++
+	if err == nil {
+		t.misses = 0
+	}
+	t.due = c.clock.Now().Add(c.pause(&t.process, t.misses))
+	if err == nil && t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromOperator {
+		t.check = nil
+		return false
+	}
+	t.check = &Check{Err: err, Misses: t.misses}
+	return true
+}
+
+// pause is the time until an endpoint is asked again: longer each time that it is
+// silent, and long for one that only the helper could reach, in the pod. Not all in
+// the same second.
+func (c *Checker) pause(p *v1alpha1.JavaProcess, misses int32) time.Duration {
+	pause := c.interval << min(misses, 10)
+	if p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
+		pause = maxPause
+	}
+	return wait.Jitter(min(pause, maxPause), 0.1)
+}
