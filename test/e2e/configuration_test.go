@@ -25,7 +25,7 @@ func TestConfiguration(t *testing.T) {
 		{"there is no ConfigMap", "", v1alpha1.ReasonConfigMapMissing, []string{"prometheus-jmx-exporter-config"}},
 		{"the key is missing", "key-missing", v1alpha1.ReasonConfigKeyMissing, []string{"config.yaml"}},
 		{"it is not YAML", "not-yaml", v1alpha1.ReasonConfigNotYAML, []string{"config.yaml"}},
-		{"a key is unknown", "unknown-key", v1alpha1.ReasonConfigInvalid, []string{"line 3", "whitelistObjectNam"}},
+		{"a key is unknown", "unknown-key", v1alpha1.ReasonConfigInvalid, []string{"line 4", "patern", "pattern"}},
 		{"a value has the wrong type", "wrong-type", v1alpha1.ReasonConfigInvalid, []string{"line 2", "lowercaseOutputName"}},
 		{"a key makes no sense", "forbidden", v1alpha1.ReasonConfigForbidden, []string{"hostPort"}},
 		{"it is too large", "too-large", v1alpha1.ReasonConfigTooLarge, []string{"262144 are accepted"}},
@@ -69,7 +69,7 @@ func TestChanges(t *testing.T) {
 			funcs.LoadedOnce(namespace))).
 		Assess("a mistake in it withdraws nothing", funcs.All(
 			funcs.Apply(namespace, "manifests/configuration/not-yaml.yaml"),
-			funcs.ConditionWithReason(namespace, 2, v1alpha1.PhaseStaged, v1alpha1.ReasonConfigNotYAML),
+			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionFalse, v1alpha1.ReasonConfigNotYAML),
 			funcs.Scrapable(namespace, port),
 			funcs.Published(namespace, funcs.Exporter, 2, port),
 			funcs.Serves(namespace, "dummyapp_orders_total"))).

@@ -2,7 +2,7 @@
 //
 //	go test -tags e2e ./test/e2e/...
 //
-// It takes the kind cluster of hack/kind/cluster, which it brings up if it is
+// It takes the kind cluster of hack/cluster, which it brings up if it is
 // not there, and leaves everything as it found it. Environment:
 //
 //	E2E_CLUSTER=existing  takes the current context instead

@@ -59,7 +59,7 @@ func TestJVMReplaced(t *testing.T) {
 		WithSetup("the JVM is served", jvms.Served(1, 1)).
 		WithSetup("the application is as before", applications.Untouched()).
 		Assess("the JVM ends", jvms.End("dummyapp")).
-		Assess("its endpoint is missed", funcs.OperatorSays(namespace, "endpoint lost")).
+		Assess("its endpoint is missed", funcs.OperatorSays(namespace, "health check failed")).
 		Assess("the JVM that follows is served", funcs.All(
 			jvms.ServedAnew(1, 1),
 			jvms.On(map[string][]int32{"dummyapp": {port}}),

@@ -49,7 +49,6 @@ func TestConfigurationRollout(t *testing.T) {
 		Assess("without the ConfigMap, what runs goes on", funcs.All(
 			funcs.Delete(namespace, rules),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionFalse, v1alpha1.ReasonConfigMapMissing),
-			funcs.ConditionWithReason(namespace, 3, v1alpha1.PhaseStaged, v1alpha1.ReasonConfigMapMissing),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.Published(namespace, funcs.Exporter, 3, port),
 			funcs.Scrapable(namespace, port))).

@@ -10,20 +10,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// The others go on without a JVM that is slow to start; it is tried again, and
-// nobody else notices.
-func TestLeftAloneIsTriedAgain(t *testing.T) {
+// A JVM that is slow to start holds up no other one: those are exposed and annotated
+// meanwhile, and it is tried again.
+func TestSlowStartHoldsUpNoOther(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())
 	worker := s.containers.get(s.pod.UID, "worker").jvms[0]
-	worker.Refusal = &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."}
+	worker.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
 	s.exporter = s.export("exporter")
 	o.tire()
 	if diff := cmp.Diff([]string{"app 9400", "worker 0 JVMStarting"}, s.processes()); diff != "" {
@@ -38,8 +38,14 @@ func TestLeftAloneIsTriedAgain(t *testing.T) {
 		}
 		longest = max(longest, again)
 		s.later(again)
-		if got := phaseOf(s.attachment(s.pod)); got != isAnnotated {
-			t.Errorf("meanwhile it is %s", got)
+		if got := phaseOf(s.attachment(s.pod)); got != "JavaFound JVMStarting" {
+			t.Fatalf("the pod is %s, not as far as its least advanced JVM", got)
+		}
+		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
+			t.Fatalf("port %q is annotated", got)
+		}
+		if got, want := s.endpoints(s.exporter), "app-0 "+s.pod.Status.PodIP+":9400"; got != want {
+			t.Fatalf("published is %q, not %q", got, want)
 		}
 	}
 	if longest < 9*time.Minute || longest > 10*time.Minute {
@@ -89,7 +95,7 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 	s.listenEvery = interval
 	o := s.operate()
 	o.fate = func(_ int, effect effects.Effect, do func() error) error {
-		if effect.What == string(apply.OwnerPodAnnotations) {
+		if effect.What == string(records.OwnerPodAnnotations) {
 			return errors.New("admission webhook \"x\" denied the request: nobody annotates here")
 		}
 		return do()
@@ -104,11 +110,11 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 	if a := s.attachment(s.pod).Status.Attempt; a == nil || a.Phase != v1alpha1.PhaseAnnotated || a.Count < 10 {
 		t.Fatalf("the attempt is %+v", a)
 	}
-	s.jvm(s.pod).Mark = &attach.Mark{Protocol: 1, State: attach.AgentStopped}
+	s.jvm(s.pod).Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped}
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
 	for range 6 {
 		s.later(interval)
-		s.hears(o)
+		s.check(o)
 	}
 	if !s.jvm(s.pod).running() {
 		t.Errorf("the agent was not told in a minute: %s", phaseOf(s.attachment(s.pod)))
@@ -116,12 +122,15 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 }
 
 // A JVM that a supervisor replaced soon after the attach halts the rollout, also
-// when it is the pod's readiness that tells.
+// when it is the pod's readiness that tells, and the pod is inspected a while later.
 func TestReplacedAfterAttach(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(aPod("app-0"))
 	s.exporter = s.export("exporter")
+	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Rollout.RestartWindow = &metav1.Duration{Duration: 2 * time.Minute}
+	})
 	o.settle()
 	s.later(35 * time.Second)
 	s.ready(corev1.ConditionFalse)
@@ -129,6 +138,7 @@ func TestReplacedAfterAttach(t *testing.T) {
 	o.settle()
 	s.later(5 * time.Second)
 	s.ready(corev1.ConditionTrue)
+	s.later(o.settle())
 	o.settle()
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" {
 		t.Errorf("it is %s", got)
@@ -138,8 +148,8 @@ func TestReplacedAfterAttach(t *testing.T) {
 	}
 }
 
-// A container that has just been started is left alone for some seconds: nothing is
-// executed in it, and the application's main is there first.
+// Nothing is executed in a container that has just been started: no JVM in it is old
+// enough for an agent.
 func TestJustStarted(t *testing.T) {
 	s, o := annotated(t)
 	s.restart(s.pod)
@@ -171,7 +181,7 @@ func careful(r *v1alpha1.Rollout) {
 func TestTurnBeforeTheHalt(t *testing.T) {
 	f := aFleet(t, 3, careful)
 	for _, pod := range f.pods[1:] {
-		f.jvm(pod).Refusal = &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."}
+		f.jvm(pod).Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
 	}
 	f.o.settle()
 	f.later(5 * time.Second)
@@ -182,9 +192,9 @@ func TestTurnBeforeTheHalt(t *testing.T) {
 		f.jvm(pod).Refusal = nil
 	}
 	f.later(time.Hour)
-	f.expect("halted", "Discovered RestartedAfterAttach", "Discovered RolloutHalted", "Discovered RolloutHalted")
+	f.expect("halted", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
-		e.Annotations = map[string]string{steps.AnnotationResume: "1"}
+		e.Annotations = map[string]string{v1alpha1.AnnotationResume: "1"}
 	})
 	f.o.settle()
 	f.later(5 * time.Second)
@@ -200,13 +210,13 @@ func TestHaltOutlastsABrokenConfiguration(t *testing.T) {
 	remove(t, f.pods[0])
 	f.pods = f.pods[1:]
 	f.garbageCollect()
-	f.expect("halted", "Discovered RolloutHalted")
+	f.expect("halted", "JavaFound RolloutHalted")
 	configMap := f.configure("rules: [")
-	f.expect("broken", "Discovered ConfigNotYAML")
+	f.expect("broken", "JavaFound ConfigNotYAML")
 	remove(t, configMap)
-	f.expect("gone", "Discovered ConfigMapMissing")
+	f.expect("gone", "JavaFound ConfigMapMissing")
 	f.configure(rules)
-	f.expect("back", "Discovered RolloutHalted")
+	f.expect("back", "JavaFound RolloutHalted")
 	if f.jvm(f.pods[0]).loads > 0 {
 		t.Error("the pod was attached to")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
@@ -51,6 +52,16 @@ func TestValidation(t *testing.T) {
 		"no config":                 {spec: `{"config":null}`, want: "spec.config: Required value"},
 		"an empty ConfigMap's name": {spec: `{"config":{"configMapName":""}}`, want: "spec.config.configMapName in body should be at least 1 chars long"},
 		"an empty ConfigMap's key":  {spec: `{"config":{"configMapKey":""}}`, want: "spec.config.configMapKey in body should be at least 1 chars long"},
+		"no memory headroom":        {spec: `{"memoryHeadroom":null}`},
+		"memory headroom 0":         {spec: `{"memoryHeadroom":0}`},
+		"memory headroom 0Mi":       {spec: `{"memoryHeadroom":"0Mi"}`},
+		"memory headroom 1Mi":       {spec: `{"memoryHeadroom":"1Mi"}`},
+		"memory headroom in bytes":  {spec: `{"memoryHeadroom":67108864}`},
+		"memory headroom of 64":     {spec: `{"memoryHeadroom":64}`, want: "must be 0 or at least 1Mi"},
+		"memory headroom 64m":       {spec: `{"memoryHeadroom":"64m"}`, want: "must be 0 or at least 1Mi"},
+		"memory headroom -1Mi":      {spec: `{"memoryHeadroom":"-1Mi"}`, want: "must be 0 or at least 1Mi"},
+		"memory headroom, a word":   {spec: `{"memoryHeadroom":"little"}`, want: "spec.memoryHeadroom in body should match"},
+		"memory headroom, a truth":  {spec: `{"memoryHeadroom":true}`, want: "spec.memoryHeadroom in body must be of type integer,string"},
 		"a long ConfigMap's name":   {spec: `{"config":{"configMapName":"` + strings.Repeat("x", 254) + `"}}`, want: "Too long"},
 	}
 	for name, tc := range cases {
@@ -144,6 +155,8 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		LabelSelector: map[string]v1alpha1.LabelValue{"app": "dummyapp"},
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: "prometheus-jmx-exporter-config", ConfigMapKey: "config.yaml"},
 		Port:          9400,
+
+		MemoryHeadroom: new(resource.MustParse("64Mi")),
 		Rollout: v1alpha1.Rollout{
 			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: &metav1.Duration{Duration: time.Minute},
 			Canary: v1alpha1.Canary{Count: new(int32(1)), MinReadySeconds: new(int32(5))},

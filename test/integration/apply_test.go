@@ -17,13 +17,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
 var ours = map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "9400"}
 
 // writer is pkg/apply alone.
-func writer() *apply.Client { return apply.New(admin, effects.Direct) }
+func writer() *records.Writer { return records.New(apply.New(admin, effects.Direct)) }
 
 // What is applied a second time moves no resourceVersion.
 func TestApplyTwice(t *testing.T) {
@@ -95,7 +96,7 @@ func TestForeignFieldsSurvive(t *testing.T) {
 		t.Errorf("more than annotations changed:\n%s", diff)
 	}
 	for _, entry := range pod.ManagedFields {
-		if entry.Manager == string(apply.OwnerPodAnnotations) {
+		if entry.Manager == string(records.OwnerPodAnnotations) {
 			t.Errorf("after the withdrawal we still own %s", entry.FieldsV1)
 		}
 	}
@@ -192,22 +193,22 @@ func TestForeignAnnotations(t *testing.T) {
 	}{
 		"applied with our value": {
 			then: func(t *testing.T, pod *corev1.Pod) { applyAnnotation(t, pod, "helm", "prometheus.io/scrape", "true") },
-			says: `prometheus.io/scrape of the pod: set by field manager "helm"`,
+			says: `prometheus.io/scrape of the pod is set by field manager "helm"`,
 		},
 		"applied with another value": {
 			then: func(t *testing.T, pod *corev1.Pod) { applyAnnotation(t, pod, "helm", "prometheus.io/port", "8080") },
-			says: `prometheus.io/port of the pod: set by field manager "helm"`,
+			says: `prometheus.io/port of the pod is set by field manager "helm"`,
 		},
 		"a scheme": {
 			then: func(t *testing.T, pod *corev1.Pod) { applyAnnotation(t, pod, "helm", "prometheus.io/scheme", "https") },
-			says: `prometheus.io/scheme of the pod: set by field manager "helm"`,
+			says: `prometheus.io/scheme of the pod is set by field manager "helm"`,
 		},
 		"two by two": {
 			then: func(t *testing.T, pod *corev1.Pod) {
 				applyAnnotation(t, pod, "zed", "prometheus.io/path", "/m")
 				applyAnnotation(t, pod, "helm", "prometheus.io/port", "8080")
 			},
-			says: `prometheus.io/port, prometheus.io/path of the pod: set by field manager "helm", field manager "zed"`,
+			says: `prometheus.io/port, prometheus.io/path of the pod is set by field manager "helm", field manager "zed"`,
 		},
 	}
 	for name, tc := range cases {
@@ -240,7 +241,7 @@ func TestForeignAnnotations(t *testing.T) {
 					}
 				}
 				for _, entry := range s.pod.ManagedFields {
-					if entry.Manager == string(apply.OwnerPodAnnotations) {
+					if entry.Manager == string(records.OwnerPodAnnotations) {
 						t.Error("we own annotations beside theirs")
 					}
 				}

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // What a person got wrong in the configuration: every pod of the exporter says
@@ -29,7 +29,7 @@ func TestBadConfiguration(t *testing.T) {
 		"no ConfigMap":        {want: v1alpha1.ReasonConfigMapMissing, says: "There is no ConfigMap rules"},
 		"no such key":         {content: rules, key: "other.yaml", want: v1alpha1.ReasonConfigKeyMissing, says: "no key other.yaml"},
 		"not YAML":            {content: "rules: {", want: v1alpha1.ReasonConfigNotYAML, says: "is not YAML"},
-		"an unknown key":      {content: rules + "lowerCaseOutputName: true\n", want: v1alpha1.ReasonConfigInvalid, says: "line 3"},
+		"an unknown key":      {content: rules + "- patern: x\n", want: v1alpha1.ReasonConfigInvalid, says: "line 3"},
 		"a wrong type":        {content: "rules: all\n", want: v1alpha1.ReasonConfigInvalid, says: "line 1"},
 		"a hostPort in it":    {content: "hostPort: localhost:9010\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "hostPort"},
 		"a jmxUrl in it":      {content: "jmxUrl: service:jmx:rmi://x\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "jmxUrl"},
@@ -79,12 +79,53 @@ func TestBadConfiguration(t *testing.T) {
 	}
 }
 
+// What the exporter ignores in a configuration keeps nobody from being served. It
+// is said as long as it is so, also by the next operator.
+func TestUnknownKeysIgnored(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.pod = s.run(aPod("app-0"))
+	s.configure("attrNameSnakeCase: true\n" + rules)
+	s.exporter = create(t, s.anExporter("exporter"))
+	says := func(reason string, words ...string) {
+		t.Helper()
+		get(t, s.exporter)
+		valid := meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionConfigValid)
+		if valid.Status != metav1.ConditionTrue || valid.Reason != reason {
+			t.Errorf("ConfigValid is %s %s: %q", valid.Status, valid.Reason, valid.Message)
+		}
+		for _, word := range words {
+			if !strings.Contains(valid.Message, word) {
+				t.Errorf("ConfigValid says %q, without %q", valid.Message, word)
+			}
+		}
+	}
+	o.settle()
+	s.isAnnotated("9400")
+	says(v1alpha1.ReasonUnknownKeysIgnored, `"attrNameSnakeCase" on line 1`, "ConfigMap rules", "config.yaml")
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled} {
+		want := kind == v1alpha1.ConditionReady
+		if got := meta.IsStatusConditionTrue(s.exporter.Status.Conditions, kind); got != want {
+			t.Errorf("%s is %t", kind, got)
+		}
+	}
+
+	o = s.operate()
+	o.settle()
+	says(v1alpha1.ReasonUnknownKeysIgnored, `"attrNameSnakeCase" on line 1`)
+
+	s.configure(rules)
+	o.settle()
+	says(v1alpha1.ReasonValid)
+	s.isAnnotated("9400")
+}
+
 // What is wrong in a pod and needs a person: said once, and never looked at
 // again before the pod's containers are others.
 func TestNeedsPerson(t *testing.T) {
-	refuse := func(reason attach.Reason) func(*container) {
+	refuse := func(reason helperapi.Reason) func(*container) {
 		return func(c *container) {
-			c.jvms[0].Refusal = &attach.Error{Reason: reason, Message: "The container says " + string(reason) + "."}
+			c.jvms[0].Refusal = &helperapi.Error{Reason: reason, Message: "The container says " + string(reason) + "."}
 		}
 	}
 	execs := func(reason string) func(*container) {
@@ -97,17 +138,21 @@ func TestNeedsPerson(t *testing.T) {
 		wrong func(*container)
 		want  v1alpha1.Phase
 	}{
-		v1alpha1.ReasonAttachDisabled:       {refuse(attach.ReasonAttachDisabled), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonAgentLoadingDisabled: {refuse(attach.ReasonAgentLoadingDisabled), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonSignalsReduced:       {refuse(attach.ReasonSignalsReduced), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonUnsupportedJVM:       {refuse(attach.ReasonUnsupportedJVM), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonUserMismatch:         {refuse(attach.ReasonUserMismatch), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonAttachDisabled:       {refuse(helperapi.ReasonAttachDisabled), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonAgentLoadingDisabled: {refuse(helperapi.ReasonAgentLoadingDisabled), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonSignalsReduced:       {refuse(helperapi.ReasonSignalsReduced), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonUnsupportedJVM:       {refuse(helperapi.ReasonUnsupportedJVM), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonUserMismatch:         {refuse(helperapi.ReasonUserMismatch), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonTmpShared:            {refuse(helperapi.ReasonTmpShared), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonForeignJar:           {refuse(helperapi.ReasonForeignJar), v1alpha1.PhaseDiscovered},
 		v1alpha1.ReasonNoShell:              {execs(v1alpha1.ReasonNoShell), v1alpha1.PhaseDiscovered},
 		v1alpha1.ReasonTmpNotWritable:       {execs(v1alpha1.ReasonTmpNotWritable), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonStorageLimitTooLow:   {execs(v1alpha1.ReasonStorageLimitTooLow), v1alpha1.PhaseDiscovered},
 		v1alpha1.ReasonHomeNotTrusted:       {execs(v1alpha1.ReasonHomeNotTrusted), v1alpha1.PhaseDiscovered},
 		v1alpha1.ReasonHelperNotExecutable:  {execs(v1alpha1.ReasonHelperNotExecutable), v1alpha1.PhaseDiscovered},
 		v1alpha1.ReasonMissingModule:        {loads(v1alpha1.ReasonMissingModule), v1alpha1.PhaseStaged},
 		v1alpha1.ReasonConfigRejected:       {loads(v1alpha1.ReasonConfigRejected), v1alpha1.PhaseStaged},
+		v1alpha1.ReasonRuleTooExpensive:     {loads(v1alpha1.ReasonRuleTooExpensive), v1alpha1.PhaseStaged},
 	}
 	for reason, tc := range cases {
 		t.Run(reason, func(t *testing.T) {
@@ -146,7 +191,7 @@ func TestNeedsPerson(t *testing.T) {
 			if v1alpha1.Halts(reason) { // the restart alone does not take the rollout up again
 				o.settle()
 				change(t, e, func(e *v1alpha1.PrometheusJmxExporter) {
-					e.Annotations = map[string]string{steps.AnnotationResume: "now"}
+					e.Annotations = map[string]string{v1alpha1.AnnotationResume: "now"}
 				})
 			}
 			o.settle()
@@ -158,7 +203,7 @@ func TestNeedsPerson(t *testing.T) {
 // What may mend itself is tried again, at growing intervals of up to ten minutes,
 // and not before.
 func TestTriedAgain(t *testing.T) {
-	fails := func(verb attach.Verb) func(*story, string) {
+	fails := func(verb helperapi.Verb) func(*story, string) {
 		return func(s *story, reason string) { s.containers.fail(verb, reason) }
 	}
 	mend := func(s *story) { s.containers.mend() }
@@ -178,15 +223,17 @@ func TestTriedAgain(t *testing.T) {
 			mend:  func(s *story) { s.container(s.pod).busy = nil },
 			want:  v1alpha1.PhaseStaged,
 		},
-		v1alpha1.ReasonJVMStarting:        {fails(attach.VerbLoad), mend, v1alpha1.PhaseStaged, true},
-		v1alpha1.ReasonBusy:               {fails(attach.VerbLoad), mend, v1alpha1.PhaseStaged, true},
-		v1alpha1.ReasonAttachFailed:       {fails(attach.VerbLoad), mend, v1alpha1.PhaseStaged, false},
-		v1alpha1.ReasonAttachTimeout:      {fails(attach.VerbLoad), mend, v1alpha1.PhaseStaged, false},
-		v1alpha1.ReasonAgentNotAnswering:  {fails(attach.VerbLoad), mend, v1alpha1.PhaseStaged, false},
-		v1alpha1.ReasonStagingIncomplete:  {fails(attach.VerbStage), mend, v1alpha1.PhaseJavaFound, false},
-		v1alpha1.ReasonNoSpace:            {fails(attach.VerbStage), mend, v1alpha1.PhaseJavaFound, false},
-		v1alpha1.ReasonExecTimeout:        {fails(attach.VerbInspect), mend, v1alpha1.PhaseDiscovered, false},
-		v1alpha1.ReasonEndpointNotServing: {func(s *story, reason string) { s.containers.probe = fault(reason) }, mend, v1alpha1.PhaseLoaded, false},
+		v1alpha1.ReasonJVMStarting:            {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, true},
+		v1alpha1.ReasonBusy:                   {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, true},
+		v1alpha1.ReasonAttachFailed:           {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, false},
+		v1alpha1.ReasonAttachTimeout:          {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, false},
+		v1alpha1.ReasonAgentNotAnswering:      {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, false},
+		v1alpha1.ReasonStagingIncomplete:      {fails(helperapi.VerbStage), mend, v1alpha1.PhaseJavaFound, false},
+		v1alpha1.ReasonNoSpace:                {fails(helperapi.VerbStage), mend, v1alpha1.PhaseJavaFound, false},
+		v1alpha1.ReasonInsufficientMemory:     {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, false},
+		v1alpha1.ReasonExecTimeout:            {fails(helperapi.VerbInspect), mend, v1alpha1.PhaseDiscovered, false},
+		v1alpha1.ReasonContainerNotResponding: {fails(helperapi.VerbInspect), mend, v1alpha1.PhaseDiscovered, false},
+		v1alpha1.ReasonEndpointNotServing:     {func(s *story, reason string) { s.containers.probe = fault(reason) }, mend, v1alpha1.PhaseLoaded, false},
 	}
 	for reason, tc := range cases {
 		t.Run(reason, func(t *testing.T) {
@@ -241,21 +288,32 @@ func TestTriedAgain(t *testing.T) {
 // The pod is deleted midway: at every effect, nothing is left and nothing is
 // made again under its name.
 func TestPodGoneMidway(t *testing.T) {
-	for n := range 20 {
-		t.Run(strings.Repeat("+", n), func(t *testing.T) {
+	begin := func(t *testing.T) (*story, *operator) {
+		s := &story{cluster: newCluster(t)}
+		o := s.operate()
+		s.pod = s.run(aPod("app-0"))
+		s.exporter = s.export("exporter")
+		return s, o
+	}
+	_, o := begin(t)
+	o.settle()
+	for n, effect := range o.did() {
+		t.Run(fmt.Sprintf("%d %s", n, effect), func(t *testing.T) {
 			t.Parallel()
-			s := &story{cluster: newCluster(t)}
-			o := s.operate()
-			s.pod = s.run(aPod("app-0"))
-			s.exporter = s.export("exporter")
+			s, o := begin(t)
+			happened := false
 			o.fate = func(i int, _ effects.Effect, do func() error) error {
 				if i == n {
+					happened = true
 					remove(t, s.pod)
 				}
 				return do()
 			}
 			for range 8 {
 				_, _ = o.round()
+			}
+			if !happened {
+				t.Fatal("the effect did not come about again")
 			}
 			s.garbageCollect()
 			o.settle()

@@ -63,7 +63,7 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 	}
 	want := status.DeepCopy()
 	want.Phase, want.Reason = v1alpha1.PhasePending, ""
-	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReached}
+	ready := metav1.Condition{Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScrapable}
 	for _, phase := range v1alpha1.Phases() {
 		condition := meta.FindStatusCondition(want.Conditions, string(phase))
 		switch {
@@ -73,8 +73,8 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 			condition.Status, condition.Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotReached
 		case condition.Status == metav1.ConditionTrue:
 			want.Phase = phase
-			if phase != v1alpha1.PhaseLoaded || condition.Reason != v1alpha1.ReasonAdopted {
-				condition.Reason = v1alpha1.ReasonReached
+			if reason := holds[phase]; condition.Reason != v1alpha1.ReasonAdopted || phase != v1alpha1.PhaseStaged && phase != v1alpha1.PhaseLoaded {
+				condition.Reason = reason
 			}
 		default:
 			want.Reason = condition.Reason
@@ -170,4 +170,14 @@ func conditionProblems(before, after []metav1.Condition) []string {
 		}
 	}
 	return problems
+}
+
+// holds are the reasons of the conditions that hold.
+var holds = map[v1alpha1.Phase]string{
+	v1alpha1.PhaseDiscovered: v1alpha1.ReasonSelected,
+	v1alpha1.PhaseJavaFound:  v1alpha1.ReasonJVMIdentified,
+	v1alpha1.PhaseStaged:     v1alpha1.ReasonFilesVerified,
+	v1alpha1.PhaseLoaded:     v1alpha1.ReasonAgentServing,
+	v1alpha1.PhaseExposed:    v1alpha1.ReasonEndpointPublished,
+	v1alpha1.PhaseAnnotated:  v1alpha1.ReasonAnnotationsApplied,
 }

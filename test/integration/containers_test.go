@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -21,14 +21,14 @@ import (
 // of a container: the files in it by their digests, its JVMs by PID and start
 // time, the agent's mark in each, and how often an agent was loaded.
 //
-// What a real helper does in a real JVM is the matter of pkg/attach and test/e2e.
+// What a real helper does in a real JVM is the matter of internal/helper and test/e2e.
 type containers struct {
 	mu  sync.Mutex
 	all map[containerKey]*container
 	// faults are what a verb fails with until it is mended.
-	faults map[attach.Verb]error
+	faults map[helperapi.Verb]error
 	// calls are the verbs run, in their order.
-	calls []attach.Verb
+	calls []helperapi.Verb
 	// probe is what the endpoint answers from outside of the pod, and health
 	// what whoever listens does.
 	probe, health error
@@ -41,10 +41,12 @@ type containerKey struct {
 
 // container is one container, until it restarts.
 type container struct {
-	files map[attach.File]bool
+	files map[helperapi.File]bool
 	jvms  []*jvm
 	// busy are ports that somebody else listens on.
 	busy []int32
+	// exposed: whoever has its /tmp too may replace files there.
+	exposed bool
 	// pod are the containers of the pod: they have the network in common.
 	pod func() []*container
 	// fault is what every exec into it fails with.
@@ -53,7 +55,7 @@ type container struct {
 
 // jvm is one Java process.
 type jvm struct {
-	attach.Process
+	helperapi.Process
 	// loads counts the loads of an agent: rule 1 allows one.
 	loads int
 	// unloads counts how often it was stopped.
@@ -64,6 +66,8 @@ type jvm struct {
 	fault, stays error
 	// argument is one on its command line, for the rules.
 	argument string
+	// identity is what its agent was told to call itself.
+	identity string
 }
 
 const (
@@ -72,13 +76,13 @@ const (
 )
 
 func newContainers() *containers {
-	return &containers{all: map[containerKey]*container{}, faults: map[attach.Verb]error{}}
+	return &containers{all: map[containerKey]*container{}, faults: map[helperapi.Verb]error{}}
 }
 
 // aJVM is a Java process that nothing speaks against.
 func aJVM(startTime uint64) *jvm {
-	return &jvm{Process: attach.Process{
-		Target: attach.Target{PID: javaPID, StartTime: startTime}, UID: 1000, GID: 1000,
+	return &jvm{Process: helperapi.Process{
+		Target: helperapi.Target{PID: javaPID, StartTime: startTime}, UID: 1000, GID: 1000,
 		Implementation: "HotSpot", Vendor: "Eclipse Adoptium", Version: "17.0.15", MainClass: "com.example.Main",
 	}}
 }
@@ -87,7 +91,7 @@ func aJVM(startTime uint64) *jvm {
 func (cs *containers) start(pod types.UID, name string, jvms ...*jvm) *container {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	c := &container{files: map[attach.File]bool{}, jvms: jvms}
+	c := &container{files: map[helperapi.File]bool{}, jvms: jvms}
 	c.pod = func() []*container {
 		var all []*container
 		for key, c := range cs.all {
@@ -108,7 +112,7 @@ func (cs *containers) get(pod types.UID, name string) *container {
 }
 
 // fail makes a verb fail with a reason, until mend.
-func (cs *containers) fail(verb attach.Verb, reason string) {
+func (cs *containers) fail(verb helperapi.Verb, reason string) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.faults[verb] = fault(reason)
@@ -131,7 +135,7 @@ func (cs *containers) replace(c *container, jvms ...*jvm) {
 }
 
 // called are the verbs run since the last time it was asked.
-func (cs *containers) called() []attach.Verb {
+func (cs *containers) called() []helperapi.Verb {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	calls := cs.calls
@@ -146,8 +150,8 @@ func fault(reason string) error {
 // through is the helper as an operator has it, whose execs pass a seam. What a
 // seam fails with is an exec that broke off.
 func (cs *containers) through(seam effects.Seam) transport.Helper {
-	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb attach.Verb, request attach.Request, blobs ...transport.Blob) (*attach.Report, error) {
-		var report *attach.Report
+	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+		var report *helperapi.Report
 		effect := effects.Effect{Kind: effects.Exec, What: string(verb), On: fmt.Sprintf("%s/%s/%s", in.Namespace, in.Pod, in.Name)}
 		err := seam(ctx, effect, func(context.Context) error {
 			var err error
@@ -165,7 +169,7 @@ func (cs *containers) through(seam effects.Seam) transport.Helper {
 	})
 }
 
-func (cs *containers) exec(in transport.Container, verb attach.Verb, request attach.Request, blobs []transport.Blob) (*attach.Report, error) {
+func (cs *containers) exec(in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs []transport.Blob) (*helperapi.Report, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.calls = append(cs.calls, verb)
@@ -177,28 +181,31 @@ func (cs *containers) exec(in transport.Container, verb attach.Verb, request att
 		return nil, err
 	}
 	switch verb {
-	case attach.VerbInspect:
+	case helperapi.VerbInspect:
 		return c.inspect(request), nil
-	case attach.VerbStage:
+	case helperapi.VerbStage:
 		return c.stage(request.Files, blobs)
-	case attach.VerbLoad:
+	case helperapi.VerbLoad:
 		return c.load(request)
-	case attach.VerbUnload:
+	case helperapi.VerbUnload:
 		return c.unload(request)
-	case attach.VerbStatus:
+	case helperapi.VerbStatus:
 		return c.status(request)
-	case attach.VerbProbe:
+	case helperapi.VerbProbe:
 		return c.answer(request.Probe.Port)
 	default:
 		return nil, fault(v1alpha1.ReasonBadRequest)
 	}
 }
 
-func (c *container) inspect(request attach.Request) *attach.Report {
-	report := &attach.Report{ListeningPorts: c.listening()}
+func (c *container) inspect(request helperapi.Request) *helperapi.Report {
+	report := &helperapi.Report{ListeningPorts: c.listening()}
 	for _, j := range c.jvms {
 		p := j.Process
 		p.Excluded = j.excluded(request.Rules)
+		if c.exposed && request.TmpMountedElsewhere && !request.AllowSharedTmp {
+			p.Refusal = &helperapi.Error{Reason: helperapi.ReasonTmpShared, Message: "The container says TmpShared."}
+		}
 		report.Processes = append(report.Processes, p)
 	}
 	for _, file := range request.Files {
@@ -209,11 +216,11 @@ func (c *container) inspect(request attach.Request) *attach.Report {
 	return report
 }
 
-// excluded is what pkg/attach decides, with equality instead of patterns.
-func (j *jvm) excluded(rules []attach.ProcessRule) bool {
+// excluded is what internal/helper decides, with equality instead of patterns.
+func (j *jvm) excluded(rules []helperapi.ProcessRule) bool {
 	for _, rule := range rules {
 		if (rule.MainClass == "" || rule.MainClass == j.MainClass) && (rule.Argument == "" || rule.Argument == j.argument) {
-			return rule.Action == attach.RuleExclude
+			return rule.Action == helperapi.RuleExclude
 		}
 	}
 	return false
@@ -237,20 +244,20 @@ func (c *container) listening() []int32 {
 	return ports
 }
 
-func (j *jvm) running() bool { return j.Mark != nil && j.Mark.State == attach.AgentRunning }
+func (j *jvm) running() bool { return j.Mark != nil && j.Mark.State == helperapi.AgentRunning }
 
-func (c *container) stage(files []attach.File, blobs []transport.Blob) (*attach.Report, error) {
+func (c *container) stage(files []helperapi.File, blobs []transport.Blob) (*helperapi.Report, error) {
 	for i, blob := range blobs {
 		if files[i] != blob.File || int64(len(blob.Content)) != blob.Size {
 			return nil, fault(v1alpha1.ReasonStagingIncomplete)
 		}
 		c.files[blob.File] = true
 	}
-	return &attach.Report{}, nil
+	return &helperapi.Report{}, nil
 }
 
 // load is idempotent: an agent that is there is told, not loaded.
-func (c *container) load(request attach.Request) (*attach.Report, error) {
+func (c *container) load(request helperapi.Request) (*helperapi.Report, error) {
 	j := c.jvm(request)
 	if j == nil {
 		return nil, fault(v1alpha1.ReasonProcessGone)
@@ -266,7 +273,7 @@ func (c *container) load(request attach.Request) (*attach.Report, error) {
 	case j.fault != nil:
 		return nil, j.fault
 	case j.Exporter != nil && j.Mark == nil:
-		return nil, fault(string(attach.ReasonStockExporter))
+		return nil, fault(string(helperapi.ReasonStockExporter))
 	case !free:
 		return nil, fault(v1alpha1.ReasonPortInUse)
 	case !c.has(desired.Agent) || !c.has(desired.Implementation) || !c.has(desired.Config):
@@ -276,16 +283,17 @@ func (c *container) load(request attach.Request) (*attach.Report, error) {
 		j.loads++
 	}
 	j.AgentJarOpen = true // as long as the JVM lives
-	j.Mark = &attach.Mark{
-		Protocol: 1, State: attach.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: port,
+	j.identity = desired.Identity
+	j.Mark = &helperapi.Mark{
+		Protocol: 1, State: helperapi.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: port,
 		ConfigSHA256: desired.ConfigSHA256, ImplementationSHA256: desired.ImplementationSHA256,
 	}
-	return &attach.Report{Processes: []attach.Process{j.Process}}, nil
+	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 }
 
 // choose is the port to serve on: the one desired, else the one served, else the
 // lowest one free that is not to be avoided. It may be somebody else's.
-func (c *container) choose(j *jvm, desired *attach.Desired) (port int32, free bool) {
+func (c *container) choose(j *jvm, desired *helperapi.Desired) (port int32, free bool) {
 	taken := c.listening()
 	switch {
 	case j.running() && (desired.Port == 0 || desired.Port == j.Mark.Port):
@@ -293,7 +301,7 @@ func (c *container) choose(j *jvm, desired *attach.Desired) (port int32, free bo
 	case desired.Port != 0:
 		return desired.Port, !slices.Contains(taken, desired.Port)
 	}
-	port = attach.FirstPort
+	port = helperapi.FirstPort
 	for slices.Contains(taken, port) || slices.Contains(desired.Avoid, port) {
 		port++
 	}
@@ -301,30 +309,30 @@ func (c *container) choose(j *jvm, desired *attach.Desired) (port int32, free bo
 }
 
 // unload is idempotent: what is stopped is, and what is gone too.
-func (c *container) unload(request attach.Request) (*attach.Report, error) {
+func (c *container) unload(request helperapi.Request) (*helperapi.Report, error) {
 	j := c.jvm(request)
 	switch {
 	case j == nil:
-		return &attach.Report{}, nil
+		return &helperapi.Report{}, nil
 	case j.stays != nil:
 		return nil, j.stays
 	case j.running():
 		j.unloads++
-		j.Mark = &attach.Mark{Protocol: 1, State: attach.AgentStopped, Agent: "1.0.0", Loads: j.loads}
+		j.Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped, Agent: "1.0.0", Loads: j.loads}
 	}
-	return &attach.Report{Processes: []attach.Process{j.Process}}, nil
+	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 }
 
-func (c *container) status(request attach.Request) (*attach.Report, error) {
+func (c *container) status(request helperapi.Request) (*helperapi.Report, error) {
 	j := c.jvm(request)
 	if j == nil {
 		return nil, fault(v1alpha1.ReasonProcessGone)
 	}
-	return &attach.Report{Processes: []attach.Process{j.Process}}, nil
+	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 }
 
 // jvm is the one that a request is about; nil if it is gone.
-func (c *container) jvm(request attach.Request) *jvm {
+func (c *container) jvm(request helperapi.Request) *jvm {
 	i := slices.IndexFunc(c.jvms, func(j *jvm) bool { return j.Target == *request.Target })
 	if i < 0 {
 		return nil
@@ -342,9 +350,9 @@ func (c *container) has(name string) bool {
 }
 
 // answer is what a port answers from within the pod.
-func (c *container) answer(port int32) (*attach.Report, error) {
+func (c *container) answer(port int32) (*helperapi.Report, error) {
 	if slices.Contains(c.listening(), port) {
-		return &attach.Report{}, nil
+		return &helperapi.Report{}, nil
 	}
 	return nil, fault(v1alpha1.ReasonEndpointNotServing)
 }

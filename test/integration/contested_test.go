@@ -34,8 +34,8 @@ func TestContested(t *testing.T) {
 		owns bool // the other side owns a field of the pod
 		says string
 	}{
-		"who owns nothing":     {false, "managedFields does not tell"},
-		"who owns a label too": {true, `Besides us, field manager "gitops" changed the pod last.`},
+		"who owns nothing":     {false, "cannot be identified; see the API server's audit log"},
+		"who owns a label too": {true, `Besides the operator, field manager "gitops" changed the pod last.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +62,7 @@ func TestContested(t *testing.T) {
 			if got := phaseOf(a); got != "Exposed AnnotationContested" {
 				t.Fatalf("in the end the pod is %s", got)
 			}
-			if got := s.message("Ready"); !strings.Contains(got, "taken off the pod 6 times within 10m0s") || !strings.Contains(got, tc.says) {
+			if got := s.message("Ready"); !strings.Contains(got, "were removed 6 times within 10m0s; the operator stopped restoring them.") || !strings.Contains(got, tc.says) {
 				t.Errorf("it says %s", got)
 			}
 			if events := o.events.with(v1alpha1.ReasonAnnotationContested); len(events) != 1 || events[0].Type != corev1.EventTypeWarning {

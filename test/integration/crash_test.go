@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
@@ -210,7 +210,7 @@ func (s *story) isAnnotatedOf(exporters int, port string) {
 	}
 	owners := 0
 	for _, entry := range s.pod.ManagedFields {
-		if entry.Manager == string(apply.OwnerPodAnnotations) {
+		if entry.Manager == string(records.OwnerPodAnnotations) {
 			owners++
 		}
 	}

@@ -251,9 +251,9 @@ func (s *story) answers(pod *corev1.Pod) {
 	a := s.attachment(pod)
 	now := metav1.NewTime(s.clock.Now())
 	status := &v1alpha1.JmxAttachmentStatus{
-		Phase:     v1alpha1.PhaseAnnotated,
-		Revision:  a.Spec.Revision,
-		Inspected: &v1alpha1.Inspected{Time: now},
+		Phase:      v1alpha1.PhaseAnnotated,
+		Revision:   a.Spec.Revision,
+		Containers: []v1alpha1.InspectedContainer{{Name: "app", ContainerID: "containerd://app", Time: &now}},
 		Processes: []v1alpha1.JavaProcess{{
 			Container: "app", ContainerID: "containerd://app", PID: javaPID, StartTime: javaStartTime, Port: port,
 			Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
@@ -261,7 +261,7 @@ func (s *story) answers(pod *corev1.Pod) {
 	}
 	for _, phase := range v1alpha1.Phases() {
 		status.Conditions = append(status.Conditions, metav1.Condition{
-			Type: string(phase), Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonReached, LastTransitionTime: now,
+			Type: string(phase), Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScrapable, LastTransitionTime: now,
 		})
 	}
 	if err := writer().AttachmentStatus(s.t.Context(), a, status); err != nil {

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -70,10 +71,9 @@ func (f *fleet) portsOf(pod *corev1.Pod) string {
 	return strings.Join(ports, " ")
 }
 
-// A pod that is Discovered, with a JVM that goes on serving, since it could not be
-// looked into or may not be: when that JVM's container ends, its endpoint and the
-// annotations go all the same.
-func TestBuriedAtDiscovered(t *testing.T) {
+// A pod with a JVM that serves, and a container that cannot be inspected: when the
+// JVM's container ends, its endpoint and the annotations go all the same.
+func TestPrunedBesideAFailure(t *testing.T) {
 	ways := maps.Clone(kept)
 	ways["failing"] = func(*fleet) {}
 	for name, way := range ways {
@@ -90,12 +90,12 @@ func TestBuriedAtDiscovered(t *testing.T) {
 				}
 			}
 			rounds()
-			if got := phaseOf(s.attachment(s.pod)); got != "Discovered ExecFailed" || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
+			if got := phaseOf(s.attachment(s.pod)); got != isAnnotated || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
 				t.Fatalf("it is %s; published is %q", got, f.portsOf(s.pod))
 			}
 			way(f)
 			rounds()
-			if got := s.attachment(s.pod); got.Status.Phase != v1alpha1.PhaseDiscovered || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
+			if got := s.attachment(s.pod); phaseOf(got) != isAnnotated || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
 				t.Fatalf("it is %s; published is %q", phaseOf(got), f.portsOf(s.pod))
 			}
 			f.setContainer(s.pod, crashing("app"))
@@ -116,8 +116,8 @@ func TestBuriedAtDiscovered(t *testing.T) {
 	}
 }
 
-// A pod whose turn has not come does not go back when another of its containers
-// starts anew: nothing is executed in it, until its turn comes.
+// A pod that waits for the rollout keeps what serves when another of its containers
+// starts: that is inspected, and nothing is loaded until the rollout grants it.
 func TestKeptPodStays(t *testing.T) {
 	for name, keep := range kept {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,6 @@ func TestKeptPodStays(t *testing.T) {
 			keep(f)
 			f.o.settle()
 			s.verbs()
-			before := s.attachment(s.pod)
 			f.setContainer(s.pod, running("proxy"))
 			f.containers.start(s.pod.UID, "proxy", aJVM(javaStartTime+3))
 			for range 3 {
@@ -134,10 +133,10 @@ func TestKeptPodStays(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := s.attachment(s.pod); phaseOf(got) != isAnnotated || got.ResourceVersion != before.ResourceVersion {
+			if got := s.attachment(s.pod); got.Status.Phase != v1alpha1.PhaseJavaFound || !meta.IsStatusConditionFalse(got.Status.Conditions, v1alpha1.ConditionReady) {
 				t.Errorf("it is %s", phaseOf(got))
 			}
-			if got := s.verbs(); got != "" || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
+			if got := s.verbs(); got != "inspect" || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
 				t.Errorf("run was %q; published is %q", got, f.portsOf(s.pod))
 			}
 			f.jvm(f.pods[0]).fault = nil
@@ -200,17 +199,17 @@ func TestLateJVM(t *testing.T) {
 		t.Parallel()
 		s, o, late := begin(t)
 		late.jvms = []*jvm{aJVM(javaStartTime + 1)}
-		inspected := s.attachment(s.pod).Status.Inspected.Time
+		inspected := s.attachment(s.pod).Status.Containers[0].Time
 		s.clock.SetTime(inspected.Add(10 * time.Second))
 		s.ready(corev1.ConditionTrue)
-		_, again := s.hears(o)
-		if got := s.verbs(); got != "" || again != 20*time.Second {
-			t.Errorf("after 10s run was %q, and it is looked at again in %s", got, again)
+		_, again := s.check(o)
+		if got := s.verbs(); got != "" || again < 20*time.Second || again > 80*time.Second {
+			t.Errorf("after 10s run was %q, and it is reconciled again in %s", got, again)
 		}
 		s.later(again)
-		s.hears(o)
-		if got := s.verbs(); !strings.HasPrefix(got, "inspect inspect inspect inspect ") { // to see whether, and then whom
-			t.Errorf("after half a minute run was %q", got)
+		s.check(o)
+		if got := s.verbs(); !strings.HasPrefix(got, "inspect inspect ") {
+			t.Errorf("after %s run was %q", again, got)
 		}
 		o.settle()
 		s.areAnnotated("9400", "9404")
@@ -226,7 +225,7 @@ func TestLateJVM(t *testing.T) {
 			t.Errorf("run was %q", got)
 		}
 		after := s.attachment(s.pod).Status
-		if after.Inspected.Time.Equal(&before.Inspected.Time) || after.Phase != before.Phase {
+		if after.Containers[0].Time.Equal(before.Containers[0].Time) || after.Phase != before.Phase {
 			t.Errorf("the record is %+v", after)
 		}
 		o.outlast()
@@ -266,7 +265,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			if _, err := o.round(); err != nil {
 				t.Fatal(err)
 			}
-			if got := s.attachment(s.pod); phaseOf(got) != "Discovered ProcessGone" || len(got.Status.Processes) > 0 {
+			if got := s.attachment(s.pod); phaseOf(got) != "Discovered Replaced" || len(got.Status.Processes) > 0 {
 				t.Errorf("it is %s: %+v", phaseOf(got), got.Status.Processes)
 			}
 			s.containers.mend()
@@ -275,7 +274,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 				s.isAnnotated("9400")
 				return
 			}
-			if got := phaseOf(s.attachment(s.pod)); got != "Discovered RestartedAfterAttach" || another.loads > 0 {
+			if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" || another.loads > 0 {
 				t.Errorf("it is %s, and was loaded into %d times", got, another.loads)
 			}
 			if get(t, s.exporter); s.exporter.Status.Halt == nil || !strings.HasPrefix(s.exporter.Status.Halt.Message, "Pod app-0: Java process 7 in container app ended 1") {
@@ -331,7 +330,7 @@ func TestPodFails(t *testing.T) {
 				}
 				return
 			}
-			if halt == nil || halt.Reason != v1alpha1.ReasonRestartedAfterAttach || other != "Discovered RolloutHalted" ||
+			if halt == nil || halt.Reason != v1alpha1.ReasonRestartedAfterAttach || other != "JavaFound RolloutHalted" ||
 				!strings.HasPrefix(halt.Message, "Pod app-0: Container app ended 7s after an attach: exit code 134, Error.") {
 				t.Errorf("the other pod is %s; halt is %+v", other, halt)
 			}
@@ -357,7 +356,7 @@ func TestToolBesideTheApplication(t *testing.T) {
 	o.settle()
 	s.areAnnotated("9400", "9404")
 	s.later(5 * time.Second)
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
+	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
 	s.container(s.pod).jvms = s.container(s.pod).jvms[:1]
 	o.outlastFor(5)
 	if get(t, s.exporter); s.exporter.Status.Halt != nil {
@@ -381,13 +380,13 @@ func TestListenStopped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, o := listening(t, aPod("app-0"), nil)
+			s, o := checked(t, aPod("app-0"), nil)
 			s.later(time.Hour)
-			s.jvm(s.pod).Mark = &attach.Mark{Protocol: 1, State: attach.AgentStopped}
+			s.jvm(s.pod).Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped}
 			if tc.without {
 				clear(s.container(s.pod).files)
 			}
-			s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
+			s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
 			if _, err := o.round(); err != nil {
 				t.Fatal(err)
 			}
@@ -404,23 +403,22 @@ func TestListenStopped(t *testing.T) {
 // The agent serves, but the operator is kept from the pod: that is written down
 // once, and the pod is asked every ten minutes without another exec, until it
 // answers again.
-func TestListenCutOff(t *testing.T) {
-	s, o := listening(t, aPod("app-0"), nil)
+func TestHealthCutOff(t *testing.T) {
+	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
 	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
-	s.hears(o)
+	s.check(o)
 	if got := s.verbs(); got != "status" || from() != v1alpha1.CheckedFromPod {
 		t.Errorf("run was %q, and it is checked from %s", got, from())
 	}
 	for i := range 4 {
-		did, again := s.hears(o)
-		s.later(again)
-		if i < 2 { // the pause from before it was written down
+		did, after := s.nextCheck(o)
+		if i == 0 { // the pause from before it was written down
 			continue
 		}
-		if len(did) != 1 || did[0] != "http health" || again < 10*time.Minute || again > 11*time.Minute {
-			t.Errorf("it did %q, and it is asked again in %s", did, again)
+		if len(did) != 1 || did[0] != "http health" || after < 10*time.Minute || after > 12*time.Minute {
+			t.Errorf("it did %q, and it is asked again after %s", did, after)
 		}
 	}
 	if got := s.verbs(); got != "" {
@@ -428,7 +426,7 @@ func TestListenCutOff(t *testing.T) {
 	}
 	s.isAnnotated("9400")
 	s.containers.mend()
-	s.hears(o)
+	s.nextCheck(o)
 	if from() != v1alpha1.CheckedFromOperator {
 		t.Errorf("it is checked from %s", from())
 	}
@@ -438,18 +436,17 @@ func TestListenCutOff(t *testing.T) {
 
 // The endpoint is dead in a JVM that lives: after the third time the record says
 // so, and it is asked again until it answers.
-func TestListenSilent(t *testing.T) {
-	s, o := listening(t, aPod("app-0"), nil)
+func TestHealthSilent(t *testing.T) {
+	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
+	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
 	s.containers.probe = fault(v1alpha1.ReasonEndpointNotServing)
-	s.containers.fail(attach.VerbStatus, v1alpha1.ReasonEndpointNotServing)
+	s.containers.fail(helperapi.VerbStatus, v1alpha1.ReasonEndpointNotServing)
 	for i, want := range []string{isAnnotated, isAnnotated, "Loaded EndpointNotServing"} {
-		_, again := s.hears(o)
+		s.nextCheck(o)
 		if got := phaseOf(s.attachment(s.pod)); got != want {
 			t.Errorf("after it was silent %d times, it is %s", i+1, got)
 		}
-		s.later(again)
 	}
 	s.containers.mend()
 	o.outlastFor(20)

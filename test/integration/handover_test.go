@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // heir is an exporter that is younger, as the API makes it but for a change.
@@ -53,7 +53,7 @@ func TestTakenOver(t *testing.T) {
 	if a.UID != record || a.Spec.Exporter.Name != "heir" || a.Labels[v1alpha1.LabelExporterUID] != string(heir.UID) {
 		t.Errorf("the record is another one: %+v", a)
 	}
-	if got, want := s.message("Discovered"), "True Reached: PrometheusJmxExporter heir selects the pod."; got != want {
+	if got, want := s.message("Discovered"), "True Selected: PrometheusJmxExporter heir selects the pod."; got != want {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -67,7 +67,7 @@ func TestTakenOverByOneThatDoesNothing(t *testing.T) {
 		want string
 	}{
 		"its configuration is missing": {
-			pod: aPod("app-0"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Config.ConfigMapName = "missing" }, want: "JavaFound ConfigMapMissing",
+			pod: aPod("app-0"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Config.ConfigMapName = "missing" }, want: "Annotated",
 		},
 		"it is suspended": {
 			pod: aPod("app-0"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true }, want: "Annotated",
@@ -144,7 +144,7 @@ func TestRecordRemade(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), nil)
 	before := s.endpoints(s.exporter)
 	remove(t, s.attachment(s.pod))
-	s.containers.fail(attach.VerbStage, v1alpha1.ReasonNoSpace)
+	s.containers.fail(helperapi.VerbStage, v1alpha1.ReasonNoSpace)
 	clear(s.container(s.pod).files)
 	o.settle()
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound NoSpace" {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // What keeps an exporter from doing anything new.
@@ -42,7 +42,7 @@ func TestOtherIsKept(t *testing.T) {
 	stopped(t, withWorker, func(s *story, o *operator) {
 		s.restart(s.pod)
 		o.tire()
-		if got := phaseOf(s.attachment(s.pod)); got != isAnnotated {
+		if got := s.attachment(s.pod).Status.Phase; got != v1alpha1.PhaseJavaFound {
 			s.t.Errorf("it is %s", got)
 		}
 		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9404" {
@@ -51,10 +51,10 @@ func TestOtherIsKept(t *testing.T) {
 	})
 }
 
-// Nothing that was left alone is tried while the rollout is stopped, and nobody
-// else notices.
-func TestLeftAloneWhileStopped(t *testing.T) {
-	starting := &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."}
+// A JVM that starts late is not loaded into while the rollout is stopped, and the
+// other one keeps serving.
+func TestLateJVMWhileStopped(t *testing.T) {
+	starting := &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
 	pod := func() *podBuilder {
 		pod := withWorker()
 		pod.jvms["worker"][0].Refusal = starting
@@ -68,8 +68,11 @@ func TestLeftAloneWhileStopped(t *testing.T) {
 			s.later(10 * time.Minute)
 			o.settle()
 		}
-		if got, verbs := phaseOf(s.attachment(s.pod)), s.verbs(); got != isAnnotated || verbs != "" || worker.loads > 0 {
+		if got, verbs := s.attachment(s.pod).Status.Phase, s.verbs(); got != v1alpha1.PhaseJavaFound || verbs != "inspect" || worker.loads > 0 {
 			s.t.Errorf("it is %s, run was %q", got, verbs)
+		}
+		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
+			s.t.Errorf("annotated is port %s", got)
 		}
 	})
 }
@@ -79,7 +82,7 @@ func TestLeftAloneWhileStopped(t *testing.T) {
 func TestRemadeWhileStopped(t *testing.T) {
 	for name, hide := range map[string]func(*story) (show func()){
 		"exec fails for some time": func(s *story) func() {
-			s.containers.fail(attach.VerbInspect, v1alpha1.ReasonExecFailed)
+			s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
 			return s.containers.mend
 		},
 		"the agent does not answer for some time": func(s *story) func() {
@@ -163,9 +166,9 @@ func TestPortMovesBesideOneThatFails(t *testing.T) {
 	}
 }
 
-// Trying again what was left alone takes nobody back: a canary with such a JVM
-// proves itself.
-func TestCanaryWithOneLeftAlone(t *testing.T) {
+// Retries of one JVM take no other back: a canary with one that fails proves the
+// other, and the rollout continues.
+func TestCanaryBesideAFailure(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())
@@ -180,7 +183,7 @@ func TestCanaryWithOneLeftAlone(t *testing.T) {
 	for range 10 {
 		s.later(10 * time.Minute)
 		o.settle()
-		if got := phaseOf(s.attachment(s.pod)); got != isAnnotated {
+		if got := phaseOf(s.attachment(s.pod)); got != "Staged AttachTimeout" {
 			t.Errorf("the canary is %s", got)
 		}
 	}

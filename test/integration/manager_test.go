@@ -7,9 +7,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
@@ -20,7 +22,7 @@ func TestManager(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	mgr, err := manager.New(config, manager.Options{
 		Namespace: s.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, HealthCheckInterval: 200 * time.Millisecond,
-		Helper: s.containers.through(effects.Direct), Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{s.containers.through(effects.Direct)} }, Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,9 +73,18 @@ func TestManager(t *testing.T) {
 			isAnnotated(t, "9400")
 		}},
 		{"the ConfigMap breaks, and is mended", func(t *testing.T) {
+			valid := func() *metav1.Condition {
+				get(t, s.exporter)
+				return meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionConfigValid)
+			}
+			before := s.attachment(s.pod).ResourceVersion
 			s.configure("rules: {")
-			eventually(t, func() bool { return phaseOf(s.attachment(s.pod)) == "JavaFound ConfigNotYAML" })
+			eventually(t, func() bool { return valid().Reason == v1alpha1.ReasonConfigNotYAML })
+			if after := s.attachment(s.pod); after.ResourceVersion != before {
+				t.Errorf("the record was written: it is %s", phaseOf(after))
+			}
 			s.configure(rules)
+			eventually(t, func() bool { return valid().Status == metav1.ConditionTrue })
 			isAnnotated(t, "9400")
 		}},
 		{"the slice is deleted", func(t *testing.T) {

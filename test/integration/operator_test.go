@@ -20,11 +20,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -34,6 +35,7 @@ type operator struct {
 	*cluster
 	exporters   reconcile.Reconciler
 	attachments reconcile.Reconciler
+	health      *health.Checker
 	events      *recorder
 
 	mu      sync.Mutex
@@ -64,17 +66,23 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 		helper = c.containers.through(o.seam)
 	}
 	reader := cached{as}
-	writer := apply.New(as, o.seam)
+	writer := records.New(apply.New(as, o.seam))
 	configs := source.New(as, as)
 	asks := prober{c.containers, o.seam}
+	o.health = health.New(asks, c.listenEvery, c.clock)
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{
 		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: c.artifacts,
-		Helper: helper, Listener: attachment.NewListener(asks, c.listenEvery, c.clock),
-		Steps: steps.All(helper, writer, asks, c.artifacts),
+		Sessions: func() attachment.Session { return perCall{helper} }, Prober: asks, Health: o.health,
 	}
 	return o
 }
+
+// perCall is a Session of scripted containers, which need none.
+type perCall struct{ transport.Helper }
+
+// Close implements attachment.Session.
+func (perCall) Close() {}
 
 func (o *operator) seam(ctx context.Context, effect effects.Effect, do func(context.Context) error) error {
 	o.mu.Lock()
@@ -96,9 +104,9 @@ func (o *operator) seam(ctx context.Context, effect effects.Effect, do func(cont
 func (o *operator) checkWritten(effect effects.Effect) {
 	var object client.Object
 	switch effect.What {
-	case string(apply.OwnerAttachmentStatus):
+	case string(records.OwnerAttachmentStatus):
 		object = &v1alpha1.JmxAttachment{}
-	case string(apply.OwnerExporterStatus):
+	case string(records.OwnerExporterStatus):
 		object = &v1alpha1.PrometheusJmxExporter{}
 	default:
 		return
@@ -165,6 +173,7 @@ func (o *operator) round() (again time.Duration, err error) {
 	for i := range exporters.Items {
 		run(o.exporters, &exporters.Items[i])
 	}
+	o.health.CheckDue(o.t.Context())
 	var attachments v1alpha1.JmxAttachmentList
 	o.list(&attachments)
 	for i := range attachments.Items {

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -55,8 +55,8 @@ func phaseOf(a *v1alpha1.JmxAttachment) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s", a.Status.Phase, a.Status.Reason), " ")
 }
 
-// Every phase is persisted before the next effect begins, and the intent to load
-// before the load.
+// Every phase that rests on the record alone is persisted before the next effect
+// begins, and the intent to load before the load.
 func TestForward(t *testing.T) {
 	c := newCluster(t)
 	o := c.operate()
@@ -86,17 +86,14 @@ func TestForward(t *testing.T) {
 		"Discovered NotReached: apply attachment-status",
 		"JavaFound NotReached: exec inspect",
 		"JavaFound NotReached: exec stage",
-		"JavaFound NotReached: apply attachment-status",
-		"Staged NotReached: apply attachment-status", // the intent
+		"JavaFound NotReached: apply attachment-status", // with the intent
 		"intent, Staged NotReached: exec load",
+		"intent, Staged NotReached: http probe",
 		"intent, Staged NotReached: apply attachment-status",
-		"intent, Loaded NotReached: http probe",
-		"intent, Loaded NotReached: apply attachment-status",
 		"intent, Loaded EndpointPending: apply endpoints", // the slice
 		"intent, Loaded EndpointPending: apply exporter-status",
+		"intent, Loaded EndpointPending: apply pod-annotations",
 		"intent, Loaded EndpointPending: apply attachment-status",
-		"intent, Exposed NotReached: apply pod-annotations",
-		"intent, Exposed NotReached: apply attachment-status",
 		"intent, Annotated: apply exporter-status",
 	}
 	if diff := cmp.Diff(want, way); diff != "" {
@@ -113,8 +110,8 @@ func TestForward(t *testing.T) {
 	a, config := c.attachment(pod), transport.NewBlob("", []byte(rules), "").SHA256
 	process := v1alpha1.JavaProcess{
 		Container: "app", ContainerID: pod.Status.ContainerStatuses[0].ContainerID, PID: javaPID, StartTime: javaStartTime,
-		UID: 1000, GID: 1000, Implementation: "HotSpot", Vendor: "Eclipse Adoptium", Version: "17.0.15", MainClass: "com.example.Main",
-		Port: port, First: true, AgentVersion: "1.0.0", ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256,
+		UID: 1000, GID: 1000, VM: "HotSpot", Vendor: "Eclipse Adoptium", Version: "17.0.15", MainClass: "com.example.Main",
+		Port: port, Primary: true, Phase: v1alpha1.PhaseExposed, AgentVersion: "1.0.0", Identity: (&story{cluster: c}).jvm(pod).identity, ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256,
 		Staged: &v1alpha1.StagedFiles{
 			AgentSHA256: artifacts.Agent.SHA256, ImplementationSHA256: artifacts.Implementation.SHA256, ConfigSHA256: config,
 		},
@@ -126,11 +123,18 @@ func TestForward(t *testing.T) {
 	if diff := cmp.Diff([]v1alpha1.JavaProcess{process}, a.Status.Processes); diff != "" {
 		t.Errorf("processes (-want +got):\n%s", diff)
 	}
+	if process.Identity == "" {
+		t.Error("the agent was told no identity")
+	}
 	if diff := cmp.Diff([]v1alpha1.MetricsEndpoint{{Pod: "app-0", Container: "app", Port: port}}, exporter.Status.MetricsEndpoints); diff != "" {
 		t.Errorf("metricsEndpoints (-want +got):\n%s", diff)
 	}
 	for _, phase := range v1alpha1.Phases() {
-		if events := o.events.with(string(phase)); len(events) != 1 || events[0].Type != corev1.EventTypeNormal {
+		want := 0
+		if phase == v1alpha1.PhaseLoaded || phase == v1alpha1.PhaseAnnotated {
+			want = 1
+		}
+		if events := o.events.with(string(phase)); len(events) != want || want > 0 && events[0].Type != corev1.EventTypeNormal {
 			t.Errorf("Events of phase %s: %v", phase, events)
 		}
 	}
@@ -143,7 +147,7 @@ func TestSeveralContainers(t *testing.T) {
 	c := newCluster(t)
 	o := c.operate()
 	off := aJVM(javaStartTime + 1)
-	off.Refusal = &attach.Error{Reason: attach.ReasonAttachDisabled, Message: "Attaching is off."}
+	off.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Attaching is off."}
 	pod := c.run(aPod("app-0").without("app").container("sidecar").container("off", off).container("second", aJVM(javaStartTime+2), aJVM(javaStartTime+3)))
 	c.containers.get(pod.UID, "sidecar").fault = fault(v1alpha1.ReasonNoShell)
 	c.export("exporter")
@@ -155,7 +159,7 @@ func TestSeveralContainers(t *testing.T) {
 	}
 	var found []string
 	for _, p := range a.Status.Processes {
-		found = append(found, fmt.Sprintf("%s %d %s", p.Container, p.Port, p.Refusal))
+		found = append(found, fmt.Sprintf("%s %d %s", p.Container, p.Port, left(&p)))
 	}
 	if diff := cmp.Diff([]string{"second 9400 ", "second 9404 ", "off 0 AttachDisabled"}, found); diff != "" {
 		t.Errorf("processes (-want +got):\n%s", diff)
@@ -180,7 +184,7 @@ func TestBackward(t *testing.T) {
 			}
 		}
 	}
-	fails := func(verb attach.Verb, reason string) func(*operator) {
+	fails := func(verb helperapi.Verb, reason string) func(*operator) {
 		return func(o *operator) { o.containers.fail(verb, reason) }
 	}
 	cases := map[string]struct {
@@ -197,7 +201,7 @@ func TestBackward(t *testing.T) {
 	}{
 		"the container is replaced": {
 			event: func(s *story) { s.restart(s.pod) },
-			next:  fails(attach.VerbInspect, v1alpha1.ReasonExecFailed),
+			next:  fails(helperapi.VerbInspect, v1alpha1.ReasonExecFailed),
 			want:  "Discovered ExecFailed", left: "nothing",
 		},
 		"the container waits to be started again": {
@@ -211,26 +215,24 @@ func TestBackward(t *testing.T) {
 		},
 		"the JVM is gone midway": {
 			event: func(s *story) {
-				s.container(s.pod).jvms = []*jvm{aJVM(javaStartTime + 1)}
+				another := aJVM(javaStartTime + 1)
+				another.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
+				s.container(s.pod).jvms = []*jvm{another}
 				s.configure("lowercaseOutputName: true\n" + rules)
 			},
-			want: "Discovered ProcessGone", left: "nothing",
+			want: "Discovered JVMStarting", left: "nothing",
+			mend: func(s *story) { s.jvm(s.pod).Refusal = nil },
 		},
 		"the configuration changes": {
 			event: func(s *story) { s.configure("lowercaseOutputName: true\n" + rules) },
-			next:  fails(attach.VerbStage, v1alpha1.ReasonNoSpace),
+			next:  fails(helperapi.VerbStage, v1alpha1.ReasonNoSpace),
 			want:  "JavaFound NoSpace",
-		},
-		"the configuration breaks": {
-			event: func(s *story) { s.configure("rules: {") },
-			want:  "JavaFound ConfigNotYAML",
-			mend:  func(s *story) { s.configure(rules) },
 		},
 		"the port changes": {
 			event: func(s *story) {
 				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 			},
-			next: fails(attach.VerbLoad, v1alpha1.ReasonPortInUse),
+			next: fails(helperapi.VerbLoad, v1alpha1.ReasonPortInUse),
 			want: "Staged PortInUse", port: "9500",
 		},
 		"the address changes": {
@@ -244,19 +246,19 @@ func TestBackward(t *testing.T) {
 		},
 		"the slice is deleted by hand": {
 			event: func(s *story) { remove(s.t, &s.slices(s.exporter)[0]) },
-			next:  refused(apply.OwnerEndpoints),
+			next:  refused(records.OwnerEndpoints),
 			want:  "Loaded EndpointPending", left: "annotations",
 		},
 		"the annotation is removed by hand": {
 			event: func(s *story) {
 				change(s.t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, "prometheus.io/scrape") })
 			},
-			next: refused(apply.OwnerPodAnnotations),
+			next: refused(records.OwnerPodAnnotations),
 			want: "Exposed APIError",
 		},
 		"the record is deleted by hand": {
 			event: func(s *story) { remove(s.t, s.attachment(s.pod)) },
-			next:  fails(attach.VerbInspect, v1alpha1.ReasonExecFailed),
+			next:  fails(helperapi.VerbInspect, v1alpha1.ReasonExecFailed),
 			want:  "Discovered ExecFailed",
 		},
 	}

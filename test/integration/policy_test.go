@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -63,7 +63,7 @@ func TestExecRefused(t *testing.T) {
 	s.pod = s.run(aPod("app-0"))
 	policy := s.forbid("pods/exec", admissionv1.Connect, "false", "nobody execs here")
 	eventually(t, func() bool {
-		_, err := s.admitted(config).Run(t.Context(), s.inApp(s.pod), attach.VerbInspect, attach.Request{})
+		_, err := s.admitted(config).Run(t.Context(), s.inApp(s.pod), helperapi.VerbInspect, helperapi.Request{})
 		return err != nil
 	})
 	s.exporter = s.export("exporter")
@@ -122,7 +122,7 @@ func TestExecGone(t *testing.T) {
 	c := newCluster(t)
 	pod := c.run(aPod("app-0"))
 	remove(t, pod)
-	_, err := c.admitted(config).Run(t.Context(), c.inApp(pod), attach.VerbInspect, attach.Request{})
+	_, err := c.admitted(config).Run(t.Context(), c.inApp(pod), helperapi.VerbInspect, helperapi.Request{})
 	var known *transport.Error
 	if !errors.As(err, &known) || known.Reason != v1alpha1.ReasonPodGone {
 		t.Errorf("got %v", err)
@@ -139,9 +139,9 @@ func (c *cluster) admitted(as *rest.Config) transport.Helper {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	exec := transport.NewExec(as, clientset.CoreV1().RESTClient(), artifacts, effects.Direct, transport.NewLimits(4, 4))
+	exec := transport.NewExec(as, clientset.CoreV1().RESTClient(), artifacts, effects.Direct, transport.NewLimits(4, 4, 4))
 	scripted := c.containers.through(effects.Direct)
-	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb attach.Verb, request attach.Request, blobs ...transport.Blob) (*attach.Report, error) {
+	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
 		_, err := exec.Run(ctx, in, verb, request, blobs...)
 		var known *transport.Error
 		if errors.As(err, &known) && known.Reason != v1alpha1.ReasonExecFailed {

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
@@ -400,7 +401,7 @@ func TestProblemPodsOfManager(t *testing.T) {
 	c := newCluster(t)
 	mgr, err := manager.New(config, manager.Options{
 		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 1, Seam: effects.Direct,
-		Helper: c.containers.through(effects.Direct), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
 		Logs: scriptedLogs(func(types.NamespacedName, bool) (string, error) { return "scripted", nil }),
 	})
 	if err != nil {

@@ -12,9 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -102,8 +100,10 @@ func (f *fleet) expectSums(when, want string) {
 
 const (
 	isAnnotated = "Annotated"
-	isPending   = "Discovered RolloutPending"
+	isPending   = "JavaFound RolloutPending"
 	changed     = "lowercaseOutputName: true\n" + rules
+	// The form is right; the JVM judges the pattern.
+	badPattern = "rules: [{pattern: 'java.lang<(type'}]"
 )
 
 // First attachments go out to the canary, then to the others, and so do changes:
@@ -191,31 +191,25 @@ func TestConcurrent(t *testing.T) {
 			r.Canary.Count = new(int32(0))
 		}
 	}
-	starting := "Discovered JVMStarting"
+	starting, refused := "Staged JVMStarting", "Staged AttachDisabled"
 	f := aFleet(t, 6, limits(3, 1))
-	start := func(i int) { f.jvm(f.pods[i]).Refusal = nil }
 	for _, pod := range f.pods {
-		f.jvm(pod).Refusal = &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."}
+		f.jvm(pod).fault = fault(v1alpha1.ReasonJVMStarting)
 	}
 	f.expect("one on each node", starting, isPending, starting, isPending, starting, isPending)
 	f.later(time.Minute)
 	f.expect("as long as it takes", starting, isPending, starting, isPending, starting, isPending)
-	start(0)
+	f.jvm(f.pods[0]).fault = nil
 	f.later(time.Minute)
 	f.expect("when one is done", isAnnotated, starting, starting, isPending, starting, isPending)
-	f.jvm(f.pods[2]).Refusal.Reason = attach.ReasonAttachDisabled
+	f.jvm(f.pods[2]).fault = fault(v1alpha1.ReasonAttachDisabled)
 	f.later(time.Minute)
-	f.expect("when one is refused", isAnnotated, starting, "Discovered AttachDisabled", starting, starting, isPending)
-	start(4)
+	f.expect("when one is refused", isAnnotated, starting, refused, starting, starting, isPending)
 	f.jvm(f.pods[4]).fault = fault(v1alpha1.ReasonAttachTimeout)
 	f.later(2 * time.Minute)
-	f.expect("when one fails", isAnnotated, starting, "Discovered AttachDisabled", starting, "Staged AttachTimeout", isPending)
-	for range 4 {
-		f.later(time.Minute)
-		f.expect("when it fails again", isAnnotated, starting, "Discovered AttachDisabled", starting, "Staged AttachTimeout", isPending)
-	}
+	f.expect("when one fails", isAnnotated, starting, refused, starting, "Staged AttachTimeout", isPending)
 	f.later(time.Minute)
-	f.expect("when it fails for the sixth time", isAnnotated, starting, "Discovered AttachDisabled", starting, "Staged AttachTimeout", starting)
+	f.expect("when it was tried six times", isAnnotated, starting, refused, starting, "Staged AttachTimeout", starting)
 }
 
 // The canary rejects the configuration: nothing goes on, until something changes.
@@ -227,7 +221,7 @@ func TestConfigRejectedHalts(t *testing.T) {
 		},
 		"the annotation": func(f *fleet) {
 			change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
-				e.Annotations = map[string]string{steps.AnnotationResume: "again"}
+				e.Annotations = map[string]string{v1alpha1.AnnotationResume: "again"}
 			})
 		},
 	}
@@ -240,8 +234,12 @@ func TestConfigRejectedHalts(t *testing.T) {
 			f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
 			f.later(2 * time.Minute)
 			f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
-			f.configure(changed)
+			f.configure(badPattern)
 			f.expect("the canary rejects it", "Staged ConfigRejected", isAnnotated, isAnnotated)
+			loaded := meta.FindStatusCondition(f.attachment(f.pods[0]).Status.Conditions, string(v1alpha1.PhaseLoaded))
+			if loaded == nil || loaded.Status != metav1.ConditionFalse || loaded.Reason != v1alpha1.ReasonConfigRejected || !strings.Contains(loaded.Message, "The container says ConfigRejected.") {
+				t.Errorf("the canary's condition Loaded is %+v", loaded)
+			}
 			f.expectSums("the canary rejects it", "1/2/3, Ready False ConfigRejected, Stalled True ConfigRejected")
 			halt := f.exporter.Status.Halt
 			if halt == nil || halt.Reason != v1alpha1.ReasonConfigRejected || !strings.HasPrefix(halt.Message, "Pod app-0: The container says ConfigRejected.") {
@@ -261,7 +259,7 @@ func TestConfigRejectedHalts(t *testing.T) {
 			if did := f.o.did(); len(did) > 0 {
 				t.Errorf("stopped, it did %q", did)
 			}
-			f.expect("a pod that comes late", "Staged ConfigRejected", isAnnotated, isAnnotated, "Discovered RolloutHalted")
+			f.expect("a pod that comes late", "Staged ConfigRejected", isAnnotated, isAnnotated, "JavaFound RolloutHalted")
 			f.expectAsked("stopped", "2 1 1 0")
 			if strings.Count(f.endpoints(f.exporter), ":9400") != 3 {
 				t.Errorf("published is %q", f.endpoints(f.exporter))
@@ -326,7 +324,7 @@ func TestRestart(t *testing.T) {
 				}
 				return
 			}
-			f.expect("it restarted", "Discovered RestartedAfterAttach", "Discovered RolloutHalted")
+			f.expect("it restarted", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
 			f.expectSums("it restarted", "1/0/2, Ready False RestartedAfterAttach, Stalled True RestartedAfterAttach")
 			if !strings.Contains(f.exporter.Status.Halt.Message, tc.says) {
 				t.Errorf("halt says %q", f.exporter.Status.Halt.Message)
@@ -336,12 +334,12 @@ func TestRestart(t *testing.T) {
 			}
 			f.restart(f.pods[0]) // and again
 			f.later(time.Hour)
-			f.expect("it restarts again", "Discovered RestartedAfterAttach", "Discovered RolloutHalted")
+			f.expect("it restarts again", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
 			if f.jvm(f.pods[0]).loads > 0 {
 				t.Error("it was attached to again")
 			}
 			change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
-				e.Annotations = map[string]string{steps.AnnotationResume: "I have looked"}
+				e.Annotations = map[string]string{v1alpha1.AnnotationResume: "I have looked"}
 			})
 			f.expect("a person says so", isAnnotated, isPending)
 		})
@@ -367,7 +365,7 @@ func TestSuspend(t *testing.T) {
 	suspend := func(f *fleet, is bool) {
 		change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = is })
 	}
-	const isSuspended = "Discovered Suspended"
+	const isSuspended = "JavaFound Suspended"
 	f := aFleet(t, 2, nil)
 	f.o.settle()
 	f.later(5 * time.Second)

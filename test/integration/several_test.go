@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -35,12 +35,20 @@ func longRunning(t *testing.T, pod *podBuilder, how func(*v1alpha1.PrometheusJmx
 	return s, o
 }
 
+// left is why a process is not attached to; empty when it is.
+func left(p *v1alpha1.JavaProcess) string {
+	if p.Excluded {
+		return "Excluded"
+	}
+	return p.Reason
+}
+
 // processes are lines: container, port and refusal of each.
 func (s *story) processes() []string {
 	s.t.Helper()
 	var lines []string
 	for _, p := range s.attachment(s.pod).Status.Processes {
-		line := fmt.Sprintf("%s %d %s", p.Container, p.Port, p.Refusal)
+		line := fmt.Sprintf("%s %d %s", p.Container, p.Port, left(&p))
 		if p.Adopted {
 			line += "adopted"
 		}
@@ -117,8 +125,8 @@ func TestPortsOfSeveral(t *testing.T) {
 	}
 }
 
-// One of two JVMs does not come through: the other does, at once if the reason
-// is for good, and after some tries if it is not.
+// One of two JVMs does not come through: the other does, at once. The pod is as far
+// as the first, unless that needs a person.
 func TestOneOfSeveral(t *testing.T) {
 	cases := map[string]struct {
 		wrong func(*jvm)
@@ -126,11 +134,11 @@ func TestOneOfSeveral(t *testing.T) {
 		want  []string
 		event string
 	}{
-		"refuses":           {func(j *jvm) { j.Refusal = &attach.Error{Reason: attach.ReasonAttachDisabled, Message: "Off."} }, "Annotated", []string{"app 9400", "worker 0 AttachDisabled"}, ""},
+		"refuses":           {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."} }, "Annotated", []string{"app 9400", "worker 0 AttachDisabled"}, ""},
 		"cannot be loaded":  {func(j *jvm) { j.fault = fault(v1alpha1.ReasonMissingModule) }, "Annotated", []string{"app 9400", "worker 0 MissingModule"}, ""},
 		"fails on and on":   {func(j *jvm) { j.fault = fault(v1alpha1.ReasonAttachTimeout) }, "Staged AttachTimeout", []string{"app 9400", "worker 0 AttachTimeout"}, "AttachTimeout"},
-		"starts for ever":   {func(j *jvm) { j.Refusal = &attach.Error{Reason: attach.ReasonJVMStarting, Message: "It starts."} }, "Discovered JVMStarting", []string{"app 9400", "worker 0 JVMStarting"}, ""},
-		"rejects the rules": {func(j *jvm) { j.fault = fault(v1alpha1.ReasonConfigRejected) }, "Staged ConfigRejected", []string{"app 9400", "worker 0"}, "ConfigRejected"},
+		"starts for ever":   {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."} }, "JavaFound JVMStarting", []string{"app 9400", "worker 0 JVMStarting"}, ""},
+		"rejects the rules": {func(j *jvm) { j.fault = fault(v1alpha1.ReasonConfigRejected) }, "Staged ConfigRejected", []string{"app 9400", "worker 0 ConfigRejected"}, "ConfigRejected"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,9 +168,12 @@ func TestOneOfSeveral(t *testing.T) {
 			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) {
 				t.Errorf("published is %q", got)
 			}
+			if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
+				t.Errorf("annotated is port %q", got)
+			}
 			get(t, s.exporter)
-			if !meta.IsStatusConditionTrue(s.exporter.Status.Conditions, v1alpha1.ConditionReady) {
-				t.Errorf("the exporter is not Ready: %+v", s.exporter.Status)
+			if ready := meta.IsStatusConditionTrue(s.exporter.Status.Conditions, v1alpha1.ConditionReady); ready != (tc.first == "Annotated") {
+				t.Errorf("the exporter is Ready: %t", ready)
 			}
 			if tc.event != "" {
 				if events := o.events.with(tc.event); len(events) == 0 || !strings.HasPrefix(events[0].Note, "Container worker, process 7: ") {
@@ -174,7 +185,7 @@ func TestOneOfSeveral(t *testing.T) {
 }
 
 // One of two containers is replaced: the other JVM's endpoint stands, and the
-// annotation goes only if it named the one that is gone.
+// annotations name it.
 func TestOneOfSeveralIsReplaced(t *testing.T) {
 	for gone, left := range map[string]string{"app": "9404", "worker": "9400"} {
 		t.Run(gone, func(t *testing.T) {
@@ -189,7 +200,7 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 				}
 			})
 			s.containers.start(s.pod.UID, gone)
-			s.containers.fail(attach.VerbInspect, v1alpha1.ReasonExecFailed)
+			s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
 			for range 3 {
 				_, _ = o.round()
 			}
@@ -197,7 +208,7 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 				t.Errorf("published is %q", got)
 			}
 			scraped := s.annotations(s.pod)["prometheus.io/port"]
-			if gone == "app" && scraped != "" || gone == "worker" && scraped != "9400" {
+			if scraped != left { // of the JVM that is left
 				t.Errorf("the annotation names port %q", scraped)
 			}
 
@@ -299,7 +310,7 @@ func TestRulesChange(t *testing.T) {
 				t.Errorf("the agent was stopped %d times, and is %s", worker.unloads, worker.Mark.State)
 			}
 			for _, p := range s.attachment(s.pod).Status.Processes[1:] {
-				if steps.Ours(&p) {
+				if steps.MayHaveAgent(&p) {
 					t.Errorf("it is on record as loaded into: %+v", p)
 				}
 			}
@@ -326,7 +337,7 @@ func TestAdopted(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	stock := aJVM(javaStartTime)
-	stock.Exporter = &attach.Exporter{Port: 9999}
+	stock.Exporter = &helperapi.Exporter{Port: 9999}
 	pod := aPod("app-0")
 	pod.jvms["app"] = []*jvm{stock}
 	s.pod = s.run(pod)
@@ -355,7 +366,7 @@ func TestAdopted(t *testing.T) {
 		t.Errorf("it is not taken out: %v", a)
 	}
 	for _, verb := range s.containers.called() {
-		if verb != attach.VerbInspect && verb != attach.VerbUnload { // which removes the helper
+		if verb != helperapi.VerbInspect && verb != helperapi.VerbUnload { // which removes the helper
 			t.Errorf("verb %s was run", verb)
 		}
 	}
@@ -368,7 +379,7 @@ func TestAdopted(t *testing.T) {
 func TestAdoptedNotServing(t *testing.T) {
 	pod := aPod("app-0")
 	stock := pod.jvms["app"][0]
-	stock.Exporter = &attach.Exporter{}
+	stock.Exporter = &helperapi.Exporter{}
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(pod)
@@ -388,10 +399,10 @@ func TestStockExporterComes(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(pod)
-	stock.fault = fault(string(attach.ReasonStockExporter))
+	stock.fault = fault(string(helperapi.ReasonStockExporter))
 	s.exporter = s.export("exporter")
 	_, _ = o.round()
-	stock.Exporter, stock.fault = &attach.Exporter{Port: 9999}, nil
+	stock.Exporter, stock.fault = &helperapi.Exporter{Port: 9999}, nil
 	o.outlast()
 	s.areAnnotated("9999")
 	if stock.loads > 0 {
@@ -402,12 +413,12 @@ func TestStockExporterComes(t *testing.T) {
 // One JVM has the stock exporter, the other gets ours, on another port.
 func TestAdoptedBesideOurs(t *testing.T) {
 	pod := withWorker()
-	pod.jvms["worker"][0].Exporter = &attach.Exporter{Port: 9404}
+	pod.jvms["worker"][0].Exporter = &helperapi.Exporter{Port: 9404}
 	s, _ := longRunning(t, pod, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 0 })
 	if diff := cmp.Diff([]string{"app 9405", "worker 9404 adopted"}, s.processes()); diff != "" {
 		t.Errorf("processes (-want +got):\n%s", diff)
 	}
-	if got := s.message("Loaded"); !strings.HasPrefix(got, "True Reached: The agent serves port 9405, 9404.") {
+	if got := s.message("Loaded"); !strings.HasPrefix(got, "True AgentServing: The agent serves port 9405, 9404.") {
 		t.Errorf("Loaded is %s", got)
 	}
 	s.areAnnotated("9405", "9404")
@@ -422,7 +433,7 @@ func TestPromisedPort(t *testing.T) {
 	s.jvm(s.pod).fault = fault(v1alpha1.ReasonAttachTimeout)
 	s.configure(rules)
 	s.exporter = s.anExporter("exporter")
-	s.exporter.Spec.Port = attach.FirstPort
+	s.exporter.Spec.Port = helperapi.FirstPort
 	create(t, s.exporter)
 	o.settle()
 	s.jvm(s.pod).fault = nil
@@ -449,7 +460,7 @@ func TestExcludedAgentStays(t *testing.T) {
 		}
 		s.later(time.Minute)
 	}
-	if got := s.message("JavaFound"); !strings.Contains(got, "AttachTimeout: Container worker: ") {
+	if got := s.message("JavaFound"); !strings.Contains(got, "The agent in container worker, process 7 is not stopped yet: AttachTimeout.") {
 		t.Errorf("it says %s", got)
 	}
 	worker.stays = nil

@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // verbs are those run since the last time it was asked.
@@ -37,7 +37,7 @@ func TestAgentLeft(t *testing.T) {
 	remove(t, s.exporter)
 	s.garbageCollect()
 	o.fate = func(_ int, effect effects.Effect, do func() error) error {
-		if a := s.attachment(s.pod); effect.What == string(attach.VerbUnload) && (a.Status.DetachStartTime == nil || a.Status.Reason != v1alpha1.ReasonDetaching) {
+		if a := s.attachment(s.pod); effect.What == string(helperapi.VerbUnload) && (a.Status.DetachStartTime == nil || a.Status.Reason != v1alpha1.ReasonDetaching) {
 			t.Errorf("unloaded with the record %+v", a.Status)
 		}
 		return do()
@@ -53,7 +53,7 @@ func TestAgentLeft(t *testing.T) {
 	if a == nil || a.Status.Reason != v1alpha1.ReasonDetaching || a.Status.Attempt.Count != 1 {
 		t.Fatalf("the record is %+v", a)
 	}
-	if got := s.message("Ready"); !strings.HasPrefix(got, "False Detaching: The pod is being taken out, and tried again for 2m0s: ") || !strings.Contains(got, "2m0s") {
+	if got := s.message("Ready"); !strings.HasPrefix(got, "False Detaching: The operator is detaching from the pod; retrying for 2m0s: ") || !strings.Contains(got, "2m0s") {
 		t.Errorf("it says %s", got)
 	}
 	if app := s.jvm(s.pod); app.unloads != 1 {
@@ -78,14 +78,14 @@ func TestAgentLeft(t *testing.T) {
 	}
 	events := o.events.with("AgentLeft")
 	if len(events) != 1 || events[0].Type != corev1.EventTypeWarning ||
-		!strings.Contains(events[0].Note, "process 7 of container worker (port 9404) stays until its JVM ends") ||
+		!strings.Contains(events[0].Note, "process 7 of container worker (port 9404) stays loaded until its JVM exits") ||
 		strings.Contains(events[0].Note, "container app") { // whose agent was stopped
 		t.Errorf("of Events there are %v", events)
 	}
 	if events := o.events.with("Detached"); len(events) != 1 || !strings.Contains(events[0].Note, "container app") || strings.Contains(events[0].Note, "worker") {
 		t.Errorf("of Events there are %v", events)
 	}
-	if got, want := s.verbs(), strings.TrimSpace(strings.Repeat("unload ", tries-1)); got != want {
+	if got, want := s.verbs(), strings.TrimSpace(strings.Repeat("unload ", tries)); got != want {
 		t.Errorf("run was %q: the agent that was stopped is not stopped again", got)
 	}
 }
@@ -136,7 +136,7 @@ func TestOrderOfTakingOut(t *testing.T) {
 		optOut(s)
 		s.verbs()
 		for range 3 {
-			if _, again := s.hears(o); again != time.Second {
+			if _, again := s.check(o); again != time.Second {
 				t.Errorf("it is looked at again in %s", again)
 			}
 			s.later(time.Second)
@@ -163,7 +163,7 @@ func TestOrderOfTakingOut(t *testing.T) {
 		t.Parallel()
 		s, o := begun(t)
 		s.later(2 * time.Second)
-		s.hears(o)
+		s.check(o)
 		if got := s.verbs(); got != "unload unload" || s.attachment(s.pod) != nil {
 			t.Errorf("run was %q", got)
 		}
@@ -176,7 +176,7 @@ func TestNotWithdrawn(t *testing.T) {
 	s, o := longRunning(t, withWorker(), nil)
 	refuses := true
 	o.fate = func(_ int, effect effects.Effect, do func() error) error {
-		if refuses && effect.What == string(apply.OwnerPodAnnotations) {
+		if refuses && effect.What == string(records.OwnerPodAnnotations) {
 			return errors.New("the webhook denied the request: peace")
 		}
 		return do()
@@ -219,7 +219,7 @@ func TestTakenOutUnknown(t *testing.T) {
 	if _, err := o.exporters.Reconcile(t.Context(), requestFor(s.exporter)); err != nil {
 		t.Fatal(err)
 	}
-	if a := s.attachment(s.pod); a == nil || a.Status.Inspected != nil {
+	if a := s.attachment(s.pod); a == nil || len(a.Status.Containers) != 0 {
 		t.Fatalf("the record is %+v", a)
 	}
 	remove(t, s.exporter)
@@ -242,16 +242,17 @@ func TestTakenOutUnknown(t *testing.T) {
 	}
 }
 
-// A pod to which nothing was done yet is taken out without an exec.
-func TestTakenOutUntouched(t *testing.T) {
+// A pod in which nothing was loaded is detached: the helper is removed.
+func TestDetachedUntouched(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
-	if got := phaseOf(s.attachment(s.pod)); got != "Discovered Suspended" {
+	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound Suspended" {
 		t.Fatalf("it is %s", got)
 	}
+	s.verbs()
 	remove(t, s.exporter)
 	s.garbageCollect()
 	o.settle()
-	if got := s.verbs(); got != "" || s.attachment(s.pod) != nil {
+	if got := s.verbs(); got != "unload" || s.attachment(s.pod) != nil {
 		t.Errorf("run was %q; the record is %v", got, s.attachment(s.pod))
 	}
 }
@@ -268,7 +269,7 @@ func TestComesBackMidway(t *testing.T) {
 		t.Fatalf("it is not being taken out: %+v", a)
 	}
 	change(t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
-	s.containers.fail(attach.VerbInspect, v1alpha1.ReasonExecFailed)
+	s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
 	s.later(time.Second)
 	_, _ = o.round()
 	a := s.attachment(s.pod)
@@ -417,9 +418,9 @@ func TestOptOut(t *testing.T) {
 func TestHelperIsRemoved(t *testing.T) {
 	cases := map[string]func(*jvm){
 		"refused": func(j *jvm) {
-			j.Refusal = &attach.Error{Reason: attach.ReasonAttachDisabled, Message: "Off."}
+			j.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."}
 		},
-		"adopted": func(j *jvm) { j.Exporter = &attach.Exporter{Port: 9999} },
+		"adopted": func(j *jvm) { j.Exporter = &helperapi.Exporter{Port: 9999} },
 	}
 	for name, how := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // Agents remembers the agents of a namespace by their records, to look for what
@@ -63,10 +63,10 @@ func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 		for _, r := range a.records {
 			for _, p := range r.Status.Processes {
 				c.closed(ctx, t, r.Namespace, r.Spec.Pod.Name, p.Port)
-				mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) {
+				mark := answer(ctx, t, func(ctx context.Context) (*helperapi.Mark, error) {
 					return s.mark(ctx, c, r.Namespace, r.Spec.Pod.Name, p.Container, p.PID)
 				})
-				if mark.State != attach.AgentStopped || mark.Loads != loads {
+				if mark.State != helperapi.AgentStopped || mark.Loads != loads {
 					t.Errorf("%s: %+v; want an agent that has stopped, loaded %d times", r.Spec.Pod.Name, mark, loads)
 				}
 			}
@@ -145,7 +145,7 @@ type remains struct{ threads, files []string }
 const remainsScript = `
 for p; do
   for t in /proc/$p/task/*/comm; do
-    IFS= read -r name <"$t" && case $name in jmx-exporter*) echo "thread $p $name" ;; esac
+    IFS= read -r name <"$t" && case $name in jmx-exporter* | jmx-exp..*) echo "thread $p $name" ;; esac
   done
   for f in /proc/$p/root/tmp/.jmx-exporter/* /proc/$p/root/tmp/.jmx-exporter/.[!.]*; do
     case $f in *'*'*) ;; *) echo "file $p ${f##*/}" ;; esac

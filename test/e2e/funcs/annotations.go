@@ -60,9 +60,9 @@ func Annotated(namespace, label, name, value string) features.Func {
 // Scrapable asserts that the pods carry our annotations, whatever the phases are.
 func Scrapable(namespace string, port int32) features.Func {
 	return All(
-		Annotated(namespace, label, steps.AnnotationScrape, "true"),
-		Annotated(namespace, label, steps.AnnotationPort, strconv.Itoa(int(port))),
-		Annotated(namespace, label, steps.AnnotationPath, steps.MetricsPath),
+		Annotated(namespace, label, v1alpha1.AnnotationScrape, "true"),
+		Annotated(namespace, label, v1alpha1.AnnotationPort, strconv.Itoa(int(port))),
+		Annotated(namespace, label, v1alpha1.AnnotationPath, steps.MetricsPath),
 	)
 }
 
@@ -143,12 +143,12 @@ func (a *Annotation) Kept() features.Func {
 	)
 }
 
-// scrapedOn tells whether a pod carries the annotations by which it is scraped on
+// scrapedOn reports whether a pod carries the annotations by which it is scraped on
 // a port, as its record says.
 func scrapedOn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, port int32) error {
 	for name, value := range map[string]string{
-		steps.AnnotationScrape: "true", steps.AnnotationPort: strconv.Itoa(int(port)),
-		steps.AnnotationPath: steps.MetricsPath, steps.AnnotationFlag: r.Name,
+		v1alpha1.AnnotationScrape: "true", v1alpha1.AnnotationPort: strconv.Itoa(int(port)),
+		v1alpha1.AnnotationPath: steps.MetricsPath, v1alpha1.AnnotationFlag: r.Name,
 	} {
 		if pod.Annotations[name] != value {
 			return fmt.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)

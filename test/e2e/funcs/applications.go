@@ -206,7 +206,7 @@ func (before application) same(after application, more func(corev1.Container) []
 	return nil
 }
 
-// printed tells whether lines with these beginnings, and no others, were printed since.
+// printed reports whether lines with these beginnings, and no others, were printed since.
 func printed(before, after string, expected []string) error {
 	since, ok := strings.CutPrefix(after, before)
 	lines := strings.FieldsFunc(since, func(r rune) bool { return r == '\n' })

@@ -28,7 +28,7 @@ func Published(namespace, exporter string, pods int, port int32) features.Func {
 	})
 }
 
-// published tells whether exactly so many endpoints stand in the exporter's
+// published reports whether exactly so many endpoints stand in the exporter's
 // EndpointSlices, all on one port, behind its headless Service.
 func (c *cluster) published(ctx context.Context, e *v1alpha1.PrometheusJmxExporter, pods int, port int32) error {
 	var service corev1.Service

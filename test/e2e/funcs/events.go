@@ -26,7 +26,7 @@ func ExporterTold(namespace, exporter, eventType, reason string) features.Func {
 	})
 }
 
-// told tells whether an Event of this type and reason regards the object, and
+// told reports whether an Event of this type and reason regards the object, and
 // says these words.
 func (c *cluster) told(ctx context.Context, namespace, name, eventType, reason string, words ...string) error {
 	var list eventsv1.EventList
@@ -41,7 +41,7 @@ func (c *cluster) told(ctx context.Context, namespace, name, eventType, reason s
 	return fmt.Errorf("no %s Event %s regards %s", eventType, reason, name)
 }
 
-// says tells whether a message about something has all of these words in it.
+// says reports whether a message about something has all of these words in it.
 func says(about, message string, words []string) error {
 	for _, w := range words {
 		if !strings.Contains(message, w) {

@@ -65,7 +65,7 @@ func execAs(ctx context.Context, config *rest.Config, stdin io.Reader, namespace
 	return out.String(), errs.String(), nil
 }
 
-// errNoWay tells that the pod could not be asked, whatever it would have said.
+// errNoWay means that the pod could not be asked, whatever it would have said.
 var errNoWay = errors.New("no way to the pod")
 
 // get asks a pod over HTTP, through the API server.

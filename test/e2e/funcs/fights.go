@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // Fight takes our scrape annotation off the one pod of a namespace, again and again.
@@ -34,11 +33,11 @@ func (f *Fight) Begin(manager string) features.Func {
 		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		over := make(chan struct{})
 		t.Cleanup(func() { cancel(); <-over })
-		without := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, steps.AnnotationScrape))
+		without := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationScrape))
 		go func() {
 			defer close(over)
 			for ctx.Err() == nil {
-				if c.Get(ctx, client.ObjectKeyFromObject(pod), pod) == nil && pod.Annotations[steps.AnnotationScrape] != "" &&
+				if c.Get(ctx, client.ObjectKeyFromObject(pod), pod) == nil && pod.Annotations[v1alpha1.AnnotationScrape] != "" &&
 					c.Client.Patch(ctx, pod, without, client.FieldOwner(manager)) == nil {
 					f.taken.Add(1)
 				}
@@ -84,8 +83,8 @@ func (f *Fight) Peace(exporter string) features.Func {
 		}
 		was := answer(ctx, t, attempt)
 		taken := f.taken.Load()
-		// Another generation of the exporter is a reason to try again what was given up.
-		c.patchExporter(ctx, t, f.namespace, exporter, `{"spec":{"rollout":{"maxConcurrent":9}}}`)
+		// A change of the exporter is a reason to try again what was given up.
+		c.patchExporter(ctx, t, f.namespace, exporter, `{"spec":{"memoryHeadroom":"63Mi"}}`)
 		eventually(ctx, t, func(ctx context.Context) error {
 			is, err := attempt(ctx)
 			if err == nil && is == was {

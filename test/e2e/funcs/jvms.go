@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // JVMs are the Java processes of a namespace that an exporter serves, as a
@@ -140,7 +140,7 @@ func (j *JVMs) Apart(container string, jvms int) features.Func {
 			if s.where != container {
 				continue
 			}
-			if ports[s.port] || s.port < attach.FirstPort {
+			if ports[s.port] || s.port < helperapi.FirstPort {
 				t.Errorf("port %d is another's, too, or not one to be chosen: %v", s.port, j.known)
 			}
 			ports[s.port] = true
@@ -191,10 +191,10 @@ func (s *Suite) Released(j *JVMs, pods, jvms int) features.Func {
 				continue
 			}
 			c.closed(ctx, t, j.namespace, was.podName, was.port)
-			mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) {
+			mark := answer(ctx, t, func(ctx context.Context) (*helperapi.Mark, error) {
 				return s.mark(ctx, c, j.namespace, was.podName, was.where, was.identity.PID)
 			})
-			if mark.State != attach.AgentStopped || mark.Loads != 1 {
+			if mark.State != helperapi.AgentStopped || mark.Loads != 1 {
 				t.Errorf("%s: %+v; want the agent stopped, and one load", was, mark)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -25,12 +25,12 @@ func LoadedOnce(namespace string) features.Func {
 		t.Helper()
 		loaded := 0
 		for _, p := range r.Status.Processes {
-			if !steps.Ours(&p) {
+			if !steps.MayHaveAgent(&p) {
 				continue
 			}
 			loaded++
-			mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) { return c.mark(ctx, r, &p) })
-			if mark.Loads != 1 || mark.State != attach.AgentRunning || mark.Port != p.Port {
+			mark := answer(ctx, t, func(ctx context.Context) (*helperapi.Mark, error) { return c.mark(ctx, r, &p) })
+			if mark.Loads != 1 || mark.State != helperapi.AgentRunning || mark.Port != p.Port {
 				t.Errorf("%s, process %d of container %s: %+v; want one load, and the agent running on port %d",
 					r.Spec.Pod.Name, p.PID, p.Container, mark, p.Port)
 			}
@@ -46,8 +46,8 @@ func LoadedOnce(namespace string) features.Func {
 func Loaded(namespace string, times int) features.Func {
 	return attachmentsOf(namespace).each(func(ctx context.Context, t *testing.T, c *cluster, r *v1alpha1.JmxAttachment) {
 		t.Helper()
-		mark := answer(ctx, t, func(ctx context.Context) (*attach.Mark, error) { return c.mark(ctx, r, &r.Status.Processes[0]) })
-		if mark.Loads != times || mark.State != attach.AgentRunning {
+		mark := answer(ctx, t, func(ctx context.Context) (*helperapi.Mark, error) { return c.mark(ctx, r, &r.Status.Processes[0]) })
+		if mark.Loads != times || mark.State != helperapi.AgentRunning {
 			t.Errorf("%s: %+v; want an agent that runs, loaded %d times", r.Spec.Pod.Name, mark, times)
 		}
 	})
@@ -55,9 +55,9 @@ func Loaded(namespace string, times int) features.Func {
 
 // mark is what the agent in a process says of itself, as the helper in the
 // container reads it.
-func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*attach.Mark, error) {
+func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*helperapi.Mark, error) {
 	stdout, stderr, err := execAs(ctx, c.config, nil, r.Namespace, r.Spec.Pod.Name, p.Container,
-		"sh", "-c", `for helper in `+attach.Home+`/jmx-attach-*; do exec "$helper" status --pid "$1" -o json; done`, "status", strconv.Itoa(int(p.PID)))
+		"sh", "-c", `for helper in `+helperapi.Home+`/jmx-attach-*; do exec "$helper" status --pid "$1" -o json; done`, "status", strconv.Itoa(int(p.PID)))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alph
 
 // mark is what an agent says of itself, as a helper reads it that is brought
 // into the container for it and taken away again: there is none of ours any more.
-func (s *Suite) mark(ctx context.Context, c *cluster, namespace, pod, container string, pid int32) (*attach.Mark, error) {
+func (s *Suite) mark(ctx context.Context, c *cluster, namespace, pod, container string, pid int32) (*helperapi.Mark, error) {
 	helper, err := os.ReadFile(filepath.Join(s.root, "bin", "jmx-attach-"+runtime.GOARCH))
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func (s *Suite) mark(ctx context.Context, c *cluster, namespace, pod, container 
 }
 
 // markIn is the agent's mark in what a helper in a pod has printed.
-func markIn(pod, stdout, stderr string) (*attach.Mark, error) {
-	var report attach.Report
+func markIn(pod, stdout, stderr string) (*helperapi.Mark, error) {
+	var report helperapi.Report
 	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
 		return nil, fmt.Errorf("%s: %w: %s %s", pod, err, stdout, stderr)
 	}

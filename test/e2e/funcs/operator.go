@@ -123,7 +123,7 @@ func (c *cluster) theOperator(ctx context.Context, t *testing.T) *corev1.Pod {
 	return answer(ctx, t, c.operator)
 }
 
-// survived tells whether the operator ran through, but for the times that it
+// survived reports whether the operator ran through, but for the times that it
 // was killed by a feature.
 func (s *Suite) survived(ctx context.Context, c *cluster) error {
 	if s.operatorUID == "" {
@@ -142,7 +142,7 @@ func (s *Suite) survived(ctx context.Context, c *cluster) error {
 	return s.ranThrough(ctx, c, pod)
 }
 
-// ranThrough tells whether an operator was restarted only as often as features
+// ranThrough reports whether an operator was restarted only as often as features
 // killed it. Once more is as designed where it says that it lost its lease: on a
 // machine that stood still for ten seconds, say.
 func (s *Suite) ranThrough(ctx context.Context, c *cluster, operator *corev1.Pod) error {

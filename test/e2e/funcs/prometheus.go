@@ -70,7 +70,7 @@ func (c *cluster) samples(ctx context.Context, prometheus corev1.Pod, metric str
 	return once(found, pods, "samples of "+metric)
 }
 
-// once tells whether what was found is one of each pod, and no other's.
+// once reports whether what was found is one of each pod, and no other's.
 func once(found map[string]int, pods []corev1.Pod, what string) error {
 	for _, pod := range pods {
 		if found[pod.Name] != 1 {

@@ -90,9 +90,9 @@ func servedIn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, e *v1alpha1.Prometheus
 	}
 	var found []served
 	for _, p := range r.Status.Processes {
-		if p.Refusal != "" {
+		if p.Excluded || steps.Refused(&p) {
 			if p.Endpoint != nil {
-				return nil, fmt.Errorf("%s: process %d of container %s is %s and has an endpoint", pod.Name, p.PID, p.Container, p.Refusal)
+				return nil, fmt.Errorf("%s: process %d of container %s is excluded or refused (%s) and has an endpoint", pod.Name, p.PID, p.Container, p.Reason)
 			}
 			continue
 		}
@@ -112,7 +112,7 @@ func servedIn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, e *v1alpha1.Prometheus
 	return found, scrapedOn(pod, r, found[0].port)
 }
 
-// nothingElse tells whether metricsEndpoints and EndpointSlices name these JVMs
+// nothingElse reports whether metricsEndpoints and EndpointSlices name these JVMs
 // and no other.
 func (c *cluster) nothingElse(ctx context.Context, e *v1alpha1.PrometheusJmxExporter, found []served) error {
 	status, inSlices := map[v1alpha1.MetricsEndpoint]int{}, map[string]int{}

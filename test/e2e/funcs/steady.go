@@ -186,7 +186,7 @@ func (c *cluster) quiet(ctx context.Context, namespace string) (quiet, error) {
 	return q, nil
 }
 
-// ended tells whether the namespaces of features that have ended are gone: until
+// ended reports whether the namespaces of features that have ended are gone: until
 // then the operator writes there, and tries again after pauses.
 func (c *cluster) ended(ctx context.Context) error {
 	var namespaces corev1.NamespaceList
@@ -201,7 +201,7 @@ func (c *cluster) ended(ctx context.Context) error {
 	return nil
 }
 
-// restarted tells whether another process counts now: its pod says that a moment
+// restarted reports whether another process counts now: its pod says that a moment
 // later.
 func (q quiet) restarted(now quiet) bool {
 	for kind, n := range q.done {

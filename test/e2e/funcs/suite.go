@@ -44,12 +44,12 @@ func (s *Suite) Up(ctx context.Context, cfg *envconf.Config) (context.Context, e
 	if s.existing {
 		s.wasUp = true
 	} else {
-		_, err := s.output(ctx, "hack/kind/cluster", "status")
+		_, err := s.output(ctx, "hack/cluster", "status")
 		s.wasUp = err == nil
-		if err := s.run(ctx, "hack/kind/cluster", "up"); err != nil {
+		if err := s.run(ctx, "hack/cluster", "up"); err != nil {
 			return ctx, err
 		}
-		path, err := s.output(ctx, "hack/kind/cluster", "kubeconfig")
+		path, err := s.output(ctx, "hack/cluster", "kubeconfig")
 		if err != nil {
 			return ctx, err
 		}
@@ -142,7 +142,7 @@ func (s *Suite) leave(ctx context.Context, cfg *envconf.Config) error {
 		return err
 	}
 	if !s.wasUp {
-		return errors.Join(err, s.run(ctx, "hack/kind/cluster", "down"))
+		return errors.Join(err, s.run(ctx, "hack/cluster", "down"))
 	}
 	err = errors.Join(err, c.deleteNamespaces(ctx))
 	if !s.hadOperator {

@@ -1,19 +1,20 @@
 package integration
 
 import (
+	"cmp"
 	"errors"
 	"testing"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/attach"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 const interval = time.Minute
 
-// listening is a pod that has come all the way, with an operator that listens.
-func listening(t *testing.T, pod *podBuilder, how func(*story)) (*story, *operator) {
+// checked is a pod that is Annotated, with an operator that checks its endpoints.
+func checked(t *testing.T, pod *podBuilder, how func(*story)) (*story, *operator) {
 	t.Helper()
 	s := &story{cluster: newCluster(t)}
 	s.listenEvery = interval
@@ -33,9 +34,11 @@ func listening(t *testing.T, pod *podBuilder, how func(*story)) (*story, *operat
 	return s, o
 }
 
-// hears reconciles the record alone, and returns what was done and when again.
-func (s *story) hears(o *operator) ([]string, time.Duration) {
+// check asks the endpoints that are due, reconciles the record alone, and returns
+// what was done and when it is reconciled again.
+func (s *story) check(o *operator) ([]string, time.Duration) {
 	s.t.Helper()
+	o.health.CheckDue(s.t.Context())
 	result, err := o.attachments.Reconcile(s.t.Context(), requestFor(s.attachment(s.pod)))
 	if err != nil {
 		s.t.Fatal(err)
@@ -43,23 +46,39 @@ func (s *story) hears(o *operator) ([]string, time.Duration) {
 	return o.did(), result.RequeueAfter
 }
 
+// nextCheck lets time pass until an endpoint is asked, and reconciles the record
+// then; it returns what was done, and how long that took.
+func (s *story) nextCheck(o *operator) (did []string, after time.Duration) {
+	s.t.Helper()
+	for o.count() == 0 {
+		if after > time.Hour {
+			s.t.Fatal("no endpoint is asked within an hour")
+		}
+		s.later(interval / 12)
+		after += interval / 12
+		o.health.CheckDue(s.t.Context())
+	}
+	did, _ = s.check(o)
+	return did, after
+}
+
 // An endpoint is asked once in an interval, however often it is reconciled, and
 // nothing is written or executed.
-func TestListen(t *testing.T) {
-	s, o := listening(t, withWorker(), nil)
+func TestHealthChecks(t *testing.T) {
+	s, o := checked(t, withWorker(), nil)
 	before := s.resourceVersions()
 	asked := 0
 	for i := range 60 {
 		s.later(interval / 6)
-		did, again := s.hears(o)
+		did, again := s.check(o)
 		for _, effect := range did {
 			if effect != "http health" {
 				t.Errorf("it did %s", effect)
 			}
 			asked++
 		}
-		if again <= 0 || again > interval*12/10 {
-			t.Errorf("after %d it is looked at again in %s", i, again)
+		if again != 0 {
+			t.Errorf("after %d it is reconciled again in %s", i, again)
 		}
 	}
 	if asked < 14 || asked > 20 { // two endpoints in ten intervals, and a tenth longer each
@@ -75,9 +94,9 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// The JVM was replaced while its container ran on: it is found anew.
-func TestListenJVMReplaced(t *testing.T) {
-	s, o := listening(t, aPod("app-0"), nil)
+// The JVM was replaced while its container ran on: it is found again.
+func TestHealthJVMReplaced(t *testing.T) {
+	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.replace(s.container(s.pod), aJVM(javaStartTime+1))
 	if _, err := o.round(); err != nil {
@@ -91,9 +110,9 @@ func TestListenJVMReplaced(t *testing.T) {
 	}
 }
 
-// Of two JVMs one was replaced: the other is left alone.
-func TestListenOneJVMReplaced(t *testing.T) {
-	s, o := listening(t, withWorker(), nil)
+// Of two JVMs one was replaced: the other is not touched.
+func TestHealthOneJVMReplaced(t *testing.T) {
+	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
 	other := s.jvm(s.pod).Target
 	s.containers.replace(s.containers.get(s.pod.UID, "worker"), aJVM(javaStartTime+2))
@@ -108,12 +127,12 @@ func TestListenOneJVMReplaced(t *testing.T) {
 	}
 }
 
-// Another JVM answers where the agent should: the agent is there, so it is told
-// once more where to serve, and not loaded again.
-func TestListenStranger(t *testing.T) {
-	s, o := listening(t, aPod("app-0"), nil)
+// Another JVM answers where the agent should: the agent is there, so it is
+// reconfigured, and not loaded again.
+func TestHealthForeignProcess(t *testing.T) {
+	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = steps.ErrStranger
+	s.containers.health = steps.ErrForeign
 	if _, err := o.round(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,16 +149,17 @@ func TestListenStranger(t *testing.T) {
 
 // The agent serves, but the operator reaches it no more: it is looked at in the
 // pod, less and less often, and nothing is written or loaded.
-func TestListenUnreachable(t *testing.T) {
-	s, o := listening(t, aPod("app-0"), nil)
+func TestHealthUnreachable(t *testing.T) {
+	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	before := s.resourceVersions()
-	s.containers.health, s.containers.probe = errors.New("no route"), errors.New("no route")
+	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
+	s.containers.fail(helperapi.VerbStatus, v1alpha1.ReasonExecFailed)
+	s.check(o)
+	s.verbs()
 	for _, longest := range []time.Duration{2 * interval, 4 * interval, 8 * interval, 10 * time.Minute, 10 * time.Minute} {
-		if _, again := s.hears(o); again < longest*9/10 || again > longest*12/10 {
-			t.Errorf("it is asked again in %s, not about %s", again, longest)
-		} else {
-			s.later(again)
+		if _, after := s.nextCheck(o); after < longest*9/10 || after > longest*13/10 {
+			t.Errorf("it is asked again after %s, not about %s", after, longest)
 		}
 		if got := s.verbs(); got != "status" {
 			t.Errorf("run was %s", got)
@@ -154,8 +174,8 @@ func TestListenUnreachable(t *testing.T) {
 }
 
 // A silence that is over when it is looked into changes nothing.
-func TestListenAgain(t *testing.T) {
-	s, o := listening(t, aPod("app-0"), nil)
+func TestHealthRecovers(t *testing.T) {
+	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.health = errors.New("no route")
 	s.settleOnce(o)
@@ -171,17 +191,17 @@ func TestListenAgain(t *testing.T) {
 }
 
 // What is not exposed is not asked.
-func TestListenNever(t *testing.T) {
+func TestHealthOfWhatIsNotExposed(t *testing.T) {
 	cases := map[string]func(*story){
 		"not exposed": func(s *story) { s.jvm(s.pod).fault = fault(v1alpha1.ReasonMissingModule) },
 	}
 	for name, how := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, o := listening(t, aPod("app-0"), how)
+			s, o := checked(t, aPod("app-0"), how)
 			for range 3 {
 				s.later(time.Hour)
-				if did, again := s.hears(o); len(did) > 0 || again != 0 {
+				if did, again := s.check(o); len(did) > 0 || again != 0 {
 					t.Errorf("it did %q, and looks again in %s", did, again)
 				}
 			}
@@ -189,12 +209,12 @@ func TestListenNever(t *testing.T) {
 	}
 }
 
-// The stock exporter that falls silent is looked at, and found anew when its JVM is
+// The stock exporter that falls silent is looked at, and found again when its JVM is
 // gone.
-func TestListenAdopted(t *testing.T) {
+func TestHealthOfAdopted(t *testing.T) {
 	pod := aPod("app-0")
-	pod.jvms["app"][0].Exporter = &attach.Exporter{Port: 9999}
-	s, o := listening(t, pod, nil)
+	pod.jvms["app"][0].Exporter = &helperapi.Exporter{Port: 9999}
+	s, o := checked(t, pod, nil)
 	s.later(time.Hour)
 	s.containers.health = errors.New("nobody listens")
 	s.settleOnce(o)
@@ -204,7 +224,7 @@ func TestListenAdopted(t *testing.T) {
 	s.areAnnotated("9999")
 	s.later(time.Hour)
 	another := aJVM(javaStartTime + 1)
-	another.Exporter = &attach.Exporter{Port: 9998}
+	another.Exporter = &helperapi.Exporter{Port: 9998}
 	s.containers.replace(s.container(s.pod), another)
 	if _, err := o.round(); err != nil {
 		t.Fatal(err)
@@ -224,7 +244,7 @@ func (s *story) settleOnce(o *operator) {
 }
 
 // outlastFor goes on for so many rounds, each when it is due for another reason
-// than to listen.
+// than to check health.
 func (o *operator) outlastFor(rounds int) {
 	o.t.Helper()
 	for range rounds {
@@ -232,6 +252,6 @@ func (o *operator) outlastFor(rounds int) {
 		if err != nil {
 			o.t.Fatal(err)
 		}
-		o.later(min(again, time.Second))
+		o.later(min(cmp.Or(again, time.Second), time.Second))
 	}
 }

@@ -1,0 +1,80 @@
+package integration
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// A configuration that cannot be used leaves alone what serves: nothing is executed,
+// and nothing is written but what the exporter says of it. When it is mended, only
+// those are attached to that came meanwhile.
+func TestBrokenConfigurationChangesNothing(t *testing.T) {
+	f := aFleet(t, 3, func(r *v1alpha1.Rollout) {
+		r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
+		r.Canary.Count = new(int32(0))
+	})
+	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
+	f.later(2 * time.Minute)
+	f.o.settle()
+	onlySums := func(when string) {
+		t.Helper()
+		f.o.did()
+		f.containers.called()
+		f.o.settle()
+		f.later(24 * time.Hour)
+		f.o.settle()
+		if diff := cmp.Diff([]string{"apply exporter-status"}, shortened(f.o.did())); diff != "" {
+			t.Errorf("effects when %s (-want +got):\n%s", when, diff)
+		}
+		if calls := f.containers.called(); len(calls) > 0 {
+			t.Errorf("when %s, the helper is called: %v", when, calls)
+		}
+	}
+	says := func(want string) {
+		t.Helper()
+		get(t, f.exporter)
+		if got := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionConfigValid); got.Reason != want {
+			t.Errorf("ConfigValid is %s %s: %q", got.Status, got.Reason, got.Message)
+		}
+	}
+
+	published := f.endpoints(f.exporter)
+	f.configure("rules: {")
+	onlySums("it breaks")
+	says(v1alpha1.ReasonConfigNotYAML)
+	f.expect("it breaks", isAnnotated, isAnnotated, isAnnotated)
+	f.configure(rules)
+	onlySums("it is mended")
+	says(v1alpha1.ReasonValid)
+	if got := f.endpoints(f.exporter); got != published {
+		t.Errorf("published is %q, not %q", got, published)
+	}
+
+	const broken = "JavaFound " + v1alpha1.ReasonConfigNotYAML
+	f.configure("rules: {")
+	f.restart(f.pods[0])
+	f.pods = append(f.pods, f.run(aPod("app-9")))
+	f.expect("others come", broken, isAnnotated, isAnnotated, broken)
+	f.expectAsked("others come", "0 1 1 0")
+	f.o.did()
+	f.later(24 * time.Hour)
+	if f.o.settle(); f.o.count() > 0 {
+		t.Errorf("while it is broken, it did %q", f.o.did())
+	}
+	f.configure(rules)
+	f.o.fate = func(_ int, effect effects.Effect, do func() error) error {
+		if slices.Contains([]string{f.namespace + "/app-1/app", f.namespace + "/app-2/app"}, effect.On) {
+			t.Errorf("in the end, there is %s %s in %s", effect.Kind, effect.What, effect.On)
+		}
+		return do()
+	}
+	f.expect("in the end", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
+	f.expectAsked("in the end", "1 1 1 1")
+}

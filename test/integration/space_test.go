@@ -1,0 +1,45 @@
+package integration
+
+import (
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// A pod that would be evicted for what we bring is refused by its spec: nothing is
+// written to it.
+func TestPodWithoutSpace(t *testing.T) {
+	for name, limit := range map[string]func(*corev1.PodSpec){
+		"sizeLimit": func(spec *corev1.PodSpec) {
+			spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{
+				EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("20"))},
+			}}}
+			spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
+		},
+		"ephemeral-storage": func(spec *corev1.PodSpec) {
+			spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("20")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &story{cluster: newCluster(t)}
+			o := s.operate()
+			p := aPod("app-0")
+			limit(&p.pod.Spec)
+			s.pod = s.run(p)
+			s.export("exporter")
+			o.settle()
+			if got, want := phaseOf(s.attachment(s.pod)), string(v1alpha1.PhaseJavaFound)+" "+v1alpha1.ReasonStorageLimitTooLow; got != want {
+				t.Errorf("the pod is %s, not %s", got, want)
+			}
+			if calls := s.containers.called(); slices.Contains(calls, helperapi.VerbStage) || slices.Contains(calls, helperapi.VerbLoad) {
+				t.Errorf("done to it: %v", calls)
+			}
+		})
+	}
+}
