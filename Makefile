@@ -1,5 +1,5 @@
-# make help lists the targets. Everything that they need beyond Go, a JDK 17 and
-# a JDK 25, Maven and Linux, they bring themselves.
+# make help lists the targets. Everything that they need beyond Go, gcc, a JDK 17
+# and a JDK 25, Maven and Linux, they bring themselves.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,11 +21,11 @@ include hack/try/try.mk
 ##@ Tests
 
 .PHONY: test
-test: ## Run all tests, and print one summary.
+test: ## Run all tests, and print one summary; with FULL=1 also those that take too long for every change.
 	@hack/test
 
 .PHONY: test-unit
-test-unit: ## Run the unit tests, those of pkg/jvm and pkg/attach on real JVMs.
+test-unit: ## Run the unit tests, those of pkg/jvm and internal/helper on real JVMs.
 	@hack/test unit
 
 .PHONY: test-integration
@@ -33,18 +33,34 @@ test-integration: ## Run the operator's controllers against a real etcd and kube
 	@hack/test integration
 
 .PHONY: test-agent
-test-agent: ## Run the agent's tests on JDK 17 and 25.
+test-agent: ## Run the agent's tests on Java 8 to 28; with FULL=1 all of them on each.
 	@hack/test agent
 
 .PHONY: test-e2e
 test-e2e: ## Run the whole on a real kind cluster with real JVMs.
 	@hack/test e2e
 
+.PHONY: test-offline
+test-offline: ## Test hack/offline: that nothing of a cluster is left, among others.
+	@hack/test offline
+
+.PHONY: compatibility
+compatibility: ## Write what the last tests came to into the table of docs/compatibility.md.
+	@go run ./hack/compatibility
+
+.PHONY: bench-agent
+bench-agent: agent ## Measure what the agent costs a JVM beside the stock exporter; writes docs/performance.md (20 minutes).
+	go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md
+
 ##@ Build
 
 .PHONY: build
 build: ## Build the operator, bin/manager.
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o bin/manager ./cmd/manager
+
+.PHONY: run
+run: agent helper ## Run the operator from here, against the current context.
+	go run ./cmd/manager --leader-elect=false --helpers=bin --agent=bin/agent
 
 .PHONY: agent
 agent: ## Build the agent's jars, bin/agent.
@@ -54,16 +70,23 @@ agent: ## Build the agent's jars, bin/agent.
 docker-build: ## Build the operator's image with a container engine (make images needs none).
 	docker build --build-arg VERSION=$(VERSION) -t $(IMG) .
 
+.PHONY: docker-push
+docker-push: ## Push the operator's image, IMG.
+	docker push $(IMG)
+
 include hack/images.mk
-include hack/kind/kind.mk
+include hack/cluster.mk
 
 ##@ Generate and verify
 
-.PHONY: generate
-generate: ## Generate deepcopy, CRDs, apply configurations, RBAC, the state diagram and the API reference.
-	$(TOOL) controller-gen object crd paths=./apis/v1alpha1 output:crd:dir=config/crd/bases
-	$(TOOL) controller-gen applyconfiguration paths=./apis/v1alpha1
+.PHONY: manifests
+manifests: ## Generate CRDs and RBAC.
+	$(TOOL) controller-gen crd paths=./apis/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) controller-gen rbac:roleName=jmx-exporter-operator paths=./internal/controller/... output:rbac:dir=config/rbac
+
+.PHONY: generate
+generate: manifests ## Generate all: manifests, deepcopy, apply configurations, the state diagram and the API reference.
+	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	go run ./hack/docs
 
 .PHONY: verify
@@ -72,9 +95,17 @@ verify: ## Fail if what is generated, formatted or tidied is not committed, or a
 
 .PHONY: lint
 lint: ## Run the linters.
-	$(LINT) run
+	$(LINT) run --allow-serial-runners
 
 ##@ Deploy
+
+.PHONY: install
+install: ## Install the CRDs into the cluster of the current context.
+	$(TOOL) kustomize build config/crd | $(KUBECTL) apply --server-side -f -
+
+.PHONY: uninstall
+uninstall: ## Remove the CRDs, and with them every exporter (make undeploy detaches the agents first).
+	$(TOOL) kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
 
 .PHONY: deploy
 deploy: ## Deploy the operator to the cluster of the current context.

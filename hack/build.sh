@@ -16,9 +16,9 @@ binary_is() {
     etcd) folder=hack/tools/etcd package=go.etcd.io/etcd/server/v3 ;;
     kind) folder=hack/tools/kind package=sigs.k8s.io/kind ;;
     prometheus) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/prometheus ;;
-    image) folder=hack/image package=. ;;
-    pause) folder=hack/image/pause package=. ;;
-    runc-lean) folder=hack/kind/runc-lean package=. ;;
+    image) folder=hack/offline/image package=. ;;
+    pause) folder=hack/offline/pause package=. ;;
+    runc-lean) folder=hack/offline/runc-lean package=. ;;
     *) fail "no binary is called $1" ;;
   esac
 }
@@ -27,7 +27,7 @@ binary_is() {
 path_of() {
   local folder package
   binary_is "$1"
-  echo "$cache/bin/${folder##*/}-$(hash_of "$repo/$folder"/{go.mod,*.sum,*.go} "$repo/hack/build.sh")/$1"
+  echo "$cache/bin/${folder##*/}-$({ cat "$repo/$folder"/{go.mod,*.sum,*.go}; declare -f compile; } | sha256sum | cut -c1-12)/$1"
 }
 
 # build NAME...: builds those that are not there yet.

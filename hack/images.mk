@@ -1,7 +1,7 @@
 ##@ Images
 
 .PHONY: images
-images: ## Make the container images (as archives, no engine needed).
+images: ## Make the container images (by the engine; as archives where there is none).
 	@hack/images build
 
 .PHONY: images-load

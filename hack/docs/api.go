@@ -37,7 +37,7 @@ func apiPage(folder string) (string, error) {
 	})
 
 	var b strings.Builder
-	b.WriteString("# API reference\n\n`kubectl explain prometheusjmxexporter.spec` and `kubectl explain jmxattachment.status` tell the same. The conditions' reasons are in [troubleshooting.md](troubleshooting.md), the phases in [states.md](states.md).\n")
+	b.WriteString("# API reference\n\n`kubectl explain prometheusjmxexporter.spec` and `kubectl explain jmxattachment.status` say the same. The conditions' reasons are in [troubleshooting.md](troubleshooting.md), the phases in [states.md](states.md).\n")
 	var condition *apiextensionsv1.JSONSchemaProps
 	for _, crd := range crds {
 		for _, version := range crd.Spec.Versions {
@@ -105,6 +105,8 @@ func typeOf(s apiextensionsv1.JSONSchemaProps) string {
 		return "list of " + typeOf(*s.Items.Schema)
 	case s.Type == "object" && s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil:
 		return "map of " + typeOf(*s.AdditionalProperties.Schema)
+	case s.XIntOrString:
+		return "quantity"
 	case s.Format != "":
 		return s.Type + " (" + s.Format + ")"
 	}
@@ -145,7 +147,7 @@ func validations(s apiextensionsv1.JSONSchemaProps) []string {
 	if s.MaxProperties != nil {
 		add("at most %d entries", *s.MaxProperties)
 	}
-	if s.Pattern != "" {
+	if s.Pattern != "" && !s.XIntOrString {
 		add("matches `%s`", s.Pattern)
 	}
 	if len(s.Enum) > 0 {

@@ -36,7 +36,7 @@ func TestNames(t *testing.T) {
 	cases := map[string]struct {
 		source, pattern, page string
 	}{
-		"field owners": {"pkg/apply/owner.go", `"(jmx-exporter-operator/[\w-]+)"`, "docs/architecture.md"},
+		"field owners": {"pkg/apply/records/owner.go", `"(jmx-exporter-operator/[\w-]+)"`, "docs/architecture.md"},
 		"metrics":      {"internal/metrics/metrics.go", `"(jmx_exporter_operator_\w+)"`, "docs/metrics.md"},
 		"flags":        {"cmd/manager/options.go", `Var\(&o\.\w+, "([\w-]+)"`, "docs/operations.md"},
 		"keys":         {"pkg/configuration/schema.go", `(?m)^\t+"(\w+)":`, "docs/configuration.md"},
@@ -84,7 +84,7 @@ func TestLinks(t *testing.T) {
 // Every make target that a page names exists.
 func TestMakeTargets(t *testing.T) {
 	var rules strings.Builder
-	for _, file := range []string{"Makefile", "hack/demo/demo.mk", "hack/try/try.mk", "hack/images.mk", "hack/kind/kind.mk"} {
+	for _, file := range []string{"Makefile", "hack/demo/demo.mk", "hack/try/try.mk", "hack/images.mk", "hack/cluster.mk"} {
 		rules.WriteString(read(t, file))
 	}
 	for _, page := range pages(t) {

@@ -1,4 +1,4 @@
-module banzaicloud.com/jmx-exporter-operator/hack/image
+module banzaicloud.com/jmx-exporter-operator/hack/offline/image
 
 go 1.26.0
 

@@ -1,5 +1,18 @@
-# What goes into each image. Sourced. A recipe calls: image NAME OPTION... (see hack/image/main.go)
-image_names=(jmx-exporter-operator:dev jmx-exporter-operator:next dummyapp:17 dummyapp:25 dummyapp:17-noshell dummyapp:17-stock pause:dev prometheus:dev)
+# Images from files of this machine, without an engine: what goes into each. Sourced, by offline.sh.
+# A recipe calls: image NAME OPTION... (see image/main.go)
+
+archive_of() { echo "$cache/images/${1/:/-}.tar"; }
+
+# image NAME OPTION...: writes the archive and, beside it, the image's digest.
+image() {
+  local name=$1 archive
+  archive=$(archive_of "$1")
+  shift
+  mkdir -p "${archive%/*}"
+  "$(path_of image)" -o "$archive.part" -name "$name" "$@" >"$archive.id.part"
+  mv "$archive.part" "$archive"
+  mv "$archive.id.part" "$archive.id"
+}
 
 recipe() {
   case $1 in
@@ -12,13 +25,13 @@ recipe() {
       local stock
       stock=$("$repo/agent/stock")
       dummyapp "$1" 17 with-shell -layer "$stock=/app/jmx_prometheus_javaagent.jar,$repo/test/apps/dummyapp/jmx-exporter-config.yaml=/app/jmx-exporter-config.yaml" ;;
+    dummyapp:8 | dummyapp:11 | dummyapp:21 | dummyapp:26 | dummyapp:27 | dummyapp:28) dummyapp_of_package "$1" "${1#*:}" ;;
     pause:dev)
       build pause
       image "$1" -user 65532:65532 -entrypoint /pause -layer "$(path_of pause)=/pause" ;;
     prometheus:dev)
       build prometheus
       image "$1" -user 65532:65532 -entrypoint /prometheus -layer "$(path_of prometheus)=/prometheus" ;;
-    *) fail "no image is called $1; there are: ${image_names[*]}" ;;
   esac
 }
 
@@ -34,35 +47,16 @@ operator_image() { # NAME, FOLDER OF manager AND HELPERS, exporter.jar
     -layer "$2/manager=/manager"
 }
 
+next_operator() {
+  step "building the next operator" build_next_operator
+  operator_image "$1" "$repo/bin/next" "$repo/bin/next/exporter.jar"
+}
+
 build_operator() (
   cd "$repo"
   agent/build
   hack/helper-build
   make --no-print-directory build
-)
-
-# The operator that comes after it: another version of itself and of the helper,
-# another implementation of the agent, which is the same with one entry more.
-next_operator() {
-  step "building the agent" "$repo/agent/build"
-  step "building the next operator" build_next_operator
-  operator_image "$1" "$repo/bin/next" "$repo/bin/next/exporter.jar"
-}
-
-build_next_operator() (
-  cd "$repo"
-  next=bin/next
-  mkdir -p $next
-  export CGO_ENABLED=0
-  go build -trimpath -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=next" -o $next/manager ./cmd/manager
-  for arch in amd64 arm64; do
-    GOARCH=$arch go build -trimpath -ldflags "-s -w -X main.version=next" -o "$next/jmx-attach-$arch" ./cmd/jmx-attach
-  done
-  echo next >$next/next.txt
-  # Of one time, so that the same jar comes out each time.
-  touch -d @1000000000 $next/next.txt
-  cp bin/agent/exporter.jar $next/exporter.jar
-  "$(java_home 17)/bin/jar" --update --file $next/exporter.jar -C $next next.txt
 )
 
 # A Java application as people deploy it: a runtime, the C library, perhaps a shell, its jar.
@@ -78,6 +72,17 @@ dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell, MORE OPTIONS...
   image "$1" -user 1000:1000 -env JAVA_HOME=/opt/java -env PATH=/opt/java/bin:/usr/local/bin:/usr/bin:/bin \
     -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$repo/bin/apps/dummyapp/dummyapp.jar=/app/dummyapp.jar" "${@:4}" \
     -entrypoint /opt/java/bin/java -entrypoint -jar -entrypoint /app/dummyapp.jar
+}
+
+# The same on a runtime of hack/jvms, which brings its own C library and lies where it was made for.
+dummyapp_of_package() { # NAME, JAVA VERSION
+  local home=/mnt/$2 runtime
+  runtime=$("$repo/hack/jvms" path "$2")
+  need_skeleton
+  step "building dummyapp" "$repo/test/apps/build"
+  image "$1" -user 1000:1000 -env JAVA_HOME="$home" -env PATH="$home/bin:/usr/local/bin:/usr/bin:/bin" \
+    -layer "$skeleton=/" -layer "$(libraries $(type -P "${shell_tools[@]}"))" -layer "$(shell)" -layer "$runtime=$home" -layer "$repo/bin/apps/dummyapp/dummyapp.jar=/app/dummyapp.jar" \
+    -entrypoint "$home/bin/java" -entrypoint -jar -entrypoint /app/dummyapp.jar
 }
 
 # need_skeleton: sets skeleton to a folder with what every root file system has: users and /tmp.

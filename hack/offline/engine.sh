@@ -1,8 +1,9 @@
-# The container engine: the one that answers, or one of our own. Sourced.
+# A container engine of our own. Sourced, by offline.sh.
 #
 # Ours is Debian's dockerd in a pid and a mount namespace. The first process in there ends as soon as dockerd ends,
 # crashed or not; the kernel then ends everything that dockerd started and drops its mounts. Only what lies outside
 # of those namespaces can be left over: links, iptables rules, cgroups. They bear our name; see sweep.sh.
+. "$repo/hack/packages.sh"
 engine_data=$cache/engine                                   # images and containers: kept
 engine_run=${JMX_ENGINE_RUN:-/run/jmx-exporter-operator}    # socket, pid, logs: gone with the engine
 engine_socket=unix://$engine_run/docker.sock
@@ -10,15 +11,10 @@ engine_cgroup=jmx-exporter-operator
 engine_bridge=jmx-kind
 engine_started= # whether this run did
 
-answers() { timeout 10 docker info >/dev/null 2>&1; }
-
 # our_engine: takes ours if it runs.
 our_engine() { [ -S "$engine_run/docker.sock" ] && DOCKER_HOST=$engine_socket answers && export DOCKER_HOST=$engine_socket; }
 
-# use_engine: takes the one that is there already.
-use_engine() { our_engine || answers; }
-
-# need_engine: takes one, and starts ours if there is none.
+# need_engine: takes the one that is there, and starts ours if there is none.
 need_engine() {
   use_engine && return
   debian_root || fail "No container engine answers." \
@@ -30,26 +26,6 @@ need_engine() {
   engine_started=yes
   export DOCKER_HOST=$engine_socket
 }
-
-debian_root() { [ "$(id -u)" = 0 ] && [ -r /etc/os-release ] && [ "$(. /etc/os-release && echo "$ID")" = debian ]; }
-
-# packages PACKAGE:COMMAND...: installs those whose command is missing.
-packages() {
-  local want=() p
-  for p; do command -v "${p#*:}" >/dev/null || want+=("${p%:*}"); done
-  [ ${#want[@]} = 0 ] || step "installing ${want[*]}" apt_install "${want[@]}"
-}
-apt_install() {
-  # Debian starts a service when it installs it. This engine is to be started and stopped by us.
-  local policy=/usr/sbin/policy-rc.d ours=
-  [ -e $policy ] || { ours=yes; printf '#!/bin/sh\nexit 101\n' >$policy; chmod +x $policy; }
-  apt-get update
-  DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" || { [ -z "$ours" ] || rm $policy; return 1; }
-  [ -z "$ours" ] || rm $policy
-}
-
-# restricted: root here lacks CAP_SYS_RESOURCE (bit 24), which privileged containers ask for.
-restricted() { (((16#$(sed -n 's/^CapBnd:\t//p' /proc/self/status) >> 24 & 1) == 0)); }
 
 # runc_into FOLDER: a runc that works here.
 runc_into() {
@@ -72,7 +48,7 @@ start_engine() {
   # No docker0: kind's own network is enough, and it is ours to name.
   (
     close_inherited
-    exec setsid unshare --pid --fork --kill-child --mount --mount-proc bash "$repo/hack/kind/engine-init" \
+    exec setsid unshare --pid --fork --kill-child --mount --mount-proc bash "$repo/hack/offline/engine-init" \
       --host "$engine_socket" --pidfile "$engine_run/dockerd.pid" --exec-root "$engine_run/exec" --data-root "$engine_data" \
       --bridge none --cgroup-parent "/$engine_cgroup" --add-runtime "lean=$engine_run/bin/runc" --default-runtime lean
   ) >"$engine_run/dockerd.log" 2>&1 </dev/null &
@@ -91,9 +67,19 @@ start_engine() {
 # its end.
 close_inherited() {
   local fd
-  for fd in $(ls "/proc/$BASHPID/fd"); do ((fd <= 2)) || eval "exec $fd>&-"; done
+  for fd in "/proc/$BASHPID/fd"/*; do fd=${fd##*/}; ((fd <= 2)) || eval "exec $fd>&-"; done
 }
 
+# wake_engine: after a crash ours still has the cluster on its books; only it can strike it out.
+wake_engine() {
+  if [ -d "$engine_run" ] && ! our_engine; then step "starting the engine again" start_engine_or_forget; fi
+}
+# end_engine: if ours runs.
+end_engine() {
+  [ -d "$engine_run" ] || return 0
+  step "stopping the engine" stop_engine
+  sweep
+}
 # start_engine_or_forget: for taking away, an engine that does not start has only to be forgotten, with all it held.
 start_engine_or_forget() {
   start_engine && return

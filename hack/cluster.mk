@@ -2,12 +2,12 @@
 
 .PHONY: cluster-up
 cluster-up: ## Bring up the kind cluster; where there is no engine or registry, make what is missing.
-	@hack/kind/cluster up
+	@hack/cluster up
 
 .PHONY: cluster-down
 cluster-down: ## Take the kind cluster away, with everything that cluster-up started.
-	@hack/kind/cluster down
+	@hack/cluster down
 
 .PHONY: cluster-status
 cluster-status: ## Say what of the cluster runs.
-	@hack/kind/cluster status || true
+	@hack/cluster status || true

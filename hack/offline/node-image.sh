@@ -1,43 +1,27 @@
-# The node image: kind's own where it can be had, else one of the same shape from packages and modules. Sourced.
+# A node image of the same shape as kind's own, from packages and modules. Sourced, by offline.sh.
 node_binaries=(kubeadm kubelet kubectl kube-apiserver kube-controller-manager kube-scheduler kube-proxy
   containerd containerd-shim-runc-v2 ctr bridge loopback portmap host-local etcd pause runc-lean kind)
 
-# need_node_image: sets node_image to an image that the engine holds.
-need_node_image() {
-  local theirs ours
-  node_image=${KIND_NODE_IMAGE:-}
-  [ -z "$node_image" ] || return 0
-  theirs=$(sed -n 's/^const Image = "\(.*\)"/\1/p' "$(kind_source)/pkg/apis/config/defaults/image.go")
-  ours=jmx-exporter-node:$(node_image_hash)
-  if docker image inspect "$ours" >/dev/null 2>&1; then
-    node_image=$ours
-  elif ! restricted && docker image inspect "$theirs" >/dev/null 2>&1; then
-    node_image=$theirs
-  # Asking for the manifest tells within seconds whether a registry can be reached; a pull may hang.
-  elif ! restricted && timeout 15 docker manifest inspect "$theirs" >/dev/null 2>&1; then
-    step "pulling $theirs" docker pull --quiet "$theirs"
-    node_image=$theirs
-  else
-    debian_root || fail "The node image $theirs cannot be pulled." \
-      "Give another by KIND_NODE_IMAGE, or run this on Debian as root, where it makes one from packages and modules."
-    say "no registry to pull a node image from: making one from packages and modules (about ten minutes the first time)"
-    need_rootfs
-    build "${node_binaries[@]}" image
-    packages runc:runc
-    step "putting the node image together" make_node_image "$ours"
-    # Those made before take a gigabyte each; one that a cluster uses stays.
-    docker image ls --format '{{.Repository}}:{{.Tag}}' jmx-exporter-node | grep -vxF "$ours" | xargs -r docker image rm >/dev/null 2>&1 || true
-    node_image=$ours
-  fi
+# offline_node_image: sets node_image to one that the engine holds, and makes it if need be.
+offline_node_image() {
+  node_image=jmx-exporter-node:$(node_image_hash)
+  ! docker image inspect "$node_image" >/dev/null 2>&1 || return 0
+  debian_root || fail "The node image $(kind_node_image) cannot be pulled." \
+    "Give another by KIND_NODE_IMAGE, or run this on Debian as root, where it makes one from packages and modules."
+  say "no registry to pull a node image from: making one from packages and modules (about ten minutes the first time)"
+  need_rootfs
+  build "${node_binaries[@]}" image
+  packages runc:runc
+  step "putting the node image together" make_node_image "$node_image"
+  # Those made before take a gigabyte each; one that a cluster uses stays.
+  docker image ls --format '{{.Repository}}:{{.Tag}}' jmx-exporter-node | grep -vxF "$node_image" | xargs -r docker image rm >/dev/null 2>&1 || true
 }
-
-kind_source() { (cd "$repo/hack/tools/kind" && go mod download && go list -m -f '{{.Dir}}' sigs.k8s.io/kind); }
 
 # The image changes with the binaries, the root file system, how it is put together, and for whom.
 node_image_hash() {
   {
     for b in "${node_binaries[@]}"; do path_of "$b"; done | sed "s#$cache##"
-    hash_of "$repo/hack/kind/rootfs.sh" "$repo/hack/kind/node-image.sh" "$repo/hack/kind/node-files"
+    hash_of "$repo/hack/offline/rootfs.sh" "$repo/hack/offline/node-image.sh" "$repo/hack/offline/node-files"
     ! restricted || echo restricted
   } | sha256sum | cut -c1-12
 }
@@ -59,7 +43,7 @@ make_node_image() {
   put "$r/usr/local/bin" containerd containerd-shim-runc-v2 ctr
   put "$r/opt/cni/bin" bridge loopback portmap host-local
   runc_into "$r/usr/local/sbin"
-  cp -r "$repo/hack/kind/node-files/." "$r/"
+  cp -r "$repo/hack/offline/node-files/." "$r/"
   (cd "$repo/hack/tools/kubernetes" && module_version k8s.io/kubernetes) >"$r/kind/version"
 
   # Root without CAP_SYS_RESOURCE can neither lower an OOM score nor raise a limit.

@@ -2,7 +2,7 @@
 
 # need_rootfs: sets rootfs, a tar file.
 need_rootfs() {
-  rootfs=$cache/rootfs-$(hash_of "$repo/hack/kind/rootfs.sh").tar
+  rootfs=$cache/rootfs-$(hash_of "$repo/hack/offline/rootfs.sh").tar
   [ -f "$rootfs" ] || {
     packages debootstrap:debootstrap
     step "making the node's root file system from Debian packages" make_rootfs

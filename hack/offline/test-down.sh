@@ -2,9 +2,9 @@
 # Asserts that "cluster down" leaves nothing: no process, mount, network link, cgroup or packet filter rule that was
 # not there before "up". Also twice in a row, and after the engine crashed.
 # It takes down the cluster of this name (KIND_CLUSTER), and wants no other containers to come and go meanwhile.
-. "$(dirname "$0")/../lib.sh"
-. "$repo/hack/kind/engine.sh"
-cluster=$repo/hack/kind/cluster
+. "$(dirname "$0")/../build.sh"
+. "$repo/hack/offline/offline.sh"
+cluster=$repo/hack/cluster
 
 # Whatever the engine starts lives in another pid namespace than we do; so may what others start, which has neither
 # an engine's name nor our cgroup. Outside there is who started it. A command line that only names our files, such as
@@ -19,7 +19,7 @@ processes() {
       echo "process ${p#/proc/} $(cat "$p/comm" 2>/dev/null || true)"
     fi
   done
-  pgrep -fa "^(unshare --pid .*|bash )$repo/hack/kind/engine-init |^[^ ]*(dockerd|containerd[^ ]*|docker-proxy|runc) .*$engine_run" |
+  pgrep -fa "^(unshare --pid .*|bash )$repo/hack/offline/engine-init |^[^ ]*(dockerd|containerd[^ ]*|docker-proxy|runc) .*$engine_run" |
     sed 's/^/process /' || true
 }
 mounts() { awk '{print "mount " $5}' /proc/self/mountinfo; }

@@ -1,3 +1,0 @@
-module banzaicloud.com/jmx-exporter-operator/hack/kind/runc-lean
-
-go 1.26.0

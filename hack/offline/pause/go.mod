@@ -1,0 +1,3 @@
+module banzaicloud.com/jmx-exporter-operator/hack/offline/pause
+
+go 1.26.0

@@ -1,0 +1,3 @@
+module banzaicloud.com/jmx-exporter-operator/hack/offline/runc-lean
+
+go 1.26.0
