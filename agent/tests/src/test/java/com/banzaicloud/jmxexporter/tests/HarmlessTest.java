@@ -138,6 +138,7 @@ class HarmlessTest {
     @Test
     void applicationHasTooLittleMemory() throws Exception {
         try (Jvm jvm = Jvm.start("-Xmx2m", "-XX:+UseSerialGC")) {
+            jvm.mark(); // A class that the JVM's answer needs and that fails to initialize in a full heap stays unusable.
             Desired.running(port, jvm.file("config.yaml", "{}\n")).write(jvm.desiredFile());
             jvm.loadAgent(Jvm.AGENT, jvm.desiredFile().toString());
             Jvm.until("the agent says that it failed", () -> "failed".equals(markWithMemory(jvm).get("state")));
