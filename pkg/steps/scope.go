@@ -5,10 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -171,10 +173,23 @@ func running(pod *corev1.Pod) []container {
 	return running
 }
 
+// kubeletUID is the UID under which the kubelet runs the pod, and names its
+// directories. Of a static pod the API server has a mirror with a UID of its own,
+// and an annotation with the other one: the kubelet alone sets it, and it never
+// changes. What is no UID there would reach the container as another request.
+func kubeletUID(pod *corev1.Pod) types.UID {
+	const longest = 64
+	uid := pod.Annotations[corev1.MirrorPodAnnotationKey]
+	if uid == "" || len(uid) > longest || strings.Trim(uid, "0123456789abcdefABCDEF-") != "" {
+		return pod.UID
+	}
+	return types.UID(uid)
+}
+
 // Target is the container of that name in the pod, for the helper.
 func Target(pod *corev1.Pod, name string) transport.Container {
 	return transport.Container{
-		Namespace: pod.Namespace, Pod: pod.Name, PodUID: pod.UID, Name: name, Node: pod.Spec.NodeName,
+		Namespace: pod.Namespace, Pod: pod.Name, PodUID: kubeletUID(pod), Name: name, Node: pod.Spec.NodeName,
 		Space: space(pod, name),
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
@@ -36,6 +37,32 @@ func TestContainersOfAKeptPod(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Under which UID the kubelet runs a pod, and so what a container's mounts show: a
+// static pod is another object than the mirror of it that the API server has.
+func TestTargetPodUID(t *testing.T) {
+	const uid, hash = "0f3f5a6e-0000-4000-8000-000000000000", "8c2b1a4de0f95d3b7a6c1e2f3d4b5a69"
+	for name, tc := range map[string]struct {
+		annotations map[string]string
+		want        types.UID
+	}{
+		"a pod of the API server":       {want: uid},
+		"a static pod":                  {map[string]string{"kubernetes.io/config.mirror": hash, "kubernetes.io/config.hash": hash}, hash},
+		"a static pod that has a UID":   {map[string]string{"kubernetes.io/config.mirror": "11111111-2222-4333-8444-555555555555"}, "11111111-2222-4333-8444-555555555555"},
+		"only its hash is there":        {map[string]string{"kubernetes.io/config.hash": hash}, uid},
+		"an empty mirror":               {map[string]string{"kubernetes.io/config.mirror": ""}, uid},
+		"a mirror that is a path":       {map[string]string{"kubernetes.io/config.mirror": "../" + hash}, uid},
+		"a mirror of several lines":     {map[string]string{"kubernetes.io/config.mirror": hash + "\n{}"}, uid},
+		"a mirror with a second word":   {map[string]string{"kubernetes.io/config.mirror": hash + " always"}, uid},
+		"a mirror longer than all UIDs": {map[string]string{"kubernetes.io/config.mirror": hash + hash + hash}, uid},
+	} {
+		s := aScope(aProcess("app", 9400))
+		s.Pod.UID, s.Pod.Annotations = uid, tc.annotations
+		if got := Target(s.Pod, "app").PodUID; got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }

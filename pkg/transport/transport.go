@@ -14,8 +14,9 @@ import (
 type Container struct {
 	Namespace string
 	Pod       string
-	PodUID    types.UID
-	Name      string
+	// PodUID is the UID under which the kubelet runs the pod.
+	PodUID types.UID
+	Name   string
 	// Node is the node that the pod runs on; sessions are bounded for each.
 	Node string
 	// Space is how much may be written there.

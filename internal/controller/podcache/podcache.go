@@ -51,7 +51,7 @@ func Trim(obj any) (any, error) {
 
 func annotations(all map[string]string) map[string]string {
 	kept := map[string]string{}
-	for _, name := range append(steps.Annotations(), v1alpha1.AnnotationOptOut) {
+	for _, name := range append(steps.Annotations(), v1alpha1.AnnotationOptOut, corev1.MirrorPodAnnotationKey) {
 		if value, ok := all[name]; ok {
 			kept[name] = value
 		}

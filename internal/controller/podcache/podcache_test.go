@@ -19,6 +19,7 @@ func full() *corev1.Pod {
 	pod.Name, pod.UID, pod.ResourceVersion = "app-0", "uid-0", "1"
 	pod.Annotations = map[string]string{
 		"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true", "example.com/owner": "team-a",
+		"kubernetes.io/config.mirror": "8c2b", "kubernetes.io/config.hash": "8c2b",
 	}
 	pod.Spec.NodeName, pod.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
@@ -65,7 +66,7 @@ func TestTrim(t *testing.T) {
 	got := trimmed(t, full())
 	want := &corev1.Pod{}
 	want.Name, want.UID, want.ResourceVersion = "app-0", "uid-0", "1"
-	want.Annotations = map[string]string{"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true"}
+	want.Annotations = map[string]string{"prometheus.io/scrape": "true", "banzaicloud.com/jmx-exporter-opt-out": "true", "kubernetes.io/config.mirror": "8c2b"}
 	want.Spec.NodeName, want.Spec.RestartPolicy = "node-1", corev1.RestartPolicyOnFailure
 	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	want.Spec.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
