@@ -47,6 +47,7 @@ type brewery struct {
 	ensure     map[Phase]Outcome
 	undo       map[Phase]Outcome
 	gate       map[Phase]Outcome
+	announce   map[Phase]Outcome
 	writesLeft int // until Persist fails
 	log        []string
 }
@@ -137,7 +138,14 @@ func (s scripted) do(verb string, script map[Phase]Outcome) Outcome {
 
 type announcing struct{ scripted }
 
-func (a announcing) Announce(b *batch) { b.Pitched = true }
+func (a announcing) Announce(_ context.Context, b *batch) *Outcome {
+	if o, ok := a.announce[a.phase]; ok {
+		a.clock.SetTime(a.clock.Now().Add(time.Second))
+		return &o
+	}
+	b.Pitched = true
+	return nil
+}
 
 type observing struct{ scripted }
 

@@ -150,6 +150,22 @@ func TestForwardQueuedLeavesTheRecord(t *testing.T) {
 	b.wants("ensure Tasted", "observe Tasted ", "write Tasted")
 }
 
+// What cannot be begun is not announced in the record, and not tried.
+func TestForwardDoesNotBegin(t *testing.T) {
+	b := newBrewery(t, State{Phase: mashed})
+	b.announce = map[Phase]Outcome{fermented: {Kind: Queued}}
+	b.goesForward("k", Result{RequeueAfter: QueuedFor})
+	b.wants()
+	b.announce = map[Phase]Outcome{fermented: outcomeOf(Awaiting)}
+	b.goesForward("k", Result{RequeueAfter: MaxBackoff})
+	b.wants("observe Fermented NoMalt", "write Mashed NoMalt")
+	b.announce = nil
+	b.goesForward("k", Result{Arrived: true})
+	if !b.batch.Pitched {
+		t.Error("it was begun, and the record does not say so")
+	}
+}
+
 func TestForwardAsksTheGate(t *testing.T) {
 	b := newBrewery(t, State{})
 	b.gate = map[Phase]Outcome{fermented: outcomeOf(Awaiting)}
@@ -254,7 +270,7 @@ func TestRegress(t *testing.T) {
 		changed bool
 		refused bool
 	}{
-		"goes back":                     {state: tried, back: "Soured", want: State{Phase: mashed, Reason: "Sour", Message: "It is sour."}, changed: true},
+		"goes back":                     {state: tried, back: "Soured", want: State{Phase: mashed, Reason: "Sour", Message: "It is sour.", Attempt: &Attempt{Key: "k", Phase: bottled, Count: 3}}, changed: true},
 		"a record that is not that far": {state: tried, back: "Broke", want: tried},
 		"a new record":                  {back: "Spilled"},
 		"an unknown way":                {state: tried, back: "Exploded", want: tried, refused: true},
@@ -272,6 +288,28 @@ func TestRegress(t *testing.T) {
 				t.Errorf("state (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What fails each time after a way back is tried less and less often; the way there is
+// not held up by it.
+func TestRegressKeepsTheCount(t *testing.T) {
+	b := newBrewery(t, State{Phase: tasted})
+	b.ensure = map[Phase]Outcome{bottled: outcomeOf(Failed)}
+	for count := range int32(8) {
+		b.log = nil
+		if _, err := b.forward("k", bottled); err != nil {
+			t.Fatal(err)
+		}
+		if a := b.batch.State.Attempt; a == nil || a.Phase != bottled || a.Count != count+1 {
+			t.Fatalf("round %d: %q, attempt %+v", count+1, b.log, a)
+		}
+		if changed, err := brewing.Regress(&b.batch.State, Cause{Back: "Soured", Reason: "Sour"}); err != nil || !changed {
+			t.Fatalf("round %d: changed %t, %v", count+1, changed, err)
+		}
+	}
+	if again := b.batch.State.Attempt; again.NextTime != nil {
+		t.Errorf("the way back to where it was waits until %s", again.NextTime)
 	}
 }
 

@@ -12,7 +12,9 @@ type Cause struct {
 }
 
 // Regress takes a State back by a way of the plan. It reports whether that changed
-// its phase: a record that is not that far is not concerned.
+// its phase: a record that is not that far is not concerned. What was tried counts on,
+// so that a phase that fails after each way back is tried less and less often; the
+// phases before it are not held up by it.
 func (p *Plan) Regress(state *State, cause Cause) (bool, error) {
 	if !p.isWayBack(cause.Back) {
 		return false, fmt.Errorf("unknown way back %q", cause.Back)
@@ -24,6 +26,11 @@ func (p *Plan) Regress(state *State, cause Cause) (bool, error) {
 	if err := m.Fire(cause.Back); err != nil {
 		return false, err
 	}
-	*state = State{Phase: m.Phase(), Reason: cause.Reason, Message: cause.Message}
+	*state = State{Phase: m.Phase(), Reason: cause.Reason, Message: cause.Message, Attempt: state.Attempt}
+	if a := state.Attempt; a != nil {
+		attempt := *a
+		attempt.NextTime = nil
+		state.Attempt = &attempt
+	}
 	return true, nil
 }

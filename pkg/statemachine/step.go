@@ -20,8 +20,9 @@ type Step[S any] interface {
 // Announcer is a Step whose effect must stand in the record before it happens.
 type Announcer[S any] interface {
 	// Announce puts what Ensure is about to do into the record, which is persisted
-	// before Ensure is called.
-	Announce(subject S)
+	// before Ensure is called. An Outcome, never Done, says that it cannot be begun:
+	// it is recorded as that of a try, and the record does not say that it was.
+	Announce(ctx context.Context, subject S) *Outcome
 }
 
 // Observer is a Step whose Ensure has no effect, or none that it does not observe

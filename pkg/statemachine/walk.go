@@ -25,8 +25,8 @@ type Walk[S any] struct {
 	Gate func(next Phase) *Outcome
 	// Persist writes the record if it differs from what was written last.
 	Persist func(ctx context.Context) error
-	// Observe receives each Outcome of Ensure, and those of Undo that are not
-	// Done, before they are persisted. What is Queued was not tried.
+	// Observe receives each Outcome of Ensure, or of Announce instead of it, and those
+	// of Undo that are not Done, before they are persisted. What is Queued was not tried.
 	Observe func(phase Phase, outcome Outcome, took time.Duration)
 	Clock   clock.PassiveClock
 }
@@ -95,15 +95,19 @@ func (w *Walk[S]) Forward(ctx context.Context, subject S, state *State, last Pha
 }
 
 func (w *Walk[S]) try(ctx context.Context, step Step[S], subject S) (Outcome, error) {
+	start := w.Clock.Now()
 	if announcer, ok := step.(Announcer[S]); ok {
-		announcer.Announce(subject)
+		if outcome := announcer.Announce(ctx, subject); outcome != nil {
+			w.observe(step.Phase(), *outcome, start)
+			return *outcome, nil
+		}
 	}
 	if _, ok := step.(Observer); !ok {
 		if err := w.Persist(ctx); err != nil {
 			return Outcome{}, err
 		}
 	}
-	start := w.Clock.Now()
+	start = w.Clock.Now()
 	outcome := step.Ensure(ctx, subject)
 	w.observe(step.Phase(), outcome, start)
 	return outcome, nil

@@ -130,7 +130,10 @@ func (v vessel) Undo(context.Context, *batch) Outcome {
 // have pitched it, which the record says.
 type tank struct{ vessel }
 
-func (tank) Announce(b *batch) { b.looks, b.Pitched = b.Pitched, true }
+func (tank) Announce(_ context.Context, b *batch) *Outcome {
+	b.looks, b.Pitched = b.Pitched, true
+	return nil
+}
 
 func (v tank) Ensure(ctx context.Context, b *batch) Outcome {
 	switch {

@@ -23,6 +23,7 @@ func aScope(processes ...v1alpha1.JavaProcess) *Scope {
 	s := &Scope{
 		Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}, Granted: true,
 		Now:            metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
+		Persist:        func(context.Context) error { return nil },
 		ReinspectAfter: func(*v1alpha1.InspectedContainer) time.Duration { return -1 },
 		Artifacts:      &Artifacts{Agent: blob("agent"), Implementation: blob("implementation")},
 	}
@@ -125,6 +126,21 @@ func (a *answering) Run(_ context.Context, in transport.Container, verb helperap
 	}
 	return nil, fmt.Errorf("nobody expects %s", key)
 }
+
+// Open implements Helper: there is room, if nothing else is said.
+func (a *answering) Open(_ context.Context, in transport.Container) error {
+	if answer := a.answers[in.Name+" open"]; answer != nil {
+		_, err := answer()
+		return err
+	}
+	return nil
+}
+
+// roomy is a Helper for which there is always room.
+type roomy struct{ transport.Helper }
+
+// Open implements Helper.
+func (roomy) Open(context.Context, transport.Container) error { return nil }
 
 func sees(processes ...helperapi.Process) func() (*helperapi.Report, error) {
 	return func() (*helperapi.Report, error) { return &helperapi.Report{Processes: processes}, nil }

@@ -18,11 +18,17 @@ type Load struct{}
 func (Load) Phase() statemachine.Phase { return Loaded }
 
 // Announce implements statemachine.Announcer: a load whose outcome is lost must
-// have been recorded as begun.
-func (Load) Announce(j *JVM) {
+// have been recorded as begun; one for which there is no room must not, or a
+// container that ends then would seem to have ended after an attach.
+func (Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 	p := j.Process
 	if p.Adopted {
-		return
+		return nil
+	}
+	if !j.serves() {
+		if err := j.Helper.Open(ctx, j.at()); err != nil {
+			return new(loadFailed(j, err))
+		}
 	}
 	files := j.files()
 	intent := v1alpha1.LoadIntent{
@@ -32,10 +38,11 @@ func (Load) Announce(j *JVM) {
 		before := *p.Intent
 		before.Time = intent.Time
 		if before == intent {
-			return
+			return nil
 		}
 	}
 	p.Intent = &intent
+	return nil
 }
 
 // Ensure implements statemachine.Step.

@@ -18,11 +18,12 @@ func TestAnnounce(t *testing.T) {
 	s := aScope(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) {
 		p.Port, p.Intent, p.ConfigSHA256, p.ImplementationSHA256 = 0, nil, "", ""
 	}))
+	s.Helper = &answering{}
 	p, j := s.jvm().Process, s.jvm()
 	announced := func(what, config string, isNew bool) {
 		t.Helper()
 		s.Now = metav1.NewTime(s.Now.Add(time.Minute))
-		Load{}.Announce(j)
+		Load{}.Announce(t.Context(), j)
 		if p.Intent == nil || p.Intent.Port != 9400 || p.Intent.ConfigSHA256 != blob(config).SHA256 || p.Intent.Time.Equal(&s.Now) != isNew {
 			t.Errorf("%s: the intent is %+v, at %s", what, p.Intent, s.Now)
 		}
@@ -41,7 +42,7 @@ func TestAnnounce(t *testing.T) {
 	s.Config.Problem = nil
 	announced("another configuration", "new", true)
 	p.Adopted, p.Intent = true, nil
-	if (Load{}).Announce(j); p.Intent != nil {
+	if (Load{}).Announce(t.Context(), j); p.Intent != nil {
 		t.Errorf("for an adopted process, the intent is %+v", p.Intent)
 	}
 }
@@ -84,6 +85,35 @@ func TestLoad(t *testing.T) {
 		got := Load{}.Ensure(t.Context(), s.jvm())
 		if got.Reason != tc.want || got.Back != tc.back || p.Port != tc.served || (p.Staged != nil) != tc.staged {
 			t.Errorf("%s: %s, back by %q; the record is %+v", name, got.Reason, got.Back, p)
+		}
+	}
+}
+
+// A load for which there is no room, or no container that answers, is not begun, and
+// the record does not say that it was: a container that ends then did not end after
+// an attach.
+func TestAnnounceNeedsRoom(t *testing.T) {
+	type answers = map[string]func() (*helperapi.Report, error)
+	for name, tc := range map[string]struct {
+		answers answers
+		serves  bool
+		want    statemachine.Kind // 0: the load is tried
+		begun   bool
+	}{
+		"there is room":                      {begun: true},
+		"there is no room":                   {answers: answers{"app open": says(v1alpha1.ReasonQueued)}, want: statemachine.Queued},
+		"the container does not answer":      {answers: answers{"app open": says(v1alpha1.ReasonContainerNotResponding)}, want: statemachine.Failed},
+		"no room, but nothing is to be done": {answers: answers{"app open": says(v1alpha1.ReasonQueued)}, serves: true, begun: true},
+	} {
+		s := aScope(serving("app", 9400))
+		p := s.jvm().Process
+		if !tc.serves {
+			p.Intent, p.Port, p.ConfigSHA256 = nil, 0, ""
+		}
+		s.Helper = &answering{answers: tc.answers}
+		got := (Load{}).Announce(t.Context(), s.jvm())
+		if (got != nil) != (tc.want != 0) || got != nil && got.Kind != tc.want || (p.Intent != nil) != tc.begun {
+			t.Errorf("%s: %+v; the intent is %+v", name, got, p.Intent)
 		}
 	}
 }

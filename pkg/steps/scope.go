@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -50,6 +51,8 @@ type Scope struct {
 	Prober Prober
 	// Writer writes the pod's annotations.
 	Writer PodWriter
+	// Persist writes the record as it is.
+	Persist func(context.Context) error
 
 	// youth is the longest time that a container is to run before it is inspected.
 	youth time.Duration
@@ -77,7 +80,12 @@ type PublishedEndpoint struct {
 type Artifacts = transport.Artifacts
 
 // Helper runs the helper in a container.
-type Helper = transport.Helper
+type Helper interface {
+	transport.Helper
+	// Open makes sure that there is room for an operation in a container, and that it
+	// answers, before it is recorded that the operation was begun.
+	Open(ctx context.Context, in transport.Container) error
+}
 
 // Status is the record.
 func (s *Scope) Status() *v1alpha1.JmxAttachmentStatus { return &s.Attachment.Status }

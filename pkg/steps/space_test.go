@@ -88,7 +88,7 @@ func TestStageWithoutSpace(t *testing.T) {
 	agent := transport.NewBlob("agent-", make([]byte, 1000), ".jar")
 	for limit, want := range map[string]string{"5k": v1alpha1.ReasonStorageLimitTooLow, "6k": ""} {
 		s := aScope(aProcess("app", 0))
-		s.Artifacts, s.Config.Blob, s.Helper = &Artifacts{Agent: agent, Implementation: agent}, agent, helper
+		s.Artifacts, s.Config.Blob, s.Helper = &Artifacts{Agent: agent, Implementation: agent}, agent, roomy{helper}
 		s.Exporter.Spec.MemoryHeadroom = new(resource.MustParse("1Mi"))
 		s.Pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(limit)}
 		verbs = nil

@@ -19,17 +19,18 @@ func NewSessions(dialer Dialer) *Sessions {
 	return &Sessions{dialer: dialer, open: map[string]Session{}}
 }
 
+// Open opens a session with a container, if none is open.
+func (s *Sessions) Open(ctx context.Context, in Container) error {
+	_, err := s.session(ctx, in)
+	return err
+}
+
 // Run implements Helper. After a failure of the conversation itself, the next
 // operation opens a new session; what the failed one came to is to be looked at.
 func (s *Sessions) Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
-	session, ok := s.open[in.Name]
-	if !ok {
-		opened, err := s.dialer.Open(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		session = opened
-		s.open[in.Name] = session
+	session, err := s.session(ctx, in)
+	if err != nil {
+		return nil, err
 	}
 	report, err := session.Run(ctx, verb, request, blobs...)
 	if err != nil && report == nil {
@@ -37,6 +38,18 @@ func (s *Sessions) Run(ctx context.Context, in Container, verb helperapi.Verb, r
 		delete(s.open, in.Name)
 	}
 	return report, err
+}
+
+func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
+	if session, ok := s.open[in.Name]; ok {
+		return session, nil
+	}
+	session, err := s.dialer.Open(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	s.open[in.Name] = session
+	return session, nil
 }
 
 // Close ends all sessions, in bounded time.

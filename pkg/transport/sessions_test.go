@@ -57,6 +57,11 @@ func TestSessions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := &dialed{report: tc.report, err: tc.err}
 			s := NewSessions(d)
+			for range 2 {
+				if err := s.Open(t.Context(), Container{Name: "app"}); err != nil {
+					t.Error(err)
+				}
+			}
 			for _, run := range []struct {
 				container string
 				verb      helperapi.Verb

@@ -81,6 +81,9 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 // perCall is a Session of scripted containers, which need none.
 type perCall struct{ transport.Helper }
 
+// Open implements attachment.Session.
+func (perCall) Open(context.Context, transport.Container) error { return nil }
+
 // Close implements attachment.Session.
 func (perCall) Close() {}
 

@@ -78,6 +78,15 @@ func (a *answering) Run(_ context.Context, in transport.Container, verb helperap
 	return nil, fmt.Errorf("nobody expects %s", key)
 }
 
+// Open implements steps.Helper: there is room, if nothing else is said.
+func (a *answering) Open(_ context.Context, in transport.Container) error {
+	if answer := a.answers[in.Name+" open"]; answer != nil {
+		_, err := answer()
+		return err
+	}
+	return nil
+}
+
 func sees(processes ...helperapi.Process) func() (*helperapi.Report, error) {
 	return func() (*helperapi.Report, error) { return &helperapi.Report{Processes: processes}, nil }
 }
@@ -118,7 +127,10 @@ type status struct {
 }
 
 // Apply implements client.SubResourceWriter.
-func (s status) Apply(context.Context, runtime.ApplyConfiguration, ...client.SubResourceApplyOption) error {
+func (s status) Apply(ctx context.Context, _ runtime.ApplyConfiguration, _ ...client.SubResourceApplyOption) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	s.api.writes++
 	return nil
 }
