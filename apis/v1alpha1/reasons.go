@@ -66,8 +66,11 @@ const (
 	ReasonAgentGone = "AgentGone"
 	// ReasonEndpointSilent surfaces on Exposed when the endpoint stopped answering.
 	ReasonEndpointSilent = "EndpointSilent"
+	// ReasonEndpointMoved surfaces on Exposed when the pod's address or the agent's port
+	// changed.
+	ReasonEndpointMoved = "EndpointMoved"
 	// ReasonEndpointLost surfaces on Exposed when the endpoint is missing in the
-	// EndpointSlices, or the pod's address or port changed.
+	// EndpointSlices.
 	ReasonEndpointLost = "EndpointLost"
 	// ReasonEndpointPending surfaces on Exposed when the endpoint answers and its
 	// EndpointSlice is being written.
@@ -279,6 +282,7 @@ var classes = map[string]ReasonClass{
 	ReasonEndpointSilent: ClassPassing,
 	ReasonConfigChanged:  ClassPassing,
 	ReasonAgentChanged:   ClassPassing,
+	ReasonEndpointMoved:  ClassPassing,
 	ReasonEndpointLost:   ClassPassing,
 	ReasonAnnotationLost: ClassPassing,
 	ReasonJVMStarting:    ClassPassing,

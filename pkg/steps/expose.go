@@ -56,6 +56,17 @@ func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
 	return v1alpha1.CheckedFromPod, err
 }
 
+// withdrawing reports whether an endpoint of the pod stands in an EndpointSlice that
+// no process of the record has: it is about to leave it, whatever its address and
+// port were.
+func (j *JVM) withdrawing() bool {
+	return slices.ContainsFunc(j.Published, func(published PublishedEndpoint) bool {
+		return len(j.Filter(func(p *v1alpha1.JavaProcess) bool {
+			return p.Endpoint != nil && published == PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port}
+		})) == 0
+	})
+}
+
 // unpublishTimeout is how long the removal of an endpoint from its EndpointSlice is
 // awaited in a pod that is detached, before its agent is stopped all the same: the
 // slices of an exporter that is gone go when the garbage collector comes.
@@ -66,8 +77,7 @@ const unpublishTimeout = 5 * time.Second
 func (Expose) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 	p, started := j.Process, j.Status().DetachStartTime
 	p.Endpoint = nil
-	stands := MayHaveAgent(p) && slices.Contains(j.Published, PublishedEndpoint{Address: j.Pod.Status.PodIP, Port: p.Port})
-	if stands && (started == nil || j.Now.Sub(started.Time) < unpublishTimeout) {
+	if MayHaveAgent(p) && j.withdrawing() && (started == nil || j.Now.Sub(started.Time) < unpublishTimeout) {
 		outcome := NotDone(v1alpha1.ReasonEndpointPending, "The endpoint is being removed from its EndpointSlice.")
 		outcome.RetryAfter = time.Second
 		return outcome

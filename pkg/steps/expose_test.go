@@ -80,11 +80,18 @@ func TestUnexpose(t *testing.T) {
 		how       func(*Scope)
 		want      statemachine.Kind
 	}{
-		"it is published":             {published: true, want: statemachine.Awaiting},
-		"it is not":                   {want: statemachine.Done},
-		"it is, and detaches now":     {published: true, how: ago(0), want: statemachine.Awaiting},
-		"it is, and detached long":    {published: true, how: ago(unpublishTimeout), want: statemachine.Done},
-		"it is, there is no agent":    {published: true, how: func(s *Scope) { s.jvm().Process.Intent = nil }, want: statemachine.Done},
+		"it is published":           {published: true, want: statemachine.Awaiting},
+		"it is not":                 {want: statemachine.Done},
+		"it is, and detaches now":   {published: true, how: ago(0), want: statemachine.Awaiting},
+		"it is, and detached long":  {published: true, how: ago(unpublishTimeout), want: statemachine.Done},
+		"it is, there is no agent":  {published: true, how: func(s *Scope) { s.jvm().Process.Intent = nil }, want: statemachine.Done},
+		"the agent moved since":     {published: true, how: func(s *Scope) { s.jvm().Process.Port = 9404 }, want: statemachine.Awaiting},
+		"the pod's address changed": {published: true, how: func(s *Scope) { s.Pod.Status.PodIP = "10.0.0.9" }, want: statemachine.Awaiting},
+		"another JVM's is": {how: func(s *Scope) {
+			s.Status().Processes = append(s.Status().Processes, serving("worker", 9404))
+			s.published()
+			s.Published = s.Published[1:]
+		}, want: statemachine.Done},
 		"it is, the stock exporter's": {published: true, how: func(s *Scope) { s.jvm().Process.Adopted = true }, want: statemachine.Done},
 	} {
 		s := aScope(serving("app", 9400))
@@ -95,7 +102,8 @@ func TestUnexpose(t *testing.T) {
 			tc.how(s)
 		}
 		p := s.jvm().Process
-		got := Expose{}.Undo(t.Context(), s.jvm())
+		Expose{}.Undo(t.Context(), s.jvm())
+		got := Expose{}.Undo(t.Context(), s.jvm()) // the record does not have it any more
 		if got.Kind != tc.want || p.Endpoint != nil || got.Kind != statemachine.Done && got.RetryAfter == 0 {
 			t.Errorf("%s: %d %s, again after %s; the endpoint is %+v", name, got.Kind, got.Reason, got.RetryAfter, p.Endpoint)
 		}

@@ -30,7 +30,7 @@ const (
 	ConfigChanged = "configChanged"
 	// AgentChanged: the agent is gone from the same JVM, or is out of date.
 	AgentChanged = "agentChanged"
-	// EndpointLost: the endpoint is silent, or missing in the EndpointSlices.
+	// EndpointLost: the endpoint is silent, elsewhere, or missing in the EndpointSlices.
 	EndpointLost = "endpointLost"
 	// AnnotationLost: our annotations are no longer on the pod.
 	AnnotationLost = "annotationLost"

@@ -24,7 +24,8 @@ var causes = map[string]statemachine.Cause{
 	v1alpha1.ReasonAgentChanged:   {Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
 	v1alpha1.ReasonAgentGone:      {Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
 	v1alpha1.ReasonEndpointSilent: {Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."},
-	v1alpha1.ReasonEndpointLost:   {Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices, or its address changed; probing it again."},
+	v1alpha1.ReasonEndpointMoved:  {Back: EndpointLost, Message: "The endpoint's address changed; probing it there."},
+	v1alpha1.ReasonEndpointLost:   {Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices; publishing it again."},
 	v1alpha1.ReasonAnnotationLost: {Back: AnnotationLost, Message: "The operator's annotations are no longer on the pod; restoring them."},
 }
 
@@ -33,7 +34,7 @@ func Causes() []statemachine.Cause {
 	var all []statemachine.Cause
 	for _, reason := range []string{
 		v1alpha1.ReasonReplaced, v1alpha1.ReasonConfigChanged, v1alpha1.ReasonAgentChanged,
-		v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointSilent, v1alpha1.ReasonEndpointLost, v1alpha1.ReasonAnnotationLost,
+		v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointSilent, v1alpha1.ReasonEndpointMoved, v1alpha1.ReasonEndpointLost, v1alpha1.ReasonAnnotationLost,
 	} {
 		all = append(all, *because(reason))
 	}
@@ -74,7 +75,9 @@ func (j *JVM) Regress() *statemachine.Cause {
 	switch {
 	case p.Endpoint != nil && (p.Endpoint.Silent || health.Silent()):
 		return because(v1alpha1.ReasonEndpointSilent)
-	case !j.answered() || !j.published():
+	case !j.answered():
+		return because(v1alpha1.ReasonEndpointMoved)
+	case !j.published():
 		return because(v1alpha1.ReasonEndpointLost)
 	}
 	return nil

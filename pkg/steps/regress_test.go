@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,8 +57,9 @@ func TestRegressJVM(t *testing.T) {
 		"silent for long":               {[]func(*Scope){health(Health{Finding: FindingSilent, Misses: silentMisses})}, v1alpha1.ReasonEndpointSilent},
 		"silent since then":             {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.Endpoint = new(*p.Endpoint); p.Endpoint.Silent = true })}, v1alpha1.ReasonEndpointSilent},
 		"not in an EndpointSlice":       {[]func(*Scope){func(s *Scope) { s.Published = nil }}, v1alpha1.ReasonEndpointLost},
-		"at another address":            {[]func(*Scope){func(s *Scope) { s.Pod.Status.PodIP = "10.0.0.9" }}, v1alpha1.ReasonEndpointLost},
-		"at another port":               {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.Port, p.Primary = 9404, false })}, v1alpha1.ReasonEndpointLost},
+		"at another address":            {[]func(*Scope){func(s *Scope) { s.Pod.Status.PodIP = "10.0.0.9" }}, v1alpha1.ReasonEndpointMoved},
+		"at another port":               {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.Port, p.Primary = 9404, false })}, v1alpha1.ReasonEndpointMoved},
+		"silent, and not in a slice":    {[]func(*Scope){health(Health{Finding: FindingSilent, Misses: silentMisses}), func(s *Scope) { s.Published = nil }}, v1alpha1.ReasonEndpointSilent},
 		"adopted":                       {[]func(*Scope){adopted}, ""},
 		"adopted, another config":       {[]func(*Scope){adopted, newConfig, newPort}, ""},
 		"adopted, whatever is in there": {[]func(*Scope){adopted, health(Health{Finding: FindingStopped})}, ""},
@@ -120,6 +122,13 @@ func TestCauses(t *testing.T) {
 		}
 		if !v1alpha1.Known(cause.Reason) || cause.Message == "" {
 			t.Errorf("%+v", cause)
+		}
+		// Two causes have two messages, and none of them names another cause.
+		if slices := strings.Contains(cause.Message, "EndpointSlice"); slices != (cause.Reason == v1alpha1.ReasonEndpointLost) {
+			t.Errorf("%s: %s", cause.Reason, cause.Message)
+		}
+		if strings.Contains(cause.Message, "endpoint") && strings.Contains(cause.Message, " or ") {
+			t.Errorf("%s names two causes: %s", cause.Reason, cause.Message)
 		}
 	}
 }
