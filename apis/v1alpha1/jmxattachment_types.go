@@ -218,6 +218,14 @@ type Attempt struct {
 	NextTime *metav1.Time `json:"nextTime,omitempty"`
 }
 
+// Tries is the count of attempts; 0 when there was none.
+func (a *Attempt) Tries() int32 {
+	if a == nil {
+		return 0
+	}
+	return a.Count
+}
+
 // JmxAttachmentList is a list of JmxAttachments.
 //
 // +kubebuilder:object:root=true

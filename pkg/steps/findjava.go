@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,13 +27,21 @@ func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 	if len(containers) == 0 {
 		return NotDone(v1alpha1.ReasonContainerNotRunning, notRunning(s))
 	}
-	for _, c := range containers {
+	unsaved := false
+	for _, c := range s.fewestTriesFirst(containers) {
 		if !s.due(c) {
 			continue
 		}
-		if queued := s.inspect(ctx, c); queued != nil {
-			return *queued
+		if unsaved { // it may have hung, and the next one may use up the time
+			if err := s.Persist(ctx); err != nil {
+				return failed(err)
+			}
 		}
+		outcome := s.inspect(ctx, c)
+		if outcome.Kind == statemachine.Queued {
+			return outcome
+		}
+		unsaved = outcome.Kind == statemachine.Failed
 	}
 	s.choosePrimary()
 	recognize(s)
@@ -112,37 +121,52 @@ func (s *Scope) InspectAfter() time.Duration {
 	return after
 }
 
-// inspect looks into one container, and takes what it finds into the record. It
-// returns an Outcome only when there was no room for it.
-func (s *Scope) inspect(ctx context.Context, c container) *statemachine.Outcome {
-	entry := s.inspectedOrNew(c)
+// fewestTriesFirst are the containers in the order in which they are inspected: those
+// that hang come last.
+func (s *Scope) fewestTriesFirst(containers []container) []container {
+	tries := func(c container) int32 {
+		if entry := s.inspected(c.name); entry != nil && entry.ContainerID == c.id {
+			return entry.Attempt.Tries()
+		}
+		return 0
+	}
+	return slices.SortedStableFunc(slices.Values(containers), func(a, b container) int { return cmp.Compare(tries(a), tries(b)) })
+}
+
+// inspect looks into one container, and takes what it finds into the record; nothing
+// when there was no room for it.
+func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 	if wait := s.tooYoung(c); wait > 0 {
 		young := NotDone(v1alpha1.ReasonJVMStarting, "The container started less than 2s ago; inspection is delayed.")
 		young.RetryAfter = wait
 		s.youth = max(s.youth, wait)
-		s.recordContainer(entry, young)
-		return nil
+		s.recordContainer(s.inspectedOrNew(c), young)
+		return young
 	}
 	request := helperapi.Request{}
 	if !s.keepsAll() {
 		request.Rules = processRules(s.Exporter)
 	}
 	report, err := s.Helper.Run(ctx, Target(s.Pod, c.name), helperapi.VerbInspect, s.withTmp(c.name, request))
+	outcome := Done()
 	if err != nil {
-		outcome := failed(err)
-		if outcome.Kind == statemachine.Queued {
-			return &outcome
-		}
+		outcome = failed(err)
+	}
+	if outcome.Kind == statemachine.Queued {
+		return outcome
+	}
+	entry := s.inspectedOrNew(c)
+	if outcome.Kind != statemachine.Done {
 		s.recordContainer(entry, outcome)
-		return nil
+		return outcome
 	}
 	entry.Rules = ""
 	if !s.keepsAll() {
 		entry.Rules = rules(s.Exporter)
 	}
 	s.merge(c, report.Processes)
-	s.recordContainer(entry, Done())
-	return nil
+	s.recordContainer(entry, outcome)
+	return outcome
 }
 
 func (s *Scope) recordContainer(entry *v1alpha1.InspectedContainer, o statemachine.Outcome) {

@@ -13,6 +13,24 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
+// A container for which there was no room is inspected when there is, also where
+// another one has a JVM.
+func TestQueuedInspectionIsDue(t *testing.T) {
+	s := aScope(aProcess("a", 0)).inspectedWell()
+	s.runs("b")
+	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"b inspect": says(v1alpha1.ReasonQueued)}}
+	s.Helper = helper
+	for range 2 {
+		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != v1alpha1.ReasonQueued || !Due(s) {
+			t.Errorf("it comes to %q; due is %t", got.Reason, Due(s))
+		}
+	}
+	helper.answers["b inspect"] = sees()
+	if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != "" || Due(s) || len(helper.ran) != 3 {
+		t.Errorf("it comes to %q after %q; due is %t", got.Reason, helper.ran, Due(s))
+	}
+}
+
 // What is found in the containers of a pod, in their order, and what it comes to.
 func TestFindJava(t *testing.T) {
 	type answer = func() (*helperapi.Report, error)

@@ -90,11 +90,15 @@ func adopted(p helperapi.Process) bool {
 	return p.Exporter != nil && p.Mark == nil && !p.AgentJarOpen
 }
 
+// maxPrimaryTries is how often the inspection of a container may fail before a later
+// one is no longer kept from having the primary process.
+const maxPrimaryTries = 3
+
 // choosePrimary says which process is the pod's primary one, if none is: one that
 // was never attached to, so that a JVM that serves another port keeps it when the
 // primary one ends. Among several, it is the one that serves the exporter's port
 // already, or the first that serves none, which may be about to start. A container
-// that could not be inspected yet may have an earlier one.
+// that could not be inspected yet may have an earlier one, which is waited for.
 func (s *Scope) choosePrimary() {
 	if slices.ContainsFunc(s.Chosen(), func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
 		return
@@ -123,12 +127,12 @@ func (s *Scope) choosePrimary() {
 	s.sort()
 }
 
-// beforeFailure are the chosen processes of the containers before the first one
-// that could not be inspected, and may be later.
+// beforeFailure are the chosen processes of the containers before the first one that
+// may soon be inspected.
 func (s *Scope) beforeFailure() []*v1alpha1.JavaProcess {
 	var before []*v1alpha1.JavaProcess
 	for _, c := range s.containers() {
-		if entry := s.inspected(c.name); entry != nil && entry.Reason != "" && !v1alpha1.NeedsPerson(entry.Reason) {
+		if s.inspectedSoon(c) {
 			break
 		}
 		before = append(before, s.Filter(func(p *v1alpha1.JavaProcess) bool {
@@ -136,6 +140,18 @@ func (s *Scope) beforeFailure() []*v1alpha1.JavaProcess {
 		})...)
 	}
 	return before
+}
+
+// inspectedSoon reports whether a container was not inspected yet, and may soon be.
+func (s *Scope) inspectedSoon(c container) bool {
+	entry := s.inspected(c.name)
+	switch {
+	case entry == nil || entry.ContainerID != c.id:
+		return true
+	case entry.Reason == "" || v1alpha1.NeedsPerson(entry.Reason):
+		return false
+	}
+	return entry.Attempt == nil || entry.Attempt.Count <= maxPrimaryTries
 }
 
 func javaProcess(c container, p helperapi.Process) v1alpha1.JavaProcess {

@@ -74,6 +74,7 @@ func TestMerge(t *testing.T) {
 	} {
 		s := aScope()
 		s.runs("app")
+		s.inspectedWell()
 		s.Exporter.Spec.Port = tc.port
 		var found []helperapi.Process
 		for i, how := range tc.found {

@@ -79,6 +79,18 @@ func (j *JVM) avoid() []int32 {
 	return slices.Compact(ports)
 }
 
+// AwaitsPrimary reports whether it is to be seen yet who is to serve the exporter's
+// port: an earlier container is about to be inspected. A JVM that was attached to
+// meanwhile would keep another port.
+func (j *JVM) AwaitsPrimary() bool {
+	p := j.Process
+	if !j.Granted || j.Exporter.Spec.Port == 0 || p.Adopted || p.Intent != nil ||
+		slices.ContainsFunc(j.Chosen(), func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
+		return false
+	}
+	return slices.ContainsFunc(j.containers(), j.inspectedSoon)
+}
+
 // serves reports whether the agent serves what is wanted, as far as the record
 // knows.
 func (j *JVM) serves() bool {

@@ -38,6 +38,7 @@ func TestPrimary(t *testing.T) {
 	} {
 		s := aScope()
 		s.runs("app")
+		s.inspectedWell()
 		if tc.noPort {
 			s.Exporter.Spec.Port = 0
 		}
@@ -86,20 +87,37 @@ func TestPrimary(t *testing.T) {
 func TestPrimaryBehindAFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		failing, reason string
+		tries           int32
+		how             func(*Scope)
 		want            string
+		waits           bool // whether what is not attached to yet does
 	}{
-		"none fails":                  {"", "", "a"},
-		"the first fails":             {"a", v1alpha1.ReasonExecFailed, ""},
-		"the first is too young":      {"a", v1alpha1.ReasonJVMStarting, ""},
-		"the first cannot, ever":      {"a", v1alpha1.ReasonNoShell, "b"},
-		"the second fails":            {"b", v1alpha1.ReasonExecFailed, "a"},
-		"a container left out failed": {"z", v1alpha1.ReasonExecFailed, "a"},
+		"none fails":                     {want: "a"},
+		"the first fails":                {"a", v1alpha1.ReasonExecFailed, 1, nil, "", true},
+		"the first fails again":          {"a", v1alpha1.ReasonExecFailed, maxPrimaryTries, nil, "", true},
+		"the first fails and fails":      {"a", v1alpha1.ReasonExecFailed, maxPrimaryTries + 1, nil, "b", false},
+		"the first is too young":         {"a", v1alpha1.ReasonJVMStarting, 1, nil, "", true},
+		"the first cannot, ever":         {"a", v1alpha1.ReasonNoShell, 1, nil, "b", false},
+		"the first was not inspected":    {"a", "", 0, nil, "", true},
+		"the second fails":               {"b", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
+		"a container left out failed":    {"z", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
+		"no port is named":               {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Exporter.Spec.Port = 0 }, "", false},
+		"the second was attached to":     {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{} }, "", false},
+		"the second is the stock one's":  {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Adopted = true }, "", false},
+		"the second is primary already":  {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Primary = true }, "b", false},
+		"the rollout has not come to it": {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Granted = false }, "", false},
 	} {
 		s := aScope(aProcess("a", 0), aProcess("b", 0)).inspectedWell()
 		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: "z"})
 		if entry := s.inspected(tc.failing); entry != nil {
-			entry.Reason = tc.reason
+			entry.Reason, entry.Attempt = tc.reason, &v1alpha1.Attempt{Count: tc.tries}
+			if tc.reason == "" {
+				entry.ContainerID = "containerd://old"
+			}
 			s.Drop(func(p *v1alpha1.JavaProcess) bool { return p.Container == tc.failing })
+		}
+		if tc.how != nil {
+			tc.how(s)
 		}
 		s.choosePrimary()
 		got := ""
@@ -108,6 +126,9 @@ func TestPrimaryBehindAFailure(t *testing.T) {
 		}
 		if got != tc.want {
 			t.Errorf("%s: primary is %q, want %q", name, got, tc.want)
+		}
+		if got := s.jvm().AwaitsPrimary(); got != tc.waits {
+			t.Errorf("%s: %s waits: %t", name, s.jvm().Process.Container, got)
 		}
 	}
 }

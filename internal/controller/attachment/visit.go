@@ -3,7 +3,6 @@ package attachment
 import (
 	"context"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,7 +13,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
-	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -31,7 +29,9 @@ type visit struct {
 
 func (r *Reconciler) visit(scope *steps.Scope) *visit {
 	begun := scope.Status().DeepCopy()
-	return &visit{Reconciler: r, scope: scope, pod: steps.PodState(begun), begun: begun, persisted: begun}
+	v := &visit{Reconciler: r, scope: scope, pod: steps.PodState(begun), begun: begun, persisted: begun}
+	scope.Persist = v.persist
+	return v
 }
 
 // attach goes back to where the record is still true, and from there on through
@@ -51,7 +51,7 @@ func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 	}
 	after := found.RequeueAfter
 	v.noteRestart(v.begun.Processes, v.missed)
-	for _, p := range v.scope.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
+	for _, p := range v.fewestTriesFirst() {
 		walked, err := v.walkJVM(ctx, &steps.JVM{Scope: v.scope, Process: p})
 		if err != nil {
 			return ctrl.Result{}, err
@@ -190,27 +190,6 @@ func (v *visit) back(ctx context.Context, state *statemachine.State, cause *stat
 	return nil
 }
 
-// walkJVM leads one JVM to its endpoint, or back when it is left out.
-func (v *visit) walkJVM(ctx context.Context, j *steps.JVM) (statemachine.Result, error) {
-	state := j.State()
-	walk := walkOf(v, steps.JVMSteps(), j.Key())
-	walk.Persist = func(ctx context.Context) error {
-		j.SetState(state)
-		if state.Phase == steps.Exposed { // annotate persists it together with its own
-			return nil
-		}
-		return v.persist(ctx)
-	}
-	walk.Gate = func(next statemachine.Phase) *statemachine.Outcome { return v.gate(j, next) }
-	switch {
-	case j.Process.Excluded && (steps.MayHaveAgent(j.Process) || j.Process.Endpoint != nil):
-		return walk.Backward(ctx, j, &state, steps.Staged)
-	case j.Process.Excluded, !steps.Plan.Reached(state.Phase, steps.JavaFound):
-		return statemachine.Result{}, nil
-	}
-	return walk.Forward(ctx, j, &state, steps.Exposed)
-}
-
 // annotate sums the JVMs up into the pod's phase, and annotates the pod as soon as
 // the primary one is exposed.
 func (v *visit) annotate(ctx context.Context) (statemachine.Result, error) {
@@ -226,22 +205,6 @@ func (v *visit) annotate(ctx context.Context) (statemachine.Result, error) {
 		steps.Annotate{}.Ensure(ctx, v.scope) // its condition waits for the other JVMs
 	}
 	return statemachine.Result{}, v.persist(ctx)
-}
-
-func (v *visit) walk(all []statemachine.Step[*steps.Scope]) *statemachine.Walk[*steps.Scope] {
-	walk := walkOf(v, all, v.scope.Key())
-	walk.Persist = v.persist
-	walk.Gate = func(statemachine.Phase) *statemachine.Outcome { return nil }
-	return walk
-}
-
-func walkOf[S any](v *visit, all []statemachine.Step[S], key string) *statemachine.Walk[S] {
-	return &statemachine.Walk[S]{
-		Plan: steps.Plan, Steps: all, Key: key, KindOf: steps.KindOf, Clock: v.Clock,
-		Observe: func(phase statemachine.Phase, outcome statemachine.Outcome, took time.Duration) {
-			metrics.ObserveStep(string(phase), outcome.Reason, took)
-		},
-	}
 }
 
 // jvms are the processes that are not left out.
