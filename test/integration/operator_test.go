@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
@@ -239,8 +241,19 @@ func (c cached) Get(ctx context.Context, key client.ObjectKey, object client.Obj
 
 // List implements client.Reader.
 func (c cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	if err := c.Reader.List(ctx, list, options...); err != nil {
+	o := &client.ListOptions{}
+	o.ApplyOptions(options)
+	fields := o.FieldSelector
+	o.FieldSelector = nil // the API server has no such index
+	if err := c.Reader.List(ctx, list, o); err != nil {
 		return err
+	}
+	if records, ok := list.(*v1alpha1.JmxAttachmentList); ok && fields != nil {
+		field, index := selection.IndexRecords()
+		records.Items = slices.DeleteFunc(records.Items, func(a v1alpha1.JmxAttachment) bool {
+			value, indexed := fields.RequiresExactMatch(field)
+			return !indexed || !slices.Contains(index(&a), value)
+		})
 	}
 	return meta.EachListItem(list, func(o runtime.Object) error {
 		if pod, ok := o.(*corev1.Pod); ok {

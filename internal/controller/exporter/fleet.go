@@ -52,17 +52,19 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		revision: steps.Revision(exporter, config, r.Artifacts), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
 
+	// What is listed is the cache's own, and never written to: to copy a fleet is most
+	// of what a reconcile costs.
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace)); err != nil {
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	attachments, err := r.attachments(ctx, exporter.Namespace)
+	attachments, err := r.attachments(ctx, exporter)
 	if err != nil {
 		return nil, err
 	}
 	var pods corev1.PodList
 	if err := r.Reader.List(ctx, &pods, client.InNamespace(exporter.Namespace),
-		client.MatchingLabelsSelector{Selector: exporter.Spec.Selector()}); err != nil {
+		client.MatchingLabelsSelector{Selector: exporter.Spec.Selector()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
@@ -70,10 +72,15 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		pod := &pods.Items[i]
 		record := attachments[pod.UID]
 		switch owner := selection.Owner(exporters.Items, pod); {
-		case owner == nil && record != nil && record.Spec.Exporter.UID == exporter.UID && f.rollout.testifies(pod, record):
+		case owner == nil && record != nil && f.rollout.testifies(pod, record):
 			f.rollout.failed++
 		case owner == nil:
 		case owner.UID == exporter.UID:
+			if record == nil {
+				if record, err = r.attachment(ctx, pod); err != nil {
+					return nil, err
+				}
+			}
 			f.members = append(f.members, member{pod: pod, attachment: record})
 		case selection.Matched(exporter, pod):
 			f.claimed = append(f.claimed, claim{pod: pod.Name, owner: owner.Name})
@@ -81,16 +88,14 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	}
 	// Of all records: a pod that failed is no member any more.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
-	records = slices.DeleteFunc(records, func(a *v1alpha1.JmxAttachment) bool { return a.Spec.Exporter.UID != exporter.UID })
 	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records, config.Problem != nil)
 	return f, nil
 }
 
-// attachments are the records of a namespace's pods, whichever exporter they are of:
-// a pod's record comes to the exporter that the pod comes to.
-func (r *Reconciler) attachments(ctx context.Context, namespace string) (map[types.UID]*v1alpha1.JmxAttachment, error) {
+// attachments are the exporter's records, by the UIDs of their pods.
+func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (map[types.UID]*v1alpha1.JmxAttachment, error) {
 	var list v1alpha1.JmxAttachmentList
-	if err := r.Reader.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+	if err := r.Reader.List(ctx, &list, client.InNamespace(exporter.Namespace), selection.RecordsOf(exporter.UID), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	byPod := map[types.UID]*v1alpha1.JmxAttachment{}
@@ -102,6 +107,17 @@ func (r *Reconciler) attachments(ctx context.Context, namespace string) (map[typ
 		}
 	}
 	return byPod, nil
+}
+
+// attachment is the record of a pod, whichever exporter it is of: it comes to the one
+// that the pod comes to. nil if there is none.
+func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1.JmxAttachment, error) {
+	var a v1alpha1.JmxAttachment
+	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: selection.AttachmentName(pod)}, &a, client.UnsafeDisableDeepCopy)
+	if err != nil || a.Spec.Pod.UID != pod.UID {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return &a, nil
 }
 
 // attach makes the records that are missing, takes over those of pods that were

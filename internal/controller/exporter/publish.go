@@ -35,7 +35,7 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 		return err
 	}
 	var existing discoveryv1.EndpointSliceList
-	if err := r.Reader.List(ctx, &existing, client.InNamespace(f.exporter.Namespace), ours(f.exporter)); err != nil {
+	if err := r.Reader.List(ctx, &existing, client.InNamespace(f.exporter.Namespace), ours(f.exporter), client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
 	// The label alone makes none ours: the EndpointSlice controller copies the

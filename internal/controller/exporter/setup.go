@@ -31,6 +31,10 @@ const settle = time.Second
 // and EndpointSlices that are its own.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
+	field, index := selection.IndexRecords()
+	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("prometheusjmxexporter").
 		For(&v1alpha1.PrometheusJmxExporter{}, builder.WithPredicates(predicate.Or(
@@ -64,15 +68,6 @@ func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []re
 	})
 }
 
-// ofAttachment: its own exporter; when it comes or goes, all: whichever the pod
-// belongs to makes it, or takes it over.
-func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
-	attachment := enqueue.Present(before, after)[0]
-	return r.those(ctx, attachment.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
-		return before == nil || after == nil || e.UID == attachment.Spec.Exporter.UID
-	})
-}
-
 // ofSibling: a new, changed or deleted exporter may take pods from others or
 // leave them.
 func (r *Reconciler) ofSibling(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
@@ -103,7 +98,7 @@ func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.R
 // those names the exporters of a namespace that are meant.
 func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := r.Reader.List(ctx, &exporters, client.InNamespace(namespace)); err != nil {
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}
