@@ -71,6 +71,9 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 	s.Drop(func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(s.Pod, p) })
 	var failures []error
 	if v.recordLost() {
+		if err := v.persistBegun(ctx); err != nil {
+			return ctrl.Result{}, err
+		}
 		failures = append(failures, s.FindAgents(ctx))
 	}
 	withdrawn := steps.Annotate{}.Undo(ctx, s)
@@ -79,8 +82,8 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 		failures = append(failures, fmt.Errorf("the annotations cannot be withdrawn: %s", text.Denial(withdrawn.Err)))
 	}
 	agents := v.agents()
-	if len(agents) > 0 && status.Reason != v1alpha1.ReasonDetaching { // that it began is known before the first one is stopped
-		if err := v.persistDetaching(ctx, nil, 0); err != nil {
+	if len(agents) > 0 {
+		if err := v.persistBegun(ctx); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -99,9 +102,12 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 		undone[steps.Identity(p)] = result.Arrived
 		if !result.Arrived {
 			after = enqueue.Earliest(after, result.RequeueAfter)
-			if a := p.Attempt; a != nil && p.Reason != v1alpha1.ReasonEndpointPending {
+			switch a := p.Attempt; {
+			case a != nil && p.Reason != v1alpha1.ReasonEndpointPending:
 				failures = append(failures, pending(p))
 				tries = max(tries, a.Count)
+			case a == nil && over: // there was no room for a try
+				failures = append(failures, fmt.Errorf("process %d in container %s: the exec concurrency limit is reached", p.PID, p.Container))
 			}
 		}
 	}
@@ -182,6 +188,15 @@ func (v *visit) walkBack(ctx context.Context, j *steps.JVM) (statemachine.Result
 
 func pending(p *v1alpha1.JavaProcess) error {
 	return fmt.Errorf("process %d in container %s: %s", p.PID, p.Container, strings.TrimRight(p.Message, "."))
+}
+
+// persistBegun states that the pod is being detached, before the first operation in
+// it: the time that this may take counts from here.
+func (v *visit) persistBegun(ctx context.Context) error {
+	if v.scope.Status().Reason == v1alpha1.ReasonDetaching {
+		return nil
+	}
+	return v.persistDetaching(ctx, nil, 0)
 }
 
 // persistDetaching states that the pod is being detached, and what keeps it, after

@@ -1,6 +1,8 @@
 package attachment
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -124,7 +126,7 @@ func TestDetach(t *testing.T) {
 		"its time is over, there is no room": {
 			unload: says(v1alpha1.ReasonQueued), how: func(s *steps.Scope) {
 				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-time.Hour))), time.Minute
-			}, after: 300 * time.Millisecond, ran: "app unload", left: true, says: "The operator is detaching from the pod.",
+			}, ran: "app unload", left: true, event: "Warning AgentLeft",
 		},
 		"the container is gone": {unload: sees(), how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
 		"the record was lost": {unload: sees(), how: func(s *steps.Scope) {
@@ -163,6 +165,25 @@ func TestDetach(t *testing.T) {
 		}
 		if !strings.HasPrefix(event, tc.event) || tc.event == "" && event != "" {
 			t.Errorf("%s: recorded is %q", name, event)
+		}
+	}
+}
+
+// The time of a detach counts from when it began, whatever comes of its first
+// operation: that it began is recorded before.
+func TestDetachBegins(t *testing.T) {
+	for name, lost := range map[string]bool{"agents are known": false, "the record was lost": true} {
+		b, s := aBench(), servingScope()
+		s.Exporter, s.Published = nil, nil
+		if lost {
+			s.Status().Containers, s.Status().Processes, s.Status().Revision = nil, nil, revision
+		}
+		ctx, end := context.WithCancel(t.Context())
+		v := b.of(s)
+		s.Helper = &hanging{end: end}
+		_, err := v.detach(ctx)
+		if end(); !errors.Is(err, context.Canceled) || v.persisted.DetachStartTime == nil {
+			t.Errorf("%s: %v; it began at %s", name, err, v.persisted.DetachStartTime)
 		}
 	}
 }
