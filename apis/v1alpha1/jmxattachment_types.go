@@ -146,10 +146,15 @@ type InspectedContainer struct {
 	// +kubebuilder:validation:MaxLength=256
 	ContainerID string `json:"containerID"`
 	// time is when it, or the container before it of the same name, was inspected
-	// last; absent when it never was. A pod that becomes ready after it is inspected
-	// again: a JVM may have started late, or been replaced.
+	// last; absent when it never was. A pod that becomes ready after it for the first
+	// time is inspected again: a JVM may have started late.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
+	// ready reports that the pod was ready when it was inspected last. Such a pod is
+	// not inspected again for becoming ready once more, as long as health checks
+	// reach its endpoints: they notice a JVM that was replaced.
+	// +optional
+	Ready bool `json:"ready,omitempty"`
 	// rules is the digest of the exporter's fields that choose processes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

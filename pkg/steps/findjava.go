@@ -174,7 +174,7 @@ func (s *Scope) recordContainer(entry *v1alpha1.InspectedContainer, o statemachi
 	state.Record(JavaFound, s.Key(), o, s.Now.Time)
 	setContainerState(entry, state)
 	if o.Kind == statemachine.Done {
-		entry.Time = new(s.Now)
+		entry.Time, entry.Ready = new(s.Now), !ReadySince(s.Pod).IsZero()
 	}
 }
 

@@ -181,6 +181,16 @@ func running(pod *corev1.Pod) []container {
 	return running
 }
 
+// ReadySince is when the pod became ready; zero when it is not.
+func ReadySince(pod *corev1.Pod) time.Time {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+			return c.LastTransitionTime.Time
+		}
+	}
+	return time.Time{}
+}
+
 // kubeletUID is the UID under which the kubelet runs the pod, and names its
 // directories. Of a static pod the API server has a mirror with a UID of its own,
 // and an annotation with the other one: the kubelet alone sets it, and it never

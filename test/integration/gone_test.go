@@ -181,6 +181,7 @@ func TestLateJVM(t *testing.T) {
 			t.Errorf("not ready, run was %q", got)
 		}
 		s.ready(corev1.ConditionTrue)
+		s.later(o.settle())
 		o.settle()
 		s.areAnnotated("9400", "9404")
 		if j := s.jvm(s.pod); j.loads != 1 || len(j.asked) != 1 {
@@ -387,9 +388,7 @@ func TestListenStopped(t *testing.T) {
 				clear(s.container(s.pod).files)
 			}
 			s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
-			if _, err := o.round(); err != nil {
-				t.Fatal(err)
-			}
+			s.staySilent(o)
 			s.containers.mend()
 			o.outlastFor(12)
 			s.isAnnotated("9400")
@@ -408,7 +407,7 @@ func TestHealthCutOff(t *testing.T) {
 	s.later(time.Hour)
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
 	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
-	s.check(o)
+	s.staySilent(o)
 	if got := s.verbs(); got != "status" || from() != v1alpha1.CheckedFromPod {
 		t.Errorf("run was %q, and it is checked from %s", got, from())
 	}

@@ -99,9 +99,7 @@ func TestHealthJVMReplaced(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.replace(s.container(s.pod), aJVM(javaStartTime+1))
-	if _, err := o.round(); err != nil {
-		t.Fatal(err)
-	}
+	s.staySilent(o)
 	s.containers.mend()
 	o.outlastFor(20)
 	s.isAnnotated("9400")
@@ -116,9 +114,7 @@ func TestHealthOneJVMReplaced(t *testing.T) {
 	s.later(time.Hour)
 	other := s.jvm(s.pod).Target
 	s.containers.replace(s.containers.get(s.pod.UID, "worker"), aJVM(javaStartTime+2))
-	if _, err := o.round(); err != nil {
-		t.Fatal(err)
-	}
+	s.staySilent(o)
 	s.containers.mend()
 	o.outlastFor(20)
 	s.areAnnotated("9400", "9404")
@@ -155,7 +151,7 @@ func TestHealthUnreachable(t *testing.T) {
 	before := s.resourceVersions()
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
 	s.containers.fail(helperapi.VerbStatus, v1alpha1.ReasonExecFailed)
-	s.check(o)
+	s.staySilent(o)
 	s.verbs()
 	for _, longest := range []time.Duration{2 * interval, 4 * interval, 8 * interval, 10 * time.Minute, 10 * time.Minute} {
 		if _, after := s.nextCheck(o); after < longest*9/10 || after > longest*13/10 {
@@ -178,7 +174,7 @@ func TestHealthRecovers(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.health = errors.New("no route")
-	s.settleOnce(o)
+	s.staySilent(o)
 	s.containers.mend()
 	s.isAnnotated("9400")
 	a := s.attachment(s.pod)
@@ -186,6 +182,24 @@ func TestHealthRecovers(t *testing.T) {
 		t.Errorf("it is checked from %s", got)
 	}
 	if got := s.verbs(); got != "status" {
+		t.Errorf("run was %s", got)
+	}
+}
+
+// An endpoint that is silent for a moment is not looked into.
+func TestHealthBlip(t *testing.T) {
+	s, o := checked(t, withWorker(), nil)
+	s.later(time.Hour)
+	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
+	if did, again := s.check(o); len(did) != 2 || again != 0 {
+		t.Errorf("it did %q, and looks again in %s", did, again)
+	}
+	s.containers.mend()
+	s.later(interval)
+	if did, again := s.check(o); len(did) != 2 || again != 0 {
+		t.Errorf("then it did %q, and looks again in %s", did, again)
+	}
+	if got := s.verbs(); got != "" {
 		t.Errorf("run was %s", got)
 	}
 }
@@ -217,7 +231,7 @@ func TestHealthOfAdopted(t *testing.T) {
 	s, o := checked(t, pod, nil)
 	s.later(time.Hour)
 	s.containers.health = errors.New("nobody listens")
-	s.settleOnce(o)
+	s.staySilent(o)
 	if got := s.verbs(); got != "status probe" {
 		t.Errorf("run was %s", got)
 	}
@@ -226,9 +240,7 @@ func TestHealthOfAdopted(t *testing.T) {
 	another := aJVM(javaStartTime + 1)
 	another.Exporter = &helperapi.Exporter{Port: 9998}
 	s.containers.replace(s.container(s.pod), another)
-	if _, err := o.round(); err != nil {
-		t.Fatal(err)
-	}
+	s.staySilent(o)
 	s.containers.mend()
 	o.outlastFor(20)
 	s.areAnnotated("9998")
@@ -237,10 +249,16 @@ func TestHealthOfAdopted(t *testing.T) {
 	}
 }
 
-// settleOnce settles, but never lets the interval pass.
-func (s *story) settleOnce(o *operator) {
+// staySilent lets the endpoints be asked until their silence is looked into.
+func (s *story) staySilent(o *operator) {
 	s.t.Helper()
-	o.outlastFor(8)
+	if _, err := o.round(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.later(interval)
+	if _, err := o.round(); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // outlastFor goes on for so many rounds, each when it is due for another reason

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -46,34 +45,30 @@ func (v *visit) examine(ctx context.Context) {
 }
 
 const (
-	// reinspectDelay is how long after an inspection a pod that became ready is
-	// inspected again at the earliest.
+	// reinspectDelay is how long after it became ready a pod is inspected again at the
+	// earliest.
 	reinspectDelay = 30 * time.Second
 	// reinspectSpread keeps a fleet that becomes ready at once from being inspected
 	// at once.
-	reinspectSpread = 25 * time.Second
+	reinspectSpread = 40 * time.Second
 )
 
-// reinspectAfter is the time until a pod is inspected again that became ready since:
-// a JVM may have started late, or been replaced. 0 when it is time, negative when
-// there is no need.
-func reinspectAfter(s *steps.Scope, entry *v1alpha1.InspectedContainer) time.Duration {
-	if !s.Granted || entry.Time == nil || !readySince(s.Pod).After(entry.Time.Time) {
+// reinspectAfter is the time until a container is inspected again whose pod became ready
+// since: a JVM may have started late. 0 when it is time, negative when there is no need,
+// as in a pod that was ready before and whose health is checked.
+func reinspectAfter(s *steps.Scope, entry *v1alpha1.InspectedContainer, checked bool) time.Duration {
+	ready := steps.ReadySince(s.Pod)
+	if !s.Granted || entry.Time == nil || !ready.After(entry.Time.Time) {
+		return -1
+	}
+	unreachable := func(p *v1alpha1.JavaProcess) bool {
+		return p.Container == entry.Name && p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
+	}
+	if entry.Ready && checked && len(s.Filter(unreachable)) == 0 {
 		return -1
 	}
 	hash := fnv.New32a()
 	hash.Write([]byte(s.Pod.UID))
 	delay := reinspectDelay + time.Duration(hash.Sum32()%uint32(reinspectSpread/time.Second))*time.Second
-	return max(delay-s.Now.Sub(entry.Time.Time), 0)
-}
-
-// readySince is when the pod became ready; zero when it is not.
-func readySince(pod *corev1.Pod) time.Time {
-	i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-	if i < 0 {
-		return time.Time{}
-	}
-	return pod.Status.Conditions[i].LastTransitionTime.Time
+	return max(delay-s.Now.Sub(ready), 0)
 }

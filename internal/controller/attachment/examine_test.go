@@ -2,12 +2,14 @@ package attachment
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -19,7 +21,7 @@ func TestExamine(t *testing.T) {
 	running := &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}
 	unreachable := errors.Join(steps.ErrUnreachable, errors.New("no route"))
 	inPod := func(p *v1alpha1.JavaProcess) { p.Endpoint.CheckedFrom = v1alpha1.CheckedFromPod }
-	finds := func(f steps.Finding) *steps.Health { return &steps.Health{Finding: f, Misses: 1} }
+	finds := func(f steps.Finding) *steps.Health { return &steps.Health{Finding: f, Misses: 2} }
 	for name, tc := range map[string]struct {
 		answer error
 		status func() (*helperapi.Report, error)
@@ -34,7 +36,7 @@ func TestExamine(t *testing.T) {
 		"the JVM is gone":                  {answer: unreachable, status: says(v1alpha1.ReasonProcessGone), want: finds(steps.FindingGone), execs: 1},
 		"it serves, but cannot be reached": {answer: unreachable, status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), from: v1alpha1.CheckedFromPod, execs: 1},
 		"it serves, and speaks something":  {answer: errors.New("not HTTP"), status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), execs: 1},
-		"another process has the port":     {answer: steps.ErrForeign, status: sees(helperapi.Process{Mark: running}), want: &steps.Health{Finding: steps.FindingServing, Foreign: true, Misses: 1}, execs: 1},
+		"another process has the port":     {answer: steps.ErrForeign, status: sees(helperapi.Process{Mark: running}), want: &steps.Health{Finding: steps.FindingServing, Foreign: true, Misses: 2}, execs: 1},
 		"its agent is stopped":             {answer: unreachable, status: sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentStopped}}), want: finds(steps.FindingStopped), execs: 1},
 		"exec is forbidden":                {answer: unreachable, status: says(v1alpha1.ReasonExecForbidden), want: finds(steps.FindingUnclear), execs: 1},
 	} {
@@ -50,8 +52,10 @@ func TestExamine(t *testing.T) {
 		b.helper.answers["app status"], b.prober.err = tc.status, tc.answer
 		v := b.of(s)
 		b.Health.Track(v.key(), s.Pod.Status.PodIP, s.Status().Processes)
-		b.clock.SetTime(start.Add(time.Hour))
-		b.Health.CheckDue(t.Context())
+		for i := range 2 {
+			b.clock.SetTime(start.Add(time.Duration(i+1) * time.Hour))
+			b.Health.CheckDue(t.Context())
+		}
 		v.examine(t.Context())
 		var got *steps.Health
 		if h, ok := s.Health[steps.Identity(p)]; ok {
@@ -69,31 +73,85 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// A pod that has become ready since it was inspected is inspected once more, but
-// not right after, and not in the same second as all others.
-func TestReinspectAfter(t *testing.T) {
-	ready := func(at time.Duration, status corev1.ConditionStatus) []corev1.PodCondition {
-		return []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(start.Add(at))}}
+// An endpoint that is silent once is not looked into: an exec follows only when it is
+// when it is asked again.
+func TestExamineWaitsForSilenceToPersist(t *testing.T) {
+	b, s := aBench(), servingScope()
+	b.prober.err = steps.ErrUnreachable
+	b.helper.answers["app status"] = says(v1alpha1.ReasonExecForbidden)
+	v := b.of(s)
+	b.Health.Track(v.key(), s.Pod.Status.PodIP, s.Status().Processes)
+	for i, want := range []int{0, 1, 2} {
+		b.clock.SetTime(start.Add(time.Duration(i+1) * time.Hour))
+		news := len(b.Health.CheckDue(t.Context())) > 0
+		if v.examine(t.Context()); len(b.helper.ran) != want || news != (want > 0) {
+			t.Errorf("silent %d times: after %d execs, a reconcile is asked for: %t", i+1, len(b.helper.ran), news)
+		}
 	}
+}
+
+func readyFor(since time.Duration, status corev1.ConditionStatus) []corev1.PodCondition {
+	return []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(start.Add(-since))}}
+}
+
+// A pod that becomes ready is inspected once more, but not right after, and not in the
+// same second as all others; one that was ready before is not, where its health is
+// checked.
+func TestReinspectAfter(t *testing.T) {
 	const longest = reinspectDelay + reinspectSpread
+	fromPod := func(s *steps.Scope) { s.Status().Processes[0].Endpoint.CheckedFrom = v1alpha1.CheckedFromPod }
 	for name, tc := range map[string]struct {
 		conditions  []corev1.PodCondition
-		inspected   time.Duration // against now
-		pending     bool
+		inspected   time.Duration // ago
+		wasReady    bool          // then
+		how         func(*steps.Scope)
+		unchecked   bool
 		least, most time.Duration
 	}{
-		"ready before":             {conditions: ready(-2*time.Hour, corev1.ConditionTrue), inspected: -time.Hour, least: -1, most: -1},
-		"never ready":              {inspected: -time.Hour, least: -1, most: -1},
-		"not ready any more":       {conditions: ready(0, corev1.ConditionFalse), inspected: -time.Hour, least: -1, most: -1},
-		"ready since, just now":    {conditions: ready(-time.Second, corev1.ConditionTrue), inspected: -10 * time.Second, least: 20 * time.Second, most: longest - 9*time.Second},
-		"ready since a while":      {conditions: ready(-time.Second, corev1.ConditionTrue), inspected: -longest - time.Second},
-		"ready since, not granted": {conditions: ready(-time.Second, corev1.ConditionTrue), inspected: -time.Hour, pending: true, least: -1, most: -1},
+		"ready before":             {conditions: readyFor(2*time.Hour, corev1.ConditionTrue), inspected: time.Hour, least: -1, most: -1},
+		"never ready":              {inspected: time.Hour, least: -1, most: -1},
+		"not ready any more":       {conditions: readyFor(0, corev1.ConditionFalse), inspected: time.Hour, least: -1, most: -1},
+		"ready since, just now":    {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: 10 * time.Second, least: reinspectDelay - time.Second, most: longest - time.Second},
+		"inspected long ago":       {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, least: reinspectDelay - time.Second, most: longest - time.Second},
+		"ready since a while":      {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour},
+		"ready since, not granted": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: func(s *steps.Scope) { s.Granted = false }, least: -1, most: -1},
+		"ready again":              {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, least: -1, most: -1},
+		"ready again, unreachable": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod},
+		"… just now":               {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod, least: reinspectDelay - time.Second, most: longest - time.Second},
+		"ready again, not checked": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, unchecked: true},
 	} {
-		s := aScope()
-		s.Granted, s.Pod.Status.Conditions = !tc.pending, tc.conditions
-		got := reinspectAfter(s, &v1alpha1.InspectedContainer{Time: new(metav1.NewTime(start.Add(tc.inspected)))})
+		s := servingScope()
+		s.Pod.Status.Conditions = tc.conditions
+		if tc.how != nil {
+			tc.how(s)
+		}
+		entry := &v1alpha1.InspectedContainer{Name: "app", ContainerID: "containerd://1", Ready: tc.wasReady, Time: new(metav1.NewTime(start.Add(-tc.inspected)))}
+		got := reinspectAfter(s, entry, !tc.unchecked)
 		if got < tc.least || got > tc.most {
 			t.Errorf("%s: in %s, want %s to %s", name, got, tc.least, tc.most)
+		}
+	}
+}
+
+// A fleet of which all pods become ready in the same second is not inspected at once,
+// and not at all when it was ready before.
+func TestReadinessOfAFleet(t *testing.T) {
+	for name, again := range map[string]bool{"for the first time": false, "once more": true} {
+		seconds := map[time.Duration]int{}
+		for i := range 300 {
+			s := servingScope()
+			s.Pod.UID, s.Pod.Status.Conditions = types.UID(fmt.Sprint("pod ", i)), readyFor(time.Second, corev1.ConditionTrue)
+			entry := &v1alpha1.InspectedContainer{Name: "app", ContainerID: "containerd://1", Ready: again, Time: new(metav1.NewTime(start.Add(-time.Hour)))}
+			after := reinspectAfter(s, entry, true)
+			if after > 0 {
+				after = after.Truncate(time.Second)
+			}
+			seconds[after]++
+		}
+		for at, pods := range seconds {
+			if again != (at < 0) || !again && pods > 30 {
+				t.Errorf("%s: %d of 300 pods are inspected in %s", name, pods, at)
+			}
 		}
 	}
 }

@@ -38,7 +38,9 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 		Now:       r.now(),
 		Artifacts: r.Artifacts, Helper: helper, Prober: r.Prober, Writer: r.Writer,
 	}
-	scope.ReinspectAfter = func(entry *v1alpha1.InspectedContainer) time.Duration { return reinspectAfter(scope, entry) }
+	scope.ReinspectAfter = func(entry *v1alpha1.InspectedContainer) time.Duration {
+		return reinspectAfter(scope, entry, r.Health.Enabled())
+	}
 	return scope, nil
 }
 

@@ -5,6 +5,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -23,9 +24,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-const (
+// lane is a share of the endpoints, which waits for no other: one that is silent takes
+// as long as its timeout, and there may be thousands, behind a NetworkPolicy.
+type lane struct {
+	silent bool
 	// concurrent bounds the endpoints that are asked at once.
-	concurrent = 64
+	concurrent int
+}
+
+var lanes = []lane{{silent: false, concurrent: 64}, {silent: true, concurrent: 32}}
+
+const (
 	// tick is how often the Checker looks which endpoints are due.
 	tick = time.Second
 	// maxPause is the longest time between two checks of an endpoint.
@@ -45,8 +54,9 @@ type Check struct {
 	Misses int32
 }
 
-// Checker checks the endpoints that it tracks, each at most once in an interval,
-// and less often while it is silent. It is safe for concurrent use.
+// Checker checks the endpoints that it tracks, each at most once in an interval, soon
+// again when it is silent for once, and less often while it stays so. It is safe for
+// concurrent use.
 type Checker struct {
 	prober   Prober
 	interval time.Duration
@@ -105,6 +115,9 @@ func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1al
 	c.pods[pod] = now
 }
 
+// Enabled reports whether endpoints are checked at all.
+func (c *Checker) Enabled() bool { return c.interval > 0 }
+
 // Forget ends the checks of a pod.
 func (c *Checker) Forget(pod types.NamespacedName) { c.Track(pod, "", nil) }
 
@@ -133,14 +146,19 @@ func (c *Checker) Source() source.Source {
 
 // Start implements manager.Runnable: it checks until ctx ends.
 func (c *Checker) Start(ctx context.Context) error {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
-		for _, pod := range c.CheckDue(ctx) {
-			select {
-			case c.events <- event.TypedGenericEvent[types.NamespacedName]{Object: pod}:
-			case <-ctx.Done():
-			}
+	tell := func(pod types.NamespacedName) {
+		select {
+		case c.events <- event.TypedGenericEvent[types.NamespacedName]{Object: pod}:
+		case <-ctx.Done():
 		}
-	}, tick)
+	}
+	var checking sync.WaitGroup
+	for _, l := range lanes {
+		checking.Go(func() {
+			wait.UntilWithContext(ctx, func(ctx context.Context) { c.check(ctx, l, tell) }, tick)
+		})
+	}
+	checking.Wait()
 	return nil
 }
 
@@ -149,33 +167,43 @@ func (c *Checker) Start(ctx context.Context) error {
 func (c *Checker) CheckDue(ctx context.Context) []types.NamespacedName {
 	var mu sync.Mutex
 	news := sets.New[types.NamespacedName]()
+	for _, l := range lanes {
+		c.check(ctx, l, func(pod types.NamespacedName) {
+			mu.Lock()
+			defer mu.Unlock()
+			news.Insert(pod)
+		})
+	}
+	return news.UnsortedList()
+}
+
+// check asks the endpoints of a lane whose time has come, and tells each pod with a
+// check that says something new, at once.
+func (c *Checker) check(ctx context.Context, l lane, tell func(types.NamespacedName)) {
 	var asking errgroup.Group
-	asking.SetLimit(concurrent)
-	for pod, processes := range c.due() {
+	asking.SetLimit(l.concurrent)
+	for pod, processes := range c.due(l) {
 		for _, p := range processes {
 			asking.Go(func() error {
 				err := c.prober.Answers(ctx, &p)
 				if ctx.Err() == nil && c.record(pod, steps.Identity(&p), err) {
-					mu.Lock()
-					defer mu.Unlock()
-					news.Insert(pod)
+					tell(pod)
 				}
 				return nil
 			})
 		}
 	}
 	asking.Wait() //nolint:errcheck // none returns an error
-	return news.UnsortedList()
 }
 
-func (c *Checker) due() map[types.NamespacedName][]v1alpha1.JavaProcess {
+func (c *Checker) due(l lane) map[types.NamespacedName][]v1alpha1.JavaProcess {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()
 	due := map[types.NamespacedName][]v1alpha1.JavaProcess{}
 	for pod, endpoints := range c.pods {
 		for _, t := range endpoints {
-			if !now.Before(t.due) {
+			if !now.Before(t.due) && l.silent == t.silent() {
 				due[pod] = append(due[pod], *t.process.DeepCopy())
 			}
 		}
@@ -183,7 +211,18 @@ func (c *Checker) due() map[types.NamespacedName][]v1alpha1.JavaProcess {
 	return due
 }
 
-// record keeps a check, and reports whether it says something new.
+// silent reports whether the endpoint did not answer last.
+func (t *tracked) silent() bool {
+	return t.misses > 0 || t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
+}
+
+// persistent is how often in a row an endpoint is silent before that is looked into,
+// which takes an exec: a fleet that falls silent for a moment is left in peace.
+const persistent = 2
+
+// record keeps a check, and reports whether it says something new: that an endpoint
+// answers which only the helper could reach, that one stays silent which the operator
+// could, or that a foreign process answers.
 func (c *Checker) record(pod types.NamespacedName, id steps.ProcessIdentity, err error) (isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,21 +235,27 @@ func (c *Checker) record(pod types.NamespacedName, id steps.ProcessIdentity, err
 		t.misses = 0
 	}
 	t.due = c.clock.Now().Add(c.pause(&t.process, t.misses))
-	if err == nil && t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromOperator {
-		t.check = nil
-		return false
+	t.check = nil
+	if t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
+		isNew = err == nil
+	} else {
+		isNew = errors.Is(err, steps.ErrForeign) || t.misses >= persistent
 	}
-	t.check = &Check{Err: err, Misses: t.misses}
-	return true
+	if isNew {
+		t.check = &Check{Err: err, Misses: t.misses}
+	}
+	return isNew
 }
 
-// pause is the time until an endpoint is asked again: longer each time that it is
-// silent, and long for one that only the helper could reach, in the pod. Not all in
-// the same second.
+// pause is the time until an endpoint is asked again: shorter when it is silent for
+// once, longer each time that it still is, and long for one that only the helper could
+// reach, in the pod. Not all in the same second.
 func (c *Checker) pause(p *v1alpha1.JavaProcess, misses int32) time.Duration {
-	pause := c.interval << min(misses, 10)
-	if p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
-		pause = maxPause
+	switch {
+	case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
+		return wait.Jitter(maxPause, 0.1)
+	case misses == 1:
+		return min(wait.Jitter(c.interval/2, 1), maxPause)
 	}
-	return wait.Jitter(min(pause, maxPause), 0.1)
+	return wait.Jitter(min(c.interval<<min(max(misses-1, 0), 10), maxPause), 0.1)
 }

@@ -123,6 +123,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+    - name: ready
+      type:
+        scalar: boolean
     - name: reason
       type:
         scalar: string

@@ -17,9 +17,13 @@ type InspectedContainerApplyConfiguration struct {
 	// containerID is the container's ID as the kubelet reports it.
 	ContainerID *string `json:"containerID,omitempty"`
 	// time is when it, or the container before it of the same name, was inspected
-	// last; absent when it never was. A pod that becomes ready after it is inspected
-	// again: a JVM may have started late, or been replaced.
+	// last; absent when it never was. A pod that becomes ready after it for the first
+	// time is inspected again: a JVM may have started late.
 	Time *v1.Time `json:"time,omitempty"`
+	// ready reports that the pod was ready when it was inspected last. Such a pod is
+	// not inspected again for becoming ready once more, as long as health checks
+	// reach its endpoints: they notice a JVM that was replaced.
+	Ready *bool `json:"ready,omitempty"`
 	// rules is the digest of the exporter's fields that choose processes.
 	Rules *string `json:"rules,omitempty"`
 	// reason is why it could not be inspected; empty when it was.
@@ -57,6 +61,14 @@ func (b *InspectedContainerApplyConfiguration) WithContainerID(value string) *In
 // If called multiple times, the Time field is set to the value of the last call.
 func (b *InspectedContainerApplyConfiguration) WithTime(value v1.Time) *InspectedContainerApplyConfiguration {
 	b.Time = &value
+	return b
+}
+
+// WithReady sets the Ready field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Ready field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithReady(value bool) *InspectedContainerApplyConfiguration {
+	b.Ready = &value
 	return b
 }
 
