@@ -96,6 +96,29 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
+// Every alert asks for metrics of the operator, or says of which operator: any other has those of controller-runtime, too.
+func TestAlerts(t *testing.T) {
+	page := read(t, "docs/metrics.md")
+	exprs := regexp.MustCompile(`(?m)^ +expr: (.+)$`).FindAllStringSubmatch(page, -1)
+	if len(exprs) == 0 {
+		t.Fatal("docs/metrics.md has no alert")
+	}
+	namespace := regexp.MustCompile(`(?m)^namespace: (\S+)$`).FindStringSubmatch(read(t, "config/default/kustomization.yaml"))[1]
+	lease := regexp.MustCompile(`(?m)^const name = (".+")$`).FindStringSubmatch(read(t, "internal/manager/manager.go"))[1]
+	served := read(t, "internal/metrics/metrics.go")
+	for _, expr := range exprs {
+		for _, m := range regexp.MustCompile(`(\w+_\w+)(\{[^}]*\})?`).FindAllStringSubmatch(expr[1], -1) {
+			switch metric, labels := m[1], m[2]; {
+			case strings.Contains(served, strconv.Quote(metric)):
+			case strings.HasPrefix(metric, "jmx_exporter_operator_"):
+				t.Errorf("an alert asks for %s, which is not served", metric)
+			case !strings.Contains(labels, "namespace="+strconv.Quote(namespace)) || !strings.Contains(labels, "name="+lease):
+				t.Errorf("an alert asks for %s%s of any operator", metric, labels)
+			}
+		}
+	}
+}
+
 // constants are the values of the string constants of a file whose names begin so.
 func constants(t *testing.T, file, prefix string) map[string]string {
 	t.Helper()
