@@ -9,6 +9,15 @@ import (
 // EndpointSlice that names the exporter they belong to.
 const LabelExporterUID = "banzaicloud.com/exporter-uid"
 
+// Labels of a Service by which a ServiceMonitor that is written beforehand selects it.
+const (
+	// LabelExporter is the exporter's name, of which a label holds 63 characters.
+	LabelExporter = "banzaicloud.com/exporter"
+	// LabelManagedBy is the usual label, with the value ManagedBy.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	ManagedBy      = "jmx-exporter-operator"
+)
+
 // JmxAttachment records how far the operator has come with one pod: the answer to
 // "which pods, and why not". The operator creates it, the pod owns it. Deleting it
 // by hand does no harm: the operator recreates it from what it observes.

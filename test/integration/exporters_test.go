@@ -302,10 +302,16 @@ func TestSlicesByFamilyAndPort(t *testing.T) {
 		t.Errorf("ports after the change (-want +got):\n%s", diff)
 	}
 	var list corev1.ServiceList
-	s.list(&list, client.MatchingLabels{v1alpha1.LabelExporterUID: string(s.exporter.UID)})
-	if len(list.Items) != 1 || list.Items[0].Spec.ClusterIP != corev1.ClusterIPNone || list.Items[0].Spec.Ports[0].Port != 9500 ||
+	known := client.MatchingLabels{"app.kubernetes.io/managed-by": "jmx-exporter-operator", "banzaicloud.com/exporter": "exporter"}
+	s.list(&list, known) // without the UID, which nobody knows beforehand
+	if len(list.Items) != 1 || list.Items[0].Labels[v1alpha1.LabelExporterUID] != string(s.exporter.UID) || list.Items[0].Spec.ClusterIP != corev1.ClusterIPNone || list.Items[0].Spec.Ports[0].Port != 9500 ||
 		len(list.Items[0].Spec.Selector) > 0 || len(list.Items[0].Annotations) > 0 {
-		t.Errorf("Services: %+v", list.Items)
+		t.Fatalf("Services: %+v", list.Items)
+	}
+	change(t, &list.Items[0], func(s *corev1.Service) { delete(s.Labels, "banzaicloud.com/exporter") })
+	o.settle()
+	if s.list(&list, known); len(list.Items) != 1 {
+		t.Error("a label that is taken off the Service is not put back")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	discoveryv1ac "k8s.io/client-go/applyconfigurations/discovery/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -107,7 +108,7 @@ func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	// A headless Service's port is for people; clients take the slices'.
 	port := cmp.Or(exporter.Spec.Port, helperapi.FirstPort)
 	stated := corev1ac.Service(name, exporter.Namespace).
-		WithLabels(labels(exporter)).
+		WithLabels(serviceLabels(exporter)).
 		WithOwnerReferences(ownedBy(exporter)).
 		WithSpec(corev1ac.ServiceSpec().
 			WithClusterIP(corev1.ClusterIPNone).
@@ -127,14 +128,14 @@ func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	case !metav1.IsControlledBy(&was, exporter):
 		return fmt.Errorf("service %s is not of this exporter: it is left alone, and no endpoint is published", name)
 	case len(was.Spec.Ports) == 1 && was.Spec.Ports[0].Port == port && was.Spec.Ports[0].Name == portName &&
-		was.Labels[v1alpha1.LabelExporterUID] == string(exporter.UID):
+		labels.SelectorFromSet(serviceLabels(exporter)).Matches(labels.Set(was.Labels)):
 		return nil
 	}
 	return r.Writer.Service(ctx, stated.WithUID(was.UID))
 }
 
 func sliceConfiguration(exporter *v1alpha1.PrometheusJmxExporter, was *discoveryv1.EndpointSlice, s slice) *discoveryv1ac.EndpointSliceApplyConfiguration {
-	l := labels(exporter)
+	l := map[string]string(ours(exporter))
 	l[discoveryv1.LabelServiceName] = selection.ServiceName(exporter)
 	l[discoveryv1.LabelManagedBy] = managedBy
 	ac := discoveryv1ac.EndpointSlice(s.name, exporter.Namespace).
@@ -161,8 +162,13 @@ func ours(exporter *v1alpha1.PrometheusJmxExporter) client.MatchingLabels {
 	return client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter.UID)}
 }
 
-func labels(exporter *v1alpha1.PrometheusJmxExporter) map[string]string {
-	return map[string]string{v1alpha1.LabelExporterUID: string(exporter.UID)}
+// serviceLabels are also those by which somebody selects the Service who does not know
+// the exporter's UID.
+func serviceLabels(exporter *v1alpha1.PrometheusJmxExporter) map[string]string {
+	l := map[string]string(ours(exporter))
+	l[v1alpha1.LabelManagedBy] = v1alpha1.ManagedBy
+	l[v1alpha1.LabelExporter] = selection.LabelValue(exporter.Name)
+	return l
 }
 
 func ownedBy(exporter *v1alpha1.PrometheusJmxExporter) *metav1ac.OwnerReferenceApplyConfiguration {

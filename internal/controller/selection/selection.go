@@ -62,6 +62,9 @@ func ServiceName(exporter *v1alpha1.PrometheusJmxExporter) string {
 	return named(name, "-jmx-"+hash(exporter.UID), 63)
 }
 
+// LabelValue is the name of an exporter as the value of a label.
+func LabelValue(name string) string { return named(name, "", 63) }
+
 // named is the name, cut to leave room for the suffix that makes it unique.
 func named(name, suffix string, limit int) string {
 	if room := limit - len(suffix); len(name) > room {
