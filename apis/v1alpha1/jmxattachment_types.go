@@ -46,6 +46,7 @@ type JmxAttachment struct {
 	Spec JmxAttachmentSpec `json:"spec"`
 	// status is how far the pod has come.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status JmxAttachmentStatus `json:"status,omitempty"`
 }
 
@@ -79,6 +80,11 @@ type ObjectIdentity struct {
 
 // JmxAttachmentStatus is what the operator found and did in the pod.
 type JmxAttachmentStatus struct {
+	// observedGeneration is the generation of the spec that this status is about; -1
+	// in a record that the operator has not begun with.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// phase is the last phase that holds, with all before it.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`

@@ -32,6 +32,7 @@ type PrometheusJmxExporter struct {
 	Spec PrometheusJmxExporterSpec `json:"spec"`
 	// status says how far the matched pods have come.
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status PrometheusJmxExporterStatus `json:"status,omitempty"`
 }
 

@@ -4,7 +4,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // PrometheusJmxExporterStatus sums up the JmxAttachments of the exporter.
 type PrometheusJmxExporterStatus struct {
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about; -1
+	// in an exporter that no operator has seen.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 

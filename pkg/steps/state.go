@@ -64,6 +64,7 @@ func recordedAttempt(a *statemachine.Attempt) *v1alpha1.Attempt {
 // returns the conditions whose status or reason is new.
 func (s *Scope) State(pod statemachine.State, now time.Time) (changed []metav1.Condition) {
 	state, status := s.Sum(pod), s.Status()
+	status.ObservedGeneration = s.Attachment.Generation
 	status.Phase = v1alpha1.Phase(cmp.Or(state.Phase, Pending))
 	status.Reason, status.Attempt = state.Reason, recordedAttempt(state.Attempt)
 	conditions := Plan.Conditions(state, KindOf, s.Held,

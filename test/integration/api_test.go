@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -227,4 +229,35 @@ func (c *cluster) table(resource string) string {
 		lines = append(lines, strings.Join(cells, " "))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Nobody takes a resource for reconciled that no operator has seen: by kstatus, a
+// status without a generation is Current.
+func TestStatusBeforeTheOperator(t *testing.T) {
+	c := newCluster(t)
+	e := c.export("exporter")
+	pod := c.run(aPod("app-0"))
+	a := create(t, &v1alpha1.JmxAttachment{ObjectMeta: c.named("app-0"), Spec: v1alpha1.JmxAttachmentSpec{
+		Pod:      v1alpha1.ObjectIdentity{Name: pod.Name, UID: pod.UID},
+		Exporter: v1alpha1.ObjectIdentity{Name: e.Name, UID: e.UID},
+	}})
+	observed := func(object client.Object) int64 {
+		read := &unstructured.Unstructured{}
+		read.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(reflect.TypeOf(object).Elem().Name()))
+		read.SetNamespace(object.GetNamespace())
+		read.SetName(object.GetName())
+		get(t, read)
+		generation, _, _ := unstructured.NestedInt64(read.Object, "status", "observedGeneration")
+		return generation
+	}
+	for _, object := range []client.Object{e, a} {
+		if got := observed(object); got != -1 {
+			t.Errorf("a new %T has status.observedGeneration %d", object, got)
+		}
+	}
+	remove(t, a) // made by hand, it is none of the operator's
+	c.operate().settle()
+	if a = c.attachment(pod); a.Status.ObservedGeneration != a.Generation || observed(e) != e.Generation {
+		t.Errorf("reconciled, the exporter has %d, and the record %d of %d", observed(e), a.Status.ObservedGeneration, a.Generation)
+	}
 }

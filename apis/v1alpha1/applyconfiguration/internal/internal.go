@@ -237,6 +237,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: status
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JmxAttachmentStatus
+      default:
+        observedGeneration: -1
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JmxAttachmentSpec
   map:
     fields:
@@ -280,6 +282,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: nodeName
       type:
         scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
     - name: phase
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
@@ -409,6 +414,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: status
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporterStatus
+      default:
+        observedGeneration: -1
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporterSpec
   map:
     fields:

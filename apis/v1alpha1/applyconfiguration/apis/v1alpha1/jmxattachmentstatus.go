@@ -13,6 +13,9 @@ import (
 //
 // JmxAttachmentStatus is what the operator found and did in the pod.
 type JmxAttachmentStatusApplyConfiguration struct {
+	// observedGeneration is the generation of the spec that this status is about; -1
+	// in a record that the operator has not begun with.
+	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// phase is the last phase that holds, with all before it.
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
 	// reason is that of the first condition that does not hold; empty when
@@ -47,6 +50,14 @@ type JmxAttachmentStatusApplyConfiguration struct {
 // apply.
 func JmxAttachmentStatus() *JmxAttachmentStatusApplyConfiguration {
 	return &JmxAttachmentStatusApplyConfiguration{}
+}
+
+// WithObservedGeneration sets the ObservedGeneration field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ObservedGeneration field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithObservedGeneration(value int64) *JmxAttachmentStatusApplyConfiguration {
+	b.ObservedGeneration = &value
+	return b
 }
 
 // WithPhase sets the Phase field in the declarative configuration to the given value

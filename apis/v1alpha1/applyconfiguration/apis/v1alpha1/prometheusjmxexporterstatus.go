@@ -12,7 +12,8 @@ import (
 //
 // PrometheusJmxExporterStatus sums up the JmxAttachments of the exporter.
 type PrometheusJmxExporterStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the spec that this status is about.
+	// observedGeneration is the generation of the spec that this status is about; -1
+	// in an exporter that no operator has seen.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
 	// phase is that of the least advanced of the matched pods, refused ones
 	// aside: Pending when none is matched, Refused when all are.
