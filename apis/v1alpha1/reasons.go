@@ -53,6 +53,10 @@ const (
 	// ReasonContainerNotRunning surfaces when no container of the pod is running, or
 	// the pod has no address.
 	ReasonContainerNotRunning = "ContainerNotRunning"
+	// ReasonContainerRestarting surfaces when the instance of the container before this
+	// one exited within spec.rollout.restartWindow of its start, and this one has not
+	// run for so long yet.
+	ReasonContainerRestarting = "ContainerRestarting"
 	// ReasonReplaced surfaces on JavaFound when the container or the JVM was replaced.
 	ReasonReplaced = "Replaced"
 	// ReasonConfigChanged surfaces on Staged when the staged files are no longer those
@@ -266,7 +270,8 @@ type ReasonClass int
 const (
 	// ClassPassing: nothing is wrong; it is tried again soon. Unknown.
 	ClassPassing ReasonClass = iota + 1
-	// ClassAwaited: nothing is wrong; an event of the API ends it. Unknown.
+	// ClassAwaited: nothing is wrong; an event of the API ends it, or a time that is
+	// known. Unknown.
 	ClassAwaited
 	// ClassFailing: tried again at growing intervals. False.
 	ClassFailing
@@ -291,6 +296,7 @@ var classes = map[string]ReasonClass{
 	ReasonBusy:           ClassPassing,
 
 	ReasonContainerNotRunning: ClassAwaited,
+	ReasonContainerRestarting: ClassAwaited,
 	ReasonEndpointPending:     ClassAwaited,
 	ReasonPodGone:             ClassAwaited,
 	ReasonRolloutPending:      ClassAwaited,

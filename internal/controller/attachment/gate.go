@@ -21,6 +21,12 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
 		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+howToResume)
 	}
+	if wait := restarting(s, p); wait > 0 {
+		outcome := closed(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
+			"The instance of container %s before this one exited within spec.rollout.restartWindow of its start; nothing is attached until this one has run for longer. See the log of the instance before.", p.Container))
+		outcome.RetryAfter = wait
+		return outcome
+	}
 	switch {
 	case s.Granted:
 		return nil

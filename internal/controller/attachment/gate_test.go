@@ -3,8 +3,11 @@ package attachment
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
@@ -27,6 +30,17 @@ func TestGate(t *testing.T) {
 	halted := func(of string) func(*steps.Scope) {
 		return func(s *steps.Scope) { s.Exporter.Status.Halt = &v1alpha1.Halt{Revision: of} }
 	}
+	// restarting is a container that lived for as long as the one before, seconds.
+	restarting := func(lived, before int) func(*steps.Scope) {
+		return func(s *steps.Scope) {
+			s.Exporter.Spec.Rollout.RestartWindow = &metav1.Duration{Duration: time.Minute}
+			app, begin := &s.Pod.Status.ContainerStatuses[0], start.Add(-time.Duration(lived)*time.Second)
+			app.State.Running.StartedAt = metav1.NewTime(begin)
+			app.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+				StartedAt: metav1.NewTime(begin.Add(-time.Hour)), FinishedAt: metav1.NewTime(begin.Add(time.Duration(before)*time.Second - time.Hour)),
+			}
+		}
+	}
 	suspended := func(s *steps.Scope) { s.Exporter.Spec.Suspend = true }
 	broken := func(s *steps.Scope) { s.Config.Problem = &steps.Problem{Reason: v1alpha1.ReasonConfigNotYAML} }
 	both := func(reason string) []string { return []string{"Staged " + reason, "Loaded " + reason} }
@@ -48,6 +62,12 @@ func TestGate(t *testing.T) {
 		"halted and suspended":               {how: []func(*steps.Scope){halted(revision), suspended}, want: both("Suspended")},
 		"it restarted":                       {how: []func(*steps.Scope){restarted(revision)}, want: both("RestartedAfterAttach")},
 		"it restarted, and this JVM serves":  {how: []func(*steps.Scope){restarted(revision), attached}},
+		"it restarts by itself":              {how: []func(*steps.Scope){granted, restarting(20, 20)}, want: both("ContainerRestarting")},
+		"it does, and waits for its turn":    {how: []func(*steps.Scope){restarting(20, 20)}, want: both("ContainerRestarting")},
+		"it does, and this JVM serves":       {how: []func(*steps.Scope){granted, restarting(20, 20), attached}},
+		"it does, after an attach":           {how: []func(*steps.Scope){restarted(revision), restarting(20, 20)}, want: both("RestartedAfterAttach")},
+		"it has outlived the window":         {how: []func(*steps.Scope){granted, restarting(60, 20)}},
+		"the one before had outlived it":     {how: []func(*steps.Scope){granted, restarting(20, 60)}},
 		"it restarted with another revision": {how: []func(*steps.Scope){restarted("old")}},
 	} {
 		s := aScope()

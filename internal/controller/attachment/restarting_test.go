@@ -1,0 +1,57 @@
+package attachment
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// How long a container that restarts by itself is to run before it is attached to.
+func TestRestarting(t *testing.T) {
+	const window = time.Minute
+	for name, tc := range map[string]struct {
+		before time.Duration // how long the instance before this one lived
+		age    time.Duration // of this one
+		how    func(*steps.Scope, *corev1.ContainerStatus)
+		want   time.Duration
+	}{
+		"it has just started":         {before: 20 * time.Second, want: window},
+		"it runs":                     {before: 20 * time.Second, age: 45 * time.Second, want: 15 * time.Second},
+		"it has outlived the window":  {before: 20 * time.Second, age: window},
+		"the one before, nearly":      {before: window - time.Second, age: time.Second, want: window - time.Second},
+		"the one before had":          {before: window},
+		"it did not even start":       {before: 0, age: 10 * time.Second, want: 50 * time.Second},
+		"by a clock that is ahead":    {before: 20 * time.Second, age: -3 * time.Second, want: window},
+		"by a clock that is far away": {before: 20 * time.Second, age: -time.Hour},
+		"it never ended":              {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.LastTerminationState.Terminated = nil }},
+		"nobody knows when it began": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) {
+			c.LastTerminationState.Terminated.StartedAt = metav1.Time{}
+		}},
+		"nor when this one did":  {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.State.Running.StartedAt = metav1.Time{} }},
+		"another container does": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.ContainerID = "containerd://2" }},
+		"there is no window":     {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow.Duration = 0 }},
+		"the window is left out": {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow = nil }},
+		"a sidecar": {before: 20 * time.Second, age: 20 * time.Second, want: 40 * time.Second, how: func(s *steps.Scope, _ *corev1.ContainerStatus) {
+			s.Pod.Status.InitContainerStatuses, s.Pod.Status.ContainerStatuses = s.Pod.Status.ContainerStatuses, nil
+		}},
+	} {
+		s := aScope()
+		s.Exporter.Spec.Rollout.RestartWindow = &metav1.Duration{Duration: window}
+		began := start.Add(-tc.age)
+		app := &s.Pod.Status.ContainerStatuses[0]
+		app.State.Running.StartedAt = metav1.NewTime(began)
+		app.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+			StartedAt: metav1.NewTime(began.Add(-time.Hour)), FinishedAt: metav1.NewTime(began.Add(tc.before - time.Hour)),
+		}
+		if tc.how != nil {
+			tc.how(s, app)
+		}
+		if got := restarting(s, &s.Status().Processes[0]); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
