@@ -112,6 +112,12 @@ type JmxAttachmentStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
 
+	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
+	// as the record saw it last. What failed before it changed halts nothing.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Resume string `json:"resume,omitempty"`
+
 	// containers are the containers that were inspected for Java processes, or are
 	// to be; empty in a new record.
 	// +optional

@@ -62,7 +62,7 @@ type PrometheusJmxExporterStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
 
-	// halt says why the rollout of this revision is halted.
+	// halt says why the rollout is halted.
 	// +optional
 	Halt *Halt `json:"halt,omitempty"`
 
@@ -102,6 +102,11 @@ type Halt struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
+	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
+	// when the rollout was halted: another one resumes it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Resume string `json:"resume,omitempty"`
 	// reason is RestartedAfterAttach, ConfigRejected or RuleTooExpensive.
 	// +required
 	// +kubebuilder:validation:MaxLength=64

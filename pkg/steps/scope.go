@@ -100,7 +100,7 @@ func (s *Scope) Key() string {
 	}
 	return digest(
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
-		s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
+		rules(s.Exporter), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
 		// Another operator may know how to deal with what this one cannot; its
 		// helper is stamped with its version.
 		s.Artifacts.Helpers["x86_64"].SHA256, s.Artifacts.Agent.SHA256, s.Artifacts.Implementation.SHA256,
@@ -108,13 +108,21 @@ func (s *Scope) Key() string {
 }
 
 // Revision names what the exporter's pods are to be brought to: all of it that
-// reaches into a pod. Another value of the annotation AnnotationResume is
-// another revision.
+// reaches into a pod.
 func Revision(exporter *v1alpha1.PrometheusJmxExporter, config Config, artifacts *Artifacts) string {
 	return digest(
-		exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp, exporter.Annotations[v1alpha1.AnnotationResume],
+		exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp,
 		config.SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
 	)
+}
+
+// Resume names the value of the annotation AnnotationResume; empty for none.
+func Resume(exporter *v1alpha1.PrometheusJmxExporter) string {
+	value := exporter.Annotations[v1alpha1.AnnotationResume]
+	if value == "" {
+		return ""
+	}
+	return digest(value)
 }
 
 // rules are a digest of what chooses processes.

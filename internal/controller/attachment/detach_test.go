@@ -100,6 +100,28 @@ func TestBegin(t *testing.T) {
 	}
 }
 
+// What halted the rollout is tried again when a person resumes it, and nothing else is.
+func TestBeginResumed(t *testing.T) {
+	for reason, cleared := range map[string]bool{
+		v1alpha1.ReasonConfigRejected: true, v1alpha1.ReasonRestartedAfterAttach: true, v1alpha1.ReasonNoShell: false, v1alpha1.ReasonPortInUse: false,
+	} {
+		s := servingScope()
+		s.Exporter.Annotations = map[string]string{v1alpha1.AnnotationResume: "1"}
+		s.Status().Revision, s.Status().Restart = revision, &v1alpha1.Restart{Revision: revision}
+		s.Status().Processes[0].Reason = reason
+		aBench().of(s).begin()
+		if s.Status().Restart != nil || s.Status().Resume != steps.Resume(s.Exporter) || (s.Status().Processes[0].Reason == "") != cleared {
+			t.Errorf("%s: resumed, the record has %+v", reason, s.Status())
+		}
+		s.Status().Restart = &v1alpha1.Restart{Revision: revision}
+		s.Status().Processes[0].Reason = reason
+		aBench().of(s).begin()
+		if s.Status().Restart == nil || s.Status().Processes[0].Reason != reason {
+			t.Errorf("%s: what happens after it was resumed is forgotten", reason)
+		}
+	}
+}
+
 // The way back of a pod: the endpoint leaves the record before the agent is stopped;
 // what fails is tried again, until its time is over.
 func TestDetach(t *testing.T) {

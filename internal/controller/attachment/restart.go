@@ -103,6 +103,21 @@ func how(ended *corev1.ContainerStateTerminated) string {
 	return strings.TrimSuffix(fmt.Sprintf(": exit code %d, %s", ended.ExitCode, ended.Reason), ", ")
 }
 
+// resume forgets what halted the rollout, since a person has looked at it, and had it
+// resumed: it is tried again.
+func resume(s *steps.Scope) {
+	status, value := s.Status(), steps.Resume(s.Exporter)
+	if status.Resume == value {
+		return
+	}
+	status.Resume, status.Restart = value, nil
+	for i := range status.Processes {
+		if p := &status.Processes[i]; v1alpha1.Halts(p.Reason) {
+			p.Reason, p.Message, p.Attempt = "", "", nil
+		}
+	}
+}
+
 // haltTimeout is how long a record waits for the halt of its rollout, before it
 // looks whether it still has to.
 const haltTimeout = 5 * time.Second
@@ -116,11 +131,15 @@ func (r *Reconciler) awaitHalt(ctx context.Context, attachment *v1alpha1.JmxAtta
 		exporter.Status.Revision != attachment.Spec.Revision || exporter.Status.Halt != nil {
 		return false, nil
 	}
+	value := steps.Resume(exporter)
+	if status.Restart != nil && status.Resume != value { // a person has looked at it
+		return false, nil
+	}
 	s := &steps.Scope{Attachment: attachment, Pod: found.pod, Exporter: exporter, Now: r.now()}
 	restart := restartOf(s, status.Processes, func(*v1alpha1.JavaProcess) bool { return true })
 	if restart == nil || status.Restart != nil && *status.Restart == *restart {
 		return restart != nil, nil
 	}
-	status.Restart, status.Revision = restart, attachment.Spec.Revision
+	status.Restart, status.Revision, status.Resume = restart, attachment.Spec.Revision, value
 	return true, r.Writer.AttachmentStatus(ctx, attachment, status)
 }

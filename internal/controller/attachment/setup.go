@@ -22,6 +22,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // Setup adds the Reconciler to the manager, with what makes it look: the record
@@ -55,9 +56,9 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 }
 
 // ofNamespace: a new, changed or deleted exporter may take pods from others or
-// leave them; a rollout that was stopped concerns all that wait.
+// leave them; a rollout that was halted or resumed concerns all that wait.
 func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
-	if !enqueue.SpecChanged(before, after) && equality.Semantic.DeepEqual((*before).Status.Halt, (*after).Status.Halt) {
+	if !enqueue.SpecChanged(before, after) && steps.Resume(*before) == steps.Resume(*after) && equality.Semantic.DeepEqual((*before).Status.Halt, (*after).Status.Halt) {
 		return nil
 	}
 	return r.filter(ctx, enqueue.Present(before, after)[0].Namespace, func(*v1alpha1.JmxAttachment) bool { return true })

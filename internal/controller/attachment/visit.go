@@ -128,6 +128,7 @@ func (v *visit) begin() {
 			}
 		}
 	}
+	resume(v.scope)
 	if s.Restart != nil && s.Restart.Revision != v.scope.Attachment.Spec.Revision {
 		s.Restart = nil
 	}

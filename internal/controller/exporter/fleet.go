@@ -49,7 +49,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		return nil, err
 	}
 	f := &fleet{exporter: exporter, config: config, rollout: rollout{
-		revision: steps.Revision(exporter, config, r.Artifacts), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
+		revision: steps.Revision(exporter, config, r.Artifacts), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
 
 	// What is listed is the cache's own, and never written to: to copy a fleet is most

@@ -20,9 +20,12 @@ import (
 // computed anew from the records each time, and keeps nothing of its own.
 type rollout struct {
 	revision string
-	limits   v1alpha1.Rollout
-	halt     *v1alpha1.Halt
-	now      time.Time
+	// resume names the exporter's annotation: what failed before it changed does not
+	// count any more.
+	resume string
+	limits v1alpha1.Rollout
+	halt   *v1alpha1.Halt
+	now    time.Time
 	// failed counts the pods that testify.
 	failed int32
 }
@@ -46,6 +49,8 @@ func (r *rollout) updated(m member) bool {
 		return false
 	}
 	switch reason := m.attachment.Status.Reason; {
+	case v1alpha1.Halts(reason) && m.attachment.Status.Resume != r.resume:
+		return false // it is tried again
 	case reason == "":
 		return m.phase() == v1alpha1.PhaseAnnotated
 	case v1alpha1.NeedsPerson(reason):
@@ -149,15 +154,16 @@ func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 }
 
 // haltOf says why the rollout is to stop; nil when it may go on. A halt stands
-// until the revision is another one, whatever becomes of the pod: that of a
-// configuration that cannot be used is none, it may be the same again when it can.
+// until the revision is another one, or a person resumes, whatever becomes of the pod:
+// the revision of a configuration that cannot be used is none, it may be the same again
+// when it can.
 func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment, broken bool) *v1alpha1.Halt {
-	if before != nil && (broken || before.Revision == r.revision) {
+	if before != nil && (broken || before.Revision == r.revision && before.Resume == r.resume) {
 		return before
 	}
 	for _, a := range records {
 		status := a.Status
-		if a.Spec.Revision != r.revision || status.Revision != r.revision {
+		if a.Spec.Revision != r.revision || status.Revision != r.revision || status.Resume != r.resume {
 			continue
 		}
 		reason, message := status.Reason, ""
@@ -172,6 +178,7 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 		}
 		return &v1alpha1.Halt{
 			Revision: r.revision,
+			Resume:   r.resume,
 			Reason:   reason,
 			Message: text.Cut(fmt.Sprintf("Pod %s: %s Nothing is attached or changed any more; what serves goes on. To go on, change the configuration, or give the exporter's annotation %s another value.",
 				a.Spec.Pod.Name, message, v1alpha1.AnnotationResume), 2048),

@@ -105,6 +105,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: reason
       type:
         scalar: string
+    - name: resume
+      type:
+        scalar: string
     - name: revision
       type:
         scalar: string
@@ -303,6 +306,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: restores
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Restores
+    - name: resume
+      type:
+        scalar: string
     - name: revision
       type:
         scalar: string

@@ -9,6 +9,9 @@ package v1alpha1
 type HaltApplyConfiguration struct {
 	// revision is the revision whose rollout is halted.
 	Revision *string `json:"revision,omitempty"`
+	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
+	// when the rollout was halted: another one resumes it.
+	Resume *string `json:"resume,omitempty"`
 	// reason is RestartedAfterAttach, ConfigRejected or RuleTooExpensive.
 	Reason *string `json:"reason,omitempty"`
 	// message says in which pod, what happened, and how to resume.
@@ -26,6 +29,14 @@ func Halt() *HaltApplyConfiguration {
 // If called multiple times, the Revision field is set to the value of the last call.
 func (b *HaltApplyConfiguration) WithRevision(value string) *HaltApplyConfiguration {
 	b.Revision = &value
+	return b
+}
+
+// WithResume sets the Resume field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Resume field is set to the value of the last call.
+func (b *HaltApplyConfiguration) WithResume(value string) *HaltApplyConfiguration {
+	b.Resume = &value
 	return b
 }
 

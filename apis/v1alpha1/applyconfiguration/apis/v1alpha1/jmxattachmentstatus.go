@@ -27,6 +27,9 @@ type JmxAttachmentStatusApplyConfiguration struct {
 	NodeName *string `json:"nodeName,omitempty"`
 	// revision is the spec.revision that the pod was last updated to.
 	Revision *string `json:"revision,omitempty"`
+	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
+	// as the record saw it last. What failed before it changed halts nothing.
+	Resume *string `json:"resume,omitempty"`
 	// containers are the containers that were inspected for Java processes, or are
 	// to be; empty in a new record.
 	Containers []InspectedContainerApplyConfiguration `json:"containers,omitempty"`
@@ -102,6 +105,14 @@ func (b *JmxAttachmentStatusApplyConfiguration) WithNodeName(value string) *JmxA
 // If called multiple times, the Revision field is set to the value of the last call.
 func (b *JmxAttachmentStatusApplyConfiguration) WithRevision(value string) *JmxAttachmentStatusApplyConfiguration {
 	b.Revision = &value
+	return b
+}
+
+// WithResume sets the Resume field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Resume field is set to the value of the last call.
+func (b *JmxAttachmentStatusApplyConfiguration) WithResume(value string) *JmxAttachmentStatusApplyConfiguration {
+	b.Resume = &value
 	return b
 }
 

@@ -23,7 +23,7 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	// matched counts the pods that have the labels, run, and are not terminating.
 	Matched *int32 `json:"matched,omitempty"`
 	// updated counts the matched pods that have the current configuration, port
-	// and agent, or cannot get them.
+	// and agent, or cannot get them for now.
 	Updated *int32 `json:"updated,omitempty"`
 	// refused counts the matched pods that need a person.
 	Refused *int32 `json:"refused,omitempty"`
@@ -40,7 +40,7 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	// revision identifies what is rolled out: configuration, port, containers,
 	// processes, agent. It is a digest.
 	Revision *string `json:"revision,omitempty"`
-	// halt says why the rollout of this revision is halted.
+	// halt says why the rollout is halted.
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
 	// problemPods are the pods that have the labels and do not run, sorted by
 	// name: the first 50. Only with spec.alerts.checkRunningPods.
