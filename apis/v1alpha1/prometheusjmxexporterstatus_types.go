@@ -24,7 +24,7 @@ type PrometheusJmxExporterStatus struct {
 	Matched int32 `json:"matched"`
 
 	// updated counts the matched pods that have the current configuration, port
-	// and agent, or cannot get them.
+	// and agent, or cannot get them for now.
 	// +optional
 	Updated int32 `json:"updated"`
 

@@ -33,7 +33,8 @@ func TestDue(t *testing.T) {
 		}
 	}
 	rules := func(s *Scope) { s.Exporter.Spec.AllowSharedTmp = true }
-	notGranted := func(s *Scope) { s.Granted = false }
+	untouched := func(s *Scope) { s.Granted = false }
+	notGranted := func(s *Scope) { s.Granted, s.jvm().Process.AgentFound = false, true }
 	named := func(s *Scope) { s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"worker"} }
 	stops := func(s *Scope) { s.Pod.Status.ContainerStatuses[0].State.Running = nil }
 	refuses := func(phase v1alpha1.Phase, reason string) func(*Scope) {
@@ -56,11 +57,15 @@ func TestDue(t *testing.T) {
 		"they changed, and it fails":     {how: []func(*Scope){rules, failed(soon)}, after: soon},
 		"it became ready, and it fails":  {how: []func(*Scope){reinspect(0), failed(soon)}, after: soon},
 		"the rules changed, not granted": {how: []func(*Scope){rules, notGranted}},
-		"the pod became ready":           {how: []func(*Scope){reinspect(0)}, due: true},
-		"the pod became ready just now":  {how: []func(*Scope){reinspect(soon)}, after: soon},
-		"it failed":                      {how: []func(*Scope){failed(soon)}, after: soon},
-		"it failed a while ago":          {how: []func(*Scope){failed(past)}, due: true},
-		"it failed, and all is new":      {how: []func(*Scope){failed(soon), func(s *Scope) { entry(s).Attempt.Key = "old" }}, due: true, after: soon},
+		"nor was anything attached":      {how: []func(*Scope){rules, untouched}, due: true},
+		"but its endpoint is published": {how: []func(*Scope){rules, untouched, func(s *Scope) {
+			s.Published = []PublishedEndpoint{{Address: "10.0.0.1", Port: 9400}}
+		}}},
+		"the pod became ready":          {how: []func(*Scope){reinspect(0)}, due: true},
+		"the pod became ready just now": {how: []func(*Scope){reinspect(soon)}, after: soon},
+		"it failed":                     {how: []func(*Scope){failed(soon)}, after: soon},
+		"it failed a while ago":         {how: []func(*Scope){failed(past)}, due: true},
+		"it failed, and all is new":     {how: []func(*Scope){failed(soon), func(s *Scope) { entry(s).Attempt.Key = "old" }}, due: true, after: soon},
 		"it fails for good": {how: []func(*Scope){func(s *Scope) {
 			failed(past)(s)
 			entry(s).Reason, entry(s).Attempt.NextTime = v1alpha1.ReasonNoShell, nil
@@ -78,6 +83,7 @@ func TestDue(t *testing.T) {
 		"it failed, and is not named":       {how: []func(*Scope){failed(past), named, notGranted}},
 		"it is not named any more":          {how: []func(*Scope){named}, due: true},
 		"it is not named, but not granted":  {how: []func(*Scope){named, notGranted}},
+		"nor was anything attached to it":   {how: []func(*Scope){named, untouched}, due: true},
 		"it stopped, and is to be excluded": {how: []func(*Scope){stops}, due: true},
 	} {
 		s := aScope(aProcess("app", 0)).inspectedWell()

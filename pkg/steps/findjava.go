@@ -65,7 +65,7 @@ func (s *Scope) due(c container) bool {
 		state := containerState(entry)
 		return !state.Blocked(s.Key(), KindOf, s.Now.Time)
 	}
-	if s.Granted && entry.Rules != rules(s.Exporter) || s.ReinspectAfter(entry) == 0 {
+	if s.Chooses() && entry.Rules != rules(s.Exporter) || s.ReinspectAfter(entry) == 0 {
 		return true
 	}
 	here := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id })
@@ -82,7 +82,7 @@ func (s *Scope) due(c container) bool {
 // Due reports whether FindJava has something to inspect, or to leave out.
 func Due(s *Scope) bool {
 	chosen := s.containers()
-	return slices.ContainsFunc(chosen, s.due) || s.Granted && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
+	return slices.ContainsFunc(chosen, s.due) || s.Chooses() && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
 		return !slices.ContainsFunc(chosen, func(c container) bool { return c.name == entry.Name })
 	})
 }
@@ -210,7 +210,7 @@ func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
 
 // exclude leaves out the processes of containers that are not chosen any more.
 func (s *Scope) exclude(containers []container) {
-	if !s.Granted || len(running(s.Pod)) == 0 { // all stays as it is
+	if !s.Chooses() || len(running(s.Pod)) == 0 { // all stays as it is
 		return
 	}
 	chosen := func(name string) bool {

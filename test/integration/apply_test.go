@@ -36,14 +36,14 @@ func TestApplyTwice(t *testing.T) {
 	if err := w.Attachment(t.Context(), "", name, pod, e, "revision"); err != nil {
 		t.Fatal(err)
 	}
-	a := c.attachment(pod)
 	now := metav1.NewTime(c.clock.Now())
 	conditions := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Reached", LastTransitionTime: now}}
 	writes := map[string]func() error{
 		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
 		"attachment":  func() error { return w.Attachment(t.Context(), "", name, pod, e, "revision") },
 		"attachment status": func() error {
-			return w.AttachmentStatus(t.Context(), a, &v1alpha1.JmxAttachmentStatus{Phase: "Annotated", Conditions: conditions})
+			// Read anew: the first write after the create also stores the defaults of the schema.
+			return w.AttachmentStatus(t.Context(), c.attachment(pod), &v1alpha1.JmxAttachmentStatus{Phase: "Annotated", Conditions: conditions})
 		},
 		"exporter status": func() error {
 			return w.ExporterStatus(t.Context(), e, &v1alpha1.PrometheusJmxExporterStatus{Phase: "Annotated", Conditions: conditions})

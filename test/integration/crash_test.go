@@ -101,9 +101,14 @@ func TestCrash(t *testing.T) {
 		},
 		"the canary's configuration is rejected": {
 			next: func(s *story) {
-				// It serves nothing, so its turn is first.
+				suspend := func(is bool) {
+					change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = is })
+				}
+				suspend(true)
 				s.jvm(s.run(aPod("app-1"))).fault = fault(v1alpha1.ReasonConfigRejected)
+				s.operate().settle() // it is inspected, and serves nothing, so its turn is first
 				s.configure("lowercaseOutputName: true\n" + rules)
+				suspend(false)
 			},
 			end: func(s *story) {
 				canary := &corev1.Pod{ObjectMeta: s.named("app-1")}

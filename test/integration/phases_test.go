@@ -84,6 +84,9 @@ func TestForward(t *testing.T) {
 		": apply attachment-status",
 		"Discovered NotReached: exec inspect",
 		"Discovered NotReached: apply attachment-status",
+		"JavaFound RolloutPending: apply attachment", // the grant
+		"JavaFound RolloutPending: apply exporter-status",
+		"JavaFound RolloutPending: apply attachment-status",
 		"JavaFound NotReached: exec inspect",
 		"JavaFound NotReached: exec stage",
 		"JavaFound NotReached: apply attachment-status", // with the intent

@@ -58,7 +58,7 @@ const (
 // as in a pod that was ready before and whose health is checked.
 func reinspectAfter(s *steps.Scope, entry *v1alpha1.InspectedContainer, checked bool) time.Duration {
 	ready := steps.ReadySince(s.Pod)
-	if !s.Granted || entry.Time == nil || !ready.After(entry.Time.Time) {
+	if !s.Chooses() || entry.Time == nil || !ready.After(entry.Time.Time) {
 		return -1
 	}
 	unreachable := func(p *v1alpha1.JavaProcess) bool {

@@ -100,6 +100,10 @@ func readyFor(since time.Duration, status corev1.ConditionStatus) []corev1.PodCo
 func TestReinspectAfter(t *testing.T) {
 	const longest = reinspectDelay + reinspectSpread
 	fromPod := func(s *steps.Scope) { s.Status().Processes[0].Endpoint.CheckedFrom = v1alpha1.CheckedFromPod }
+	neverAttached := func(s *steps.Scope) {
+		p := &s.Status().Processes[0]
+		s.Granted, s.Published, p.Endpoint, p.Intent, p.AgentFound = false, nil, nil, nil, false
+	}
 	for name, tc := range map[string]struct {
 		conditions  []corev1.PodCondition
 		inspected   time.Duration // ago
@@ -114,7 +118,8 @@ func TestReinspectAfter(t *testing.T) {
 		"ready since, just now":    {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: 10 * time.Second, least: reinspectDelay - time.Second, most: longest - time.Second},
 		"inspected long ago":       {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, least: reinspectDelay - time.Second, most: longest - time.Second},
 		"ready since a while":      {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour},
-		"ready since, not granted": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: func(s *steps.Scope) { s.Granted = false }, least: -1, most: -1},
+		"ready since, not granted": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: func(s *steps.Scope) { s.Granted, s.Status().Processes[0].AgentFound = false, true }, least: -1, most: -1},
+		"nor ever attached to":     {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: neverAttached},
 		"ready again":              {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, least: -1, most: -1},
 		"ready again, unreachable": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod},
 		"… just now":               {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod, least: reinspectDelay - time.Second, most: longest - time.Second},

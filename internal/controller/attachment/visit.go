@@ -80,6 +80,12 @@ func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 // leaves no JVM, the phase no longer holds.
 func (v *visit) findJava(ctx context.Context) (found statemachine.Result, err error) {
 	walk := v.walk(steps.PodSteps())
+	walk.Persist = func(ctx context.Context) error {
+		if steps.Plan.Reached(v.pod.Phase, steps.JavaFound) { // its JVMs persist it together with their own
+			return nil
+		}
+		return v.persist(ctx)
+	}
 	if !steps.Plan.Reached(v.pod.Phase, steps.JavaFound) {
 		if found, err = walk.Forward(ctx, v.scope, &v.pod, steps.JavaFound); err != nil || !found.Arrived {
 			return found, err

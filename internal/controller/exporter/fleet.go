@@ -17,6 +17,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -163,6 +164,14 @@ func (m member) phase() v1alpha1.Phase {
 		return v1alpha1.PhasePending
 	}
 	return m.attachment.Status.Phase
+}
+
+// attachable reports whether the pod was inspected, and has a JVM to which something
+// can be attached by what that found.
+func (m member) attachable() bool {
+	return m.attachment != nil && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) && p.Reason != v1alpha1.ReasonContainerRestarting
+	})
 }
 
 // refused reports whether the member needs a person.

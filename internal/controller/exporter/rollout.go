@@ -43,9 +43,15 @@ func (r *rollout) underWay(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision == r.revision && !r.updated(m)
 }
 
+// passedOver reports whether the pod's turn has not come, and does not come as long as
+// nothing can be attached to in it.
+func (r *rollout) passedOver(m member) bool {
+	return m.attachment != nil && m.attachment.Spec.Revision != r.revision && !m.attachable()
+}
+
 // updated reports whether the pod was brought to the revision, or could not be.
 func (r *rollout) updated(m member) bool {
-	if !r.worked(m) {
+	if !r.worked(m) && !r.passedOver(m) {
 		return false
 	}
 	switch reason := m.attachment.Status.Reason; {
@@ -95,10 +101,11 @@ func (r *rollout) proven(m member) (time.Duration, bool) {
 }
 
 // grants are the pods whose turn has come now, in their order, and the time after
-// which to look again without an event; 0 for never. Pods that were never granted
-// anything come in with those that wait for a change.
+// which to look again without an event; 0 for never. Inspecting needs no turn, so a
+// pod is granted only what can be attached there by what its inspection found. While
+// the configuration is broken, nothing can be.
 func (r *rollout) grants(members []member, broken bool) (granted []member, again time.Duration) {
-	if r.halt != nil {
+	if r.halt != nil || broken {
 		return nil, 0
 	}
 	minReady := time.Duration(ptr.Deref(r.limits.Canary.MinReadySeconds, 0)) * time.Second
@@ -116,8 +123,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 		case exposed:
 			again = enqueue.Earliest(again, minReady-proven)
 		}
-		// A configuration that cannot be used takes nobody's turn away.
-		if m.attachment == nil || m.attachment.Spec.Revision == "" || !broken && m.attachment.Spec.Revision != r.revision {
+		if m.attachable() && m.attachment.Spec.Revision != r.revision {
 			waiting = append(waiting, m)
 		}
 	}

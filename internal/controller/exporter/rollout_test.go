@@ -18,7 +18,8 @@ const revision = "new"
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // told is a member, from words: its name and node, and how far it is. The states
-// are new, that it has no record; waits, that it was granted nothing yet; granted;
+// are new, that it has no record; waits, that it was granted nothing yet; shut, that
+// nothing can be attached there, and the reason; granted;
 // the seconds since it is Exposed, that it is Annotated; old, that it is Annotated
 // with another revision, and serves, that it has an endpoint then too; or the reason why it is not further, after the phase that
 // it is in and the number of tries, if it is not Discovered and at its first.
@@ -44,6 +45,14 @@ func told(words string) member {
 		loaded(age)
 	case state == "waits":
 		a.Spec.Revision, a.Status.Revision = "", ""
+		a.Status.Phase, a.Status.Reason = v1alpha1.PhaseJavaFound, v1alpha1.ReasonRolloutPending
+	case state == "shut":
+		a.Spec.Revision, a.Status.Revision = "", ""
+		a.Status.Phase, a.Status.Reason = v1alpha1.PhaseDiscovered, fields[3]
+		if fields[3] == v1alpha1.ReasonContainerRestarting {
+			a.Status.Phase = v1alpha1.PhaseJavaFound
+		}
+		a.Status.Attempt = &v1alpha1.Attempt{Count: 1}
 	case state == "granted":
 		a.Status.Revision = ""
 	case state == "regranted":
@@ -66,6 +75,10 @@ func told(words string) member {
 			}
 		}
 	}
+	if len(a.Status.Processes) == 0 {
+		a.Status.Processes = []v1alpha1.JavaProcess{{}}
+	}
+	a.Status.Processes[0].Phase, a.Status.Processes[0].Reason = a.Status.Phase, a.Status.Reason
 	return member{pod: pod, attachment: a}
 }
 
@@ -97,46 +110,46 @@ func TestGrants(t *testing.T) {
 		again   time.Duration
 	}{
 		"nobody":                             {limits: usual},
-		"the first":                          {limits: usual, members: []string{"a n1 new", "b n1 new", "c n1 waits"}, want: "a"},
-		"its record is there already":        {limits: usual, members: []string{"a n1 waits", "b n1 new"}, want: "a"},
-		"the canary was told":                {limits: usual, members: []string{"a n1 granted", "b n1 new"}},
-		"the canary is on its way":           {limits: usual, members: []string{"a n1 NotReached", "b n1 new"}},
-		"the canary's JVM starts":            {limits: usual, members: []string{"a n1 JVMStarting", "b n1 new"}},
-		"the canary's slice is not there":    {limits: usual, members: []string{"a n1 EndpointPending", "b n1 new"}},
-		"the canary proves itself":           {limits: usual, members: []string{"a n1 2s", "b n1 new"}, again: 3 * time.Second},
-		"the canary has proven itself":       {limits: usual, members: []string{"a n1 5s", "b n1 new", "c n2 waits"}, want: "b c"},
-		"the canary is refused":              {limits: usual, members: []string{"a n1 NoShell", "b n1 new", "c n1 new"}, want: "b"},
-		"nothing can be done to the canary":  {limits: usual, members: []string{"a n1 ExecForbidden", "b n1 new", "c n1 new"}, want: "b"},
-		"the canary fails":                   {limits: usual, members: []string{"a n1 Staged PortInUse 1", "b n1 new", "c n1 new"}},
-		"the canary fails again":             {limits: usual, members: []string{"a n1 Staged PortInUse 5", "b n1 new", "c n1 new"}},
-		"the canary fails again and again":   {limits: usual, members: []string{"a n1 Staged PortInUse 6", "b n1 new", "c n1 new"}, want: "b"},
-		"the canary's JVM starts for ever":   {limits: usual, members: []string{"a n1 Discovered JVMStarting 6", "b n1 new"}, want: "b"},
-		"who serves nothing comes first":     {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 old", "d n1 new"}, want: "c d"},
-		"also as the canary":                 {limits: usual, members: []string{"a n1 serves", "b n1 new"}, want: "b"},
+		"the first":                          {limits: usual, members: []string{"a n1 waits", "b n1 waits", "c n1 waits"}, want: "a"},
+		"its record is there already":        {limits: usual, members: []string{"a n1 waits", "b n1 waits"}, want: "a"},
+		"the canary was told":                {limits: usual, members: []string{"a n1 granted", "b n1 waits"}},
+		"the canary is on its way":           {limits: usual, members: []string{"a n1 NotReached", "b n1 waits"}},
+		"the canary's JVM starts":            {limits: usual, members: []string{"a n1 JVMStarting", "b n1 waits"}},
+		"the canary's slice is not there":    {limits: usual, members: []string{"a n1 EndpointPending", "b n1 waits"}},
+		"the canary proves itself":           {limits: usual, members: []string{"a n1 2s", "b n1 waits"}, again: 3 * time.Second},
+		"the canary has proven itself":       {limits: usual, members: []string{"a n1 5s", "b n1 waits", "c n2 waits"}, want: "b c"},
+		"the canary is refused":              {limits: usual, members: []string{"a n1 NoShell", "b n1 waits", "c n1 waits"}, want: "b"},
+		"nothing can be done to the canary":  {limits: usual, members: []string{"a n1 ExecForbidden", "b n1 waits", "c n1 waits"}, want: "b"},
+		"the canary fails":                   {limits: usual, members: []string{"a n1 Staged PortInUse 1", "b n1 waits", "c n1 waits"}},
+		"the canary fails again":             {limits: usual, members: []string{"a n1 Staged PortInUse 5", "b n1 waits", "c n1 waits"}},
+		"the canary fails again and again":   {limits: usual, members: []string{"a n1 Staged PortInUse 6", "b n1 waits", "c n1 waits"}, want: "b"},
+		"the canary's JVM starts for ever":   {limits: usual, members: []string{"a n1 Discovered JVMStarting 6", "b n1 waits"}, want: "b"},
+		"who serves nothing comes first":     {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 old", "d n1 waits"}, want: "c d"},
+		"also as the canary":                 {limits: usual, members: []string{"a n1 serves", "b n1 waits"}, want: "b"},
 		"then those that serve, as they are": {limits: limits(3, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 waits", "d n1 serves"}, want: "c a b"},
-		"the canary's container stands":      {limits: usual, members: []string{"a n1 ContainerNotRunning", "b n1 new"}, want: "b"},
-		"the canary's pod has failed":        {limits: usual, failed: 1, members: []string{"b n1 new", "c n1 new"}},
-		"a pod has failed, among others":     {limits: limits(3, 9, 0, 5), failed: 1, members: []string{"b n1 new", "c n1 new", "d n1 new"}, want: "b c"},
-		"no canaries":                        {limits: limits(10, 4, 0, 5), members: []string{"a n1 new", "b n1 new"}, want: "a b"},
-		"two canaries, together":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 new", "b n1 new", "c n1 new"}, want: "a b"},
-		"two canaries, one on its way":       {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 new", "c n1 new"}, want: "b"},
-		"two canaries, one proves itself":    {limits: limits(10, 4, 2, 5), members: []string{"a n1 1s", "b n1 new", "c n1 new"}, want: "b", again: 4 * time.Second},
-		"two canaries, one is proven":        {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 new", "c n1 new"}, want: "b"},
-		"two canaries, both are":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 5s", "c n1 new"}, want: "c"},
-		"more canaries than may be at once":  {limits: limits(1, 4, 2, 5), members: []string{"a n1 new", "b n1 new"}, want: "a"},
+		"the canary's container stands":      {limits: usual, members: []string{"a n1 ContainerNotRunning", "b n1 waits"}, want: "b"},
+		"the canary's pod has failed":        {limits: usual, failed: 1, members: []string{"b n1 waits", "c n1 waits"}},
+		"a pod has failed, among others":     {limits: limits(3, 9, 0, 5), failed: 1, members: []string{"b n1 waits", "c n1 waits", "d n1 waits"}, want: "b c"},
+		"no canaries":                        {limits: limits(10, 4, 0, 5), members: []string{"a n1 waits", "b n1 waits"}, want: "a b"},
+		"two canaries, together":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 waits", "b n1 waits", "c n1 waits"}, want: "a b"},
+		"two canaries, one on its way":       {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 waits", "c n1 waits"}, want: "b"},
+		"two canaries, one proves itself":    {limits: limits(10, 4, 2, 5), members: []string{"a n1 1s", "b n1 waits", "c n1 waits"}, want: "b", again: 4 * time.Second},
+		"two canaries, one is proven":        {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 waits", "c n1 waits"}, want: "b"},
+		"two canaries, both are":             {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 5s", "c n1 waits"}, want: "c"},
+		"more canaries than may be at once":  {limits: limits(1, 4, 2, 5), members: []string{"a n1 waits", "b n1 waits"}, want: "a"},
 		"a change: the canary first":         {limits: usual, members: []string{"a n1 old", "b n1 old"}, want: "a"},
 		"a change: the canary was told":      {limits: usual, members: []string{"a n1 regranted", "b n1 old"}},
 		"a change: after the canary":         {limits: usual, members: []string{"a n1 1h", "b n1 old", "c n1 old"}, want: "b c"},
-		"a pod that comes late":              {limits: usual, members: []string{"a n1 1h", "b n1 1h", "c n1 new"}, want: "c"},
-		"three at once, two of them are":     {limits: limits(3, 9, 0, 5), members: []string{"a n1 granted", "b n1 Busy", "c n1 old", "d n1 new"}, want: "c"},
-		"those that are done hold no place":  {limits: limits(1, 9, 0, 5), members: []string{"a n1 1s", "b n1 NoShell", "c n1 NoJavaProcess", "d n1 new", "e n1 new"}, want: "d", again: 4 * time.Second},
-		"one on a node":                      {limits: limits(9, 1, 0, 5), members: []string{"a n1 new", "b n1 new", "c n2 new", "d n2 new"}, want: "a c"},
-		"one on a node, where one is":        {limits: limits(9, 1, 0, 5), members: []string{"a n1 granted", "b n1 new", "c n2 old"}, want: "c"},
-		"a full node is no reason to wait":   {limits: limits(2, 1, 1, 5), members: []string{"a n1 1h", "b n2 Busy", "c n2 new", "d n3 new"}, want: "d"},
-		"halted":                             {limits: usual, members: []string{"a n1 1h", "b n1 new"}, halt: &v1alpha1.Halt{}},
+		"a pod that comes late":              {limits: usual, members: []string{"a n1 1h", "b n1 1h", "c n1 waits"}, want: "c"},
+		"three at once, two of them are":     {limits: limits(3, 9, 0, 5), members: []string{"a n1 granted", "b n1 Busy", "c n1 old", "d n1 waits"}, want: "c"},
+		"those that are done hold no place":  {limits: limits(1, 9, 0, 5), members: []string{"a n1 1s", "b n1 NoShell", "c n1 NoJavaProcess", "d n1 waits", "e n1 waits"}, want: "d", again: 4 * time.Second},
+		"one on a node":                      {limits: limits(9, 1, 0, 5), members: []string{"a n1 waits", "b n1 waits", "c n2 waits", "d n2 waits"}, want: "a c"},
+		"one on a node, where one is":        {limits: limits(9, 1, 0, 5), members: []string{"a n1 granted", "b n1 waits", "c n2 old"}, want: "c"},
+		"a full node is no reason to wait":   {limits: limits(2, 1, 1, 5), members: []string{"a n1 1h", "b n2 Busy", "c n2 waits", "d n3 waits"}, want: "d"},
+		"halted":                             {limits: usual, members: []string{"a n1 1h", "b n1 waits"}, halt: &v1alpha1.Halt{}},
 		"the configuration cannot be used":   {limits: usual, broken: true, members: []string{"a n1 old", "b n1 old"}},
-		"new pods are told that it is so":    {limits: limits(9, 9, 0, 5), broken: true, members: []string{"a n1 old", "b n1 new", "c n1 waits"}, want: "b c"},
-		"left out, there are no canaries":    {limits: v1alpha1.Rollout{MaxConcurrent: 9, MaxConcurrentPerNode: 9}, members: []string{"a n1 new", "b n1 new"}, want: "a b"},
+		"nor by new pods":                    {limits: limits(9, 9, 0, 5), broken: true, members: []string{"a n1 old", "b n1 new", "c n1 waits"}},
+		"left out, there are no canaries":    {limits: v1alpha1.Rollout{MaxConcurrent: 9, MaxConcurrentPerNode: 9}, members: []string{"a n1 waits", "b n1 waits"}, want: "a b"},
 		"two that prove themselves, soonest": {limits: limits(9, 9, 2, 5), members: []string{"a n1 1s", "b n1 3s"}, again: 2 * time.Second},
 	}
 	for name, tc := range cases {
@@ -206,6 +219,9 @@ func TestUpdated(t *testing.T) {
 		"Staged PortInUse 1": false, "Staged PortInUse 5": false, "Staged PortInUse 6": true,
 		"JavaFound NoSpace 5": false, "JavaFound NoSpace 6": true, "Loaded EndpointNotServing 1": false,
 		"Discovered ExecForbidden 1": true, "Discovered JVMStarting 5": false, "Discovered JVMStarting 6": true,
+		// Who is not granted anything because nothing can be attached there.
+		"shut NoShell": true, "shut NoJavaProcess": true, "shut ContainerRestarting": true, "shut ContainerNotRunning": true,
+		"shut NotReached": false, "shut Replaced": false, "shut JVMStarting": false, "JavaFound ContainerRestarting 1": true,
 		"Staged MissingModule 1": true, "Staged NobodyKnows 1": false, "Discovered NobodyKnows 1": false, "Pending NobodyKnows 6": true,
 	} {
 		r := &rollout{revision: revision, now: now}
@@ -223,63 +239,15 @@ func TestUpdated(t *testing.T) {
 	if (&rollout{revision: revision}).updated(half) {
 		t.Error("a pod that is Exposed is taken for updated")
 	}
-}
-
-// What stops a rollout, and how long.
-func TestHaltOf(t *testing.T) {
-	restarted := func(of, at string) member {
-		m := told("a n1 " + at)
-		m.attachment.Status.Restart = &v1alpha1.Restart{Revision: of, Container: "app", Message: "Container app ended 3s after an attach."}
-		return m
-	}
-	stale := told("a n1 ConfigRejected")
-	stale.attachment.Status.Revision = "old"
-	before := told("a n1 ConfigRejected")
-	before.attachment.Spec.Revision, before.attachment.Status.Revision = "old", "old"
-	says := told("a n1 ConfigRejected")
-	says.attachment.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: "Rule 3 is wrong."}}
-	long := told("a n1 ConfigRejected")
-	long.attachment.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: strings.Repeat("x", 5000)}}
-
-	cases := map[string]struct {
-		before *v1alpha1.Halt
-		broken bool // the configuration
-		member member
-		want   string
-		says   string
-	}{
-		"a pod that serves":                           {member: told("a n1 1h")},
-		"a pod without a record":                      {member: told("a n1 new")},
-		"a refused pod":                               {member: told("a n1 NoShell")},
-		"a pod that fails":                            {member: told("a n1 AgentFailed")},
-		"its configuration is rejected":               {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. Nothing is attached or changed any more"},
-		"a rule is too expensive":                     {member: told("a n1 RuleTooExpensive"), want: "RuleTooExpensive"},
-		"of what a turn ago was wanted":               {member: stale},
-		"of another revision":                         {member: before},
-		"it restarted":                                {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. Nothing"},
-		"it restarted, and does not run":              {member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
-		"it restarted with another":                   {member: restarted("old", "1h")},
-		"it stands":                                   {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
-		"until there is another revision":             {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
-		"and what is new then stops again":            {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
-		"it stands while the configuration is broken": {before: &v1alpha1.Halt{Revision: "before", Reason: "ConfigRejected", Message: "m"}, broken: true, want: "ConfigRejected", says: "m"},
-		"a long message is cut":                       {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
-	}
-	for name, tc := range cases {
-		records := []*v1alpha1.JmxAttachment{told("z n1 1h").attachment}
-		if tc.member.attachment != nil {
-			records = append(records, tc.member.attachment)
+	for _, reason := range []string{v1alpha1.ReasonConfigRejected, v1alpha1.ReasonRestartedAfterAttach} {
+		r := &rollout{revision: revision, resume: "1"}
+		m := told("a n1 " + reason)
+		if r.updated(m) || !r.underWay(m) {
+			t.Errorf("%s: a pod that is to be tried again, since the rollout was resumed, holds no place", reason)
 		}
-		halt := (&rollout{revision: revision, now: now}).haltOf(tc.before, records, tc.broken)
-		if halt == nil {
-			halt = &v1alpha1.Halt{Revision: revision}
-		}
-		of := revision
-		if tc.broken {
-			of = tc.before.Revision
-		}
-		if halt.Reason != tc.want || halt.Revision != of || !strings.Contains(halt.Message, tc.says) || len(halt.Message) > 2048 {
-			t.Errorf("%s: %s %s: %q", name, halt.Revision, halt.Reason, halt.Message)
+		m.attachment.Status.Resume = "1"
+		if !r.updated(m) {
+			t.Errorf("%s: a pod that was tried again holds a place", reason)
 		}
 	}
 }

@@ -1,0 +1,76 @@
+package integration
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// crash ends the pod's container app, which lived for so long, and starts it again.
+func (f *fleet) crash(pod *corev1.Pod, lived time.Duration) {
+	f.t.Helper()
+	f.restart(pod)
+	f.changeStatus(pod, func(status *corev1.PodStatus) {
+		app, now := &status.ContainerStatuses[0], f.clock.Now()
+		app.State.Running.StartedAt = metav1.NewTime(now)
+		app.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+			ExitCode: 1, Reason: "Error", StartedAt: metav1.NewTime(now.Add(-lived)), FinishedAt: metav1.NewTime(now),
+		}
+	})
+}
+
+// A pod that crashes by itself is none that the operator hurt: nothing is attached to
+// it, and nobody waits for it, until it runs for longer than the window in which a
+// restart would be the operator's fault.
+func TestCrashLoop(t *testing.T) {
+	const restarting = "JavaFound ContainerRestarting"
+	f := aFleet(t, 2, nil)
+	f.crash(f.pods[0], 20*time.Second)
+	for range 4 {
+		f.later(15 * time.Second)
+		f.crash(f.pods[0], 15*time.Second)
+		f.o.settle() // it has just started
+		f.later(5 * time.Second)
+		f.expect("it crashes", restarting, isAnnotated)
+	}
+	f.later(5 * time.Second)
+	f.expectSums("it crashes", "2/1/2, Ready False Progressing, Stalled False Settled")
+	if f.jvm(f.pods[0]).loads > 0 {
+		t.Error("it was attached to")
+	}
+	if f.exporter.Status.Halt != nil {
+		t.Errorf("halt is %+v", f.exporter.Status.Halt)
+	}
+	if got := f.attachment(f.pods[0]).Spec.Revision; got != "" {
+		t.Errorf("it was granted %q", got)
+	}
+	started := f.pods[0].Status.ContainerStatuses[0].State.Running.StartedAt.Time
+	again := f.o.settle()
+	if want := started.Add(time.Minute).Sub(f.clock.Now()); again != want {
+		t.Errorf("it is looked at again in %s, not in %s", again, want)
+	}
+	f.o.did()
+	f.later(again - 2*time.Second)
+	if f.o.settle(); f.o.count() > 0 {
+		t.Errorf("before its time, it did %q", f.o.did())
+	}
+	f.later(time.Second)
+	f.expect("it runs", isAnnotated, isAnnotated)
+
+	f.later(time.Hour)
+	f.crash(f.pods[0], time.Hour)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("it ended old", isAnnotated, isAnnotated)
+	f.later(30 * time.Minute)
+	f.crash(f.pods[0], 10*time.Second)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("it ended young, and has its turn", restarting, isAnnotated)
+	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
+	f.expect("it may restart whenever it likes", isAnnotated, isAnnotated)
+}
