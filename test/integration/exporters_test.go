@@ -179,6 +179,7 @@ func TestEndpointSlices(t *testing.T) {
 		}
 		return slices.DeleteFunc(o.did(), func(effect string) bool { return strings.HasSuffix(effect, "/exporter-status") })
 	}
+	reconcile() // 200 records
 	reconcile()
 	for _, pod := range pods {
 		s.answers(pod)

@@ -121,23 +121,34 @@ func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1
 	return &a, nil
 }
 
-// attach makes the records that are missing, takes over those of pods that were
-// another exporter's, and grants the revision to those whose turn has come.
+// batch is how many records a reconcile writes at most: the first ones of a big fleet
+// take longer than a reconcile may, and nothing would be said of it meanwhile.
+const batch = 200
+
+// attach grants the revision to those whose turn has come, makes the records that are
+// missing, and takes over those of pods that were another exporter's: a batch, and the
+// rest at once after it. What fails keeps no other from its record.
 func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration, err error) {
-	granted := map[types.UID]bool{}
+	var due []member
 	if !f.exporter.Spec.Suspend {
-		turns, when := f.rollout.grants(f.members, f.config.Problem != nil)
-		for _, m := range turns {
-			granted[m.pod.UID] = true
-		}
-		again = when
+		due, again = f.rollout.grants(f.members, f.config.Problem != nil)
 	}
-	var failed []error
+	turns := len(due)
 	for _, m := range f.members {
-		if m.attachment != nil && m.attachment.Spec.Exporter.UID == f.exporter.UID && !granted[m.pod.UID] {
-			continue
+		if m.attachment == nil || m.attachment.Spec.Exporter.UID != f.exporter.UID && !slices.Contains(due[:turns], m) {
+			due = append(due, m)
 		}
-		if err := r.grant(ctx, f, m, granted[m.pod.UID]); err != nil && !apply.IsGone(err) {
+	}
+	written := 0
+	var failed []error
+	for i, m := range due {
+		if written == batch {
+			again = time.Millisecond
+			break
+		}
+		if err := r.grant(ctx, f, m, i < turns); err == nil {
+			written++
+		} else if !apply.IsGone(err) {
 			failed = append(failed, err)
 		}
 	}

@@ -1,0 +1,89 @@
+package exporter
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// counting is an API server that counts applies; any other call is a panic.
+type counting struct {
+	client.Client
+	applies int
+	// fate is how the n-th one ends, from 1.
+	fate func(n int) error
+}
+
+// Apply implements client.Client.
+func (c *counting) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+	c.applies++
+	if c.fate != nil {
+		return c.fate(c.applies)
+	}
+	return nil
+}
+
+// A big fleet gets its records a batch at a time, so that the status of the exporter
+// is written in between; who fails keeps no other from its record.
+func TestRecordsInBatches(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pods, fail int
+		want       []int // applies of each reconcile
+	}{
+		"a small fleet":      {pods: 7, want: []int{7, 0}},
+		"just a batch":       {pods: 200, want: []int{200, 0}},
+		"a big fleet":        {pods: 450, want: []int{200, 200, 50, 0}},
+		"some do not get it": {pods: 450, fail: 250, want: []int{450}},
+	} {
+		api := &counting{}
+		if tc.fail > 0 {
+			api.fate = func(n int) error {
+				if n <= tc.fail {
+					return fmt.Errorf("no %d", n)
+				}
+				return nil
+			}
+		}
+		r := &Reconciler{Writer: records.New(apply.New(api, effects.Direct))}
+		f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}}
+		f.exporter.UID = "exporter"
+		for i := range tc.pods {
+			pod := &corev1.Pod{}
+			pod.Name, pod.UID = fmt.Sprintf("pod-%03d", i), types.UID(fmt.Sprint(i))
+			f.members = append(f.members, member{pod: pod})
+		}
+		for i, want := range tc.want {
+			before := api.applies
+			again, err := r.attach(t.Context(), f)
+			if (err != nil) != (tc.fail > 0) {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+			did := api.applies - before
+			if did != want {
+				t.Errorf("%s: reconcile %d wrote %d records, not %d", name, i, did, want)
+			}
+			more := 0
+			for j := range f.members {
+				if m := &f.members[j]; m.attachment == nil && did > 0 {
+					m.attachment = &v1alpha1.JmxAttachment{Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{UID: "exporter"}}}
+					did--
+				} else if m.attachment == nil {
+					more++
+				}
+			}
+			if (again > 0) != (more > 0) {
+				t.Errorf("%s: with %d records to write, it reconciles again in %s", name, more, again)
+			}
+		}
+	}
+}
