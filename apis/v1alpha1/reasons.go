@@ -198,8 +198,8 @@ const (
 	// ReasonStorageLimitTooLow surfaces when the pod's spec lets less be written to /tmp
 	// than attaching needs: beyond it the kubelet evicts the pod.
 	ReasonStorageLimitTooLow = "StorageLimitTooLow"
-	// ReasonHomeNotTrusted surfaces when the agent directory belongs to another user.
-	ReasonHomeNotTrusted = "HomeNotTrusted"
+	// ReasonAgentDirectoryNotTrusted surfaces when the agent directory belongs to another user.
+	ReasonAgentDirectoryNotTrusted = "AgentDirectoryNotTrusted"
 	// ReasonTmpShared surfaces when another user may replace files in the JVM's
 	// /tmp, and spec.allowSharedTmp does not accept that.
 	ReasonTmpShared = "TmpShared"
@@ -334,28 +334,28 @@ var classes = map[string]ReasonClass{
 	ReasonConfigForbidden:  ClassMended,
 	ReasonConfigTooLarge:   ClassMended,
 
-	ReasonNoShell:              ClassRefused,
-	ReasonStorageLimitTooLow:   ClassRefused,
-	ReasonTmpNotWritable:       ClassRefused,
-	ReasonHomeNotTrusted:       ClassRefused,
-	ReasonTmpShared:            ClassRefused,
-	ReasonForeignJar:           ClassRefused,
-	ReasonHelperNotExecutable:  ClassRefused,
-	ReasonWrongPod:             ClassRefused,
-	ReasonUserMismatch:         ClassRefused,
-	ReasonUnsupportedJVM:       ClassRefused,
-	ReasonSignalsReduced:       ClassRefused,
-	ReasonOptionsUnknown:       ClassRefused,
-	ReasonAttachDisabled:       ClassRefused,
-	ReasonAgentLoadingDisabled: ClassRefused,
-	ReasonMissingModule:        ClassRefused,
-	ReasonConfigRejected:       ClassRefused,
-	ReasonRuleTooExpensive:     ClassRefused,
-	ReasonAnnotationConflict:   ClassRefused,
-	ReasonAnnotationContested:  ClassRefused,
-	ReasonRestartedAfterAttach: ClassRefused,
-	ReasonPodClaimed:           ClassRefused,
-	ReasonBadRequest:           ClassRefused,
+	ReasonNoShell:                  ClassRefused,
+	ReasonStorageLimitTooLow:       ClassRefused,
+	ReasonTmpNotWritable:           ClassRefused,
+	ReasonAgentDirectoryNotTrusted: ClassRefused,
+	ReasonTmpShared:                ClassRefused,
+	ReasonForeignJar:               ClassRefused,
+	ReasonHelperNotExecutable:      ClassRefused,
+	ReasonWrongPod:                 ClassRefused,
+	ReasonUserMismatch:             ClassRefused,
+	ReasonUnsupportedJVM:           ClassRefused,
+	ReasonSignalsReduced:           ClassRefused,
+	ReasonOptionsUnknown:           ClassRefused,
+	ReasonAttachDisabled:           ClassRefused,
+	ReasonAgentLoadingDisabled:     ClassRefused,
+	ReasonMissingModule:            ClassRefused,
+	ReasonConfigRejected:           ClassRefused,
+	ReasonRuleTooExpensive:         ClassRefused,
+	ReasonAnnotationConflict:       ClassRefused,
+	ReasonAnnotationContested:      ClassRefused,
+	ReasonRestartedAfterAttach:     ClassRefused,
+	ReasonPodClaimed:               ClassRefused,
+	ReasonBadRequest:               ClassRefused,
 }
 
 // ClassOf is the class of a reason; 0 for one that is none of why a phase does not

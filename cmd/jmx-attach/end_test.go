@@ -50,7 +50,7 @@ func TestSessionBreaksOff(t *testing.T) {
 		s.in.Close()
 		wantReason(t, *s.answer().Report, helperapi.ReasonStagingIncomplete)
 		s.ended(1)
-		if left, _ := filepath.Glob(filepath.Join(helperapi.Home, "*exporter-*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(helperapi.AgentDirectory, "*exporter-*")); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 		}
 	})
@@ -74,7 +74,7 @@ func TestNobodyListens(t *testing.T) {
 	if err := s.cmd.Wait(); s.cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("ended with %v, want exit code 1", err)
 	}
-	if got, err := os.ReadFile(filepath.Join(helperapi.Home, file.Name)); err != nil || !bytes.Equal(got, content) {
+	if got, err := os.ReadFile(filepath.Join(helperapi.AgentDirectory, file.Name)); err != nil || !bytes.Equal(got, content) {
 		t.Errorf("staged %q, %v", got, err)
 	}
 }
@@ -151,7 +151,7 @@ func TestKilledWhileStaging(t *testing.T) {
 	file := helperapi.NewFile("agent-", []byte(content), ".jar")
 	req := helperapi.Request{Files: []helperapi.File{file}}
 	partial := func() []string {
-		names, _ := filepath.Glob(filepath.Join(helperapi.Home, ".agent-*.tmp"))
+		names, _ := filepath.Glob(filepath.Join(helperapi.AgentDirectory, ".agent-*.tmp"))
 		return names
 	}
 	s := newTalk(t)
@@ -166,7 +166,7 @@ func TestKilledWhileStaging(t *testing.T) {
 	if len(partial()) != 1 {
 		t.Errorf("there is %v: it was not writing", partial())
 	}
-	if _, err := os.Stat(filepath.Join(helperapi.Home, file.Name)); err == nil {
+	if _, err := os.Stat(filepath.Join(helperapi.AgentDirectory, file.Name)); err == nil {
 		t.Error("half a file has its final name")
 	}
 	for _, name := range partial() {

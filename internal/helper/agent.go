@@ -12,14 +12,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// answerPatience is how long an agent may take to answer what it was told. Its
+// answerTimeout is how long an agent may take to answer an order. Its
 // watcher looks at the desired file every half second.
-const answerPatience = 5 * time.Second
+const answerTimeout = 5 * time.Second
 
 // agent is our agent in one JVM, as far as it can be seen from outside.
 type agent struct {
 	process jvm.Process
-	home    *home
+	dir     *directory
 	file    string // name of its desired file
 	// jar is the name of the trampoline that is loaded if there is none yet, and
 	// sha256 its digest; empty if not known. Both are for load only.
@@ -55,24 +55,24 @@ func (a *agent) look(ctx context.Context) error {
 // loadAgent is a variable for the test in which the jar is exchanged meanwhile.
 var loadAgent = jvm.Process.LoadAgent
 
-// bring makes the agent serve what is desired, and reports whether it was loaded
+// serve makes the agent serve what is desired, and reports whether it was loaded
 // for that. A jar that turns out not to be ours is left without a desired file.
-func (a *agent) bring(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+func (a *agent) serve(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	defer func() {
 		if isForeign(err) {
-			_ = a.home.Remove(a.file) // it may be gone; the error that counts is known
+			_ = a.dir.Remove(a.file) // it may be gone; the error that counts is known
 		}
 	}()
-	return a.tell(ctx, d)
+	return a.reconfigure(ctx, d)
 }
 
-// tell is bring, whatever the jar turns out to be.
-func (a *agent) tell(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+// reconfigure is serve, whatever the jar turns out to be.
+func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	if err := a.look(ctx); err != nil {
 		return false, err
 	}
 	want := runningPairs(d)
-	current := a.home.readPairs(a.file)
+	current := a.dir.readPairs(a.file)
 	if d.Identity == "" && current.Has("identity") { // the JVM's own, whoever gives this order
 		want.Set("identity", current.Get("identity"))
 	}
@@ -84,11 +84,11 @@ func (a *agent) tell(ctx context.Context, d helperapi.Desired) (loaded bool, err
 	}
 	noteReloads(want, current, a.mark)
 	want.Set("token", newToken(want, time.Now()))
-	if err := a.home.writePairs(a.file, want); err != nil {
+	if err := a.dir.writePairs(a.file, want); err != nil {
 		return false, err
 	}
 	if a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStopped {
-		err := loadAgent(a.process, ctx, path.Join(helperapi.Home, d.Agent), path.Join(helperapi.Home, a.file))
+		err := loadAgent(a.process, ctx, path.Join(helperapi.AgentDirectory, d.Agent), path.Join(helperapi.AgentDirectory, a.file))
 		if err != nil {
 			if looked := a.look(ctx); isForeign(looked) {
 				err = looked
@@ -129,9 +129,9 @@ func (a *agent) unknown() bool {
 
 // await polls the mark until it answers the token and is no longer starting.
 func (a *agent) await(ctx context.Context, token string) error {
-	// For the agent, not for a look: that one is under way when patience ends says
+	// For the agent, not for a look: that one is under way when timeout ends says
 	// nothing about the JVM.
-	patience, cancel := context.WithTimeout(ctx, answerPatience)
+	timeout, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for interval := 5 * time.Millisecond; ; interval = min(2*interval, 100*time.Millisecond) {
 		if err := a.look(ctx); err != nil {
@@ -141,7 +141,7 @@ func (a *agent) await(ctx context.Context, token string) error {
 			return nil
 		}
 		select {
-		case <-patience.Done():
+		case <-timeout.Done():
 			return a.silence()
 		case <-time.After(interval):
 		}
@@ -156,14 +156,14 @@ func (a *agent) idle() bool {
 
 func (a *agent) silence() error {
 	switch {
-	case a.mark == nil && !a.jarOpen && !a.home.inPlace(a.process):
-		return helperapi.Errorf(helperapi.ReasonForeignJar, "%s was exchanged while the JVM loaded the agent from there. Find out who did it and what the JVM loaded, then restart the container.", helperapi.Home)
+	case a.mark == nil && !a.jarOpen && !a.dir.inPlace(a.process):
+		return helperapi.Errorf(helperapi.ReasonForeignJar, "%s was exchanged while the JVM loaded the agent from there. Find out who did it and what the JVM loaded, then restart the container.", helperapi.AgentDirectory)
 	case a.mark == nil && !a.jarOpen:
 		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The JVM took the agent and did not keep it; see the application's standard error.")
 	case a.mark == nil:
-		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but wrote no mark within %s: it may not write the JVM's system properties, or the JVM is starved of CPU or memory.", answerPatience)
+		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but wrote no mark within %s: it may not write the JVM's system properties, or the JVM is starved of CPU or memory.", answerTimeout)
 	default:
-		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is %s and did not answer within %s.", a.mark.State, answerPatience)
+		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is %s and did not answer within %s.", a.mark.State, answerTimeout)
 	}
 }
 

@@ -21,9 +21,9 @@ func runningPairs(d helperapi.Desired) pairs {
 	running := pairs{
 		"protocol":              {"1"},
 		"state":                 {string(helperapi.AgentRunning)},
-		"implementation":        {path.Join(helperapi.Home, d.Implementation)},
+		"implementation":        {path.Join(helperapi.AgentDirectory, d.Implementation)},
 		"implementation.sha256": {d.ImplementationSHA256},
-		"config":                {path.Join(helperapi.Home, d.Config)},
+		"config":                {path.Join(helperapi.AgentDirectory, d.Config)},
 		"config.sha256":         {d.ConfigSHA256},
 		"port":                  {strconv.Itoa(int(d.Port))},
 	}

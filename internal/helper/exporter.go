@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	// exportersPatience is how long the search for the ports of all stock
-	// exporters may take, and exporterPatience how long one of several ports: an
+	// exportersTimeout is how long the search for the ports of all stock
+	// exporters may take, and exporterTimeout how long one of several ports: an
 	// answer takes a scrape, and who does not speak HTTP never answers.
-	exportersPatience = 2 * time.Second
-	exporterPatience  = time.Second
+	exportersTimeout = 2 * time.Second
+	exporterTimeout  = time.Second
 )
 
 // stockMetrics are those by which a stock exporter is recognized; the first has
@@ -74,15 +74,15 @@ type exporterIn struct {
 
 // askExporters finds the ports on which exporters serve.
 func askExporters(ctx context.Context, exporters []exporterIn) {
-	ctx, cancel := context.WithTimeout(ctx, exportersPatience)
+	ctx, cancel := context.WithTimeout(ctx, exportersTimeout)
 	defer cancel()
 	for _, in := range exporters {
-		ports, patience := in.candidates(), exportersPatience
+		ports, timeout := in.candidates(), exportersTimeout
 		if len(ports) > 1 {
-			patience = exporterPatience
+			timeout = exporterTimeout
 		}
 		for _, port := range ports {
-			if answersAsStock(ctx, port, patience) {
+			if answersAsStock(ctx, port, timeout) {
 				in.exporter.Port = port
 				break
 			}
@@ -96,7 +96,7 @@ var stockArgument = regexp.MustCompile(`^(?:(?:[\w.-]+|\[.+\]):)?(\d{1,5}):`)
 // candidates are the ports that are worth a question: those that the process
 // itself listens on. A question in HTTP is not welcome on every port, so where
 // the JVM's options name the exporter's, it is the only one; and where a debugger
-// listens, whose port cannot be told from the others, there is none.
+// listens, whose port cannot be distinguished from the others, there is none.
 func (in exporterIn) candidates() []int32 {
 	if !in.process.SharesNetwork() {
 		return nil
@@ -128,8 +128,8 @@ func namedPorts(agents []jvm.JavaAgent) (ports []int32) {
 }
 
 // answersAsStock reports whether a port has a metric of the stock exporter.
-func answersAsStock(ctx context.Context, port int32, patience time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func answersAsStock(ctx context.Context, port int32, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	found := false
 	err := getPage(ctx, helperapi.Endpoint{Port: port, Path: stockPath}, func(page *bufio.Reader) (err error) {

@@ -98,7 +98,7 @@ func TestStockExporter(t *testing.T) {
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
-				cleanHome(t)
+				cleanDirectory(t)
 				port := jvmtest.FreePort(t)
 				app := start(t, port)
 				awaitExporter(t, app, &helperapi.Exporter{Port: port})
@@ -161,7 +161,7 @@ func TestStockExporterBesideDebugger(t *testing.T) {
 
 // An agent of ours that is in a JVM is told what is desired, whatever else is there.
 func TestStockExporterBesideOurs(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
@@ -177,13 +177,13 @@ func TestStockExporterBesideOurs(t *testing.T) {
 
 func TestIsStockJar(t *testing.T) {
 	for name, want := range map[string]bool{
-		"/opt/jmx_prometheus_javaagent-1.0.1.jar":  true,
-		"jmx_prometheus_javaagent.jar":             true,
-		"/a/jmx_prometheus_javaagent_java6.jar":    true,
-		"/a/jmx_prometheus_httpserver.jar":         false,
-		"/a/jmx_prometheus_javaagent/other.jar":    false,
-		"/a/jmx_prometheus_javaagent.yaml":         false,
-		helperapi.Home + "/agent-0123456789ab.jar": false,
+		"/opt/jmx_prometheus_javaagent-1.0.1.jar":            true,
+		"jmx_prometheus_javaagent.jar":                       true,
+		"/a/jmx_prometheus_javaagent_java6.jar":              true,
+		"/a/jmx_prometheus_httpserver.jar":                   false,
+		"/a/jmx_prometheus_javaagent/other.jar":              false,
+		"/a/jmx_prometheus_javaagent.yaml":                   false,
+		helperapi.AgentDirectory + "/agent-0123456789ab.jar": false,
 		"": false,
 	} {
 		if got := isStockJar(name); got != want {
@@ -248,14 +248,14 @@ func TestAnswersAsStock(t *testing.T) {
 	defer server.Close()
 	_, silent := listen(t)
 	for port, test := range map[int32]struct {
-		patience time.Duration
-		want     bool
+		timeout time.Duration
+		want    bool
 	}{
 		port:                {time.Minute, true},
 		silent:              {50 * time.Millisecond, false},
 		jvmtest.FreePort(t): {time.Minute, false},
 	} {
-		if got := answersAsStock(t.Context(), port, test.patience); got != test.want {
+		if got := answersAsStock(t.Context(), port, test.timeout); got != test.want {
 			t.Errorf("port %d: got %v", port, got)
 		}
 	}

@@ -13,13 +13,13 @@ import (
 )
 
 // Hello is what can be said of the container that this process is in.
-func (h Helper) Hello() helperapi.Hello {
+func (dir Helper) Hello() helperapi.Hello {
 	// What cannot be read leaves its witness out.
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	groups, _ := os.ReadFile("/proc/self/cgroup")
 	start, _ := jvm.StartTime(1)
 	return helperapi.Hello{
-		Version:       h.Version,
+		Version:       dir.Version,
 		ContainerID:   containerID(string(mounts), string(groups)),
 		Instance:      instance(string(mounts)),
 		InitStartTime: start,

@@ -19,7 +19,7 @@ import (
 )
 
 // Helper performs the operations. It may be used concurrently, also by several
-// processes: what must not happen twice at a time happens under a lock in Home.
+// processes: what must not happen twice at a time happens under a lock in the agent directory.
 type Helper struct {
 	// Version is reported with every answer.
 	Version string
@@ -32,10 +32,10 @@ const Timeout = 10 * time.Second
 // Report.Error. blobs are the contents of req.Files, one after the other, and
 // are read by VerbStage only. Do returns within Timeout, but for blobs: reading
 // them takes as long as their reader does.
-func (h Helper) Do(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader) helperapi.Report {
+func (dir Helper) Do(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader) helperapi.Report {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	report := helperapi.Report{HelperVersion: h.Version}
+	report := helperapi.Report{HelperVersion: dir.Version}
 	if err := perform(ctx, verb, req, blobs, &report); err != nil {
 		report.Error = typed(err)
 	}
@@ -78,9 +78,9 @@ func typed(err error) *helperapi.Error {
 	}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return helperapi.Errorf(helperapi.ReasonNoSpace, "No space is left for %s: %v.", helperapi.Home, err)
+		return helperapi.Errorf(helperapi.ReasonNoSpace, "No space is left for %s: %v.", helperapi.AgentDirectory, err)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
-		return helperapi.Errorf(helperapi.ReasonTmpNotWritable, "User %d cannot write to %s: %v. %s", os.Geteuid(), helperapi.Home, err, jvm.MountTmp)
+		return helperapi.Errorf(helperapi.ReasonTmpNotWritable, "User %d cannot write to %s: %v. %s", os.Geteuid(), helperapi.AgentDirectory, err, jvm.MountTmp)
 	case errors.Is(err, context.DeadlineExceeded):
 		return helperapi.Errorf(helperapi.ReasonAttachTimeout, "The operation took longer than %s.", Timeout)
 	default:

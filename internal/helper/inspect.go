@@ -56,16 +56,16 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	if report.ListeningPorts, err = jvm.ListeningPorts(network); err != nil {
 		return err
 	}
-	h, err := homeOf(req, false)
+	dir, err := directoryOf(req, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer dir.Close()
 	for _, file := range req.Files {
-		if checkFile(file) == nil && h.has(file) {
+		if checkFile(file) == nil && dir.has(file) {
 			report.Files = append(report.Files, file)
 		}
 	}

@@ -16,27 +16,27 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// settled is how long a file must have been left alone to be removed as a leftover:
+// leftoverAge is how long a file must have been unchanged to be removed as a leftover:
 // another helper may be at work on it, also one of a container that shares this
 // /tmp, whose processes cannot be seen from here.
-const settled = 10 * time.Minute
+const leftoverAge = 10 * time.Minute
 
-func (h *home) settled(name string) bool {
-	info, err := h.Lstat(name)
-	return err == nil && time.Since(info.ModTime()) > settled
+func (dir *directory) unchanged(name string) bool {
+	info, err := dir.Lstat(name)
+	return err == nil && time.Since(info.ModTime()) > leftoverAge
 }
 
 // sweep removes the leftovers of helpers that were killed, and the desired files
-// and locks of processes that are gone. A lock that is held stays. Only for a
-// Home in which PIDs mean the same as here.
-func (h *home) sweep() {
-	for _, name := range h.names() {
+// and locks of processes that are gone. A lock that is held stays. Only for
+// an agent directory in which PIDs mean the same as here.
+func (dir *directory) sweep() {
+	for _, name := range dir.names() {
 		switch {
-		case !h.settled(name):
+		case !dir.unchanged(name):
 		case strings.HasPrefix(name, "."): // a temporary name
-			_ = h.Remove(name) // another helper may have been faster
+			_ = dir.Remove(name) // another helper may have been faster
 		case isGone(name):
-			h.discard(name)
+			dir.discard(name)
 		}
 	}
 }
@@ -55,62 +55,62 @@ func isGone(name string) bool {
 }
 
 // discard removes a file, if it is not a lock that is held.
-func (h *home) discard(name string) {
+func (dir *directory) discard(name string) {
 	if path.Ext(name) == lockSuffix {
-		f, err := h.OpenFile(name, os.O_RDWR, 0)
+		f, err := dir.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {
 			return
 		}
 		defer f.Close()
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !h.stillNamed(f, name) {
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !dir.stillNamed(f, name) {
 			return
 		}
 	}
-	_ = h.Remove(name) // another helper may have been faster
+	_ = dir.Remove(name) // another helper may have been faster
 }
 
 // prune removes the shared files that no desired file names, but those to keep:
 // every edit of a configuration and every upgrade leaves some.
-func (h *home) prune(keep ...string) {
-	names := h.names()
+func (dir *directory) prune(keep ...string) {
+	names := dir.names()
 	for _, name := range names {
 		if path.Ext(name) != desiredSuffix {
 			continue
 		}
-		desired := h.readPairs(name)
+		desired := dir.readPairs(name)
 		if desired == nil {
-			return // what it names cannot be told
+			return // what it names is not known
 		}
 		keep = append(keep, path.Base(desired.Get("implementation")), path.Base(desired.Get("config")))
 	}
 	for _, name := range names {
-		if _, shared := helperapi.FileDigest(name); shared && !slices.Contains(keep, name) && h.settled(name) {
-			_ = h.Remove(name) // another helper may have been faster
+		if _, shared := helperapi.FileDigest(name); shared && !slices.Contains(keep, name) && dir.unchanged(name) {
+			_ = dir.Remove(name) // another helper may have been faster
 		}
 	}
 }
 
-// abandon removes Home itself once nothing is left in it. Whatever lies there keeps
+// abandon removes the agent directory itself once nothing is left in it. Whatever lies there keeps
 // it, also what came a moment ago from a helper beside, or from another container
-// that shares this /tmp; one that has it open, and nothing in it yet, makes it anew.
-func (h *home) abandon() {
-	dir, err := h.Open(".")
+// that shares this /tmp; one that has it open, and nothing in it yet, makes it again.
+func (dir *directory) abandon() {
+	opened, err := dir.Open(".")
 	if err != nil {
 		return
 	}
-	defer dir.Close()
-	_ = syscall.Rmdir(fmt.Sprintf("/proc/self/fd/%d/../%s", dir.Fd(), path.Base(helperapi.Home))) // only when empty
+	defer opened.Close()
+	_ = syscall.Rmdir(fmt.Sprintf("/proc/self/fd/%d/../%s", opened.Fd(), path.Base(helperapi.AgentDirectory))) // only when empty
 }
 
-// names lists all entries of Home, or none: who sees only some of the desired
+// names lists all entries of the agent directory, or none: who sees only some of the desired
 // files would take what the others name for leftovers.
-func (h *home) names() []string {
-	dir, err := h.Open(".")
+func (dir *directory) names() []string {
+	opened, err := dir.Open(".")
 	if err != nil {
 		return nil
 	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
+	defer opened.Close()
+	names, err := opened.Readdirnames(-1)
 	if err != nil {
 		return nil
 	}

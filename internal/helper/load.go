@@ -40,27 +40,27 @@ func load(ctx context.Context, req helperapi.Request, report *helperapi.Report) 
 	if err := refuseTmp(req, p); err != nil {
 		return err
 	}
-	h, err := homeIn(p, false)
+	dir, err := directoryIn(p, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "There is no %s.", helperapi.Home)
+		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "There is no %s.", helperapi.AgentDirectory)
 	}
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	unlock, err := h.lock(ctx, jvmName(p)+lockSuffix)
+	defer dir.Close()
+	unlock, err := dir.lock(ctx, jvmName(p)+lockSuffix)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := h.verify(*req.Desired); err != nil {
+	if err := dir.verify(*req.Desired); err != nil {
 		return err
 	}
-	a := agent{process: p, home: h, file: jvmName(p) + desiredSuffix, jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256}
+	a := agent{process: p, dir: dir, file: jvmName(p) + desiredSuffix, jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256}
 	if err := a.attach(ctx, *req.Desired, req.MemoryHeadroom); err != nil {
 		return err
 	}
-	loaded, err := a.bringOnPort(ctx, *req.Desired)
+	loaded, err := a.serveOnPort(ctx, *req.Desired)
 	process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
 	if loaded {
 		process.Warning = loadWarning(p)
@@ -69,7 +69,7 @@ func load(ctx context.Context, req helperapi.Request, report *helperapi.Report) 
 		return err
 	}
 	if self, err := os.Executable(); err == nil { // else it might take itself for a leftover
-		h.prune(path.Base(self), req.Desired.Agent)
+		dir.prune(path.Base(self), req.Desired.Agent)
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func checkDesired(d *helperapi.Desired) error {
 	}
 	for _, name := range []string{d.Agent, d.Implementation, d.Config} {
 		if _, ok := helperapi.FileDigest(name); !ok {
-			return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a file of %s.", name, helperapi.Home)
+			return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a file of %s.", name, helperapi.AgentDirectory)
 		}
 	}
 	if !isSHA256(d.ImplementationSHA256) || !isSHA256(d.ConfigSHA256) || d.AgentSHA256 != "" && !isSHA256(d.AgentSHA256) {
@@ -108,7 +108,7 @@ func lookup(req helperapi.Request) (jvm.Process, error) {
 }
 
 // verify makes sure that the files are those desired before a JVM reads them.
-func (h *home) verify(d helperapi.Desired) error {
+func (dir *directory) verify(d helperapi.Desired) error {
 	agent := d.AgentSHA256
 	if agent == "" { // an older operator
 		agent, _ = helperapi.FileDigest(d.Agent) // checked before
@@ -116,12 +116,12 @@ func (h *home) verify(d helperapi.Desired) error {
 	for _, file := range []struct{ name, sum string }{
 		{d.Agent, agent}, {d.Implementation, d.ImplementationSHA256}, {d.Config, d.ConfigSHA256},
 	} {
-		sum, _, err := h.digest(file.name)
+		sum, _, err := dir.digest(file.name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		if err != nil || !strings.HasPrefix(sum, file.sum) {
-			return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is missing or not what was staged.", path.Join(helperapi.Home, file.name))
+			return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is missing or not what was staged.", path.Join(helperapi.AgentDirectory, file.name))
 		}
 	}
 	return nil

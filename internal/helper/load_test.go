@@ -30,7 +30,7 @@ var silentLoad = jvmtest.Options{Args: []string{"-XX:+EnableDynamicAgentLoading"
 // The agent's whole life in one JVM.
 func TestLife(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		cleanHome(t)
+		cleanDirectory(t)
 		app := jdk.Start(t, silentLoad)
 		target := targetOf(t, app)
 		port := jvmtest.FreePort(t)
@@ -39,8 +39,8 @@ func TestLife(t *testing.T) {
 		if len(report.Processes) != 1 || report.Processes[0].Refusal != nil || report.Processes[0].Mark != nil || report.Processes[0].AgentJarOpen {
 			t.Fatalf("before: %+v", report.Processes)
 		}
-		if _, err := os.Lstat(helperapi.Home); err == nil {
-			t.Error("inspect made Home")
+		if _, err := os.Lstat(helperapi.AgentDirectory); err == nil {
+			t.Error("inspect made the agent directory")
 		}
 
 		desired := stageAgent(t, nil, anyMBean, port)
@@ -89,7 +89,7 @@ func TestLife(t *testing.T) {
 			report = do(t, helperapi.VerbUnload, helperapi.Request{Target: target})
 			wantReason(t, report, "")
 			wantMark(t, report, helperapi.AgentStopped, 1)
-			wantNoHome(t)
+			wantNoDirectory(t)
 		}
 		if scrape(moved.Port) != "" {
 			t.Error("serves after unload")
@@ -106,7 +106,7 @@ func TestLife(t *testing.T) {
 
 // A young JVM is left to its own start, however old its container is.
 func TestYoungJVM(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	before := jvm.StartTimeout
 	t.Cleanup(func() { jvm.StartTimeout = before })
 	jvm.StartTimeout = time.Hour // and an application without work has not used the CPU
@@ -129,7 +129,7 @@ func TestYoungJVM(t *testing.T) {
 // Helpers that are run at the same time load once.
 func TestConcurrentLoads(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		cleanHome(t)
+		cleanDirectory(t)
 		app := jdk.Start(t, silentLoad)
 		req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
 		var wg sync.WaitGroup
@@ -149,7 +149,7 @@ func TestConcurrentLoads(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	req := helperapi.Request{Target: target, Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
@@ -157,7 +157,7 @@ func TestBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Create(filepath.Join(helperapi.Home, jvmName(p)+lockSuffix))
+	f, err := os.Create(filepath.Join(helperapi.AgentDirectory, jvmName(p)+lockSuffix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestBusy(t *testing.T) {
 
 // A busy port is found before anything is loaded, and forgotten once it is free.
 func TestPortInUse(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	listener, port := listen(t)
 	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, port)}
@@ -199,7 +199,7 @@ func TestPortInUse(t *testing.T) {
 
 // What the agent rejects leaves the application alone, and can be mended.
 func TestBadConfiguration(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, port := targetOf(t, app), jvmtest.FreePort(t)
 	for range 2 {
@@ -227,7 +227,7 @@ func TestBadConfiguration(t *testing.T) {
 // A rule that takes too much of the application's CPU is named, by the canary at
 // its load and by every later one, which changes nothing; without it, all is well.
 func TestRuleTooExpensive(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, port := targetOf(t, app), jvmtest.FreePort(t)
 	const pattern = ".*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*#x"
@@ -257,7 +257,7 @@ func TestRuleTooExpensive(t *testing.T) {
 // An agent that could not start its thread is loaded again, and says meanwhile
 // why it does nothing.
 func TestNoThread(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	o := silentLoad
 	o.User = nobody // root has no limit
 	app := jvmtest.Need(t, 17).Start(t, o)
@@ -281,7 +281,7 @@ func TestNoThread(t *testing.T) {
 	report := do(t, helperapi.VerbLoad, req)
 	wantReason(t, report, helperapi.ReasonAgentFailed)
 	wantMark(t, report, helperapi.AgentStopped, 1)
-	if !strings.Contains(report.Error.Message, "thread") || time.Since(started) > answerPatience {
+	if !strings.Contains(report.Error.Message, "thread") || time.Since(started) > answerTimeout {
 		t.Errorf("said %q after %s", report.Error.Message, time.Since(started))
 	}
 	limit("500")
@@ -292,7 +292,7 @@ func TestNoThread(t *testing.T) {
 }
 
 func TestMissingModule(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Link(t, "java.base,java.instrument").Start(t, silentLoad)
 	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
 	wantReason(t, report, helperapi.ReasonMissingModule)
@@ -305,7 +305,7 @@ func TestMissingModule(t *testing.T) {
 // An application that replaces its properties takes the mark away for a moment;
 // its agent is told again, and not loaded again.
 func TestMarkLost(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
@@ -328,7 +328,7 @@ func TestMarkLost(t *testing.T) {
 func TestInheritedMark(t *testing.T) {
 	for _, state := range []helperapi.AgentState{helperapi.AgentRunning, helperapi.AgentStopped, helperapi.AgentStarting, helperapi.AgentFailed} {
 		t.Run(string(state), func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 			mark := pairs{
 				"protocol": {"1"}, "state": {string(state)}, "loads": {"7"}, "token": {"of-the-parent"}, "port": {strconv.Itoa(int(desired.Port))},
@@ -369,7 +369,7 @@ func TestInheritedMark(t *testing.T) {
 // is never loaded again, whoever serves its port: an agent that lives writes its
 // mark again.
 func TestSilentAgent(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
@@ -417,12 +417,12 @@ func TestSilentAgent(t *testing.T) {
 // /tmp may be a link, or a mount that has another path outside of its container.
 func TestIsAgentJar(t *testing.T) {
 	for name, want := range map[string]bool{
-		helperapi.Home + "/agent-0123456789ab.jar":           true,
-		"/var/volatile/tmp/.jmx-exporter/agent-012345ab.jar": true,
-		helperapi.Home + "/exporter-0123456789ab.jar":        false,
-		helperapi.Home + "/agent-0123456789ab.jar/x":         false,
-		"/opt/agent-0123456789ab.jar":                        false,
-		"socket:[4711]":                                      false,
+		helperapi.AgentDirectory + "/agent-0123456789ab.jar":    true,
+		"/var/volatile/tmp/.jmx-exporter/agent-012345ab.jar":    true,
+		helperapi.AgentDirectory + "/exporter-0123456789ab.jar": false,
+		helperapi.AgentDirectory + "/agent-0123456789ab.jar/x":  false,
+		"/opt/agent-0123456789ab.jar":                           false,
+		"socket:[4711]":                                         false,
 	} {
 		if got := isAgentJar(name); got != want {
 			t.Errorf("%s: got %v", name, got)
@@ -439,7 +439,7 @@ func TestRefused(t *testing.T) {
 			helperapi.ReasonAgentLoadingDisabled: "-XX:-EnableDynamicAgentLoading",
 		} {
 			t.Run(jdk.String()+string(reason), func(t *testing.T) {
-				cleanHome(t)
+				cleanDirectory(t)
 				app := jdk.Start(t, jvmtest.Options{Args: []string{arg}})
 				target := targetOf(t, app)
 				inspected := do(t, helperapi.VerbInspect, helperapi.Request{})
@@ -460,7 +460,7 @@ func TestRefused(t *testing.T) {
 
 // JEP 451: the report says what the application's output shows.
 func TestWarning(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 25).Start(t, jvmtest.Options{})
 	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
 	report := do(t, helperapi.VerbLoad, req)
@@ -477,7 +477,7 @@ func TestWarning(t *testing.T) {
 // try: it needs a person. What JEP 451 says when one is loaded, it does not say.
 func TestClassLoaderWithoutAgents(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		cleanHome(t)
+		cleanDirectory(t)
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Djava.system.class.loader=App$Loader"}})
 		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
 		wantReason(t, report, helperapi.ReasonUnsupportedJVM)
@@ -489,7 +489,7 @@ func TestClassLoaderWithoutAgents(t *testing.T) {
 }
 
 func TestOtherUsersJVM(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	o := silentLoad
 	o.User = nobody
 	app := jvmtest.Need(t, 25).Start(t, o)
@@ -503,15 +503,15 @@ func TestOtherUsersJVM(t *testing.T) {
 
 // From outside of its container: other PIDs, another /tmp.
 func TestContainer(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	o := silentLoad
 	o.Container = true
 	app := jvmtest.Need(t, 17).Start(t, o)
 	target := targetOf(t, app)
 	port := jvmtest.FreePort(t)
 	desired := stageAgent(t, target, anyMBean, port)
-	if _, err := os.Lstat(helperapi.Home); err == nil {
-		t.Errorf("%s is in this /tmp, not in the container's", helperapi.Home)
+	if _, err := os.Lstat(helperapi.AgentDirectory); err == nil {
+		t.Errorf("%s is in this /tmp, not in the container's", helperapi.AgentDirectory)
 	}
 	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
 	wantReason(t, report, "")
@@ -553,7 +553,7 @@ func inTestPod(t *testing.T) (uid string) {
 // Where a pod shares its PID namespace, or its node's, the helper keeps to the
 // processes of its own container.
 func TestOtherContainer(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	uid := inTestPod(t)
 	o := silentLoad
 	o.Container = true
@@ -585,7 +585,7 @@ func TestOtherContainer(t *testing.T) {
 
 // What is asked of the wrong process or with the wrong files does nothing.
 func TestWrongRequests(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))

@@ -19,19 +19,19 @@ const lockPatience = 2 * time.Second
 
 // lock takes the lock of one JVM and returns what gives it back. The kernel gives
 // it back when the helper dies.
-func (h *home) lock(ctx context.Context, name string) (unlock func(), err error) {
+func (dir *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	for {
-		f, err := h.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+		f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, helperapi.Errorf(helperapi.ReasonBusy, "Another helper has just removed %s.", helperapi.Home)
+			return nil, helperapi.Errorf(helperapi.ReasonBusy, "Another helper has just removed %s.", helperapi.AgentDirectory)
 		}
 		if err != nil {
 			return nil, err
 		}
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil && h.stillNamed(f, name) {
+		if err == nil && dir.stillNamed(f, name) {
 			return func() { f.Close() }, nil
 		}
 		f.Close()
@@ -48,11 +48,11 @@ func (h *home) lock(ctx context.Context, name string) (unlock func(), err error)
 
 // stillNamed reports whether f still is the file of that name: unload removes a
 // lock that it holds, and whoever waited for it holds nothing then.
-func (h *home) stillNamed(f *os.File, name string) bool {
+func (dir *directory) stillNamed(f *os.File, name string) bool {
 	held, err := f.Stat()
 	if err != nil {
 		return false
 	}
-	named, err := h.Lstat(name)
+	named, err := dir.Lstat(name)
 	return err == nil && os.SameFile(held, named)
 }

@@ -83,11 +83,11 @@ func wantReason(t *testing.T, report helperapi.Report, reason helperapi.Reason) 
 	}
 }
 
-// cleanHome gives a test a Home of its own.
-func cleanHome(t *testing.T) {
+// cleanDirectory gives a test an agent directory of its own.
+func cleanDirectory(t *testing.T) {
 	t.Helper()
 	remove := func() {
-		if err := os.RemoveAll(helperapi.Home); err != nil {
+		if err := os.RemoveAll(helperapi.AgentDirectory); err != nil {
 			t.Error(err)
 		}
 	}

@@ -30,7 +30,7 @@ func limitedJVM(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process
 // anything is written or signaled.
 func TestLittleMemory(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		cleanHome(t)
+		cleanDirectory(t)
 		app, group := limitedJVM(t, jdk)
 		target := targetOf(t, app)
 		desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
@@ -66,7 +66,7 @@ func TestLittleMemory(t *testing.T) {
 // A JVM that is starting takes memory until it answers: what was free before is
 // looked at again before anything is loaded.
 func TestLittleMemoryOnceAttached(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app, group := limitedJVM(t, jvmtest.Need(t, 17))
 	target := targetOf(t, app)
 	desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
@@ -91,7 +91,7 @@ func TestLittleMemoryOnceAttached(t *testing.T) {
 // compiler that takes most.
 func TestDefaultMemoryHeadroom(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		cleanHome(t)
+		cleanDirectory(t)
 		app, group := limitedJVM(t, jdk, "-XX:TieredStopAtLevel=4")
 		target := targetOf(t, app)
 		desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
@@ -110,14 +110,14 @@ func TestDefaultMemoryHeadroom(t *testing.T) {
 // another implementation with less than a first load needs.
 func TestLittleMemoryWithAgent(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
-	cleanHome(t)
+	cleanDirectory(t)
 	app, group := limitedJVM(t, jdk)
 	target := targetOf(t, app)
 	desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
-	bring := func() helperapi.Report {
+	serve := func() helperapi.Report {
 		return do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom})
 	}
-	wantReason(t, bring(), "")
+	wantReason(t, serve(), "")
 	for range 20 {
 		scrape(desired.Port)
 	}
@@ -127,7 +127,7 @@ func TestLittleMemoryWithAgent(t *testing.T) {
 	file := helperapi.NewFile("config-", config, ".yaml")
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, config), "")
 	desired.Config, desired.ConfigSHA256 = file.Name, file.SHA256
-	wantReason(t, bring(), "")
+	wantReason(t, serve(), "")
 
 	jars, err := agentJars()
 	if err != nil {
@@ -138,24 +138,24 @@ func TestLittleMemoryWithAgent(t *testing.T) {
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, other), "")
 	before := *desired
 	desired.Implementation, desired.ImplementationSHA256 = file.Name, file.SHA256
-	wantReason(t, bring(), helperapi.ReasonInsufficientMemory)
+	wantReason(t, serve(), helperapi.ReasonInsufficientMemory)
 	if scrape(desired.Port) == "" {
 		t.Error("the old implementation serves no more")
 	}
 	*desired, before = before, *desired
-	wantReason(t, bring(), "")
+	wantReason(t, serve(), "")
 
 	group.Leave(helperapi.DefaultMemoryHeadroom / 2)
 	*desired = before
-	wantReason(t, bring(), "")
-	wantMark(t, bring(), helperapi.AgentRunning, 1)
+	wantReason(t, serve(), "")
+	wantMark(t, serve(), helperapi.AgentRunning, 1)
 	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
 	app.Unharmed()
 }
 
 // What a first load is to read is not staged where that load would be refused.
 func TestLittleMemoryForStaging(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app, group := limitedJVM(t, jvmtest.Need(t, 17))
 	group.Leave(helperapi.DefaultMemoryHeadroom - 8<<20)
 	content := []byte("no agent")

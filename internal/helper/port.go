@@ -18,11 +18,11 @@ import (
 // listening; that this happens again and again is no race any more.
 const portTries = 8
 
-// bringOnPort is bring for the port that is desired or, where that is 0, for one
+// serveOnPort is serve for the port that is desired or, where that is 0, for one
 // that the agent gets.
-func (a *agent) bringOnPort(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+func (a *agent) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	if d.Port != 0 {
-		return a.bring(ctx, d)
+		return a.serve(ctx, d)
 	}
 	if err := a.look(ctx); err != nil {
 		return false, err
@@ -33,7 +33,7 @@ func (a *agent) bringOnPort(ctx context.Context, d helperapi.Desired) (loaded bo
 			return loaded, err
 		}
 		var now bool
-		now, err = a.bring(ctx, d)
+		now, err = a.serve(ctx, d)
 		loaded = loaded || now
 		if typed, ok := errors.AsType[*helperapi.Error](err); !ok || typed.Reason != helperapi.ReasonPortInUse {
 			return loaded, err
@@ -60,8 +60,8 @@ func (a *agent) port(avoid, tried []int32) (int32, error) {
 	return port, nil
 }
 
-// servedPort is the port that the agent serves, or serves by now, since it was
-// told to; 0 if neither.
+// servedPort is the port that the agent serves, or serves by now, after its last
+// order; 0 if neither.
 func (a *agent) servedPort() int32 {
 	if a.mark != nil && a.mark.State == helperapi.AgentRunning {
 		return a.mark.Port
@@ -69,11 +69,11 @@ func (a *agent) servedPort() int32 {
 	if !a.unknown() {
 		return 0
 	}
-	told, err := strconv.ParseUint(a.home.readPairs(a.file).Get("port"), 10, 16)
+	ordered, err := strconv.ParseUint(a.dir.readPairs(a.file).Get("port"), 10, 16)
 	if err != nil {
 		return 0
 	}
-	return int32(told)
+	return int32(ordered)
 }
 
 // lowestPort is the lowest port from FirstPort upwards that is in none of the

@@ -67,7 +67,7 @@ func hold(t *testing.T) int32 {
 // An agent that may serve anywhere gets a port once, and keeps it as long as it
 // serves there.
 func TestAutomaticPort(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	_, busy := listen(t)
@@ -122,7 +122,7 @@ func TestAutomaticPort(t *testing.T) {
 
 // A port that is lost between the look and the bind costs a try and not the load.
 func TestAutomaticPortLost(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, held := targetOf(t, app), hold(t)
 	desired := stageAgent(t, nil, anyMBean, 0)
@@ -149,13 +149,13 @@ func TestAutomaticPortLost(t *testing.T) {
 // An agent that has been told its port, and has not said what came of it, is not
 // offered another one.
 func TestAutomaticPortTold(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	stageAgent(t, nil, anyMBean, 0)
-	h, err := homeOf(helperapi.Request{}, false)
+	dir, err := directoryOf(helperapi.Request{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
+	defer dir.Close()
 	_, told := listen(t) // by the agent, perhaps
 	running := &helperapi.Mark{State: helperapi.AgentRunning, Port: 4711}
 	for name, test := range map[string]struct {
@@ -177,10 +177,10 @@ func TestAutomaticPortTold(t *testing.T) {
 		"stopped":            {&helperapi.Mark{State: helperapi.AgentStopped}, true, fmt.Sprintf("port=%d", told), nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := os.WriteFile(filepath.Join(helperapi.Home, "1-1.desired"), []byte(test.file), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "1-1.desired"), []byte(test.file), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			a := agent{home: h, file: "1-1.desired", mark: test.mark, jarOpen: test.jarOpen}
+			a := agent{dir: dir, file: "1-1.desired", mark: test.mark, jarOpen: test.jarOpen}
 			a.process.PID = os.Getpid()
 			got, err := a.port([]int32{told, 4711}, test.tried) // what it has may be promised to others
 			if err != nil {

@@ -29,13 +29,13 @@ func noteReloads(want, current pairs, m *helperapi.Mark) {
 
 // checkReload makes sure that an agent which says that it serves another
 // configuration than before has also counted it: the metrics that it serves say
-// the same. Where told notes nothing there is nothing to compare: older agents
-// count nothing, another implementation counts anew.
-func checkReload(told pairs, m *helperapi.Mark) error {
-	before := countIn(told, reloadsBefore)
+// the same. Where previous notes nothing there is nothing to compare: older agents
+// count nothing, another implementation counts from 0.
+func checkReload(previous pairs, m *helperapi.Mark) error {
+	before := countIn(previous, reloadsBefore)
 	if before == nil || m.Reloads != nil && *m.Reloads > *before {
 		return nil
 	}
 	return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent says that it serves the configuration %.12s, but has counted %s reloads, as before.",
-		m.ConfigSHA256, told.Get(reloadsBefore))
+		m.ConfigSHA256, previous.Get(reloadsBefore))
 }

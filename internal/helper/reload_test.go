@@ -75,7 +75,7 @@ func TestCheckReload(t *testing.T) {
 
 // What the mark counts is what the metrics say.
 func TestReloads(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, port := targetOf(t, app), jvmtest.FreePort(t)
 	var desired *helperapi.Desired
@@ -112,15 +112,15 @@ func TestReloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := homeIn(p, false)
+	dir, err := directoryIn(p, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
+	defer dir.Close()
 	file := jvmName(p) + desiredSuffix
-	told := h.readPairs(file)
+	told := dir.readPairs(file)
 	told.Set(reloadsBefore, "99")
-	if err := h.writePairs(file, told); err != nil {
+	if err := dir.writePairs(file, told); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -8,16 +8,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// checkSpace refuses files for which the file system of Home has too few free
+// checkSpace refuses files for which the file system of the agent directory has too few free
 // blocks or inodes. What a quota or the kubelet allows may be less.
-func (h *home) checkSpace(files []helperapi.File) error {
-	dir, err := h.Open(".")
+func (dir *directory) checkSpace(files []helperapi.File) error {
+	opened, err := dir.Open(".")
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer opened.Close()
 	var fs syscall.Statfs_t
-	if err := syscall.Fstatfs(int(dir.Fd()), &fs); err != nil {
+	if err := syscall.Fstatfs(int(opened.Fd()), &fs); err != nil {
 		return err
 	}
 	if fs.Blocks > 0 && fs.Bsize > 0 { // else it has no bound, such as a tmpfs with size=0
@@ -27,11 +27,11 @@ func (h *home) checkSpace(files []helperapi.File) error {
 		}
 		if blocks > fs.Bavail {
 			return helperapi.Errorf(helperapi.ReasonNoSpace, "%d MiB are needed in %s, and its file system has less free: make room there.",
-				inMiB(int64(blocks)*fs.Bsize, 1), helperapi.Home)
+				inMiB(int64(blocks)*fs.Bsize, 1), helperapi.AgentDirectory)
 		}
 	}
 	if fs.Files > 0 && uint64(len(files)) > fs.Ffree {
-		return helperapi.Errorf(helperapi.ReasonNoSpace, "%d files are needed in %s, and its file system has fewer inodes free: remove files there.", len(files), helperapi.Home)
+		return helperapi.Errorf(helperapi.ReasonNoSpace, "%d files are needed in %s, and its file system has fewer inodes free: remove files there.", len(files), helperapi.AgentDirectory)
 	}
 	return nil
 }

@@ -24,15 +24,15 @@ func TestNoSpaceForAll(t *testing.T) {
 		"without any bound": {"size=0,nr_inodes=0,mode=755", [][]byte{small, large}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			if err := mkdir(0o755, 0); err != nil {
 				t.Fatal(err)
 			}
-			if err := syscall.Mount("small", helperapi.Home, "tmpfs", 0, tc.mount); err != nil {
+			if err := syscall.Mount("small", helperapi.AgentDirectory, "tmpfs", 0, tc.mount); err != nil {
 				t.Fatal(err)
 			}
 			defer func() {
-				if err := syscall.Unmount(helperapi.Home, 0); err != nil {
+				if err := syscall.Unmount(helperapi.AgentDirectory, 0); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -26,7 +26,7 @@ func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == 
 // isSHA256 reports whether a text is a SHA-256 in lower-case hexadecimal.
 func isSHA256(text string) bool { return len(text) == 64 && isHex(text) }
 
-// stage writes files to Home, in the container of req.Target if there is one,
+// stage writes files to the agent directory, in the container of req.Target if there is one,
 // else where the helper runs.
 func stage(req helperapi.Request, blobs io.Reader, report *helperapi.Report) error {
 	if len(req.Files) > maxFiles {
@@ -40,12 +40,12 @@ func stage(req helperapi.Request, blobs io.Reader, report *helperapi.Report) err
 	if err := checkTmp(req); err != nil {
 		return err
 	}
-	err := inHome(req, func(h *home) error {
+	err := inDirectory(req, func(dir *directory) error {
 		if req.Target == nil {
-			h.sweep()
+			dir.sweep()
 		}
-		missing := slices.DeleteFunc(slices.Clone(req.Files), h.has)
-		if err := h.checkSpace(missing); err != nil {
+		missing := slices.DeleteFunc(slices.Clone(req.Files), dir.has)
+		if err := dir.checkSpace(missing); err != nil {
 			return err
 		}
 		return checkStagedMemory(req, missing)
@@ -55,7 +55,7 @@ func stage(req helperapi.Request, blobs io.Reader, report *helperapi.Report) err
 	}
 	for _, file := range req.Files {
 		content := io.LimitReader(blobs, file.Size)
-		if err := inHome(req, func(h *home) error { return h.stage(file, content) }); err != nil {
+		if err := inDirectory(req, func(dir *directory) error { return dir.stage(file, content) }); err != nil {
 			return err
 		}
 		report.Files = append(report.Files, file)
@@ -63,16 +63,16 @@ func stage(req helperapi.Request, blobs io.Reader, report *helperapi.Report) err
 	return nil
 }
 
-// inHome does something in Home, which it makes if it is not there. A helper beside
-// that unloads removes Home while it is empty: then nothing was read or written
+// inDirectory does something in the agent directory, which it makes if it is not there. A helper beside
+// that unloads removes the agent directory while it is empty: then nothing was read or written
 // yet, and it is done again.
-func inHome(req helperapi.Request, do func(*home) error) (err error) {
+func inDirectory(req helperapi.Request, do func(*directory) error) (err error) {
 	const tries = 10
 	for range tries {
-		h, failed := homeOf(req, true)
+		dir, failed := directoryOf(req, true)
 		if err = failed; err == nil {
-			err = do(h)
-			h.Close()
+			err = do(dir)
+			dir.Close()
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
@@ -87,7 +87,7 @@ func checkFile(file helperapi.File) error {
 	digest, ok := helperapi.FileDigest(file.Name)
 	switch {
 	case !ok:
-		return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a file of %s.", file.Name, helperapi.Home)
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a file of %s.", file.Name, helperapi.AgentDirectory)
 	case !isSHA256(file.SHA256):
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "The SHA-256 of %s is not one.", file.Name)
 	case !strings.HasPrefix(file.SHA256, digest):
@@ -99,16 +99,16 @@ func checkFile(file helperapi.File) error {
 }
 
 // stage writes one file, or reads past its content if it is there already.
-func (h *home) stage(file helperapi.File, content io.Reader) error {
+func (dir *directory) stage(file helperapi.File, content io.Reader) error {
 	verify := func(size int64, sum string) error {
 		if size == file.Size && sum == file.SHA256 {
 			return nil
 		}
 		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s did not arrive as the %d bytes announced.", file.Name, file.Size)
 	}
-	if h.has(file) {
+	if dir.has(file) {
 		now := time.Now()
-		_ = h.Chtimes(file.Name, now, now) // wanted again; its owner may be another
+		_ = dir.Chtimes(file.Name, now, now) // wanted again; its owner may be another
 		size, err := io.Copy(io.Discard, content)
 		if err == nil && size != file.Size {
 			err = verify(size, "")
@@ -119,11 +119,11 @@ func (h *home) stage(file helperapi.File, content io.Reader) error {
 	if strings.HasPrefix(file.Name, "jmx-attach-") {
 		mode = 0o755
 	}
-	return h.write(file.Name, mode, content, verify)
+	return dir.write(file.Name, mode, content, verify)
 }
 
-// homeOf opens the Home that the target sees, or our own if there is no target.
-func homeOf(req helperapi.Request, create bool) (*home, error) {
+// directoryOf opens the agent directory that the target sees, or our own if there is no target.
+func directoryOf(req helperapi.Request, create bool) (*directory, error) {
 	if req.Target == nil {
 		tmp, err := os.OpenRoot("/tmp")
 		if errors.Is(err, fs.ErrNotExist) {
@@ -133,21 +133,21 @@ func homeOf(req helperapi.Request, create bool) (*home, error) {
 			return nil, err
 		}
 		defer tmp.Close()
-		return openHome(tmp, create)
+		return openDirectory(tmp, create)
 	}
 	p, err := lookup(req)
 	if err != nil {
 		return nil, err
 	}
-	return homeIn(p, create)
+	return directoryIn(p, create)
 }
 
-// homeIn opens the Home that a JVM sees.
-func homeIn(p jvm.Process, create bool) (*home, error) {
+// directoryIn opens the agent directory that a JVM sees.
+func directoryIn(p jvm.Process, create bool) (*directory, error) {
 	tmp, err := p.OpenTmp()
 	if err != nil {
 		return nil, err
 	}
 	defer tmp.Close()
-	return openHome(tmp, create, p.UID)
+	return openDirectory(tmp, create, p.UID)
 }

@@ -13,7 +13,7 @@ import (
 // speaks against it.
 //
 // HotSpot opens an agent's jar by its path. Whoever may put another directory in
-// the place of Home between our check and that has his code run as the JVM's user.
+// the place of the agent directory between our check and that has his code run as the JVM's user.
 // With the sticky bit on /tmp only the owner of /tmp may, so processes of other
 // containers that share it gain nothing: those of the JVM's user and root could
 // attach to the JVM themselves, by its socket in the same /tmp.

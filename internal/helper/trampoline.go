@@ -54,10 +54,10 @@ func foreign(jar jvm.OpenFile, why string, args ...any) *helperapi.Error {
 }
 
 // isAgentJar reports whether an open file has the name of a trampoline. Where /tmp
-// is a link, the directory that it is in has another path than Home.
+// is a link, the directory that it is in has another path than the agent directory.
 func isAgentJar(name string) bool {
 	dir, file := path.Split(name)
-	return path.Base(dir) == path.Base(helperapi.Home) && strings.HasPrefix(file, "agent-") && path.Ext(file) == ".jar"
+	return path.Base(dir) == path.Base(helperapi.AgentDirectory) && strings.HasPrefix(file, "agent-") && path.Ext(file) == ".jar"
 }
 
 // foreignJar is the refusal of a process that has a foreign jar open, else nil.

@@ -93,7 +93,7 @@ func wantFiles(t *testing.T, dir string, want map[string]string) {
 }
 
 // Nothing is staged in or loaded from a /tmp in which somebody else may put another
-// directory in the place of Home.
+// directory in the place of the agent directory.
 func TestSharedTmp(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	for name, test := range map[string]struct {
@@ -120,7 +120,7 @@ func TestSharedTmp(t *testing.T) {
 		"755, of the JVM's user":                   {mode: 0o755, tmpOwner: owner, beside: intruder, elsewhere: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			app := startOwners(t)
 			if err := os.Chown("/tmp", test.tmpOwner, test.tmpGroup); err != nil {
 				t.Fatal(err)
@@ -154,7 +154,7 @@ func TestSharedTmp(t *testing.T) {
 					req.Target = in
 					wantReason(t, do(t, helperapi.VerbStage, req, jars[0]), helperapi.ReasonTmpShared)
 				}
-				wantNoHome(t)
+				wantNoDirectory(t)
 				desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t), func(req *helperapi.Request) { req.AllowSharedTmp = true })
 				req.Desired = desired
 				wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonTmpShared)
@@ -172,7 +172,7 @@ func TestSharedTmp(t *testing.T) {
 			wantReason(t, report, "")
 			wantMark(t, report, helperapi.AgentRunning, 1)
 			wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target, TmpMountedElsewhere: test.elsewhere}), "")
-			wantNoHome(t)
+			wantNoDirectory(t)
 			app.Unharmed()
 		})
 	}
@@ -188,15 +188,15 @@ func TestFilesOfOthers(t *testing.T) {
 		"by its group":    func(t *testing.T, file string) { chmod(t, file, 0o664) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			app := startOwners(t)
 			target := targetOf(t, app)
 			desired := stageAgent(t, nil, anyMBean, 0)
 			config := helperapi.File{Name: desired.Config, Size: int64(len(anyMBean)), SHA256: desired.ConfigSHA256}
 			for _, file := range []string{desired.Agent, desired.Implementation, desired.Config} {
 				stageAgent(t, nil, anyMBean, 0)
-				spoil(t, filepath.Join(helperapi.Home, file))
-				wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), helperapi.ReasonHomeNotTrusted)
+				spoil(t, filepath.Join(helperapi.AgentDirectory, file))
+				wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), helperapi.ReasonAgentDirectoryNotTrusted)
 			}
 			if report := do(t, helperapi.VerbInspect, helperapi.Request{Files: []helperapi.File{config}}); len(report.Files) > 0 {
 				t.Errorf("inspect finds %v", report.Files)
@@ -207,7 +207,7 @@ func TestFilesOfOthers(t *testing.T) {
 			}
 
 			// A port that somebody else wrote into the desired file is not asked for.
-			file := filepath.Join(helperapi.Home, fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime))
+			file := filepath.Join(helperapi.AgentDirectory, fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime))
 			if err := os.WriteFile(file, []byte("identity=bad&port=1"), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -253,24 +253,24 @@ func TestForeignJar(t *testing.T) {
 		"other's, and gone": {0, 0o644, "agent-0123456789ab.jar", "its content"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			app := startOwners(t)
 			target := targetOf(t, app)
 			p, err := lookup(helperapi.Request{Target: target})
 			if err != nil {
 				t.Fatal(err)
 			}
-			plant(t, helperapi.Home, 0, map[string]string{test.file: string(jar)})
-			give(t, test.user, filepath.Join(helperapi.Home, test.file))
-			chmod(t, filepath.Join(helperapi.Home, test.file), test.mode)
+			plant(t, helperapi.AgentDirectory, 0, map[string]string{test.file: string(jar)})
+			give(t, test.user, filepath.Join(helperapi.AgentDirectory, test.file))
+			chmod(t, filepath.Join(helperapi.AgentDirectory, test.file), test.mode)
 			if err := p.Attach(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.LoadAgent(t.Context(), filepath.Join(helperapi.Home, test.file), "theirs"); err != nil {
+			if err := p.LoadAgent(t.Context(), filepath.Join(helperapi.AgentDirectory, test.file), "theirs"); err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(name, "gone") {
-				if err := os.Remove(filepath.Join(helperapi.Home, test.file)); err != nil {
+				if err := os.Remove(filepath.Join(helperapi.AgentDirectory, test.file)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -319,18 +319,18 @@ func TestJarExchanged(t *testing.T) {
 	}
 	for name, place := range map[string]func(t *testing.T){
 		"directory": func(t *testing.T) {
-			if err := os.Rename(theirs, helperapi.Home); err != nil {
+			if err := os.Rename(theirs, helperapi.AgentDirectory); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"link": func(t *testing.T) {
-			if err := os.Symlink(theirs, helperapi.Home); err != nil {
+			if err := os.Symlink(theirs, helperapi.AgentDirectory); err != nil {
 				t.Fatal(err)
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			cleanTheirs(t)
 			const aside = "/tmp/aside"
 			defer os.RemoveAll(aside)
@@ -341,7 +341,7 @@ func TestJarExchanged(t *testing.T) {
 			plant(t, theirs, intruder, planted)
 			defer func(load func(jvm.Process, context.Context, string, string) error) { loadAgent = load }(loadAgent)
 			loadAgent = func(p jvm.Process, ctx context.Context, jar, options string) error {
-				if err := os.Rename(helperapi.Home, aside); err != nil {
+				if err := os.Rename(helperapi.AgentDirectory, aside); err != nil {
 					t.Fatal(err)
 				}
 				place(t)
@@ -352,12 +352,12 @@ func TestJarExchanged(t *testing.T) {
 			if p := report.Processes[0]; p.AgentJarOpen || p.Mark != nil {
 				t.Errorf("it is taken for ours: %+v", p)
 			}
-			wantFiles(t, helperapi.Home, planted)
+			wantFiles(t, helperapi.AgentDirectory, planted)
 			if left, _ := filepath.Glob(filepath.Join(aside, "*.desired")); len(left) > 0 {
 				t.Errorf("left is %v", left)
 			}
 			if name == "directory" { // what was opened through a link has no name of ours
-				if err := os.RemoveAll(helperapi.Home); err != nil {
+				if err := os.RemoveAll(helperapi.AgentDirectory); err != nil {
 					t.Fatal(err)
 				}
 				wantForeign(t, app, "belongs to user 2000")
@@ -370,7 +370,7 @@ func TestJarExchanged(t *testing.T) {
 // The name has the beginning of the digest only: what was loaded is compared with
 // all of it.
 func TestWholeDigest(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
@@ -401,28 +401,28 @@ func TestWholeDigest(t *testing.T) {
 // to make it may be anybody: his directory is left as it is.
 func TestPlantedAfterCleaner(t *testing.T) {
 	jvmtest.NeedUsers(t)
-	cleanHome(t)
+	cleanDirectory(t)
 	app := startOwners(t)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
-	if err := os.RemoveAll(helperapi.Home); err != nil {
+	if err := os.RemoveAll(helperapi.AgentDirectory); err != nil {
 		t.Fatal(err)
 	}
 	planted := map[string]string{
 		desired.Agent: "theirs", desired.Implementation: "theirs", desired.Config: anyMBean,
 		fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime): "state=stopped",
 	}
-	plant(t, helperapi.Home, intruder, planted)
+	plant(t, helperapi.AgentDirectory, intruder, planted)
 	req := helperapi.Request{Target: target, Desired: desired, Files: []helperapi.File{helperapi.NewFile("config-", []byte(anyMBean), ".yaml")}}
 	for _, verb := range []helperapi.Verb{helperapi.VerbInspect, helperapi.VerbStage, helperapi.VerbLoad, helperapi.VerbUnload} {
 		report := do(t, verb, req, []byte(anyMBean))
-		wantReason(t, report, helperapi.ReasonHomeNotTrusted)
+		wantReason(t, report, helperapi.ReasonAgentDirectoryNotTrusted)
 		if len(report.Files) > 0 {
 			t.Errorf("%s reports %v", verb, report.Files)
 		}
 	}
-	wantFiles(t, helperapi.Home, planted)
+	wantFiles(t, helperapi.AgentDirectory, planted)
 	app.Unharmed()
 }
 
@@ -431,7 +431,7 @@ func TestPlantedAfterCleaner(t *testing.T) {
 func TestHelperInARace(t *testing.T) {
 	const rounds = 1000
 	jvmtest.NeedUsers(t)
-	cleanHome(t)
+	cleanDirectory(t)
 	cleanTheirs(t)
 	jvmtest.ChmodTmp(t, 0o777)
 	ours, other := []byte(anyMBean), []byte(otherConfig)
@@ -439,11 +439,11 @@ func TestHelperInARace(t *testing.T) {
 	wantReason(t, do(t, helperapi.VerbStage, stage, ours), "")
 	planted := map[string]string{helperapi.NewFile("config-", other, ".yaml").Name: otherConfig}
 	plant(t, theirs, intruder, planted)
-	race := jvmtest.Exchange(t, intruder, helperapi.Home, theirs)
+	race := jvmtest.Exchange(t, intruder, helperapi.AgentDirectory, theirs)
 	look := helperapi.Request{Files: []helperapi.File{helperapi.NewFile("config-", other, ".yaml")}}
 	ended := map[helperapi.Reason]int{}
 	deadline := time.Now().Add(3 * time.Minute)
-	for round := 0; round < rounds || ended[""] == 0 || ended[helperapi.ReasonHomeNotTrusted] == 0; round++ {
+	for round := 0; round < rounds || ended[""] == 0 || ended[helperapi.ReasonAgentDirectoryNotTrusted] == 0; round++ {
 		if time.Now().After(deadline) {
 			t.Fatalf("after %d rounds it has ended with %v: there was no race", round, ended)
 		}
@@ -452,7 +452,7 @@ func TestHelperInARace(t *testing.T) {
 			if report.Error != nil {
 				reason = report.Error.Reason
 			}
-			if ended[reason]++; reason != "" && reason != helperapi.ReasonHomeNotTrusted {
+			if ended[reason]++; reason != "" && reason != helperapi.ReasonAgentDirectoryNotTrusted {
 				t.Fatalf("round %d: %v", round, report.Error)
 			}
 			if slices.ContainsFunc(report.Files, func(f helperapi.File) bool { return f == look.Files[0] }) {
@@ -461,7 +461,7 @@ func TestHelperInARace(t *testing.T) {
 		}
 	}
 	race.Stop()
-	for _, dir := range []string{helperapi.Home, theirs} {
+	for _, dir := range []string{helperapi.AgentDirectory, theirs} {
 		if _, err := os.Stat(filepath.Join(dir, look.Files[0].Name)); err == nil {
 			wantFiles(t, dir, planted)
 		}
@@ -482,17 +482,17 @@ func TestStageChangesNoMode(t *testing.T) {
 		private = "/tmp/private"
 	)
 	jvmtest.NeedUsers(t)
-	cleanHome(t)
+	cleanDirectory(t)
 	cleanTheirs(t)
 	jvmtest.ChmodTmp(t, 0o777)
 	if err := os.Mkdir(private, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(private)
-	jvmtest.Exchange(t, intruder, helperapi.Home, theirs)
+	jvmtest.Exchange(t, intruder, helperapi.AgentDirectory, theirs)
 	for round := range rounds {
-		for exists(helperapi.Home) || exists(theirs) { // they change places meanwhile
-			for _, name := range []string{helperapi.Home, theirs} {
+		for exists(helperapi.AgentDirectory) || exists(theirs) { // they change places meanwhile
+			for _, name := range []string{helperapi.AgentDirectory, theirs} {
 				_ = os.RemoveAll(name) // it may have become another one
 			}
 		}

@@ -35,20 +35,20 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	if err := foreignJar(process); err != nil {
 		return err
 	}
-	h, err := homeIn(p, process.AgentJarOpen)
+	dir, err := directoryIn(p, process.AgentJarOpen)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer h.Close()
-	unlock, err := h.lock(ctx, jvmName(p)+lockSuffix)
+	defer dir.Close()
+	unlock, err := dir.lock(ctx, jvmName(p)+lockSuffix)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	a := agent{process: p, home: h, file: jvmName(p) + desiredSuffix, jarOpen: process.AgentJarOpen}
+	a := agent{process: p, dir: dir, file: jvmName(p) + desiredSuffix, jarOpen: process.AgentJarOpen}
 	if process.AgentJarOpen {
 		err = a.stop(ctx)
 		process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
@@ -56,7 +56,7 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 			return err
 		}
 	}
-	return h.clear(p)
+	return dir.clear(p)
 }
 
 // stop tells the agent to stop, and waits until it says that it did.
@@ -70,10 +70,10 @@ func (a *agent) stop(ctx context.Context) error {
 	if a.mark != nil && a.mark.State == helperapi.AgentStopped {
 		return nil
 	}
-	want := stoppedPairs(a.home.readPairs(a.file))
+	want := stoppedPairs(a.dir.readPairs(a.file))
 	want.Del("token")
 	want.Set("token", newToken(want, time.Now()))
-	if err := a.home.writePairs(a.file, want); err != nil {
+	if err := a.dir.writePairs(a.file, want); err != nil {
 		return err
 	}
 	if err := a.await(ctx, want.Get("token")); err != nil {
@@ -86,10 +86,10 @@ func (a *agent) stop(ctx context.Context) error {
 }
 
 // clear removes the files of one JVM, and those that all share once no other
-// JVM has a desired file. The lock goes last: until then it is held. With it, Home
+// JVM has a desired file. The lock goes last: until then it is held. With it, the agent directory
 // does if it is empty.
-func (h *home) clear(p jvm.Process) error {
-	names := h.names()
+func (dir *directory) clear(p jvm.Process) error {
+	names := dir.names()
 	own := func(name string) bool { return strings.HasPrefix(name, jvmName(p)+".") }
 	shared := !slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == desiredSuffix && !own(name) })
 	for _, name := range names {
@@ -97,34 +97,34 @@ func (h *home) clear(p jvm.Process) error {
 		if name == jvmName(p)+lockSuffix || !own(name) && !(shared && ours) {
 			continue
 		}
-		if err := h.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := dir.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := h.Remove(jvmName(p) + lockSuffix); err != nil {
+	if err := dir.Remove(jvmName(p) + lockSuffix); err != nil {
 		return err
 	}
-	h.abandon()
+	dir.abandon()
 	return nil
 }
 
-// clearGone removes the files of a JVM that is gone, from our own Home, and what
+// clearGone removes the files of a JVM that is gone, from our own agent directory, and what
 // others left there.
 func clearGone(target *helperapi.Target) error {
-	h, err := homeOf(helperapi.Request{}, false)
+	dir, err := directoryOf(helperapi.Request{}, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer h.Close()
+	defer dir.Close()
 	stem := fmt.Sprintf("%d-%d", target.PID, target.StartTime)
-	h.discard(stem + desiredSuffix)
-	h.discard(stem + lockSuffix)
-	h.sweep()
+	dir.discard(stem + desiredSuffix)
+	dir.discard(stem + lockSuffix)
+	dir.sweep()
 	self, _ := os.Executable()
-	h.prune(path.Base(self))
-	h.abandon()
+	dir.prune(path.Base(self))
+	dir.abandon()
 	return nil
 }

@@ -26,7 +26,7 @@ const implementationLoader = "com.banzaicloud.jmxexporter.agent.JarLoader"
 func TestUnloadOfNothing(t *testing.T) {
 	for name, stage := range map[string]bool{"nothing staged": false, "staged": true} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 			target := targetOf(t, app)
 			if stage {
@@ -41,7 +41,7 @@ func TestUnloadOfNothing(t *testing.T) {
 			if p.HasSocket() {
 				t.Error("somebody signaled: the attach socket is there")
 			}
-			wantNoHome(t)
+			wantNoDirectory(t)
 			app.Unharmed()
 		})
 	}
@@ -51,7 +51,7 @@ func TestUnloadOfNothing(t *testing.T) {
 // histogram shows what is.
 func TestUnloadLeavesNothing(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		cleanHome(t)
+		cleanDirectory(t)
 		app := jdk.Start(t, silentLoad)
 		target := targetOf(t, app)
 		p, err := lookup(helperapi.Request{Target: target})

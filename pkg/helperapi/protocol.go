@@ -3,19 +3,19 @@
 // docs/agent-protocol.md describes the files and marks that they work on.
 package helperapi
 
-// Home is the one directory that the helper writes to, in the container's own
+// AgentDirectory is the one directory that the helper writes to, in the container's own
 // file system. It lies in /tmp because HotSpot's attach socket does too: where
 // /tmp is not writable no JVM can be attached to.
-const Home = "/tmp/.jmx-exporter"
+const AgentDirectory = "/tmp/.jmx-exporter"
 
 // Verb names an operation of the helper.
 type Verb string
 
 const (
 	// VerbInspect lists the Java processes, the listening ports, and which of
-	// Request.Files lie in Home. It changes nothing and signals nobody.
+	// Request.Files lie in AgentDirectory. It changes nothing and signals nobody.
 	VerbInspect Verb = "inspect"
-	// VerbStage writes Request.Files to Home. What already lies there is left
+	// VerbStage writes Request.Files to AgentDirectory. What already lies there is left
 	// alone. Leftovers of processes that are gone are removed.
 	VerbStage Verb = "stage"
 	// VerbLoad brings the agent of Request.Target to Request.Desired, and waits
@@ -41,7 +41,7 @@ type Request struct {
 	PodUID string `json:"podUID,omitempty"`
 	// Target is the process that Load, Status and Unload are about.
 	Target *Target `json:"target,omitempty"`
-	// Files are what Stage writes to Home.
+	// Files are what Stage writes to AgentDirectory.
 	Files []File `json:"files,omitempty"`
 	// Desired is what Load asks of the agent.
 	Desired *Desired `json:"desired,omitempty"`
@@ -97,14 +97,14 @@ type Target struct {
 	StartTime uint64 `json:"startTime"`
 }
 
-// File is one file to stage. Its name has no slash and ends up in Home.
+// File is one file to stage. Its name has no slash and ends up in AgentDirectory.
 type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// Desired is what one JVM's agent shall do. File names are relative to Home.
+// Desired is what one JVM's agent shall do. File names are relative to AgentDirectory.
 type Desired struct {
 	// Agent is the file name of the trampoline jar, which the JVM loads.
 	Agent string `json:"agent"`
@@ -160,7 +160,7 @@ type Report struct {
 	// ListeningPorts are the TCP ports in state LISTEN in the network
 	// namespace, ascending, each once.
 	ListeningPorts []int32 `json:"listeningPorts,omitempty"`
-	// Files are the staged files that lie in Home with the right digest.
+	// Files are the staged files that lie in AgentDirectory with the right digest.
 	Files []File `json:"files,omitempty"`
 	// Error says why what was asked for did not happen; nil when it did.
 	Error *Error `json:"error,omitempty"`

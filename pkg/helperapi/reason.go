@@ -26,8 +26,8 @@ const (
 	ReasonProcessGone Reason = "ProcessGone"
 	// ReasonStagingIncomplete: a staged file has not the size or digest announced.
 	ReasonStagingIncomplete Reason = "StagingIncomplete"
-	// ReasonHomeNotTrusted: Home is a link, or others may write to it.
-	ReasonHomeNotTrusted Reason = "HomeNotTrusted"
+	// ReasonAgentDirectoryNotTrusted: AgentDirectory is a link, or others may write to it.
+	ReasonAgentDirectoryNotTrusted Reason = "AgentDirectoryNotTrusted"
 	// ReasonTmpNotWritable: HotSpot cannot open its attach socket in /tmp.
 	ReasonTmpNotWritable Reason = "TmpNotWritable"
 	// ReasonTmpShared surfaces when another user may replace files in the JVM's
@@ -36,7 +36,7 @@ const (
 	// ReasonForeignJar surfaces when the JVM has a jar open in the place of our
 	// agent's that is not ours.
 	ReasonForeignJar Reason = "ForeignJar"
-	// ReasonNoSpace: the file system of Home is full or its quota used up.
+	// ReasonNoSpace: the file system of AgentDirectory is full or its quota used up.
 	ReasonNoSpace Reason = "NoSpace"
 	// ReasonInsufficientMemory: the control group's limit leaves too little memory
 	// for what was asked.

@@ -137,7 +137,7 @@ func TestPrimaryBehindAFailure(t *testing.T) {
 // has an endpoint, so that nobody is sent elsewhere.
 func TestAnnotatedJVM(t *testing.T) {
 	refuses := func(p *v1alpha1.JavaProcess) {
-		p.Phase, p.Reason = v1alpha1.PhaseJavaFound, v1alpha1.ReasonHomeNotTrusted
+		p.Phase, p.Reason = v1alpha1.PhaseJavaFound, v1alpha1.ReasonAgentDirectoryNotTrusted
 	}
 	for name, tc := range map[string]struct {
 		processes []v1alpha1.JavaProcess

@@ -38,8 +38,8 @@ func TestSum(t *testing.T) {
 		"one rule is too expensive":      {Annotated, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonRuleTooExpensive)), "Staged RuleTooExpensive Container b, process 7: No."},
 		"one restarted after an attach":  {Annotated, all(serving("a", 9400), failing("b", found, v1alpha1.ReasonRestartedAfterAttach)), "JavaFound RestartedAfterAttach Container b, process 7: No."},
 		"none can":                       {JavaFound, all(failing("a", staged, v1alpha1.ReasonForeignJar)), "Staged ForeignJar No."},
-		"none can, of two":               {JavaFound, all(failing("a", staged, v1alpha1.ReasonForeignJar), failing("b", found, v1alpha1.ReasonHomeNotTrusted)), "JavaFound HomeNotTrusted Container b, process 7: No."},
-		"none can any more":              {Annotated, all(failing("a", found, v1alpha1.ReasonHomeNotTrusted)), "JavaFound HomeNotTrusted No."},
+		"none can, of two":               {JavaFound, all(failing("a", staged, v1alpha1.ReasonForeignJar), failing("b", found, v1alpha1.ReasonAgentDirectoryNotTrusted)), "JavaFound AgentDirectoryNotTrusted Container b, process 7: No."},
+		"none can any more":              {Annotated, all(failing("a", found, v1alpha1.ReasonAgentDirectoryNotTrusted)), "JavaFound AgentDirectoryNotTrusted No."},
 		"one is left out":                {Annotated, all(serving("a", 9400), with(failing("b", found, v1alpha1.ReasonPortInUse), excluded)), "Annotated"},
 		"beside one that is left out":    {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse), with(aProcess("b", 0), excluded)), "Staged PortInUse No."},
 	} {

@@ -50,7 +50,7 @@ func tmpMountedElsewhere(pod *corev1.Pod, container string) bool {
 func TmpMount(mounts []corev1.VolumeMount) *corev1.VolumeMount {
 	var closest *corev1.VolumeMount
 	for i, m := range mounts {
-		if covers(m.MountPath, helperapi.Home) && (closest == nil || len(m.MountPath) > len(closest.MountPath)) {
+		if covers(m.MountPath, helperapi.AgentDirectory) && (closest == nil || len(m.MountPath) > len(closest.MountPath)) {
 			closest = &mounts[i]
 		}
 	}

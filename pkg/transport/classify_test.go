@@ -31,7 +31,7 @@ func TestClassify(t *testing.T) {
 	}{
 		"cut":              {exited(exitCut, ""), v1alpha1.ReasonStagingIncomplete, "sent again."},
 		"/tmp":             {exited(exitNotWritable, ""), v1alpha1.ReasonTmpNotWritable, "emptyDir"},
-		"home":             {exited(exitNotTrusted, ""), v1alpha1.ReasonHomeNotTrusted, "remove it."},
+		"home":             {exited(exitNotTrusted, ""), v1alpha1.ReasonAgentDirectoryNotTrusted, "remove it."},
 		"write failed":     {exited(exitWriteFailed, "cat: write error: No space left on device"), v1alpha1.ReasonNoSpace, "cat: write error: No space left on device."},
 		"wrong pod":        {exited(exitWrongPod, ""), v1alpha1.ReasonWrongPod, "UID"},
 		"machine":          {exited(exitUnknownMachine, ""), v1alpha1.ReasonHelperNotExecutable, "CPU"},

@@ -41,12 +41,12 @@ const (
 // more than fits into the buffers on the way.
 //
 // Where others may write to /tmp, whatever is looked up there by its path may be
-// another file by the next line. So the script enters Home, and looks at the owner and
+// another file by the next line. So the script enters the agent directory, and looks at the owner and
 // the mode of the directory that it is in then. From there on all names are
 // relative: what others do to the path does not matter any more. Nobody but root and
 // this user could have written there.
 //
-// enter refuses a link in the place of Home: the way to where it leads is another
+// enter refuses a link in the place of the agent directory: the way to where it leads is another
 // one. "./" keeps CDPATH out of it. set -C has > create files only, so that it
 // writes into none that is there, nor through a link.
 var prelude = fmt.Sprintf(`helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d
@@ -67,7 +67,7 @@ trusted() { # $1 type as ls has it, $2 name: mode, links and owner follow
   case $3 in "$1"????-??-*) ;; *) return 1 ;; esac
   [ "$5" = 0 ] || [ -O "$2" ]
 }
-`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, saysEnd, helperapi.Home)
+`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, saysEnd, helperapi.AgentDirectory)
 
 // lookForJava ends where no process maps a JVM, and nothing has to be installed: a
 // container without Java is left as it is. A maps file that cannot be read (another

@@ -50,14 +50,14 @@ func (s *sandbox) write(path, content string, mode os.FileMode) {
 }
 
 func (s *sandbox) home(name string) string {
-	return filepath.Join(s.tmp, filepath.Base(helperapi.Home), name)
+	return filepath.Join(s.tmp, filepath.Base(helperapi.AgentDirectory), name)
 }
 
 // stream runs a command as an exec would.
 func (s *sandbox) stream(ctx context.Context, _ Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	command = slices.Concat(s.sh, command[1:])
 	script := len(s.sh) + 1
-	command[script] = strings.NewReplacer(helperapi.Home, s.home(""), "/proc/", s.proc+"/").Replace(command[script])
+	command[script] = strings.NewReplacer(helperapi.AgentDirectory, s.home(""), "/proc/", s.proc+"/").Replace(command[script])
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Stdout, c.Stderr = stdout, stderr
 	in, err := c.StdinPipe()

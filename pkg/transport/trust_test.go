@@ -26,7 +26,7 @@ func newContainer(t *testing.T, mode uint32) *sandbox {
 	jvmtest.ChmodTmp(t, mode)
 	s := newSandbox(t)
 	s.tmp = "/tmp"
-	for _, name := range []string{helperapi.Home, theirs, proof} {
+	for _, name := range []string{helperapi.AgentDirectory, theirs, proof} {
 		remove := func() {
 			if err := os.RemoveAll(name); err != nil {
 				t.Error(err)
@@ -99,22 +99,22 @@ func eachShell(t *testing.T, test func(t *testing.T, sh []string)) {
 	}
 }
 
-// Whatever lies in Home's place, only root's and our own is run or written to.
+// Whatever lies in the agent directory's place, only root's and our own is run or written to.
 func TestScriptsObeyTheirOwn(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	cases := map[string]func(s *sandbox) (dir string){
 		"another user's directory": func(s *sandbox) string {
-			s.plant(helperapi.Home, 0o755, intruder, helper)
-			return helperapi.Home
+			s.plant(helperapi.AgentDirectory, 0o755, intruder, helper)
+			return helperapi.AgentDirectory
 		},
 		"a directory that all may write to": func(s *sandbox) string {
-			s.plant(helperapi.Home, 0o777, 0, helper)
-			return helperapi.Home
+			s.plant(helperapi.AgentDirectory, 0o777, 0, helper)
+			return helperapi.AgentDirectory
 		},
 		"a directory that a group may write to": func(s *sandbox) string {
-			s.plant(helperapi.Home, 0o775, 0, helper)
-			return helperapi.Home
+			s.plant(helperapi.AgentDirectory, 0o775, 0, helper)
+			return helperapi.AgentDirectory
 		},
 		"a link to another user's directory": func(s *sandbox) string {
 			s.plant(theirs, 0o755, intruder, helper)
@@ -144,7 +144,7 @@ func TestScriptsObeyTheirOwn(t *testing.T) {
 
 func link(s *sandbox, to string) string {
 	s.t.Helper()
-	if err := os.Symlink(to, helperapi.Home); err != nil {
+	if err := os.Symlink(to, helperapi.AgentDirectory); err != nil {
 		s.t.Fatal(err)
 	}
 	return to
@@ -181,7 +181,7 @@ func TestScriptsReplaceFiles(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				s := newContainer(t, 0o1777)
 				s.sh = sh
-				s.plant(helperapi.Home, 0o755, 0, helper)
+				s.plant(helperapi.AgentDirectory, 0o755, 0, helper)
 				given(s)
 				if code := s.talk(helper, true); code != 0 {
 					t.Errorf("it ended with %d", code)
@@ -211,7 +211,7 @@ func TestScriptsInARace(t *testing.T) {
 			s := newContainer(t, 0o777)
 			s.write(s.home(helper.Name), answering, 0o755)
 			s.plant(theirs, 0o755, intruder, helper)
-			race := jvmtest.Exchange(t, intruder, helperapi.Home, theirs)
+			race := jvmtest.Exchange(t, intruder, helperapi.AgentDirectory, theirs)
 			ended := map[int]int{}
 			names := map[string]bool{helper.Name: true}
 			deadline := time.Now().Add(3 * time.Minute)
@@ -232,7 +232,7 @@ func TestScriptsInARace(t *testing.T) {
 				}
 			}
 			race.Stop()
-			for _, dir := range []string{helperapi.Home, theirs} {
+			for _, dir := range []string{helperapi.AgentDirectory, theirs} {
 				info, err := os.Stat(dir)
 				if err != nil {
 					t.Fatal(err)
@@ -280,10 +280,10 @@ func TestScriptOnNoexec(t *testing.T) {
 	})
 }
 
-// listing is what lies in Home.
+// listing is what lies in the agent directory.
 func listing(t *testing.T) string {
 	t.Helper()
-	entries, err := os.ReadDir(helperapi.Home)
+	entries, err := os.ReadDir(helperapi.AgentDirectory)
 	if os.IsNotExist(err) {
 		return "nothing"
 	}

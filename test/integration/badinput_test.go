@@ -138,21 +138,21 @@ func TestNeedsPerson(t *testing.T) {
 		wrong func(*container)
 		want  v1alpha1.Phase
 	}{
-		v1alpha1.ReasonAttachDisabled:       {refuse(helperapi.ReasonAttachDisabled), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonAgentLoadingDisabled: {refuse(helperapi.ReasonAgentLoadingDisabled), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonSignalsReduced:       {refuse(helperapi.ReasonSignalsReduced), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonUnsupportedJVM:       {refuse(helperapi.ReasonUnsupportedJVM), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonUserMismatch:         {refuse(helperapi.ReasonUserMismatch), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonTmpShared:            {refuse(helperapi.ReasonTmpShared), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonForeignJar:           {refuse(helperapi.ReasonForeignJar), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonNoShell:              {execs(v1alpha1.ReasonNoShell), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonTmpNotWritable:       {execs(v1alpha1.ReasonTmpNotWritable), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonStorageLimitTooLow:   {execs(v1alpha1.ReasonStorageLimitTooLow), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonHomeNotTrusted:       {execs(v1alpha1.ReasonHomeNotTrusted), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonHelperNotExecutable:  {execs(v1alpha1.ReasonHelperNotExecutable), v1alpha1.PhaseDiscovered},
-		v1alpha1.ReasonMissingModule:        {loads(v1alpha1.ReasonMissingModule), v1alpha1.PhaseStaged},
-		v1alpha1.ReasonConfigRejected:       {loads(v1alpha1.ReasonConfigRejected), v1alpha1.PhaseStaged},
-		v1alpha1.ReasonRuleTooExpensive:     {loads(v1alpha1.ReasonRuleTooExpensive), v1alpha1.PhaseStaged},
+		v1alpha1.ReasonAttachDisabled:           {refuse(helperapi.ReasonAttachDisabled), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonAgentLoadingDisabled:     {refuse(helperapi.ReasonAgentLoadingDisabled), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonSignalsReduced:           {refuse(helperapi.ReasonSignalsReduced), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonUnsupportedJVM:           {refuse(helperapi.ReasonUnsupportedJVM), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonUserMismatch:             {refuse(helperapi.ReasonUserMismatch), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonTmpShared:                {refuse(helperapi.ReasonTmpShared), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonForeignJar:               {refuse(helperapi.ReasonForeignJar), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonNoShell:                  {execs(v1alpha1.ReasonNoShell), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonTmpNotWritable:           {execs(v1alpha1.ReasonTmpNotWritable), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonStorageLimitTooLow:       {execs(v1alpha1.ReasonStorageLimitTooLow), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonAgentDirectoryNotTrusted: {execs(v1alpha1.ReasonAgentDirectoryNotTrusted), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonHelperNotExecutable:      {execs(v1alpha1.ReasonHelperNotExecutable), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonMissingModule:            {loads(v1alpha1.ReasonMissingModule), v1alpha1.PhaseStaged},
+		v1alpha1.ReasonConfigRejected:           {loads(v1alpha1.ReasonConfigRejected), v1alpha1.PhaseStaged},
+		v1alpha1.ReasonRuleTooExpensive:         {loads(v1alpha1.ReasonRuleTooExpensive), v1alpha1.PhaseStaged},
 	}
 	for reason, tc := range cases {
 		t.Run(reason, func(t *testing.T) {

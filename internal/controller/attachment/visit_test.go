@@ -93,10 +93,10 @@ func TestAttachRefused(t *testing.T) {
 	p := &s.Status().Processes[0]
 	p.Phase, p.Port, p.Staged, p.Endpoint, p.Intent = v1alpha1.PhaseJavaFound, 0, nil, nil, nil
 	s.Status().Phase, s.Status().Reason = v1alpha1.PhaseJavaFound, ""
-	b.helper.answers["app inspect"] = says(v1alpha1.ReasonHomeNotTrusted)
+	b.helper.answers["app inspect"] = says(v1alpha1.ReasonAgentDirectoryNotTrusted)
 	for range 2 {
 		result, err := b.of(s).attach(t.Context())
-		if err != nil || result.RequeueAfter != 0 || s.Status().Phase != v1alpha1.PhaseJavaFound || s.Status().Reason != v1alpha1.ReasonHomeNotTrusted {
+		if err != nil || result.RequeueAfter != 0 || s.Status().Phase != v1alpha1.PhaseJavaFound || s.Status().Reason != v1alpha1.ReasonAgentDirectoryNotTrusted {
 			t.Errorf("after %s, %v: %s %s", result.RequeueAfter, err, s.Status().Phase, s.Status().Reason)
 		}
 	}

@@ -57,7 +57,7 @@ func Loaded(namespace string, times int) features.Func {
 // container reads it.
 func (c *cluster) mark(ctx context.Context, r *v1alpha1.JmxAttachment, p *v1alpha1.JavaProcess) (*helperapi.Mark, error) {
 	stdout, stderr, err := execAs(ctx, c.config, nil, r.Namespace, r.Spec.Pod.Name, p.Container,
-		"sh", "-c", `for helper in `+helperapi.Home+`/jmx-attach-*; do exec "$helper" status --pid "$1" -o json; done`, "status", strconv.Itoa(int(p.PID)))
+		"sh", "-c", `for helper in `+helperapi.AgentDirectory+`/jmx-attach-*; do exec "$helper" status --pid "$1" -o json; done`, "status", strconv.Itoa(int(p.PID)))
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ import (
 
 func names(t *testing.T) []string {
 	t.Helper()
-	entries, err := os.ReadDir(helperapi.Home)
+	entries, err := os.ReadDir(helperapi.AgentDirectory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func names(t *testing.T) []string {
 }
 
 func TestStage(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	syscall.Umask(0o077)
 	defer syscall.Umask(0o022)
 	tool, config := []byte("#!/bin/sh\n"), []byte(anyMBean)
@@ -52,9 +52,9 @@ func TestStage(t *testing.T) {
 	for name, want := range map[string]os.FileMode{
 		"": 0o755, files[0].Name: 0o755, files[1].Name: 0o644,
 	} {
-		info, err := os.Stat(filepath.Join(helperapi.Home, name))
+		info, err := os.Stat(filepath.Join(helperapi.AgentDirectory, name))
 		if err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s/%s: %v, %v, want %v", helperapi.Home, name, info.Mode(), err, want)
+			t.Errorf("%s/%s: %v, %v, want %v", helperapi.AgentDirectory, name, info.Mode(), err, want)
 		}
 	}
 	if got := names(t); len(got) != 2 {
@@ -62,7 +62,7 @@ func TestStage(t *testing.T) {
 	}
 
 	// A file that was changed is no longer reported, and mended.
-	if err := os.WriteFile(filepath.Join(helperapi.Home, files[1].Name), []byte("changed"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, files[1].Name), []byte("changed"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if report := do(t, helperapi.VerbInspect, helperapi.Request{Files: files}); len(report.Files) != 1 || report.Files[0] != files[0] {
@@ -96,43 +96,43 @@ func TestStageBroken(t *testing.T) {
 		"negative":   {helperapi.File{Name: file.Name, Size: -1, SHA256: file.SHA256}, content, helperapi.ReasonBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{test.file}}, test.blob), test.reason)
-			if entries, _ := os.ReadDir(helperapi.Home); len(entries) > 0 {
+			if entries, _ := os.ReadDir(helperapi.AgentDirectory); len(entries) > 0 {
 				t.Errorf("left behind: %v", entries)
 			}
 		})
 	}
 }
 
-// Whoever may write to /tmp can prepare Home before we come.
+// Whoever may write to /tmp can prepare the agent directory before we come.
 func TestHostileHome(t *testing.T) {
 	config := []byte(anyMBean)
 	req := helperapi.Request{Files: []helperapi.File{helperapi.NewFile("config-", config, ".yaml")}}
 	for name, prepare := range map[string]func(t *testing.T) error{
-		"link":           func(t *testing.T) error { return os.Symlink(t.TempDir(), helperapi.Home) },
-		"link inside":    func(*testing.T) error { return os.Symlink("elsewhere", helperapi.Home) },
-		"file":           func(*testing.T) error { return os.WriteFile(helperapi.Home, nil, 0o644) },
+		"link":           func(t *testing.T) error { return os.Symlink(t.TempDir(), helperapi.AgentDirectory) },
+		"link inside":    func(*testing.T) error { return os.Symlink("elsewhere", helperapi.AgentDirectory) },
+		"file":           func(*testing.T) error { return os.WriteFile(helperapi.AgentDirectory, nil, 0o644) },
 		"world-writable": func(*testing.T) error { return mkdir(0o777, 0) },
 		"group-writable": func(*testing.T) error { return mkdir(0o775, 0) },
 		"another user's": func(t *testing.T) error { jvmtest.NeedUsers(t); return mkdir(0o755, 1234) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			if err := os.MkdirAll("/tmp/elsewhere", 0o755); err != nil {
 				t.Fatal(err)
 			}
 			if err := prepare(t); err != nil {
 				t.Fatal(err)
 			}
-			wantReason(t, do(t, helperapi.VerbStage, req, config), helperapi.ReasonHomeNotTrusted)
+			wantReason(t, do(t, helperapi.VerbStage, req, config), helperapi.ReasonAgentDirectoryNotTrusted)
 			if entries, _ := os.ReadDir("/tmp/elsewhere"); len(entries) > 0 {
 				t.Errorf("written through the link: %v", entries)
 			}
 		})
 	}
 	t.Run("link for a file", func(t *testing.T) {
-		cleanHome(t)
+		cleanDirectory(t)
 		if err := mkdir(0o755, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -140,55 +140,55 @@ func TestHostileHome(t *testing.T) {
 		if err := os.WriteFile(victim, config, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(victim, filepath.Join(helperapi.Home, req.Files[0].Name)); err != nil {
+		if err := os.Symlink(victim, filepath.Join(helperapi.AgentDirectory, req.Files[0].Name)); err != nil {
 			t.Fatal(err)
 		}
 		if report := do(t, helperapi.VerbInspect, req); len(report.Files) > 0 {
 			t.Error("a link counts as staged")
 		}
 		wantReason(t, do(t, helperapi.VerbStage, req, config), "") // replaces the link itself
-		if info, err := os.Lstat(filepath.Join(helperapi.Home, req.Files[0].Name)); err != nil || !info.Mode().IsRegular() {
+		if info, err := os.Lstat(filepath.Join(helperapi.AgentDirectory, req.Files[0].Name)); err != nil || !info.Mode().IsRegular() {
 			t.Errorf("staged as %v, %v", info, err)
 		}
 	})
 }
 
 func mkdir(mode os.FileMode, owner int) error {
-	if err := os.Mkdir(helperapi.Home, 0o755); err != nil {
+	if err := os.Mkdir(helperapi.AgentDirectory, 0o755); err != nil {
 		return err
 	}
-	if err := os.Chmod(helperapi.Home, mode); err != nil {
+	if err := os.Chmod(helperapi.AgentDirectory, mode); err != nil {
 		return err
 	}
-	return os.Chown(helperapi.Home, owner, owner)
+	return os.Chown(helperapi.AgentDirectory, owner, owner)
 }
 
 // The JVM of one user never loads what another one may replace.
 func TestHomeOfAnother(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	o := silentLoad
 	o.User = nobody
 	jdk := jvmtest.Need(t, 17)
 	app := jdk.Start(t, o)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
-	for owner, reason := range map[int]helperapi.Reason{1234: helperapi.ReasonHomeNotTrusted, nobody: ""} {
-		if err := os.Chown(helperapi.Home, owner, owner); err != nil {
+	for owner, reason := range map[int]helperapi.Reason{1234: helperapi.ReasonAgentDirectoryNotTrusted, nobody: ""} {
+		if err := os.Chown(helperapi.AgentDirectory, owner, owner); err != nil {
 			t.Fatal(err)
 		}
 		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), reason)
 	}
 	root := jdk.Start(t, silentLoad)
-	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, root), Desired: desired}), helperapi.ReasonHomeNotTrusted)
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, root), Desired: desired}), helperapi.ReasonAgentDirectoryNotTrusted)
 	app.Unharmed()
 	root.Unharmed()
 }
 
-// leave makes empty files in Home that were last touched a while ago.
+// leave makes empty files in the agent directory that were last touched a while ago.
 func leave(t *testing.T, ago time.Duration, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		name = filepath.Join(helperapi.Home, name)
+		name = filepath.Join(helperapi.AgentDirectory, name)
 		if err := os.WriteFile(name, nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func leave(t *testing.T, ago time.Duration, names ...string) {
 // nothing that another helper may be at work on: where containers share a /tmp,
 // the processes of the other one are not seen.
 func TestSweep(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	if err := mkdir(0o755, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -232,9 +232,9 @@ func TestSweep(t *testing.T) {
 		"4000000-2.desired",
 		"4000000-2.lock",
 	}
-	leave(t, settled-time.Minute, fresh...)
-	leave(t, settled+time.Minute, slices.Concat(old, gone)...)
-	held, err := os.Open(filepath.Join(helperapi.Home, "4000000-3.lock"))
+	leave(t, leftoverAge-time.Minute, fresh...)
+	leave(t, leftoverAge+time.Minute, slices.Concat(old, gone)...)
+	held, err := os.Open(filepath.Join(helperapi.AgentDirectory, "4000000-3.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,18 +257,18 @@ func TestSweep(t *testing.T) {
 // A load removes what edits and upgrades left, but nothing that a JVM was told
 // of or that may be for a load to come.
 func TestPrune(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target := targetOf(t, app)
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
-	other := pairs{"implementation": {helperapi.Home + "/exporter-0000000000aa.jar"}, "config": {helperapi.Home + "/config-0000000000aa.yaml"}}
-	if err := os.WriteFile(filepath.Join(helperapi.Home, "4000000-1.desired"), []byte(other.Encode()), 0o644); err != nil {
+	other := pairs{"implementation": {helperapi.AgentDirectory + "/exporter-0000000000aa.jar"}, "config": {helperapi.AgentDirectory + "/config-0000000000aa.yaml"}}
+	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-1.desired"), []byte(other.Encode()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	leave(t, settled+time.Minute, "agent-0000000000bb.jar", "exporter-0000000000bb.jar", "config-0000000000bb.yaml", "jmx-attach-0000000000bb")
+	leave(t, leftoverAge+time.Minute, "agent-0000000000bb.jar", "exporter-0000000000bb.jar", "config-0000000000bb.yaml", "jmx-attach-0000000000bb")
 	kept := []string{"exporter-0000000000aa.jar", "config-0000000000aa.yaml", "somebody's"}
-	leave(t, settled+time.Minute, kept...)
-	leave(t, settled-time.Minute, "config-0000000000cc.yaml")
+	leave(t, leftoverAge+time.Minute, kept...)
+	leave(t, leftoverAge-time.Minute, "config-0000000000cc.yaml")
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
 	want := append(kept, "config-0000000000cc.yaml", "4000000-1.desired", desired.Agent, desired.Implementation, desired.Config,
 		fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime), fmt.Sprintf("%d-%d.lock", target.PID, target.StartTime))
@@ -278,11 +278,11 @@ func TestPrune(t *testing.T) {
 	}
 
 	// What is staged again is wanted again, and a desired file that cannot be read may name anything.
-	leave(t, settled+time.Minute, "config-0000000000cc.yaml")
+	leave(t, leftoverAge+time.Minute, "config-0000000000cc.yaml")
 	edited := stageAgent(t, nil, otherConfig, desired.Port)
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: edited}), "")
-	old := time.Now().Add(-settled - time.Minute)
-	if err := os.Chtimes(filepath.Join(helperapi.Home, desired.Config), old, old); err != nil {
+	old := time.Now().Add(-leftoverAge - time.Minute)
+	if err := os.Chtimes(filepath.Join(helperapi.AgentDirectory, desired.Config), old, old); err != nil {
 		t.Fatal(err)
 	}
 	again := stageAgent(t, nil, anyMBean, desired.Port)
@@ -290,8 +290,8 @@ func TestPrune(t *testing.T) {
 	if got := names(t); !slices.Contains(got, again.Config) || slices.Contains(got, "config-0000000000cc.yaml") {
 		t.Errorf("left are %v", got)
 	}
-	leave(t, settled+time.Minute, "config-0000000000dd.yaml")
-	if err := os.WriteFile(filepath.Join(helperapi.Home, "4000000-2.desired"), []byte("%zz"), 0o644); err != nil {
+	leave(t, leftoverAge+time.Minute, "config-0000000000dd.yaml")
+	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-2.desired"), []byte("%zz"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: edited}), "")
@@ -303,7 +303,7 @@ func TestPrune(t *testing.T) {
 
 // Files that JVMs share stay until the last one is unloaded.
 func TestUnloadKeepsShared(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	jdk := jvmtest.Need(t, 17)
 	one, other := jdk.Start(t, silentLoad), jdk.Start(t, silentLoad)
 	port := jvmtest.FreePort(t)
@@ -321,26 +321,26 @@ func TestUnloadKeepsShared(t *testing.T) {
 		t.Error("unload stopped the wrong agent")
 	}
 	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: targetOf(t, other)}), "")
-	wantNoHome(t)
+	wantNoDirectory(t)
 	one.Unharmed()
 	other.Unharmed()
 }
 
-// wantNoHome makes sure that nothing of ours is left, Home included.
-func wantNoHome(t *testing.T) {
+// wantNoDirectory makes sure that nothing of ours is left, the agent directory included.
+func wantNoDirectory(t *testing.T) {
 	t.Helper()
-	if left, err := os.ReadDir(helperapi.Home); !os.IsNotExist(err) {
-		t.Errorf("left is %s with %v, %v", helperapi.Home, left, err)
+	if left, err := os.ReadDir(helperapi.AgentDirectory); !os.IsNotExist(err) {
+		t.Errorf("left is %s with %v, %v", helperapi.AgentDirectory, left, err)
 	}
 }
 
-// What is not ours to remove keeps Home, and somebody else's directory in its
+// What is not ours to remove keeps the agent directory, and somebody else's directory in its
 // place stays.
-func TestHomeStays(t *testing.T) {
+func TestDirectoryStays(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	for _, name := range []string{"somebody's", "4000000-1.desired", "4000000-1.lock", ".config-0123456789ab.yaml.1-1.tmp"} {
 		t.Run(name, func(t *testing.T) {
-			cleanHome(t)
+			cleanDirectory(t)
 			stageAgent(t, nil, anyMBean, 0)
 			leave(t, 0, name)
 			wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: targetOf(t, app)}), "")
@@ -354,7 +354,7 @@ func TestHomeStays(t *testing.T) {
 
 // A helper that stages while another one removes what is left does not notice.
 func TestStageBesideUnload(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	target := targetOf(t, app)
 	config := []byte(anyMBean)
@@ -379,20 +379,20 @@ func TestStageBesideUnload(t *testing.T) {
 	close(done)
 	wg.Wait()
 	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
-	wantNoHome(t)
+	wantNoDirectory(t)
 	app.Unharmed()
 }
 
 func TestNoSpace(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	if err := mkdir(0o755, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("small", helperapi.Home, "tmpfs", 0, "size=64k,mode=755"); err != nil {
+	if err := syscall.Mount("small", helperapi.AgentDirectory, "tmpfs", 0, "size=64k,mode=755"); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := syscall.Unmount(helperapi.Home, 0); err != nil {
+		if err := syscall.Unmount(helperapi.AgentDirectory, 0); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -404,7 +404,7 @@ func TestNoSpace(t *testing.T) {
 }
 
 func TestReadOnlyTmp(t *testing.T) {
-	cleanHome(t)
+	cleanDirectory(t)
 	if err := syscall.Mount("ro", "/tmp", "tmpfs", syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +420,7 @@ func TestReadOnlyTmp(t *testing.T) {
 // same.
 func TestTmpOfOneJVM(t *testing.T) {
 	jvmtest.NeedUsers(t)
-	cleanHome(t)
+	cleanDirectory(t)
 	jdk := jvmtest.Need(t, 17)
 	app, locked := jdk.Start(t, jvmtest.Options{}), jdk.Start(t, jvmtest.Options{User: nobody})
 	jvmtest.ChmodTmp(t, 0o700)
@@ -449,24 +449,24 @@ func TestTmpOfOneJVM(t *testing.T) {
 
 // Whoever decides what is a leftover must see every desired file.
 func TestNames(t *testing.T) {
-	cleanHome(t)
-	dir, err := os.OpenRoot("/tmp")
+	cleanDirectory(t)
+	tmp, err := os.OpenRoot("/tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tmp.Close()
+	dir, err := openDirectory(tmp, true)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	h, err := openHome(dir, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
 	const many = 1500
 	for pid := range many {
-		if err := h.writePairs(fmt.Sprintf("%d-1%s", pid+1, desiredSuffix), pairs{}); err != nil {
+		if err := dir.writePairs(fmt.Sprintf("%d-1%s", pid+1, desiredSuffix), pairs{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := len(h.names()); got != many {
+	if got := len(dir.names()); got != many {
 		t.Errorf("%d of %d files are seen", got, many)
 	}
 }

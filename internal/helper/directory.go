@@ -21,20 +21,20 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// home is Home, opened: every name is looked up in the directory that was
+// directory is helperapi.AgentDirectory, opened: every name is looked up in the directory that was
 // checked, and no link leads out of it.
-type home struct {
+type directory struct {
 	*os.Root
 	// owners are the users whose files are obeyed.
 	owners []int
 }
 
-// openHome opens Home in the /tmp given, and creates it if it is told to;
+// openDirectory opens the agent directory in the /tmp given, and creates it if it shall;
 // fs.ErrNotExist otherwise. Its owner must be root, this process, or one of
 // those named, and nobody else may write to it: what lies there is loaded into
 // JVMs and executed.
-func openHome(tmp *os.Root, create bool, owners ...int) (*home, error) {
-	name := path.Base(helperapi.Home)
+func openDirectory(tmp *os.Root, create bool, owners ...int) (*directory, error) {
+	name := path.Base(helperapi.AgentDirectory)
 	if create {
 		if err := makeHome(tmp, name); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
@@ -45,18 +45,18 @@ func openHome(tmp *os.Root, create bool, owners ...int) (*home, error) {
 		return nil, err
 	}
 	if !entry.IsDir() {
-		return nil, helperapi.Errorf(helperapi.ReasonHomeNotTrusted, "%s is not a directory; remove it.", helperapi.Home)
+		return nil, helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s is not a directory; remove it.", helperapi.AgentDirectory)
 	}
 	root, err := tmp.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
-	h := &home{root, append([]int{0, os.Geteuid()}, owners...)}
-	if err := h.check(entry); err != nil {
+	dir := &directory{root, append([]int{0, os.Geteuid()}, owners...)}
+	if err := dir.check(entry); err != nil {
 		root.Close()
 		return nil, err
 	}
-	return h, nil
+	return dir, nil
 }
 
 var umask sync.Mutex
@@ -71,60 +71,60 @@ func makeHome(tmp *os.Root, name string) error {
 }
 
 // check looks at the directory that was opened, not at its name.
-func (h *home) check(entry fs.FileInfo) error {
-	info, err := h.Stat(".")
+func (dir *directory) check(entry fs.FileInfo) error {
+	info, err := dir.Stat(".")
 	if err != nil {
 		return err
 	}
 	if !os.SameFile(info, entry) {
-		return helperapi.Errorf(helperapi.ReasonHomeNotTrusted, "%s was replaced while it was opened.", helperapi.Home)
+		return helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s was replaced while it was opened.", helperapi.AgentDirectory)
 	}
-	return h.trust(".", info)
+	return dir.trust(".", info)
 }
 
 // inPlace reports whether the process still sees this directory under its name.
-func (h *home) inPlace(p jvm.Process) bool {
+func (dir *directory) inPlace(p jvm.Process) bool {
 	tmp, err := p.OpenTmp()
 	if err != nil {
 		return false
 	}
 	defer tmp.Close()
-	named, err := tmp.Lstat(path.Base(helperapi.Home))
+	named, err := tmp.Lstat(path.Base(helperapi.AgentDirectory))
 	if err != nil {
 		return false
 	}
-	opened, err := h.Stat(".")
+	opened, err := dir.Stat(".")
 	return err == nil && os.SameFile(named, opened)
 }
 
 // trust refuses what somebody may have written, or may write, whose files are not
 // obeyed.
-func (h *home) trust(name string, info fs.FileInfo) error {
-	if owner := int(info.Sys().(*syscall.Stat_t).Uid); !slices.Contains(h.owners, owner) {
-		return helperapi.Errorf(helperapi.ReasonHomeNotTrusted, "%s belongs to user %d; remove it.", path.Join(helperapi.Home, name), owner)
+func (dir *directory) trust(name string, info fs.FileInfo) error {
+	if owner := int(info.Sys().(*syscall.Stat_t).Uid); !slices.Contains(dir.owners, owner) {
+		return helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s belongs to user %d; remove it.", path.Join(helperapi.AgentDirectory, name), owner)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return helperapi.Errorf(helperapi.ReasonHomeNotTrusted, "%s is writable by others (%v); remove it.", path.Join(helperapi.Home, name), info.Mode())
+		return helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s is writable by others (%v); remove it.", path.Join(helperapi.AgentDirectory, name), info.Mode())
 	}
 	return nil
 }
 
 // read opens a regular file that may be obeyed: it looks at the owner of the file
 // that it opened, not of its name.
-func (h *home) read(name string) (*os.File, error) {
-	info, err := h.Lstat(name)
+func (dir *directory) read(name string) (*os.File, error) {
+	info, err := dir.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, helperapi.Errorf(helperapi.ReasonHomeNotTrusted, "%s is not a regular file; remove it.", path.Join(helperapi.Home, name))
+		return nil, helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s is not a regular file; remove it.", path.Join(helperapi.AgentDirectory, name))
 	}
-	f, err := h.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil {
-		err = h.trust(name, info)
+		err = dir.trust(name, info)
 	}
 	if err != nil {
 		f.Close()
@@ -135,8 +135,8 @@ func (h *home) read(name string) (*os.File, error) {
 
 // digest returns the SHA-256 of a file that may be obeyed, in lower-case
 // hexadecimal.
-func (h *home) digest(name string) (sum string, size int64, err error) {
-	f, err := h.read(name)
+func (dir *directory) digest(name string) (sum string, size int64, err error) {
+	f, err := dir.read(name)
 	if err != nil {
 		return "", 0, err
 	}
@@ -147,17 +147,17 @@ func (h *home) digest(name string) (sum string, size int64, err error) {
 }
 
 // has reports whether a file lies there whole, and may be obeyed.
-func (h *home) has(file helperapi.File) bool {
-	sum, size, err := h.digest(file.Name)
+func (dir *directory) has(file helperapi.File) bool {
+	sum, size, err := dir.digest(file.Name)
 	return err == nil && sum == file.SHA256 && size == file.Size
 }
 
 // write creates or replaces a file: all of it, or nothing. verify sees the
 // content as it comes by, and is asked at the end whether to keep it. Durability
 // is of no concern: /tmp does not survive the container.
-func (h *home) write(name string, mode fs.FileMode, content io.Reader, verify func(size int64, sum string) error) error {
+func (dir *directory) write(name string, mode fs.FileMode, content io.Reader, verify func(size int64, sum string) error) error {
 	temporary := temporaryName(name)
-	f, err := h.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := dir.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -173,24 +173,24 @@ func (h *home) write(name string, mode fs.FileMode, content io.Reader, verify fu
 		err = closing
 	}
 	if err == nil {
-		err = h.Rename(temporary, name)
+		err = dir.Rename(temporary, name)
 	}
 	if err != nil {
-		_ = h.Remove(temporary) // the error that counts is known
+		_ = dir.Remove(temporary) // the error that counts is known
 	}
 	return err
 }
 
 // writePairs replaces a desired file.
-func (h *home) writePairs(name string, p pairs) error {
-	return h.write(name, 0o644, strings.NewReader(p.Encode()), func(int64, string) error { return nil })
+func (dir *directory) writePairs(name string, p pairs) error {
+	return dir.write(name, 0o644, strings.NewReader(p.Encode()), func(int64, string) error { return nil })
 }
 
 // readPairs reads a desired file; there is nothing in one that is missing, that
 // cannot be read, or that is not to be obeyed.
-func (h *home) readPairs(name string) pairs {
+func (dir *directory) readPairs(name string) pairs {
 	const most = 16 << 10
-	f, err := h.read(name)
+	f, err := dir.read(name)
 	if err != nil {
 		return nil
 	}
