@@ -52,3 +52,23 @@ func TestNoSpaceForAll(t *testing.T) {
 		})
 	}
 }
+
+func TestNoSpace(t *testing.T) {
+	cleanDirectory(t)
+	if err := mkdir(0o755, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("small", helperapi.AgentDirectory, "tmpfs", 0, "size=64k,mode=755"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Unmount(helperapi.AgentDirectory, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	content := make([]byte, 100_000)
+	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{helperapi.NewFile("agent-", content, ".jar")}}, content), helperapi.ReasonNoSpace)
+	if got := names(t); len(got) > 0 {
+		t.Errorf("left behind: %v", got)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,4 +122,86 @@ func agentThreads(t *testing.T, pid int) (names []string) {
 		}
 	}
 	return names
+}
+
+// Files that JVMs share stay until the last one is unloaded.
+func TestUnloadKeepsShared(t *testing.T) {
+	cleanDirectory(t)
+	jdk := jvmtest.Need(t, 17)
+	one, other := jdk.Start(t, silentLoad), jdk.Start(t, silentLoad)
+	port := jvmtest.FreePort(t)
+	desired := stageAgent(t, nil, anyMBean, port)
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, one), Desired: desired}), "")
+	second := *desired
+	second.Port = jvmtest.FreePort(t)
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, other), Desired: &second}), "")
+
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: targetOf(t, one)}), "")
+	if got := strings.Join(names(t), " "); !strings.Contains(got, desired.Agent) || strings.Count(got, ".desired") != 1 {
+		t.Errorf("left are %s", got)
+	}
+	if scrape(port) != "" || scrape(second.Port) == "" {
+		t.Error("unload stopped the wrong agent")
+	}
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: targetOf(t, other)}), "")
+	wantNoDirectory(t)
+	one.Unharmed()
+	other.Unharmed()
+}
+
+// wantNoDirectory makes sure that nothing of ours is left, the agent directory included.
+func wantNoDirectory(t *testing.T) {
+	t.Helper()
+	if left, err := os.ReadDir(helperapi.AgentDirectory); !os.IsNotExist(err) {
+		t.Errorf("left is %s with %v, %v", helperapi.AgentDirectory, left, err)
+	}
+}
+
+// What is not ours to remove keeps the agent directory, and somebody else's directory in its
+// place stays.
+func TestDirectoryStays(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	for _, name := range []string{"somebody's", "4000000-1.desired", "4000000-1.lock", ".config-0123456789ab.yaml.1-1.tmp"} {
+		t.Run(name, func(t *testing.T) {
+			cleanDirectory(t)
+			stageAgent(t, nil, anyMBean, 0)
+			leave(t, 0, name)
+			wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: targetOf(t, app)}), "")
+			if !slices.Contains(names(t), name) {
+				t.Errorf("left are %v", names(t))
+			}
+		})
+	}
+	app.Unharmed()
+}
+
+// A helper that stages while another one removes what is left does not notice.
+func TestStageBesideUnload(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	target := targetOf(t, app)
+	config := []byte(anyMBean)
+	req := helperapi.Request{Files: []helperapi.File{helperapi.NewFile("config-", config, ".yaml")}}
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if report := do(t, helperapi.VerbUnload, helperapi.Request{Target: target}); report.Error != nil {
+					t.Error(report.Error)
+				}
+			}
+		}
+	})
+	for range 1000 {
+		wantReason(t, do(t, helperapi.VerbStage, req, config), "")
+	}
+	close(done)
+	wg.Wait()
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
+	wantNoDirectory(t)
+	app.Unharmed()
 }

@@ -1,0 +1,186 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// A jar of somebody else that the JVM has open in the place of ours is reported,
+// and not a word is said to it.
+func TestForeignJar(t *testing.T) {
+	jvmtest.NeedUsers(t)
+	jar, err := os.ReadFile(jvmtest.AgentJar(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := helperapi.NewFile("agent-", jar, ".jar").Name
+	for name, test := range map[string]struct {
+		user  int
+		mode  fs.FileMode
+		file  string
+		words string
+	}{
+		"another user's":    {intruder, 0o644, right, "belongs to user 2000"},
+		"writable by all":   {0, 0o666, right, "others may write to it"},
+		"by its group":      {owner, 0o664, right, "others may write to it"},
+		"other content":     {0, 0o644, "agent-0123456789ab.jar", "its content"},
+		"without a digest":  {0, 0o644, "agent-new.jar", "its content"},
+		"user's, and gone":  {intruder, 0o644, right, "belongs to user 2000"},
+		"other's, and gone": {0, 0o644, "agent-0123456789ab.jar", "its content"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cleanDirectory(t)
+			app := startOwners(t)
+			target := targetOf(t, app)
+			p, err := lookup(helperapi.Request{Target: target})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plant(t, helperapi.AgentDirectory, 0, map[string]string{test.file: string(jar)})
+			give(t, test.user, filepath.Join(helperapi.AgentDirectory, test.file))
+			chmod(t, filepath.Join(helperapi.AgentDirectory, test.file), test.mode)
+			if err := p.Attach(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.LoadAgent(t.Context(), filepath.Join(helperapi.AgentDirectory, test.file), "theirs"); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(name, "gone") {
+				if err := os.Remove(filepath.Join(helperapi.AgentDirectory, test.file)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wantForeign(t, app, test.words)
+			app.Unharmed()
+		})
+	}
+}
+
+// wantForeign makes sure that no operation takes the jar that the JVM has open for
+// ours, or says anything to it.
+func wantForeign(t *testing.T, app *jvmtest.Process, words string) {
+	t.Helper()
+	target := targetOf(t, app)
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+	before := names(t)
+	inspected := do(t, helperapi.VerbInspect, helperapi.Request{}).Processes[0]
+	if r := inspected.Refusal; r == nil || r.Reason != helperapi.ReasonForeignJar || !strings.Contains(r.Message, words) {
+		t.Errorf("inspect says %v", r)
+	}
+	if inspected.AgentJarOpen || inspected.Mark != nil {
+		t.Errorf("inspect takes it for ours: %+v", inspected)
+	}
+	for _, verb := range []helperapi.Verb{helperapi.VerbLoad, helperapi.VerbStatus, helperapi.VerbUnload} {
+		wantReason(t, do(t, verb, helperapi.Request{Target: target, Desired: desired}), helperapi.ReasonForeignJar)
+	}
+	if diff := cmp.Diff(before, names(t)); diff != "" {
+		t.Errorf("files (-before +after):\n%s", diff)
+	}
+	p, err := lookup(helperapi.Request{Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if value, _, err := p.Property(t.Context(), "jvmtest.agent"); err != nil || !strings.HasPrefix(value, "loads=1 ") {
+		t.Errorf("the foreign agent says %q, %v, want one load", value, err)
+	}
+}
+
+// A jar that is exchanged between our check and the JVM's load is seen to be foreign
+// afterwards, at once and later, and gets no desired file.
+func TestJarExchanged(t *testing.T) {
+	jvmtest.NeedUsers(t)
+	jar, err := os.ReadFile(jvmtest.AgentJar(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, place := range map[string]func(t *testing.T){
+		"directory": func(t *testing.T) {
+			if err := os.Rename(theirs, helperapi.AgentDirectory); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"link": func(t *testing.T) {
+			if err := os.Symlink(theirs, helperapi.AgentDirectory); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cleanDirectory(t)
+			cleanTheirs(t)
+			const aside = "/tmp/aside"
+			defer os.RemoveAll(aside)
+			app := startOwners(t)
+			target := targetOf(t, app)
+			desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+			planted := map[string]string{desired.Agent: string(jar)}
+			plant(t, theirs, intruder, planted)
+			defer func(load func(jvm.Process, context.Context, string, string) error) { loadAgent = load }(loadAgent)
+			loadAgent = func(p jvm.Process, ctx context.Context, jar, options string) error {
+				if err := os.Rename(helperapi.AgentDirectory, aside); err != nil {
+					t.Fatal(err)
+				}
+				place(t)
+				return p.LoadAgent(ctx, jar, options)
+			}
+			report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
+			wantReason(t, report, helperapi.ReasonForeignJar)
+			if p := report.Processes[0]; p.AgentJarOpen || p.Mark != nil {
+				t.Errorf("it is taken for ours: %+v", p)
+			}
+			wantFiles(t, helperapi.AgentDirectory, planted)
+			if left, _ := filepath.Glob(filepath.Join(aside, "*.desired")); len(left) > 0 {
+				t.Errorf("left is %v", left)
+			}
+			if name == "directory" { // what was opened through a link has no name of ours
+				if err := os.RemoveAll(helperapi.AgentDirectory); err != nil {
+					t.Fatal(err)
+				}
+				wantForeign(t, app, "belongs to user 2000")
+			}
+			app.Unharmed()
+		})
+	}
+}
+
+// The name has the beginning of the digest only: what was loaded is compared with
+// all of it.
+func TestWholeDigest(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target := targetOf(t, app)
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+	almost := desired.AgentSHA256[:helperapi.ShortDigest] + strings.Repeat("0", 64-helperapi.ShortDigest)
+	wrong := *desired
+	wrong.AgentSHA256 = almost
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: &wrong}), helperapi.ReasonStagingIncomplete)
+	wrong.AgentSHA256 = "almost"
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: &wrong}), helperapi.ReasonBadRequest)
+	wrong.AgentSHA256 = "" // an older operator
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: &wrong}), "")
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
+
+	p, err := lookup(helperapi.Request{Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sum, foreign := range map[string]bool{"": false, desired.AgentSHA256: false, almost: true} {
+		a := agent{process: p, jar: desired.Agent, sha256: sum}
+		if err := a.look(t.Context()); isForeign(err) != foreign || a.jarOpen == foreign {
+			t.Errorf("with the digest %q: jar open %v, error %v", sum, a.jarOpen, err)
+		}
+	}
+	app.Unharmed()
+}

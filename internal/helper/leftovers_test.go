@@ -1,0 +1,137 @@
+//go:build linux
+
+package helper
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// leave makes empty files in the agent directory that were last touched a while ago.
+func leave(t *testing.T, ago time.Duration, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		name = filepath.Join(helperapi.AgentDirectory, name)
+		if err := os.WriteFile(name, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		touched := time.Now().Add(-ago)
+		if err := os.Chtimes(name, touched, touched); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Staging removes what killed helpers and processes that are gone left, and
+// nothing that another helper may be at work on: where containers share a /tmp,
+// the processes of the other one are not seen.
+func TestSweep(t *testing.T) {
+	cleanDirectory(t)
+	if err := mkdir(0o755, 0); err != nil {
+		t.Fatal(err)
+	}
+	alive := jvmtest.Run(t, exec.Command("sleep", "3600"))
+	start, err := jvm.StartTime(alive.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := []string{
+		".agent-0123456789ab.jar.4000000-1.tmp",
+		".jmx-attach-0123456789ab.4000000",
+		"4000000-1.desired",
+		"4000000-1.lock",
+	}
+	old := []string{
+		fmt.Sprintf("%d-%d.desired", alive.PID, start),
+		fmt.Sprintf("%d-%d.lock", alive.PID, start),
+		"4000000-3.lock", // held
+		"agent-0123456789ab.jar",
+		"somebody's.desired",
+	}
+	gone := []string{
+		".agent-0123456789ab.jar.4000000-2.tmp",
+		".jmx-attach-0123456789ab.4000001",
+		fmt.Sprintf("%d-%d.desired", alive.PID, start+1),
+		"4000000-2.desired",
+		"4000000-2.lock",
+	}
+	leave(t, leftoverAge-time.Minute, fresh...)
+	leave(t, leftoverAge+time.Minute, slices.Concat(old, gone)...)
+	held, err := os.Open(filepath.Join(helperapi.AgentDirectory, "4000000-3.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := syscall.Flock(int(held.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{}), "")
+	if diff := cmp.Diff(slices.Sorted(slices.Values(slices.Concat(fresh, old))), names(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+
+	// Those of a process that is taken out go at once.
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}}), "")
+	if got := names(t); slices.Contains(got, "4000000-1.desired") || slices.Contains(got, "4000000-1.lock") {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+// A load removes what edits and upgrades left, but nothing that a JVM was told
+// of or that may be for a load to come.
+func TestPrune(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target := targetOf(t, app)
+	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+	other := pairs{"implementation": {helperapi.AgentDirectory + "/exporter-0000000000aa.jar"}, "config": {helperapi.AgentDirectory + "/config-0000000000aa.yaml"}}
+	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-1.desired"), []byte(other.Encode()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	leave(t, leftoverAge+time.Minute, "agent-0000000000bb.jar", "exporter-0000000000bb.jar", "config-0000000000bb.yaml", "jmx-attach-0000000000bb")
+	kept := []string{"exporter-0000000000aa.jar", "config-0000000000aa.yaml", "somebody's"}
+	leave(t, leftoverAge+time.Minute, kept...)
+	leave(t, leftoverAge-time.Minute, "config-0000000000cc.yaml")
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
+	want := append(kept, "config-0000000000cc.yaml", "4000000-1.desired", desired.Agent, desired.Implementation, desired.Config,
+		fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime), fmt.Sprintf("%d-%d.lock", target.PID, target.StartTime))
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+
+	// What is staged again is wanted again, and a desired file that cannot be read may name anything.
+	leave(t, leftoverAge+time.Minute, "config-0000000000cc.yaml")
+	edited := stageAgent(t, nil, otherConfig, desired.Port)
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: edited}), "")
+	old := time.Now().Add(-leftoverAge - time.Minute)
+	if err := os.Chtimes(filepath.Join(helperapi.AgentDirectory, desired.Config), old, old); err != nil {
+		t.Fatal(err)
+	}
+	again := stageAgent(t, nil, anyMBean, desired.Port)
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: edited}), "")
+	if got := names(t); !slices.Contains(got, again.Config) || slices.Contains(got, "config-0000000000cc.yaml") {
+		t.Errorf("left are %v", got)
+	}
+	leave(t, leftoverAge+time.Minute, "config-0000000000dd.yaml")
+	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-2.desired"), []byte("%zz"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: edited}), "")
+	if got := names(t); !slices.Contains(got, "config-0000000000dd.yaml") {
+		t.Errorf("left are %v", got)
+	}
+	app.Unharmed()
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// A young JVM is left to its own start, however old its container is.
+func TestYoungJVM(t *testing.T) {
+	cleanDirectory(t)
+	before := jvm.StartTimeout
+	t.Cleanup(func() { jvm.StartTimeout = before })
+	jvm.StartTimeout = time.Hour // and an application without work has not used the CPU
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	inspected := do(t, helperapi.VerbInspect, helperapi.Request{}).Processes
+	if len(inspected) != 1 || inspected[0].Refusal == nil || inspected[0].Refusal.Reason != helperapi.ReasonJVMStarting {
+		t.Errorf("inspect says %+v, want one %s", inspected, helperapi.ReasonJVMStarting)
+	}
+	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	report := Helper{}.Do(short, helperapi.VerbLoad, req, nil)
+	wantReason(t, report, helperapi.ReasonJVMStarting)
+	if left := do(t, helperapi.VerbInspect, helperapi.Request{}).Processes; len(left) != 1 || left[0].AgentJarOpen {
+		t.Errorf("after a load there is %+v", left)
+	}
+	app.Unharmed()
+}
+
+func TestMissingModule(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Link(t, "java.base,java.instrument").Start(t, silentLoad)
+	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
+	wantReason(t, report, helperapi.ReasonMissingModule)
+	if !strings.Contains(report.Error.Message, "java.management") {
+		t.Errorf("the module is not named: %s", report.Error.Message)
+	}
+	app.Unharmed()
+}
+
+// Each reason not to attach comes with the application's output untouched.
+func TestRefused(t *testing.T) {
+	for _, major := range []int{17, 25} {
+		jdk := jvmtest.Need(t, major)
+		for reason, arg := range map[helperapi.Reason]string{
+			helperapi.ReasonAttachDisabled:       "-XX:+DisableAttachMechanism",
+			helperapi.ReasonAgentLoadingDisabled: "-XX:-EnableDynamicAgentLoading",
+		} {
+			t.Run(jdk.String()+string(reason), func(t *testing.T) {
+				cleanDirectory(t)
+				app := jdk.Start(t, jvmtest.Options{Args: []string{arg}})
+				target := targetOf(t, app)
+				inspected := do(t, helperapi.VerbInspect, helperapi.Request{})
+				if r := inspected.Processes[0].Refusal; r == nil || r.Reason != reason {
+					t.Errorf("inspect says %v, want %s", r, reason)
+				}
+				report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
+				wantReason(t, report, reason)
+				if len(report.Processes) != 1 || report.Processes[0].Refusal == nil || report.Processes[0].Refusal.Reason != reason {
+					t.Errorf("load reports %+v, want a refusal for %s", report.Processes, reason)
+				}
+				wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
+				app.Unharmed()
+			})
+		}
+	}
+}
+
+// JEP 451: the report says what the application's output shows.
+func TestWarning(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 25).Start(t, jvmtest.Options{})
+	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+	report := do(t, helperapi.VerbLoad, req)
+	wantReason(t, report, "")
+	if report.Processes[0].Warning == "" || strings.Count(app.Output(), "WARNING") != 4 {
+		t.Errorf("warning %q for the output\n%s", report.Processes[0].Warning, app.Output())
+	}
+	if report := do(t, helperapi.VerbLoad, req); report.Processes[0].Warning != "" {
+		t.Errorf("warning %q without a load", report.Processes[0].Warning)
+	}
+}
+
+// A JVM that cannot take the agent says so on the application's output at every
+// try: it needs a person. What JEP 451 says when one is loaded, it does not say.
+func TestClassLoaderWithoutAgents(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		cleanDirectory(t)
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Djava.system.class.loader=App$Loader"}})
+		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
+		wantReason(t, report, helperapi.ReasonUnsupportedJVM)
+		if p := report.Processes[0]; p.Warning != "" || p.AgentJarOpen || strings.Contains(app.Output(), "WARNING") {
+			t.Errorf("got %+v for the output\n%s", p, app.Output())
+		}
+		app.Tell("ping")
+	})
+}
