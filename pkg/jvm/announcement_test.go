@@ -1,0 +1,122 @@
+//go:build linux
+
+package jvm
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// A second SIGQUIT, while the first is pending, can make the JVM print its stacks:
+// none is sent over an announcement but that of somebody who surely is gone.
+func TestAnnounced(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	announcement := filepath.Join("/tmp", p.announcement())
+	if err := os.WriteFile(announcement, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	wantKind(t, p.Attach(short), AttachTimeout)
+	if p.HasSocket() {
+		t.Error("the JVM was signalled")
+	}
+
+	former := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(announcement, former, former); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(announcement); err == nil {
+		t.Error("the announcement is still there")
+	}
+	app.Unharmed()
+
+	old := p // older than any SIGQUIT can be pending
+	old.StartTime -= 3600 * 100
+	for ago, want := range map[time.Duration]bool{pending - time.Minute: true, pending + time.Minute: false} {
+		if err := os.WriteFile(announcement, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		then := time.Now().Add(-ago)
+		if err := os.Chtimes(announcement, then, then); err != nil {
+			t.Fatal(err)
+		}
+		if other, err := old.announce(); err != nil || other != want {
+			t.Errorf("%s ago: another attacher's: %v, %v", ago, other, err)
+		}
+		if other, err := old.announce(); err != nil || !other {
+			t.Errorf("%s ago, the second time: another attacher's: %v, %v", ago, other, err)
+		}
+		old.withdraw()
+	}
+}
+
+// A JVM that does not accept attachers, unknown to us, prints its stacks once and
+// not again, however often and how long after it is tried. Java 8 has no file to
+// hide that in.
+func TestSignalledOnce(t *testing.T) {
+	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
+		hidden := filepath.Join(t.TempDir(), "options")
+		write := func(options string) {
+			if err := os.WriteFile(hidden, []byte(options), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("-XX:+DisableAttachMechanism")
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:VMOptionsFile=" + hidden}})
+		write("-XX:-DisableAttachMechanism")
+		p := found(t, app.PID)
+		for range 3 {
+			short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			wantKind(t, p.Attach(short), AttachTimeout)
+			cancel()
+			app.AwaitOutput("Full thread dump")
+			former := time.Now().Add(-time.Hour)
+			if err := os.Chtimes(filepath.Join("/tmp", p.announcement()), former, former); err != nil {
+				t.Fatal(err)
+			}
+		}
+		app.Tell("ping")
+		if dumps := strings.Count(app.Output(), "Full thread dump"); dumps != 1 {
+			t.Errorf("the application's output has %d thread dumps", dumps)
+		}
+		if err := os.Remove(filepath.Join("/tmp", p.announcement())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// HotSpot looks for the announcement in its working directory first. One that is
+// not its user's makes it take the SIGQUIT for a person's, and print.
+func TestForeignAnnouncement(t *testing.T) {
+	jvmtest.NeedUsers(t)
+	directory := t.TempDir()
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Dir: directory})
+	p := found(t, app.PID)
+	foreign := filepath.Join(directory, p.announcement())
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(foreign, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, p.Attach(deadline(t)), AttachFailed)
+	app.Unharmed()
+	if err := os.Remove(foreign); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Error(err)
+	}
+	app.Unharmed()
+}

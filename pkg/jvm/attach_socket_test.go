@@ -1,0 +1,121 @@
+//go:build linux
+
+package jvm
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// What cleans /tmp removes the socket; HotSpot makes a new one.
+func TestSocketDeleted(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:+EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		if p.listens() {
+			t.Error("listens before anybody attached")
+		}
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
+			t.Fatal(err)
+		}
+		if !p.listens() {
+			t.Error("with its file deleted, the listening socket is not found")
+		}
+		old := p
+		old.Version = "11.0.2" // which would print its stacks
+		wantKind(t, old.Attach(deadline(t)), AttachFailed)
+		app.Unharmed()
+		if p.Version == "1.8" { // which may be such an old one: Debian's names no update
+			wantKind(t, p.Attach(deadline(t)), AttachFailed)
+			return
+		}
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
+			t.Fatal(err)
+		}
+		app.Unharmed()
+	})
+}
+
+// Whoever may write to /tmp can put something where the socket should be.
+func TestHostileSocket(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	socket := filepath.Join("/tmp", p.socketName())
+	place := map[string]func(t *testing.T){
+		"link": func(t *testing.T) {
+			if err := os.Symlink("/nowhere", socket); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"file": func(t *testing.T) {
+			if err := os.WriteFile(socket, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"pipe": func(t *testing.T) {
+			if err := syscall.Mkfifo(socket, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"listener": func(t *testing.T) { listen(t, socket) },
+		"listener of another user": func(t *testing.T) {
+			jvmtest.NeedUsers(t)
+			listen(t, socket)
+			if err := os.Chown(socket, 1234, 1234); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for name, put := range place {
+		t.Run(name, func(t *testing.T) {
+			put(t)
+			defer os.Remove(socket)
+			wantKind(t, p.Attach(deadline(t)), AttachFailed)
+			app.Unharmed()
+		})
+	}
+	t.Run("left by a former JVM", func(t *testing.T) {
+		listen(t, socket).Close() // the file stays, nobody listens
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		app.Unharmed()
+	})
+}
+
+func listen(t *testing.T, socket string) *net.UnixListener {
+	t.Helper()
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.SetUnlinkOnClose(false)
+	t.Cleanup(func() { listener.Close() })
+	return listener
+}
+
+func TestParseUnix(t *testing.T) {
+	const table = `Num       RefCount Protocol Flags    Type St Inode Path
+0000000000000000: 00000002 00000000 00010000 0001 01 100 /tmp/.java_pid7.tmp
+0000000000000000: 00000002 00000000 00010000 0001 01 101 /tmp/.java_pid7
+0000000000000000: 00000003 00000000 00000000 0001 03 102 /tmp/.java_pid7.tmp
+0000000000000000: 00000002 00000000 00010000 0001 01 103 /tmp/.java_pid77
+0000000000000000: 00000002 00000000 00010000 0001 01 104
+`
+	if diff := cmp.Diff([]string{"100", "101"}, parseUnix([]byte(table), "/tmp/.java_pid7")); diff != "" {
+		t.Errorf("inodes (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,143 @@
+//go:build linux
+
+package jvm
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// -XX:+DisableAttachMechanism: SIGQUIT would print all stacks.
+func TestAttachDisabled(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		for name, o := range map[string]jvmtest.Options{
+			"argument":          {Args: []string{"-XX:+DisableAttachMechanism"}},
+			"JAVA_TOOL_OPTIONS": {Env: []string{"JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism"}},
+			"last wins":         {Args: []string{"-XX:-DisableAttachMechanism"}, Env: []string{"_JAVA_OPTIONS=-XX:+DisableAttachMechanism"}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				app := jdk.Start(t, o)
+				wantKind(t, found(t, app.PID).Attach(deadline(t)), AttachDisabled)
+				app.Unharmed()
+			})
+		}
+	})
+}
+
+// Where the options cannot be known, the JVM is not signalled: it may have
+// -XX:+DisableAttachMechanism, from a host program, a jpackage launcher or a file
+// that is gone. Java 8 has no such files.
+func TestOptionsUnknown(t *testing.T) {
+	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
+		refused := func(t *testing.T, app *jvmtest.Process, mainClass string) {
+			t.Helper()
+			p := found(t, app.PID)
+			if p.MainClass != mainClass {
+				t.Errorf("main class is %q, want %q", p.MainClass, mainClass)
+			}
+			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
+			stale := filepath.Join("/tmp", p.socketName())
+			leaveSocket(t, stale)
+			defer os.Remove(stale)
+			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
+			if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+				t.Errorf("announced: %v", left)
+			}
+			app.Unharmed()
+		}
+		t.Run("launcher", func(t *testing.T) {
+			refused(t, jdk.Start(t, jvmtest.Options{Launcher: "host"}), "host")
+		})
+		for option, mainClass := range map[string]string{"@": "", "-XX:VMOptionsFile=": "App"} {
+			t.Run(option, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "options")
+				if err := os.WriteFile(file, []byte("-XX:+DisableAttachMechanism\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				app := jdk.Start(t, jvmtest.Options{Args: []string{option + file}})
+				wantKind(t, found(t, app.PID).Attach(deadline(t)), AttachDisabled)
+				if err := os.Remove(file); err != nil {
+					t.Fatal(err)
+				}
+				refused(t, app, mainClass)
+			})
+		}
+		t.Run("socket", func(t *testing.T) {
+			app := jdk.Start(t, jvmtest.Options{Launcher: "host", Args: []string{"-XX:+StartAttachListener"}})
+			if err := found(t, app.PID).Attach(deadline(t)); err != nil {
+				t.Error(err)
+			}
+			app.Unharmed()
+		})
+	})
+}
+
+// leaveSocket makes a socket that nobody listens on.
+func leaveSocket(t *testing.T, name string) {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+}
+
+// The flag says it before, and the JVM says it where the flag could not be seen.
+// Java 8 has no such flag.
+func TestAgentLoadingDisabled(t *testing.T) {
+	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:-EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		wantKind(t, p.Attach(deadline(t)), AgentLoadingDisabled)
+		p.Flags.AgentLoading = Unset
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""), AgentLoadingDisabled)
+		app.Unharmed()
+	})
+}
+
+// -Xrs: SIGQUIT would kill, but the socket is there from the start.
+func TestSignalsReduced(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Xrs", "-XX:+EnableDynamicAgentLoading"}})
+		p := found(t, app.PID)
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
+			t.Fatal(err)
+		}
+		wantKind(t, p.Attach(deadline(t)), SignalsReduced) // once it had the time to open it
+		p.Flags.SignalsReduced = false                     // as where something else took the signal over
+		if refusal := p.Refusal(); refusal == nil || refusal.Kind != SignalsReduced {
+			t.Errorf("it is refused with %v", refusal)
+		}
+		app.Unharmed()
+	})
+}
+
+func TestTmpNotWritable(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	app := jdk.Start(t, jvmtest.Options{User: nobody})
+	p := found(t, app.PID)
+	if err := os.Chmod("/tmp", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.Chmod("/tmp", 0o777|os.ModeSticky); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	wantKind(t, p.Attach(deadline(t)), TmpNotWritable)
+	app.Unharmed()
+}

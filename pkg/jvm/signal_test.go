@@ -1,0 +1,119 @@
+//go:build linux
+
+package jvm
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// Whatever happens to the attacher, a SIGQUIT that was sent finds its announcement.
+func TestDeadline(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		app := jdk.Start(t, jvmtest.Options{})
+		p := found(t, app.PID)
+		past, cancel := context.WithCancel(t.Context())
+		cancel()
+		wantKind(t, p.Attach(past), AttachTimeout)
+		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+			t.Errorf("left behind without a signal: %v", left)
+		}
+
+		if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil { // as the freezer does
+			t.Fatal(err)
+		}
+		for range 2 {
+			short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			wantKind(t, p.Attach(short), AttachTimeout)
+		}
+		if err := syscall.Kill(app.PID, syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		app.Await("the socket is there", p.HasSocket)
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		app.Unharmed()
+	})
+}
+
+// Nothing but the very process that was looked at is ever signalled.
+func TestNeverSignalled(t *testing.T) {
+	sleeper := jvmtest.Run(t, exec.Command("sleep", "3600")) // dies of SIGQUIT
+	start, err := StartTime(sleeper.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Lookup(sleeper.PID, start)
+	wantKind(t, err, UnsupportedJVM)
+
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	_, err = Lookup(app.PID, p.StartTime+1)
+	wantKind(t, err, ProcessGone)
+
+	reused := p // its PID now is a process that would die
+	reused.PID, reused.NamespacePID, reused.StartTime = sleeper.PID, sleeper.PID, start-1
+	wantKind(t, reused.Attach(deadline(t)), ProcessGone)
+	wantKind(t, reused.signal(deadline(t)), ProcessGone)
+	reused.StartTime = start
+	wantKind(t, reused.signal(deadline(t)), JVMStarting)
+
+	exited := found(t, app.PID)
+	app.Unharmed()
+	app.Stop()
+	wantKind(t, exited.Attach(deadline(t)), ProcessGone)
+
+	if _, err := StartTime(sleeper.PID); err != nil {
+		t.Errorf("the bystander is gone: %v", err)
+	}
+}
+
+// Whom the signal meets is looked at again at the very last: a JVM that listens by
+// now would print its stacks, and one that changed its user is not asked yet.
+func TestLastLookBeforeSignal(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	former := p
+	former.UID++
+	wantKind(t, former.signal(deadline(t)), JVMStarting)
+	former = p
+	former.GID++
+	wantKind(t, former.signal(deadline(t)), JVMStarting)
+	if p.HasSocket() {
+		t.Error("the JVM was signalled")
+	}
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.signal(deadline(t)); err != nil {
+		t.Error(err)
+	}
+	app.Unharmed()
+
+	reduced := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xrs"}}) // which dies of SIGQUIT
+	p = found(t, reduced.PID)
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.announce(); err != nil {
+		t.Fatal(err)
+	}
+	wantKind(t, p.signal(deadline(t)), JVMStarting)
+	p.withdraw()
+	reduced.Unharmed()
+}

@@ -1,0 +1,173 @@
+//go:build linux
+
+package jvm
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// The kernel keeps 15 bytes of a thread's name, and JDK 26 and later leave out the
+// middle of one that is longer.
+func TestKernelNames(t *testing.T) {
+	for name, want := range map[string][]string{
+		"Notification Thread":     {"Notification Th", "Notific..Thread"},
+		"VM Periodic Task Thread": {"VM Periodic Tas", "VM Peri..Thread"},
+		"Signal Dispatcher":       {"Signal Dispatch", "Signal ..atcher"},
+		"fifteen letters":         {"fifteen letters"},
+		"VM Thread":               {"VM Thread"},
+	} {
+		if diff := cmp.Diff(want, kernelNames(name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// A JVM that is frozen on its way up, by a debugger, the freezer or a CPU limit,
+// is one that starts, however old it is.
+func TestFrozenStart(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		frozen := 0
+		for after := time.Duration(0); after < 60*time.Millisecond; after += 4 * time.Millisecond {
+			app := jdk.Start(t, jvmtest.Options{Unready: true})
+			app.Await("libjvm is mapped", func() bool { p, err := look(app.PID); return err == nil && p.isJava() })
+			time.Sleep(after) // anywhere in its start
+			if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil {
+				t.Fatal(err)
+			}
+			app.Await("it is stopped", func() bool {
+				stat, err := readProc(app.PID, "stat")
+				return err == nil && strings.Contains(string(stat), ") T ")
+			})
+			p := found(t, app.PID)
+			p.StartTime -= 3600 * 100
+			refusal := p.Refusal()
+			if _, live := p.live(); !live {
+				frozen++
+				if refusal == nil || refusal.Kind != JVMStarting {
+					t.Errorf("stopped after %s it is refused with %v", after, refusal)
+				}
+			}
+			app.Stop()
+		}
+		if frozen == 0 {
+			t.Error("no JVM was caught while it started")
+		}
+	})
+}
+
+// Of a JVM whose threads are called something else, or have no names, it is known
+// late that it is up, and it is known.
+func TestUnknownThreads(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-XX:-UseNotificationThread"}})
+	p := found(t, app.PID)
+	p.Version = "29" // of which the other thread says nothing
+	refused := func(when string) {
+		t.Helper()
+		if refusal := p.Refusal(); refusal == nil || refusal.Kind != JVMStarting {
+			t.Errorf("%s it is refused with %v", when, refusal)
+		}
+	}
+	refused("just started")
+	defer func(before time.Duration) { unknownStart = before }(unknownStart)
+	unknownStart = 0
+	refused("old, without CPU for a start,")
+	for !p.usedStartCPU() {
+		app.Tell("work")
+	}
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Error(err)
+	}
+	app.Unharmed()
+}
+
+// An agent that comes before the application's main has settled what is settled
+// once takes its LogManager away.
+func TestApplicationStartsFirst(t *testing.T) {
+	before := StartTimeout
+	t.Cleanup(func() { StartTimeout = before })
+	StartTimeout = 10 * time.Second
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		t.Parallel()
+		app := jdk.Start(t, jvmtest.Options{Unready: true, Args: []string{"-XX:+EnableDynamicAgentLoading", "-Djvmtest.logmanager=true"}})
+		start, err := StartTime(app.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p Process
+		app.Await("libjvm is mapped", func() bool { p, err = Lookup(app.PID, start); return err == nil })
+		if err := p.Attach(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "log"); err != nil {
+			t.Fatal(err)
+		}
+		app.AwaitOutput("ready\n")
+		app.Tell("logmanager")
+		app.Unharmed()
+	})
+}
+
+// When a JVM has had its time to start the application.
+func TestStarted(t *testing.T) {
+	defer func(before time.Duration) { StartTimeout = before }(StartTimeout)
+	StartTimeout = 10 * time.Second
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	p := found(t, app.PID)
+	aged := func(age time.Duration) Process {
+		aged := p
+		aged.StartTime -= uint64(age / tick)
+		return aged
+	}
+	if p.usedStartCPU() {
+		t.Fatal("that much CPU for so small an application")
+	}
+	for age, want := range map[time.Duration]bool{0: false, startAge: false, StartTimeout: true} {
+		if got := aged(age).started(); got != want {
+			t.Errorf("without CPU, %s older: started is %t", age, got)
+		}
+	}
+	for !p.usedStartCPU() {
+		app.Tell("work")
+	}
+	if !aged(startAge).started() {
+		t.Error("with the CPU, and old enough: it has not started")
+	}
+}
+
+// A JVM in its first milliseconds dies of SIGQUIT, a little later of an agent.
+// Attaching begins as soon as a libjvm is mapped, and must neither harm the JVM
+// nor make it print. With -Xrs, the socket is there long before it may be used.
+func TestYoungJVM(t *testing.T) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+		for i := range 20 {
+			o := jvmtest.Options{Unready: true, Args: []string{"-XX:+EnableDynamicAgentLoading"}}
+			if i%2 == 1 {
+				o.Args = append(o.Args, "-Xrs")
+			}
+			app := jdk.Start(t, o)
+			start, err := StartTime(app.PID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p Process
+			app.Await("libjvm is mapped", func() bool { p, err = Lookup(app.PID, start); return err == nil })
+			if err := p.Attach(deadline(t)); err != nil {
+				t.Fatalf("%v\n%s", err, app.Output())
+			}
+			if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "young"); err != nil {
+				t.Fatalf("%v\n%s", err, app.Output())
+			}
+			wantProperty(t, p, "loads=1 options=young"+escaped)
+			app.AwaitOutput("ready\n")
+			app.Unharmed()
+			app.Stop()
+		}
+	})
+}
