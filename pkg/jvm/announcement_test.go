@@ -13,6 +13,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
+// wantNoAnnouncement makes sure that no attacher has left its announcement.
+func wantNoAnnouncement(t *testing.T) {
+	t.Helper()
+	if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
+		t.Errorf("announced: %v", left)
+	}
+}
+
 // A second SIGQUIT, while the first is pending, can make the JVM print its stacks:
 // none is sent over an announcement but that of somebody who surely is gone.
 func TestAnnounced(t *testing.T) {
@@ -33,9 +41,7 @@ func TestAnnounced(t *testing.T) {
 	if err := os.Chtimes(announcement, former, former); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Attach(deadline(t)); err != nil {
-		t.Fatal(err)
-	}
+	attach(t, p)
 	if _, err := os.Lstat(announcement); err == nil {
 		t.Error("the announcement is still there")
 	}

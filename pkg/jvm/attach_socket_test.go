@@ -22,9 +22,7 @@ func TestSocketDeleted(t *testing.T) {
 		if p.listens() {
 			t.Error("listens before anybody attached")
 		}
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
 		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
 			t.Fatal(err)
 		}
@@ -39,12 +37,8 @@ func TestSocketDeleted(t *testing.T) {
 			wantKind(t, p.Attach(deadline(t)), AttachFailed)
 			return
 		}
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
+		loadAgent(t, p, "")
 		app.Unharmed()
 	})
 }
@@ -54,34 +48,21 @@ func TestHostileSocket(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	p := found(t, app.PID)
 	socket := filepath.Join("/tmp", p.socketName())
-	place := map[string]func(t *testing.T){
-		"link": func(t *testing.T) {
-			if err := os.Symlink("/nowhere", socket); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"file": func(t *testing.T) {
-			if err := os.WriteFile(socket, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"pipe": func(t *testing.T) {
-			if err := syscall.Mkfifo(socket, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"listener": func(t *testing.T) { listen(t, socket) },
-		"listener of another user": func(t *testing.T) {
+	for name, put := range map[string]func(t *testing.T) error{
+		"link":     func(*testing.T) error { return os.Symlink("/nowhere", socket) },
+		"file":     func(*testing.T) error { return os.WriteFile(socket, nil, 0o600) },
+		"pipe":     func(*testing.T) error { return syscall.Mkfifo(socket, 0o600) },
+		"listener": func(t *testing.T) error { listen(t, socket); return nil },
+		"listener of another user": func(t *testing.T) error {
 			jvmtest.NeedUsers(t)
 			listen(t, socket)
-			if err := os.Chown(socket, 1234, 1234); err != nil {
+			return os.Chown(socket, 1234, 1234)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := put(t); err != nil {
 				t.Fatal(err)
 			}
-		},
-	}
-	for name, put := range place {
-		t.Run(name, func(t *testing.T) {
-			put(t)
 			defer os.Remove(socket)
 			wantKind(t, p.Attach(deadline(t)), AttachFailed)
 			app.Unharmed()
@@ -89,9 +70,7 @@ func TestHostileSocket(t *testing.T) {
 	}
 	t.Run("left by a former JVM", func(t *testing.T) {
 		listen(t, socket).Close() // the file stays, nobody listens
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
 		app.Unharmed()
 	})
 }

@@ -3,7 +3,6 @@
 package jvm
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,25 +38,19 @@ func TestAttachAndLoad(t *testing.T) {
 			t.Error("a property was read without a listener: who signalled?")
 		}
 		for range 2 { // the second time, the socket is there
-			if err := p.Attach(deadline(t)); err != nil {
-				t.Fatal(err)
-			}
+			attach(t, p)
 		}
 		if _, found, err := p.Property(deadline(t), property); found || err != nil {
 			t.Errorf("property before the load: %v, %v", found, err)
 		}
-		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "a=b,c"); err != nil {
-			t.Fatal(err)
-		}
+		loadAgent(t, p, "a=b,c")
 		wantProperty(t, p, "loads=1 options=a=b,c"+escaped)
 		files, err := p.OpenFiles()
 		if err != nil || !slices.Contains(files, jvmtest.AgentJar(t)) {
 			t.Errorf("the agent's jar is not open: %v, %v", files, err)
 		}
 		app.Unharmed()
-		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
+		wantNoAnnouncement(t)
 	})
 }
 
@@ -66,9 +59,7 @@ func TestLoadFails(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{})
 		p := found(t, app.PID)
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
 		wantKind(t, p.LoadAgent(deadline(t), "/nowhere/agent.jar", ""), UnsupportedJVM)
 		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "throw"), AgentFailed)
 		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), strings.Repeat("x", 1024)), AttachFailed)
@@ -80,9 +71,7 @@ func TestLoadFails(t *testing.T) {
 func TestMissingInstrumentModule(t *testing.T) {
 	app := jvmtest.Need(t, 17).Link(t, "java.base").Start(t, jvmtest.Options{})
 	p := found(t, app.PID)
-	if err := p.Attach(deadline(t)); err != nil {
-		t.Fatal(err)
-	}
+	attach(t, p)
 	err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "")
 	wantKind(t, err, MissingModule)
 	if !strings.Contains(err.Error(), "java.instrument") {

@@ -20,15 +20,11 @@ func TestContainer(t *testing.T) {
 		if beside := jdk.Start(t, jvmtest.Options{}); !p.InOtherContainer() || found(t, beside.PID).InOtherContainer() {
 			t.Error("a JVM in a container is not told from one beside this process")
 		}
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
 		if _, err := os.Lstat("/tmp/.java_pid1"); err == nil {
 			t.Error("the socket is in this /tmp, not in the container's")
 		}
-		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "x"); err != nil {
-			t.Fatal(err)
-		}
+		loadAgent(t, p, "x")
 		wantProperty(t, p, "loads=1 options=x"+escaped)
 		app.Unharmed()
 	})

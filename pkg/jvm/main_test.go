@@ -48,6 +48,27 @@ func deadline(t *testing.T) context.Context {
 	return ctx
 }
 
+// set changes a variable until the test ends.
+func set[T any](t *testing.T, variable *T, value T) {
+	before := *variable
+	t.Cleanup(func() { *variable = before })
+	*variable = value
+}
+
+func attach(t *testing.T, p Process) {
+	t.Helper()
+	if err := p.Attach(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loadAgent(t *testing.T, p Process, options string) {
+	t.Helper()
+	if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), options); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func wantKind(t *testing.T, err error, kind Kind) {
 	t.Helper()
 	var typed *Error

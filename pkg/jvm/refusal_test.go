@@ -3,7 +3,6 @@
 package jvm
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,12 +40,10 @@ func TestOptionsUnknown(t *testing.T) {
 			}
 			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
 			stale := filepath.Join("/tmp", p.socketName())
-			leaveSocket(t, stale)
+			listen(t, stale).Close() // the file stays, nobody listens
 			defer os.Remove(stale)
 			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
-			if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
-				t.Errorf("announced: %v", left)
-			}
+			wantNoAnnouncement(t)
 			app.Unharmed()
 		}
 		t.Run("launcher", func(t *testing.T) {
@@ -76,17 +73,6 @@ func TestOptionsUnknown(t *testing.T) {
 	})
 }
 
-// leaveSocket makes a socket that nobody listens on.
-func leaveSocket(t *testing.T, name string) {
-	t.Helper()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.SetUnlinkOnClose(false)
-	l.Close()
-}
-
 // The flag says it before, and the JVM says it where the flag could not be seen.
 // Java 8 has no such flag.
 func TestAgentLoadingDisabled(t *testing.T) {
@@ -95,9 +81,7 @@ func TestAgentLoadingDisabled(t *testing.T) {
 		p := found(t, app.PID)
 		wantKind(t, p.Attach(deadline(t)), AgentLoadingDisabled)
 		p.Flags.AgentLoading = Unset
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
 		wantKind(t, p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""), AgentLoadingDisabled)
 		app.Unharmed()
 	})
@@ -108,12 +92,8 @@ func TestSignalsReduced(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Xrs", "-XX:+EnableDynamicAgentLoading"}})
 		p := found(t, app.PID)
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
+		loadAgent(t, p, "")
 		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
 			t.Fatal(err)
 		}

@@ -22,9 +22,7 @@ func TestDeadline(t *testing.T) {
 		past, cancel := context.WithCancel(t.Context())
 		cancel()
 		wantKind(t, p.Attach(past), AttachTimeout)
-		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
-			t.Errorf("left behind without a signal: %v", left)
-		}
+		wantNoAnnouncement(t)
 
 		if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil { // as the freezer does
 			t.Fatal(err)
@@ -38,12 +36,8 @@ func TestDeadline(t *testing.T) {
 			t.Fatal(err)
 		}
 		app.Await("the socket is there", p.HasSocket)
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
-		if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
-			t.Errorf("left behind: %v", left)
-		}
+		attach(t, p)
+		wantNoAnnouncement(t)
 		app.Unharmed()
 	})
 }
@@ -94,9 +88,7 @@ func TestLastLookBeforeSignal(t *testing.T) {
 	if p.HasSocket() {
 		t.Error("the JVM was signalled")
 	}
-	if err := p.Attach(deadline(t)); err != nil {
-		t.Fatal(err)
-	}
+	attach(t, p)
 	if err := p.signal(deadline(t)); err != nil {
 		t.Error(err)
 	}
@@ -104,9 +96,7 @@ func TestLastLookBeforeSignal(t *testing.T) {
 
 	reduced := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xrs"}}) // which dies of SIGQUIT
 	p = found(t, reduced.PID)
-	if err := p.Attach(deadline(t)); err != nil {
-		t.Fatal(err)
-	}
+	attach(t, p)
 	if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
 		t.Fatal(err)
 	}

@@ -75,8 +75,7 @@ func TestUnknownThreads(t *testing.T) {
 		}
 	}
 	refused("just started")
-	defer func(before time.Duration) { unknownStart = before }(unknownStart)
-	unknownStart = 0
+	set(t, &unknownStart, 0)
 	refused("old, without CPU for a start,")
 	for !p.usedStartCPU() {
 		app.Tell("work")
@@ -87,27 +86,29 @@ func TestUnknownThreads(t *testing.T) {
 	app.Unharmed()
 }
 
+// startYoung starts a JVM, and returns as soon as it is known for one: a libjvm is
+// mapped.
+func startYoung(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process, Process) {
+	t.Helper()
+	app := jdk.Start(t, jvmtest.Options{Unready: true, Args: append([]string{"-XX:+EnableDynamicAgentLoading"}, args...)})
+	start, err := StartTime(app.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p Process
+	app.Await("libjvm is mapped", func() bool { p, err = Lookup(app.PID, start); return err == nil })
+	return app, p
+}
+
 // An agent that comes before the application's main has settled what is settled
 // once takes its LogManager away.
 func TestApplicationStartsFirst(t *testing.T) {
-	before := StartTimeout
-	t.Cleanup(func() { StartTimeout = before })
-	StartTimeout = 10 * time.Second
+	set(t, &StartTimeout, 10*time.Second)
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		t.Parallel()
-		app := jdk.Start(t, jvmtest.Options{Unready: true, Args: []string{"-XX:+EnableDynamicAgentLoading", "-Djvmtest.logmanager=true"}})
-		start, err := StartTime(app.PID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var p Process
-		app.Await("libjvm is mapped", func() bool { p, err = Lookup(app.PID, start); return err == nil })
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), "log"); err != nil {
-			t.Fatal(err)
-		}
+		app, p := startYoung(t, jdk, "-Djvmtest.logmanager=true")
+		attach(t, p)
+		loadAgent(t, p, "log")
 		app.AwaitOutput("ready\n")
 		app.Tell("logmanager")
 		app.Unharmed()
@@ -116,8 +117,7 @@ func TestApplicationStartsFirst(t *testing.T) {
 
 // When a JVM has had its time to start the application.
 func TestStarted(t *testing.T) {
-	defer func(before time.Duration) { StartTimeout = before }(StartTimeout)
-	StartTimeout = 10 * time.Second
+	set(t, &StartTimeout, 10*time.Second)
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	p := found(t, app.PID)
 	aged := func(age time.Duration) Process {
@@ -147,17 +147,11 @@ func TestStarted(t *testing.T) {
 func TestYoungJVM(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		for i := range 20 {
-			o := jvmtest.Options{Unready: true, Args: []string{"-XX:+EnableDynamicAgentLoading"}}
+			var args []string
 			if i%2 == 1 {
-				o.Args = append(o.Args, "-Xrs")
+				args = []string{"-Xrs"}
 			}
-			app := jdk.Start(t, o)
-			start, err := StartTime(app.PID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var p Process
-			app.Await("libjvm is mapped", func() bool { p, err = Lookup(app.PID, start); return err == nil })
+			app, p := startYoung(t, jdk, args...)
 			if err := p.Attach(deadline(t)); err != nil {
 				t.Fatalf("%v\n%s", err, app.Output())
 			}

@@ -52,12 +52,8 @@ func TestOtherUser(t *testing.T) {
 			}
 		}
 		app.Unharmed()
-		if err := p.Attach(deadline(t)); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.LoadAgent(deadline(t), jvmtest.AgentJar(t), ""); err != nil {
-			t.Fatal(err)
-		}
+		attach(t, p)
+		loadAgent(t, p, "")
 		app.Unharmed()
 		if os.Geteuid() != 0 {
 			t.Error("this process is no longer root")
