@@ -17,7 +17,7 @@ func TestOtherUsersJVM(t *testing.T) {
 	o := silentLoad
 	o.User = nobody
 	app := jvmtest.Need(t, 25).Start(t, o)
-	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+	req := staged(t, app)
 	report := do(t, helperapi.VerbLoad, req)
 	wantReason(t, report, "")
 	wantMark(t, report, helperapi.AgentRunning, 1)
@@ -63,14 +63,7 @@ func inTestPod(t *testing.T) (uid string) {
 	if err := os.WriteFile(mounted, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount(hosts, mounted, "", syscall.MS_BIND, ""); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(mounted, 0); err != nil {
-			t.Error(err)
-		}
-	})
+	mount(t, hosts, mounted, "", syscall.MS_BIND, "")
 	return uid
 }
 

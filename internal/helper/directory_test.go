@@ -90,16 +90,15 @@ func TestHomeOfAnother(t *testing.T) {
 	o.User = nobody
 	jdk := jvmtest.Need(t, 17)
 	app := jdk.Start(t, o)
-	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+	req := staged(t, app)
 	for owner, reason := range map[int]helperapi.Reason{1234: helperapi.ReasonAgentDirectoryNotTrusted, nobody: ""} {
 		if err := os.Chown(helperapi.AgentDirectory, owner, owner); err != nil {
 			t.Fatal(err)
 		}
-		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), reason)
+		wantReason(t, do(t, helperapi.VerbLoad, req), reason)
 	}
 	root := jdk.Start(t, silentLoad)
-	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, root), Desired: desired}), helperapi.ReasonAgentDirectoryNotTrusted)
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, root), Desired: req.Desired}), helperapi.ReasonAgentDirectoryNotTrusted)
 	app.Unharmed()
 	root.Unharmed()
 }

@@ -48,10 +48,7 @@ func stock(t *testing.T, port int32) (jar, options string) {
 // attachStock loads the stock exporter into a running JVM, as a person would.
 func attachStock(t *testing.T, app *jvmtest.Process, port int32) {
 	t.Helper()
-	p, err := lookup(helperapi.Request{Target: targetOf(t, app)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := processOf(t, targetOf(t, app))
 	if err := p.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -102,14 +99,13 @@ func TestStockExporter(t *testing.T) {
 				port := jvmtest.FreePort(t)
 				app := start(t, port)
 				awaitExporter(t, app, &helperapi.Exporter{Port: port})
-				target := targetOf(t, app)
-				desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
-				report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
+				req := staged(t, app)
+				report := do(t, helperapi.VerbLoad, req)
 				wantReason(t, report, helperapi.ReasonStockExporter)
 				if p := report.Processes[0]; p.AgentJarOpen || p.Mark != nil || p.Exporter == nil {
 					t.Errorf("loaded beside it, or did not say that it is there: %+v", p)
 				}
-				if scrape(desired.Port) != "" || scrape(port) == "" {
+				if scrape(req.Desired.Port) != "" || scrape(port) == "" {
 					t.Error("not the stock exporter serves")
 				}
 				app.Unharmed()
@@ -163,12 +159,12 @@ func TestStockExporterBesideDebugger(t *testing.T) {
 func TestStockExporterBesideOurs(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
-	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
-	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
+	req := staged(t, app)
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
 	port := jvmtest.FreePort(t)
 	attachStock(t, app, port)
-	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, otherConfig, desired.Port)})
+	req.Desired = stageAgent(t, nil, otherConfig, req.Desired.Port)
+	report := do(t, helperapi.VerbLoad, req)
 	wantReason(t, report, "")
 	wantMark(t, report, helperapi.AgentRunning, 1)
 	awaitExporter(t, app, &helperapi.Exporter{Port: port}) // and not ours

@@ -4,6 +4,7 @@ package helper
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,10 +45,7 @@ func TestForeignJar(t *testing.T) {
 			cleanDirectory(t)
 			app := startOwners(t)
 			target := targetOf(t, app)
-			p, err := lookup(helperapi.Request{Target: target})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := processOf(t, target)
 			plant(t, helperapi.AgentDirectory, 0, map[string]string{test.file: string(jar)})
 			give(t, test.user, filepath.Join(helperapi.AgentDirectory, test.file))
 			chmod(t, filepath.Join(helperapi.AgentDirectory, test.file), test.mode)
@@ -72,8 +70,7 @@ func TestForeignJar(t *testing.T) {
 // ours, or says anything to it.
 func wantForeign(t *testing.T, app *jvmtest.Process, words string) {
 	t.Helper()
-	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+	req := staged(t, app)
 	before := names(t)
 	inspected := do(t, helperapi.VerbInspect, helperapi.Request{}).Processes[0]
 	if r := inspected.Refusal; r == nil || r.Reason != helperapi.ReasonForeignJar || !strings.Contains(r.Message, words) {
@@ -83,15 +80,12 @@ func wantForeign(t *testing.T, app *jvmtest.Process, words string) {
 		t.Errorf("inspect takes it for ours: %+v", inspected)
 	}
 	for _, verb := range []helperapi.Verb{helperapi.VerbLoad, helperapi.VerbStatus, helperapi.VerbUnload} {
-		wantReason(t, do(t, verb, helperapi.Request{Target: target, Desired: desired}), helperapi.ReasonForeignJar)
+		wantReason(t, do(t, verb, req), helperapi.ReasonForeignJar)
 	}
 	if diff := cmp.Diff(before, names(t)); diff != "" {
 		t.Errorf("files (-before +after):\n%s", diff)
 	}
-	p, err := lookup(helperapi.Request{Target: target})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := processOf(t, req.Target)
 	if value, _, err := p.Property(t.Context(), "jvmtest.agent"); err != nil || !strings.HasPrefix(value, "loads=1 ") {
 		t.Errorf("the foreign agent says %q, %v, want one load", value, err)
 	}
@@ -105,17 +99,9 @@ func TestJarExchanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, place := range map[string]func(t *testing.T){
-		"directory": func(t *testing.T) {
-			if err := os.Rename(theirs, helperapi.AgentDirectory); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"link": func(t *testing.T) {
-			if err := os.Symlink(theirs, helperapi.AgentDirectory); err != nil {
-				t.Fatal(err)
-			}
-		},
+	for name, place := range map[string]func() error{
+		"directory": func() error { return os.Rename(theirs, helperapi.AgentDirectory) },
+		"link":      func() error { return os.Symlink(theirs, helperapi.AgentDirectory) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cleanDirectory(t)
@@ -123,19 +109,16 @@ func TestJarExchanged(t *testing.T) {
 			const aside = "/tmp/aside"
 			defer os.RemoveAll(aside)
 			app := startOwners(t)
-			target := targetOf(t, app)
-			desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
-			planted := map[string]string{desired.Agent: string(jar)}
+			req := staged(t, app)
+			planted := map[string]string{req.Desired.Agent: string(jar)}
 			plant(t, theirs, intruder, planted)
-			defer func(load func(jvm.Process, context.Context, string, string) error) { loadAgent = load }(loadAgent)
-			loadAgent = func(p jvm.Process, ctx context.Context, jar, options string) error {
-				if err := os.Rename(helperapi.AgentDirectory, aside); err != nil {
+			set(t, &loadAgent, func(p jvm.Process, ctx context.Context, jar, options string) error {
+				if err := errors.Join(os.Rename(helperapi.AgentDirectory, aside), place()); err != nil {
 					t.Fatal(err)
 				}
-				place(t)
 				return p.LoadAgent(ctx, jar, options)
-			}
-			report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
+			})
+			report := do(t, helperapi.VerbLoad, req)
 			wantReason(t, report, helperapi.ReasonForeignJar)
 			if p := report.Processes[0]; p.AgentJarOpen || p.Mark != nil {
 				t.Errorf("it is taken for ours: %+v", p)
@@ -172,10 +155,7 @@ func TestWholeDigest(t *testing.T) {
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: &wrong}), "")
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
 
-	p, err := lookup(helperapi.Request{Target: target})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := processOf(t, target)
 	for sum, foreign := range map[string]bool{"": false, desired.AgentSHA256: false, almost: true} {
 		a := agent{process: p, jar: desired.Agent, sha256: sum}
 		if err := a.look(t.Context()); isForeign(err) != foreign || a.jarOpen == foreign {

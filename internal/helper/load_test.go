@@ -104,7 +104,7 @@ func TestConcurrentLoads(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app := jdk.Start(t, silentLoad)
-		req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+		req := staged(t, app)
 		var wg sync.WaitGroup
 		for range 6 {
 			wg.Go(func() {
@@ -124,12 +124,8 @@ func TestConcurrentLoads(t *testing.T) {
 func TestBusy(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
-	target := targetOf(t, app)
-	req := helperapi.Request{Target: target, Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
-	p, err := lookup(helperapi.Request{Target: target})
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := staged(t, app)
+	p := processOf(t, req.Target)
 	f, err := os.Create(filepath.Join(helperapi.AgentDirectory, jvmName(p)+lockSuffix))
 	if err != nil {
 		t.Fatal(err)
@@ -177,11 +173,8 @@ func TestNoThread(t *testing.T) {
 	o := silentLoad
 	o.User = nobody // root has no limit
 	app := jvmtest.Need(t, 17).Start(t, o)
-	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
-	p, err := lookup(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := staged(t, app)
+	p := processOf(t, req.Target)
 	if err := p.Attach(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -20,19 +20,18 @@ import (
 func TestMarkLost(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
-	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
-	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
+	req := staged(t, app)
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
 	for range 3 {
 		app.Tell("forget")
-		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
+		report := do(t, helperapi.VerbLoad, req)
 		wantReason(t, report, "")
-		if !report.Processes[0].AgentJarOpen || scrape(desired.Port) == "" {
+		if !report.Processes[0].AgentJarOpen || scrape(req.Desired.Port) == "" {
 			t.Errorf("got %+v", report.Processes[0])
 		}
 	}
 	app.Tell("forget")
-	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
 	app.Tell("ping")
 }
 
@@ -51,10 +50,7 @@ func TestInheritedMark(t *testing.T) {
 			o.Args = append(slices.Clone(o.Args), "-D"+markProperty+"="+mark.Encode())
 			app := jvmtest.Need(t, 17).Start(t, o)
 			target := targetOf(t, app)
-			p, err := lookup(helperapi.Request{Target: target})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := processOf(t, target)
 			if err := p.Attach(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -84,35 +80,31 @@ func TestInheritedMark(t *testing.T) {
 func TestSilentAgent(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
-	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
+	req := staged(t, app)
 	jar, err := os.ReadFile(jvmtest.AgentJar(t)) // sets a property that is not the mark
 	if err != nil {
 		t.Fatal(err)
 	}
 	silent := helperapi.NewFile("agent-", jar, ".jar")
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{silent}}, jar), "")
-	desired.Agent, desired.AgentSHA256 = silent.Name, silent.SHA256
+	req.Desired.Agent, req.Desired.AgentSHA256 = silent.Name, silent.SHA256
 	for range 2 {
-		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
+		report := do(t, helperapi.VerbLoad, req)
 		wantReason(t, report, helperapi.ReasonAgentNotAnswering)
 		if !report.Processes[0].AgentJarOpen {
 			t.Error("the agent's jar is not open")
 		}
 	}
-	wantReason(t, do(t, helperapi.VerbStatus, helperapi.Request{Target: target}), helperapi.ReasonAgentNotAnswering)
+	wantReason(t, do(t, helperapi.VerbStatus, helperapi.Request{Target: req.Target}), helperapi.ReasonAgentNotAnswering)
 
 	listener, port := listen(t)
 	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	defer server.Close()
-	desired.Port = port
-	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), helperapi.ReasonAgentNotAnswering)
+	req.Desired.Port = port
+	wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonAgentNotAnswering)
 
-	p, err := lookup(helperapi.Request{Target: target})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := processOf(t, req.Target)
 	if value, _, err := p.Property(t.Context(), "jvmtest.agent"); err != nil || !strings.HasPrefix(value, "loads=1 ") {
 		t.Errorf("the agent says %q, %v, want one load", value, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -123,6 +124,43 @@ func targetOf(t *testing.T, p *jvmtest.Process) *helperapi.Target {
 		t.Fatal(err)
 	}
 	return &helperapi.Target{PID: p.PID, StartTime: start}
+}
+
+// processOf is the JVM that a request with this target is about.
+func processOf(t *testing.T, target *helperapi.Target) jvm.Process {
+	t.Helper()
+	p, err := lookup(helperapi.Request{Target: target})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// staged stages the real agent for a JVM, and is the request to load it there, on a
+// free port.
+func staged(t *testing.T, app *jvmtest.Process) helperapi.Request {
+	t.Helper()
+	return helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+}
+
+// set changes a variable until the test ends.
+func set[T any](t *testing.T, variable *T, value T) {
+	before := *variable
+	t.Cleanup(func() { *variable = before })
+	*variable = value
+}
+
+// mount mounts something until the test ends.
+func mount(t *testing.T, source, target, fstype string, flags uintptr, options string) {
+	t.Helper()
+	if err := syscall.Mount(source, target, fstype, flags, options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(target, 0); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // wantMark returns the mark of a report's only process.

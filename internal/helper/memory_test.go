@@ -26,18 +26,28 @@ func limitedJVM(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process
 	return app, group
 }
 
+// stagedInside stages the agent in the /tmp that a JVM sees, and is the request to
+// load it there with the default headroom.
+func stagedInside(t *testing.T, app *jvmtest.Process) helperapi.Request {
+	t.Helper()
+	target := targetOf(t, app)
+	return helperapi.Request{
+		Target: target, Desired: stageAgent(t, target, anyMBean, jvmtest.FreePort(t)),
+		MemoryHeadroom: helperapi.DefaultMemoryHeadroom,
+	}
+}
+
 // A JVM with little memory to its limit is killed by a load: it is refused, before
 // anything is written or signaled.
 func TestLittleMemory(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app, group := limitedJVM(t, jdk)
-		target := targetOf(t, app)
-		desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
+		req := stagedInside(t, app)
 		group.Leave(16 << 20)
-		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom})
+		report := do(t, helperapi.VerbLoad, req)
 		for range 20 {
-			scrape(desired.Port)
+			scrape(req.Desired.Port)
 		}
 		app.Unharmed()
 		wantReason(t, report, helperapi.ReasonInsufficientMemory)
@@ -46,7 +56,7 @@ func TestLittleMemory(t *testing.T) {
 		}
 		config := []byte(otherConfig)
 		file := helperapi.NewFile("config-", config, ".yaml")
-		report = do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, config)
+		report = do(t, helperapi.VerbStage, helperapi.Request{Target: req.Target, Files: []helperapi.File{file}, MemoryHeadroom: req.MemoryHeadroom}, config)
 		wantReason(t, report, helperapi.ReasonInsufficientMemory)
 		for _, name := range names(t) {
 			if name == file.Name || strings.HasSuffix(name, desiredSuffix) {
@@ -59,7 +69,7 @@ func TestLittleMemory(t *testing.T) {
 
 		// It passes as soon as there is memory.
 		group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
-		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}), "")
+		wantReason(t, do(t, helperapi.VerbLoad, req), "")
 	})
 }
 
@@ -68,16 +78,14 @@ func TestLittleMemory(t *testing.T) {
 func TestLittleMemoryOnceAttached(t *testing.T) {
 	cleanDirectory(t)
 	app, group := limitedJVM(t, jvmtest.Need(t, 17))
-	target := targetOf(t, app)
-	desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
+	req := stagedInside(t, app)
 	group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
-	defer func(before func(jvm.Process, context.Context) error) { openSocket = before }(openSocket)
-	openSocket = func(p jvm.Process, ctx context.Context) error {
+	set(t, &openSocket, func(p jvm.Process, ctx context.Context) error {
 		err := p.Attach(ctx)
 		group.Leave(16 << 20)
 		return err
-	}
-	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom})
+	})
+	report := do(t, helperapi.VerbLoad, req)
 	wantReason(t, report, helperapi.ReasonInsufficientMemory)
 	for _, name := range names(t) {
 		if strings.HasSuffix(name, desiredSuffix) {
@@ -93,12 +101,11 @@ func TestDefaultMemoryHeadroom(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app, group := limitedJVM(t, jdk, "-XX:TieredStopAtLevel=4")
-		target := targetOf(t, app)
-		desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
+		req := stagedInside(t, app)
 		group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
-		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}), "")
+		wantReason(t, do(t, helperapi.VerbLoad, req), "")
 		for range 200 {
-			if scrape(desired.Port) == "" {
+			if scrape(req.Desired.Port) == "" {
 				t.Fatalf("no answer:\n%s", app.Output())
 			}
 		}
@@ -112,20 +119,18 @@ func TestLittleMemoryWithAgent(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	cleanDirectory(t)
 	app, group := limitedJVM(t, jdk)
-	target := targetOf(t, app)
-	desired := stageAgent(t, target, anyMBean, jvmtest.FreePort(t))
-	serve := func() helperapi.Report {
-		return do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired, MemoryHeadroom: helperapi.DefaultMemoryHeadroom})
-	}
+	req := stagedInside(t, app)
+	desired := req.Desired
+	serve := func() helperapi.Report { return do(t, helperapi.VerbLoad, req) }
 	wantReason(t, serve(), "")
 	for range 20 {
-		scrape(desired.Port)
+		scrape(req.Desired.Port)
 	}
 
 	group.Leave(8 << 20)
 	config := []byte(otherConfig)
 	file := helperapi.NewFile("config-", config, ".yaml")
-	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, config), "")
+	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: req.Target, Files: []helperapi.File{file}, MemoryHeadroom: req.MemoryHeadroom}, config), "")
 	desired.Config, desired.ConfigSHA256 = file.Name, file.SHA256
 	wantReason(t, serve(), "")
 
@@ -135,11 +140,11 @@ func TestLittleMemoryWithAgent(t *testing.T) {
 	}
 	other := anotherJar(jars[1])
 	file = helperapi.NewFile("exporter-", other, ".jar")
-	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}, MemoryHeadroom: helperapi.DefaultMemoryHeadroom}, other), "")
+	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: req.Target, Files: []helperapi.File{file}, MemoryHeadroom: req.MemoryHeadroom}, other), "")
 	before := *desired
 	desired.Implementation, desired.ImplementationSHA256 = file.Name, file.SHA256
 	wantReason(t, serve(), helperapi.ReasonInsufficientMemory)
-	if scrape(desired.Port) == "" {
+	if scrape(req.Desired.Port) == "" {
 		t.Error("the old implementation serves no more")
 	}
 	*desired, before = before, *desired
@@ -149,7 +154,7 @@ func TestLittleMemoryWithAgent(t *testing.T) {
 	*desired = before
 	wantReason(t, serve(), "")
 	wantMark(t, serve(), helperapi.AgentRunning, 1)
-	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
 	app.Unharmed()
 }
 

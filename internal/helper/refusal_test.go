@@ -16,15 +16,13 @@ import (
 // A young JVM is left to its own start, however old its container is.
 func TestYoungJVM(t *testing.T) {
 	cleanDirectory(t)
-	before := jvm.StartTimeout
-	t.Cleanup(func() { jvm.StartTimeout = before })
-	jvm.StartTimeout = time.Hour // and an application without work has not used the CPU
+	set(t, &jvm.StartTimeout, time.Hour) // and an application without work has not used the CPU
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	inspected := do(t, helperapi.VerbInspect, helperapi.Request{}).Processes
 	if len(inspected) != 1 || inspected[0].Refusal == nil || inspected[0].Refusal.Reason != helperapi.ReasonJVMStarting {
 		t.Errorf("inspect says %+v, want one %s", inspected, helperapi.ReasonJVMStarting)
 	}
-	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+	req := staged(t, app)
 	short, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	report := Helper{}.Do(short, helperapi.VerbLoad, req, nil)
@@ -38,7 +36,7 @@ func TestYoungJVM(t *testing.T) {
 func TestMissingModule(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Link(t, "java.base,java.instrument").Start(t, silentLoad)
-	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
+	report := do(t, helperapi.VerbLoad, staged(t, app))
 	wantReason(t, report, helperapi.ReasonMissingModule)
 	if !strings.Contains(report.Error.Message, "java.management") {
 		t.Errorf("the module is not named: %s", report.Error.Message)
@@ -57,17 +55,17 @@ func TestRefused(t *testing.T) {
 			t.Run(jdk.String()+string(reason), func(t *testing.T) {
 				cleanDirectory(t)
 				app := jdk.Start(t, jvmtest.Options{Args: []string{arg}})
-				target := targetOf(t, app)
 				inspected := do(t, helperapi.VerbInspect, helperapi.Request{})
 				if r := inspected.Processes[0].Refusal; r == nil || r.Reason != reason {
 					t.Errorf("inspect says %v, want %s", r, reason)
 				}
-				report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
+				req := staged(t, app)
+				report := do(t, helperapi.VerbLoad, req)
 				wantReason(t, report, reason)
 				if len(report.Processes) != 1 || report.Processes[0].Refusal == nil || report.Processes[0].Refusal.Reason != reason {
 					t.Errorf("load reports %+v, want a refusal for %s", report.Processes, reason)
 				}
-				wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
+				wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
 				app.Unharmed()
 			})
 		}
@@ -78,7 +76,7 @@ func TestRefused(t *testing.T) {
 func TestWarning(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 25).Start(t, jvmtest.Options{})
-	req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+	req := staged(t, app)
 	report := do(t, helperapi.VerbLoad, req)
 	wantReason(t, report, "")
 	if report.Processes[0].Warning == "" || strings.Count(app.Output(), "WARNING") != 4 {
@@ -95,7 +93,7 @@ func TestClassLoaderWithoutAgents(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Djava.system.class.loader=App$Loader"}})
-		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))})
+		report := do(t, helperapi.VerbLoad, staged(t, app))
 		wantReason(t, report, helperapi.ReasonUnsupportedJVM)
 		if p := report.Processes[0]; p.Warning != "" || p.AgentJarOpen || strings.Contains(app.Output(), "WARNING") {
 			t.Errorf("got %+v for the output\n%s", p, app.Output())

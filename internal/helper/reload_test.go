@@ -108,10 +108,7 @@ func TestReloads(t *testing.T) {
 	}
 
 	// No agent of ours miscounts; the file that it was told by says that it did.
-	p, err := lookup(helperapi.Request{Target: target})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := processOf(t, target)
 	dir, err := directoryIn(p, false)
 	if err != nil {
 		t.Fatal(err)

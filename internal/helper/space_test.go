@@ -3,7 +3,6 @@
 package helper
 
 import (
-	"syscall"
 	"testing"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -28,14 +27,7 @@ func TestNoSpaceForAll(t *testing.T) {
 			if err := mkdir(0o755, 0); err != nil {
 				t.Fatal(err)
 			}
-			if err := syscall.Mount("small", helperapi.AgentDirectory, "tmpfs", 0, tc.mount); err != nil {
-				t.Fatal(err)
-			}
-			defer func() {
-				if err := syscall.Unmount(helperapi.AgentDirectory, 0); err != nil {
-					t.Error(err)
-				}
-			}()
+			mount(t, "small", helperapi.AgentDirectory, "tmpfs", 0, tc.mount)
 			var req helperapi.Request
 			for _, content := range tc.contents {
 				req.Files = append(req.Files, helperapi.NewFile("config-", content, ".yaml"))
@@ -58,14 +50,7 @@ func TestNoSpace(t *testing.T) {
 	if err := mkdir(0o755, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("small", helperapi.AgentDirectory, "tmpfs", 0, "size=64k,mode=755"); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := syscall.Unmount(helperapi.AgentDirectory, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	mount(t, "small", helperapi.AgentDirectory, "tmpfs", 0, "size=64k,mode=755")
 	content := make([]byte, 100_000)
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{helperapi.NewFile("agent-", content, ".jar")}}, content), helperapi.ReasonNoSpace)
 	if got := names(t); len(got) > 0 {

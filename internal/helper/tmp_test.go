@@ -101,14 +101,7 @@ func TestSharedTmp(t *testing.T) {
 
 func TestReadOnlyTmp(t *testing.T) {
 	cleanDirectory(t)
-	if err := syscall.Mount("ro", "/tmp", "tmpfs", syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := syscall.Unmount("/tmp", 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	mount(t, "ro", "/tmp", "tmpfs", syscall.MS_RDONLY, "")
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{}), helperapi.ReasonTmpNotWritable)
 }
 
@@ -132,10 +125,7 @@ func TestTmpOfOneJVM(t *testing.T) {
 	if want := map[int]helperapi.Reason{app.PID: "", locked.PID: helperapi.ReasonTmpNotWritable}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	p, err := lookup(helperapi.Request{Target: targetOf(t, locked)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := processOf(t, targetOf(t, locked))
 	if refusal, err := refusedTmp(helperapi.Request{}, p); err != nil || refusal == nil || refusal.Reason != helperapi.ReasonTmpNotWritable {
 		t.Errorf("refused as %v, %v", refusal, err)
 	}

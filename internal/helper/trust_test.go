@@ -145,9 +145,9 @@ func TestPlantedAfterCleaner(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	cleanDirectory(t)
 	app := startOwners(t)
-	target := targetOf(t, app)
-	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
-	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
+	req := staged(t, app)
+	target, desired := req.Target, req.Desired
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
 	if err := os.RemoveAll(helperapi.AgentDirectory); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestPlantedAfterCleaner(t *testing.T) {
 		fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime): "state=stopped",
 	}
 	plant(t, helperapi.AgentDirectory, intruder, planted)
-	req := helperapi.Request{Target: target, Desired: desired, Files: []helperapi.File{helperapi.NewFile("config-", []byte(anyMBean), ".yaml")}}
+	req.Files = []helperapi.File{helperapi.NewFile("config-", []byte(anyMBean), ".yaml")}
 	for _, verb := range []helperapi.Verb{helperapi.VerbInspect, helperapi.VerbStage, helperapi.VerbLoad, helperapi.VerbUnload} {
 		report := do(t, verb, req, []byte(anyMBean))
 		wantReason(t, report, helperapi.ReasonAgentDirectoryNotTrusted)

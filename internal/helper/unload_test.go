@@ -35,10 +35,7 @@ func TestUnloadOfNothing(t *testing.T) {
 			}
 			report := do(t, helperapi.VerbUnload, helperapi.Request{Target: target})
 			wantReason(t, report, "")
-			p, err := lookup(helperapi.Request{Target: target})
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := processOf(t, target)
 			if p.HasSocket() {
 				t.Error("somebody signaled: the attach socket is there")
 			}
@@ -55,10 +52,7 @@ func TestUnloadLeavesNothing(t *testing.T) {
 		cleanDirectory(t)
 		app := jdk.Start(t, silentLoad)
 		target := targetOf(t, app)
-		p, err := lookup(helperapi.Request{Target: target})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := processOf(t, target)
 		threads := agentThreads(t, app.PID)
 		desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 		wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
