@@ -18,18 +18,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// command is a fake of streams: what the command does that an exec starts.
-type fakeCommand func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error
-
-func (c fakeCommand) stream(ctx context.Context, _ Container, _ []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	return c(ctx, bufio.NewReader(stdin), stdout, stderr)
-}
-
-// act is one thing that a scripted command does.
+// act is what a scripted command does, or a part of it. As the whole, it is the
+// streams of the exec that starts the command.
 type act func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error
 
-// acts is a command that does one thing after the other, and ends at the first error.
-func acts(acts ...act) fakeCommand {
+func (a act) stream(ctx context.Context, _ Container, _ []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	return a(ctx, bufio.NewReader(stdin), stdout, stderr)
+}
+
+// acts does one thing after the other, and ends at the first error.
+func acts(acts ...act) act {
 	return func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error {
 		for _, act := range acts {
 			if err := act(ctx, stdin, stdout, stderr); err != nil {
@@ -142,7 +140,7 @@ func wantFree(t *testing.T, l *Limits) {
 
 func TestOpen(t *testing.T) {
 	cases := map[string]struct {
-		command fakeCommand
+		command act
 		want    string // reason; none if empty
 		says    string
 	}{
@@ -211,7 +209,7 @@ func TestOpenWithoutJava(t *testing.T) {
 // place, also where the stream does not end when it is canceled.
 func TestHelloLate(t *testing.T) {
 	for name, tc := range map[string]struct {
-		command fakeCommand
+		command act
 		after   time.Duration
 	}{
 		"nothing at all":         {acts(hangs), helloTimeout},

@@ -99,23 +99,23 @@ func TestSessionBreaksOff(t *testing.T) {
 		want string
 		says string
 	}{
-		"the stream is lost":             {act: acts(readsCall, dies(io.ErrUnexpectedEOF)).act(), want: v1alpha1.ReasonExecFailed, says: "broke off"},
-		"in the middle of a file":        {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), dies(io.ErrUnexpectedEOF)).act(), want: v1alpha1.ReasonExecFailed, says: "broke off"},
-		"killed in the middle of a file": {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), ends(137, "")).act(), want: v1alpha1.ReasonHelperFailed, says: "broke off"},
-		"the helper ends":                {act: acts(dies(nil)).act(), want: v1alpha1.ReasonHelperFailed, says: "ended before it answered"},
-		"the helper panics":              {act: acts(readsCall, ends(2, "panic: oh")).act(), want: v1alpha1.ReasonHelperFailed, says: "panic: oh."},
-		"no JSON":                        {act: acts(readsCall, prints("hello\n"), hangs).act(), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
-		"the answer to another call":     {act: acts(readsCall, prints(`{"id":7,"report":{}}`+"\n"), hangs).act(), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
-		"it asks for more":               {act: acts(readsCall, prints(`{"id":1,"send":1048577}`+"\n"), hangs).act(), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
-		"it asks twice":                  {act: acts(readsCall, prints(strings.Repeat(`{"id":1,"send":1048576}`+"\n", 2)), hangs).act(), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
-		"an answer without end":          {act: acts(readsCall, floods("x")).act(), want: v1alpha1.ReasonHelperFailed, says: "256 KiB"},
+		"the stream is lost":             {act: acts(readsCall, dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "broke off"},
+		"in the middle of a file":        {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "broke off"},
+		"killed in the middle of a file": {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), ends(137, "")), want: v1alpha1.ReasonHelperFailed, says: "broke off"},
+		"the helper ends":                {act: acts(dies(nil)), want: v1alpha1.ReasonHelperFailed, says: "ended before it answered"},
+		"the helper panics":              {act: acts(readsCall, ends(2, "panic: oh")), want: v1alpha1.ReasonHelperFailed, says: "panic: oh."},
+		"no JSON":                        {act: acts(readsCall, prints("hello\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
+		"the answer to another call":     {act: acts(readsCall, prints(`{"id":7,"report":{}}`+"\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
+		"it asks for more":               {act: acts(readsCall, prints(`{"id":1,"send":1048577}`+"\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
+		"it asks twice":                  {act: acts(readsCall, prints(strings.Repeat(`{"id":1,"send":1048576}`+"\n", 2)), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
+		"an answer without end":          {act: acts(readsCall, floods("x")), want: v1alpha1.ReasonHelperFailed, says: "256 KiB"},
 		"standard error without end": {act: func(ctx context.Context, _ *bufio.Reader, _, stderr io.Writer) error {
 			for ctx.Err() == nil {
 				_, _ = io.WriteString(stderr, long)
 			}
 			return ctx.Err()
 		}, want: v1alpha1.ReasonHelperFailed, says: "256 KiB"},
-		"no answer": {act: acts(readsCall, hangs).act(), want: v1alpha1.ReasonExecTimeout, says: "in time"},
+		"no answer": {act: acts(readsCall, hangs), want: v1alpha1.ReasonExecTimeout, says: "in time"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -132,8 +132,6 @@ func TestSessionBreaksOff(t *testing.T) {
 		})
 	}
 }
-
-func (c fakeCommand) act() act { return act(c) }
 
 // A call ends with the context of its caller, and the session with that of Open.
 func TestSessionIsCancelled(t *testing.T) {
@@ -164,7 +162,7 @@ func TestSessionIsCancelled(t *testing.T) {
 
 // A helper that does not end with its input is left to itself soon.
 func TestCloseEnds(t *testing.T) {
-	for name, command := range map[string]fakeCommand{
+	for name, command := range map[string]act{
 		"it hangs": acts(reads("uid-1\n"), prints(hello), hangs),
 		"it talks": acts(reads("uid-1\n"), prints(hello), func(ctx context.Context, _ *bufio.Reader, stdout, _ io.Writer) error {
 			for ctx.Err() == nil {

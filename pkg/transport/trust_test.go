@@ -103,51 +103,36 @@ func eachShell(t *testing.T, test func(t *testing.T, sh []string)) {
 func TestScriptsObeyTheirOwn(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
-	cases := map[string]func(s *sandbox) (dir string){
-		"another user's directory": func(s *sandbox) string {
-			s.plant(helperapi.AgentDirectory, 0o755, intruder, helper)
-			return helperapi.AgentDirectory
-		},
-		"a directory that all may write to": func(s *sandbox) string {
-			s.plant(helperapi.AgentDirectory, 0o777, 0, helper)
-			return helperapi.AgentDirectory
-		},
-		"a directory that a group may write to": func(s *sandbox) string {
-			s.plant(helperapi.AgentDirectory, 0o775, 0, helper)
-			return helperapi.AgentDirectory
-		},
-		"a link to another user's directory": func(s *sandbox) string {
-			s.plant(theirs, 0o755, intruder, helper)
-			return link(s, theirs)
-		},
-		"a link to a directory of ours": func(s *sandbox) string {
-			s.plant(theirs, 0o755, 0, helper)
-			return link(s, theirs)
-		},
-	}
 	eachShell(t, func(t *testing.T, sh []string) {
-		for name, given := range cases {
+		for name, tc := range map[string]struct {
+			dir   string // linked to from the agent directory's place, if it is another
+			mode  os.FileMode
+			owner int
+		}{
+			"another user's directory":              {helperapi.AgentDirectory, 0o755, intruder},
+			"a directory that all may write to":     {helperapi.AgentDirectory, 0o777, 0},
+			"a directory that a group may write to": {helperapi.AgentDirectory, 0o775, 0},
+			"a link to another user's directory":    {theirs, 0o755, intruder},
+			"a link to a directory of ours":         {theirs, 0o755, 0},
+		} {
 			t.Run(name, func(t *testing.T) {
 				s := newContainer(t, 0o1777)
 				s.sh = sh
-				dir := given(s)
+				s.plant(tc.dir, tc.mode, tc.owner, helper)
+				if tc.dir != helperapi.AgentDirectory {
+					if err := os.Symlink(tc.dir, helperapi.AgentDirectory); err != nil {
+						t.Fatal(err)
+					}
+				}
 				for _, always := range []bool{false, true} {
 					if code := s.talk(helper, always); code != exitNotTrusted {
 						t.Errorf("it ended with %d", code)
 					}
 				}
-				s.notRun(dir, helper)
+				s.notRun(tc.dir, helper)
 			})
 		}
 	})
-}
-
-func link(s *sandbox, to string) string {
-	s.t.Helper()
-	if err := os.Symlink(to, helperapi.AgentDirectory); err != nil {
-		s.t.Fatal(err)
-	}
-	return to
 }
 
 // A file of somebody else in a directory of ours is replaced, not run; and what is
@@ -155,25 +140,15 @@ func link(s *sandbox, to string) string {
 func TestScriptsReplaceFiles(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
-	cases := map[string]func(s *sandbox){
-		"another user's": func(s *sandbox) {
-			if err := os.Chown(s.home(helper.Name), intruder, intruder); err != nil {
-				s.t.Fatal(err)
-			}
-		},
-		"writable by all": func(s *sandbox) {
-			if err := os.Chmod(s.home(helper.Name), 0o777); err != nil {
-				s.t.Fatal(err)
-			}
-		},
-		"a link": func(s *sandbox) {
+	cases := map[string]func(s *sandbox) error{
+		"another user's":  func(s *sandbox) error { return os.Chown(s.home(helper.Name), intruder, intruder) },
+		"writable by all": func(s *sandbox) error { return os.Chmod(s.home(helper.Name), 0o777) },
+		"a link": func(s *sandbox) error {
 			s.plant(theirs, 0o755, intruder, helper)
 			if err := os.Remove(s.home(helper.Name)); err != nil {
-				s.t.Fatal(err)
+				return err
 			}
-			if err := os.Symlink(filepath.Join(theirs, helper.Name), s.home(helper.Name)); err != nil {
-				s.t.Fatal(err)
-			}
+			return os.Symlink(filepath.Join(theirs, helper.Name), s.home(helper.Name))
 		},
 	}
 	eachShell(t, func(t *testing.T, sh []string) {
@@ -182,7 +157,9 @@ func TestScriptsReplaceFiles(t *testing.T) {
 				s := newContainer(t, 0o1777)
 				s.sh = sh
 				s.plant(helperapi.AgentDirectory, 0o755, 0, helper)
-				given(s)
+				if err := given(s); err != nil {
+					t.Fatal(err)
+				}
 				if code := s.talk(helper, true); code != 0 {
 					t.Errorf("it ended with %d", code)
 				}
