@@ -17,6 +17,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
+// anyMBean is a configuration that serves all MBeans.
+const anyMBean = "rules: [{pattern: \".*\"}]\n"
+
 // asHelper makes this binary the helper.
 const (
 	asHelper = "JMX_ATTACH_TEST_HELPER"
@@ -95,9 +98,9 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What a person does, step by step.
-func TestPeople(t *testing.T) {
-	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+// agentJars are the real agent's two jars, built first if they are not there.
+func agentJars(t *testing.T) (agent, exporter string) {
+	t.Helper()
 	root, err := jvmtest.ModuleRoot()
 	if err != nil {
 		t.Fatal(err)
@@ -105,14 +108,21 @@ func TestPeople(t *testing.T) {
 	if out, err := exec.Command(filepath.Join(root, "agent/build")).CombinedOutput(); err != nil {
 		t.Fatalf("agent/build: %v\n%s", err, out)
 	}
+	return filepath.Join(root, "bin/agent/agent.jar"), filepath.Join(root, "bin/agent/exporter.jar")
+}
+
+// What a person does, step by step.
+func TestPeople(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	agent, exporter := agentJars(t)
 	config := filepath.Join(t.TempDir(), "rules.yaml")
-	if err := os.WriteFile(config, []byte("rules: [{pattern: \".*\"}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(anyMBean), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	pid, port := fmt.Sprint(app.PID), fmt.Sprint(jvmtest.FreePort(t))
 	load := []string{
 		"load", "--pid", pid, "--port", port, "--config", config,
-		"--agent", filepath.Join(root, "bin/agent/agent.jar"), "--exporter", filepath.Join(root, "bin/agent/exporter.jar"),
+		"--agent", agent, "--exporter", exporter,
 	}
 	for _, step := range []struct {
 		args []string

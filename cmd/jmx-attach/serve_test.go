@@ -3,9 +3,7 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -70,40 +68,29 @@ func TestRefusedUnread(t *testing.T) {
 // Helpers that load into one JVM at the same time load one agent.
 func TestTwoHelpers(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
-	root, err := jvmtest.ModuleRoot()
+	agentJar, exporterJar := agentJars(t)
+	agent, err := os.ReadFile(agentJar)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []helperapi.File
-	var contents strings.Builder
-	for _, f := range []struct{ prefix, name, suffix string }{
-		{"agent-", "bin/agent/agent.jar", ".jar"}, {"exporter-", "bin/agent/exporter.jar", ".jar"}, {"config-", "go.mod", ".yaml"},
-	} {
-		data, err := os.ReadFile(filepath.Join(root, f.name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f.prefix == "config-" {
-			data = []byte("rules: [{pattern: \".*\"}]\n")
-		}
-		files = append(files, helperapi.NewFile(f.prefix, data, f.suffix))
-		contents.Write(data)
+	exporter, err := os.ReadFile(exporterJar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []helperapi.File{
+		helperapi.NewFile("agent-", agent, ".jar"), helperapi.NewFile("exporter-", exporter, ".jar"), helperapi.NewFile("config-", []byte(anyMBean), ".yaml"),
 	}
 	start, err := jvm.StartTime(app.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	target := &helperapi.Target{PID: app.PID, StartTime: start}
-	var port int32
-	if _, err := fmt.Sscan(fmt.Sprint(jvmtest.FreePort(t)), &port); err != nil {
-		t.Fatal(err)
-	}
 	desired := &helperapi.Desired{
 		Agent: files[0].Name, Implementation: files[1].Name, ImplementationSHA256: files[1].SHA256,
-		Config: files[2].Name, ConfigSHA256: files[2].SHA256, Port: port,
+		Config: files[2].Name, ConfigSHA256: files[2].SHA256, Port: jvmtest.FreePort(t),
 	}
 	talks := []*talk{newTalk(t), newTalk(t), newTalk(t)}
-	wantReason(t, talks[0].call(helperapi.VerbStage, helperapi.Request{Files: files}, contents.String()), "")
+	wantReason(t, talks[0].call(helperapi.VerbStage, helperapi.Request{Files: files}, string(agent)+string(exporter)+anyMBean), "")
 	var wg sync.WaitGroup
 	for _, s := range talks {
 		wg.Go(func() {
