@@ -420,7 +420,7 @@ func TestGrantIsWrittenOnce(t *testing.T) {
 	f.o.settle()
 	f.later(time.Hour)
 	f.o.settle()
-	if grants != 3 { // one with the turn in it, one without, and then that turn
+	if grants != 4 { // of each pod the record, and its turn
 		t.Errorf("records were written %d times", grants)
 	}
 }

@@ -75,7 +75,9 @@ func TestWrites(t *testing.T) {
 			// The endpoint stays, so it is not asked again.
 			want: []string{
 				grant, sums,
-				record, "exec inspect", record, "exec inspect", record, "exec load", record,
+				record, "exec inspect", record,
+				grant, sums, // its turn
+				record, "exec inspect", record, "exec load", record,
 				sums,
 			},
 		},

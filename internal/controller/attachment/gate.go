@@ -23,7 +23,7 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	}
 	if wait := restarting(s, p); wait > 0 {
 		outcome := closed(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
-			"The instance of container %s before this one exited within spec.rollout.restartWindow of its start; nothing is attached until this one has run for longer. See the log of the instance before.", p.Container))
+			"Container %s restarts by itself: its previous instance exited within spec.rollout.restartWindow of its start. Nothing is attached until this one has run for longer; see the previous log.", p.Container))
 		outcome.RetryAfter = wait
 		return outcome
 	}
