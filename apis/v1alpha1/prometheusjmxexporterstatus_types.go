@@ -57,7 +57,7 @@ type PrometheusJmxExporterStatus struct {
 	ServiceName string `json:"serviceName,omitempty"`
 
 	// revision identifies what is rolled out: configuration, port, containers,
-	// processes, agent. It is a digest.
+	// processes, agent, and by which exporter. It is a digest.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`

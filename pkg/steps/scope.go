@@ -108,10 +108,11 @@ func (s *Scope) Key() string {
 }
 
 // Revision names what the exporter's pods are to be brought to: all of it that
-// reaches into a pod.
+// reaches into a pod, and the exporter itself: a slot that one of the same name
+// granted, before it was deleted, is none of its successor's rollout.
 func Revision(exporter *v1alpha1.PrometheusJmxExporter, config Config, artifacts *Artifacts) string {
 	return digest(
-		exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp,
+		exporter.UID, exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp,
 		config.SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
 	)
 }

@@ -66,3 +66,29 @@ func TestTargetPodUID(t *testing.T) {
 		}
 	}
 }
+
+// What names a revision: all that reaches into a pod, and the exporter itself, so
+// that nothing which one granted opens the gate of its successor.
+func TestRevision(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*v1alpha1.PrometheusJmxExporter)
+		same   bool
+	}{
+		"nothing changes":  {func(*v1alpha1.PrometheusJmxExporter) {}, true},
+		"the port changes": {func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port++ }, false},
+		"a person resumes": {func(e *v1alpha1.PrometheusJmxExporter) {
+			e.Annotations = map[string]string{v1alpha1.AnnotationResume: "1"}
+		}, true},
+		"the limits of a rollout":       {func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.MaxConcurrent++ }, true},
+		"it is deleted and made again":  {func(e *v1alpha1.PrometheusJmxExporter) { e.UID = "successor" }, false},
+		"it is written to, for nothing": {func(e *v1alpha1.PrometheusJmxExporter) { e.ResourceVersion, e.Generation = "2", 2 }, true},
+	} {
+		e := &v1alpha1.PrometheusJmxExporter{}
+		e.Name, e.UID = "exporter", "exporter"
+		before := Revision(e, Config{}, &Artifacts{})
+		tc.change(e)
+		if same := Revision(e, Config{}, &Artifacts{}) == before; same != tc.same {
+			t.Errorf("%s: the revision is the same: %t", name, same)
+		}
+	}
+}

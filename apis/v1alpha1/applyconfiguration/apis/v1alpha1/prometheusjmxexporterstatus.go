@@ -38,7 +38,7 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	// serviceName is the headless Service whose EndpointSlices hold the endpoints.
 	ServiceName *string `json:"serviceName,omitempty"`
 	// revision identifies what is rolled out: configuration, port, containers,
-	// processes, agent. It is a digest.
+	// processes, agent, and by which exporter. It is a digest.
 	Revision *string `json:"revision,omitempty"`
 	// halt says why the rollout is halted.
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
