@@ -67,7 +67,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.P
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
 	configMap := enqueue.Present(before, after)[0]
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := r.Reader.List(ctx, &exporters, client.InNamespace(configMap.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(configMap.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}
@@ -105,7 +105,7 @@ func ofSlice(_ context.Context, before, after **discoveryv1.EndpointSlice) []rec
 // filter names the attachments of a namespace that match.
 func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.JmxAttachment) bool) []reconcile.Request {
 	var attachments v1alpha1.JmxAttachmentList
-	if err := r.Reader.List(ctx, &attachments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := enqueue.List(ctx, r.Reader, &attachments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
 		return nil
 	}

@@ -98,7 +98,7 @@ func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.R
 // those names the exporters of a namespace that are meant.
 func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := r.Reader.List(ctx, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}

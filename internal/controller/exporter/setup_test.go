@@ -1,0 +1,52 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+)
+
+// behind is a cache with one exporter that never catches up with what was written.
+type behind struct {
+	client.Reader
+	exporter v1alpha1.PrometheusJmxExporter
+}
+
+// List implements client.Reader.
+func (b *behind) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if !(&client.ListOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
+		return errors.New("waits for ever")
+	}
+	list.(*v1alpha1.PrometheusJmxExporterList).Items = []v1alpha1.PrometheusJmxExporter{b.exporter}
+	return nil
+}
+
+// No event waits for the operator's own writes: a handler has no deadline, and the
+// events after it wait, too.
+func TestEventsDoNotWait(t *testing.T) {
+	e := v1alpha1.PrometheusJmxExporter{}
+	e.Name, e.UID = "exporter", "exporter"
+	e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "dummyapp"}
+	e.Spec.Config.ConfigMapName = "rules"
+	r := &Reconciler{Reader: &behind{exporter: e}}
+
+	pod, sibling, configMap := &corev1.Pod{}, &v1alpha1.PrometheusJmxExporter{}, source.Metadata()
+	pod.Labels = map[string]string{"app": "dummyapp"}
+	sibling.UID, configMap.Name = "sibling", "rules"
+	for name, of := range map[string]func() []reconcile.Request{
+		"pod":       func() []reconcile.Request { return r.ofPod(t.Context(), nil, &pod) },
+		"exporter":  func() []reconcile.Request { return r.ofSibling(t.Context(), nil, &sibling) },
+		"ConfigMap": func() []reconcile.Request { return r.ofConfigMap(t.Context(), nil, &configMap) },
+	} {
+		if got := of(); len(got) != 1 || got[0].Name != "exporter" {
+			t.Errorf("an event of a %s is about %v", name, got)
+		}
+	}
+}
