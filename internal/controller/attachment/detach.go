@@ -24,11 +24,10 @@ import (
 // finalizer, so that nothing ever blocks on it: a record whose exporter went while
 // no operator ran is found and detached by the next one.
 //
-// It looks past the cache first: one that is behind, as just after a start, must
-// not cost a pod its annotations. A pod that is terminating is left to go, and the
-// record of one that another exporter owns goes over to it as it is.
+// A pod that is terminating is left to go, and the record of one that another
+// exporter owns goes over to it as it is.
 func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachment, helper steps.Helper) (ctrl.Result, error) {
-	found, err := subject(ctx, r.Live, attachment)
+	found, err := r.confirm(ctx, attachment)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

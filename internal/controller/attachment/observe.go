@@ -68,26 +68,40 @@ func (s subjects) owned(attachment *v1alpha1.JmxAttachment) bool {
 // subject reads what the record is about. Exporters are only read, so they are
 // not copied out of the cache: it would be most of what a look costs.
 func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (subjects, error) {
-	var pod corev1.Pod
-	err := from.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
-	if err != nil {
-		return subjects{}, client.IgnoreNotFound(err)
-	}
-	// A record under another name, made by hand, is a second one of its pod.
-	if pod.UID != attachment.Spec.Pod.UID || selection.AttachmentName(&pod) != attachment.Name {
-		return subjects{}, nil
+	pod, err := podOf(ctx, from, attachment)
+	if err != nil || pod == nil {
+		return subjects{}, err
 	}
 	var exporters v1alpha1.PrometheusJmxExporterList
 	if err := from.List(ctx, &exporters, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return subjects{}, err
 	}
-	found := subjects{pod: &pod, owner: selection.Owner(exporters.Items, &pod)}
-	for i := range exporters.Items {
-		if exporters.Items[i].UID == attachment.Spec.Exporter.UID {
-			found.exporter = &exporters.Items[i]
+	return among(exporters.Items, pod, attachment), nil
+}
+
+// podOf reads the pod of a record; nil if it is gone.
+func podOf(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	err := from.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	// A record under another name, made by hand, is a second one of its pod.
+	if pod.UID != attachment.Spec.Pod.UID || selection.AttachmentName(&pod) != attachment.Name {
+		return nil, nil
+	}
+	return &pod, nil
+}
+
+// among are a record's subjects among the exporters of the namespace.
+func among(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) subjects {
+	found := subjects{pod: pod, owner: selection.Owner(exporters, pod)}
+	for i := range exporters {
+		if exporters[i].UID == attachment.Spec.Exporter.UID {
+			found.exporter = &exporters[i]
 		}
 	}
-	return found, nil
+	return found
 }
 
 func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter types.UID) ([]steps.PublishedEndpoint, error) {
