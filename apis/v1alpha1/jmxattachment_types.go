@@ -56,9 +56,11 @@ type JmxAttachmentSpec struct {
 	// +required
 	Pod ObjectIdentity `json:"pod"`
 	// exporter is the PrometheusJmxExporter that owns the pod. When the pod
-	// passes to another one, so does the record, with all that is in it.
-	// +required
-	Exporter ObjectIdentity `json:"exporter"`
+	// passes to another one, so does the record, with all that is in it. It is
+	// absent when exporter and record were both deleted: the operator recreates
+	// the record to detach from the pod.
+	// +optional
+	Exporter ObjectIdentity `json:"exporter,omitzero"`
 	// revision is the exporter's status.revision that the rollout granted to this
 	// pod. What another revision would change waits.
 	// +optional

@@ -1,4 +1,4 @@
-// Package manager wires the operator: the cache, the watches, and both
+// Package manager wires the operator: the cache, the watches, and the
 // reconcilers. What reaches out of the API, into containers, is handed in.
 package manager
 
@@ -26,6 +26,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/orphan"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
@@ -64,7 +65,7 @@ type Options struct {
 	Logs problem.Logs
 }
 
-// New returns a manager with both controllers, ready to start.
+// New returns a manager with all controllers, ready to start.
 func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme(),
@@ -100,6 +101,11 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
 		Artifacts: o.Artifacts, Logs: o.Logs,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+	}).Setup(mgr); err != nil {
+		return nil, err
+	}
+	if err := (&orphan.Reconciler{
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}

@@ -119,12 +119,12 @@ func Misleads(s *Scope) bool {
 	lost := !EndpointsKnown(s.Status()) && slices.ContainsFunc(s.Published, func(e PublishedEndpoint) bool {
 		return e.Address == s.Pod.Status.PodIP && named(e.Port)
 	})
-	return ownsAnnotations(s.Pod) && !lost && len(s.Filter(known)) == 0
+	return OwnsAnnotations(s.Pod) && !lost && len(s.Filter(known)) == 0
 }
 
 // Withdraw removes our annotations from the pod, if there are any.
 func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
-	if !ownsAnnotations(pod) {
+	if !OwnsAnnotations(pod) {
 		return nil
 	}
 	if err := writer.PodAnnotations(ctx, pod, nil); err != nil && !apply.IsGone(err) {
@@ -145,7 +145,7 @@ func annotations(s *Scope) map[string]string {
 }
 
 func annotated(s *Scope) bool {
-	if p := annotatedJVM(s); p == nil || p.Endpoint == nil || !ownsAnnotations(s.Pod) {
+	if p := annotatedJVM(s); p == nil || p.Endpoint == nil || !OwnsAnnotations(s.Pod) {
 		return false
 	}
 	for name, value := range annotations(s) {

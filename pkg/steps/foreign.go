@@ -47,8 +47,8 @@ func othersAnnotations(pod *corev1.Pod, names []string) []foreignAnnotation {
 	return foreign
 }
 
-// ownsAnnotations reports whether our field manager owns any annotation of the pod.
-func ownsAnnotations(pod *corev1.Pod) bool {
+// OwnsAnnotations reports whether our field manager owns any annotation of the pod.
+func OwnsAnnotations(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(Annotations(), func(name string) bool {
 		return slices.Contains(managersOf(pod, name), string(records.OwnerPodAnnotations))
 	})

@@ -30,6 +30,9 @@ func (r *Reconciler) confirm(ctx context.Context, attachment *v1alpha1.JmxAttach
 		return subjects{}, err
 	}
 	name := attachment.Spec.Exporter.Name
+	if name == "" { // nothing is left of it
+		return among(exporters.Items, pod, attachment), nil
+	}
 	current := slices.DeleteFunc(exporters.Items, func(e v1alpha1.PrometheusJmxExporter) bool { return e.Name == name })
 	var named v1alpha1.PrometheusJmxExporter
 	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: name}, &named); {

@@ -93,6 +93,7 @@ func TestDetachConfirms(t *testing.T) {
 		cached, live []v1alpha1.PrometheusJmxExporter
 		begun        bool
 		podGone      bool
+		orphan       bool
 		read         []string
 		deletes      int
 		err          string
@@ -100,6 +101,7 @@ func TestDetachConfirms(t *testing.T) {
 		"its exporter is gone":             {read: both, deletes: 1},
 		"so it is, and the detach began":   {begun: true, deletes: 1},
 		"so is the pod":                    {podGone: true, read: both[:1], deletes: 1},
+		"nothing is left of its exporter":  {orphan: true, read: both[:1], deletes: 1},
 		"the cache is behind":              {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "1")}, read: both, err: "the cache is behind"},
 		"it was made again":                {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "2")}, read: both},
 		"another one owns the pod":         {cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
@@ -119,6 +121,9 @@ func TestDetachConfirms(t *testing.T) {
 		cached, live, api := &holding{pod: s.Pod, exporters: tc.cached}, &holding{pod: s.Pod, exporters: tc.live}, &deleting{}
 		if tc.podGone {
 			live.pod = nil
+		}
+		if tc.orphan {
+			a.Spec.Exporter = v1alpha1.ObjectIdentity{}
 		}
 		b.Reader, b.Live, b.Writer = cached, live, records.New(apply.New(api, effects.Direct))
 		_, err := b.detach(t.Context(), a, b.helper)

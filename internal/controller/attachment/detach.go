@@ -120,6 +120,9 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 	s.Drop(func(p *v1alpha1.JavaProcess) bool { return undone[steps.Identity(p)] })
 	failure := errors.Join(failures...)
 	if failure == nil && after == 0 {
+		if len(agents) > 0 { // a record that is deleted with agents on it seems to leave them
+			return ctrl.Result{}, v.write(ctx)
+		}
 		return ctrl.Result{}, nil
 	}
 	if over && failure != nil {
@@ -163,13 +166,14 @@ func (v *visit) beginDetach() (over bool) {
 	return false
 }
 
-// recordLost reports whether agents may be in the pod that the record does not know.
-// A pod that nobody has inspected has nothing of ours in it.
+// recordLost reports whether agents may be in the pod that the record does not know,
+// as in one that was made again to detach it (internal/controller/orphan). Otherwise
+// a pod that nobody has inspected has nothing of ours in it.
 func (v *visit) recordLost() bool {
 	s, begun := v.scope, v.begun
 	inspected := slices.ContainsFunc(begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil })
 	return !inspected && (begun.Revision != "" || begun.DetachStartTime != nil ||
-		len(begun.Processes) > 0 || s.Pod.Annotations[v1alpha1.AnnotationFlag] != "")
+		len(begun.Processes) > 0 || s.Pod.Annotations[v1alpha1.AnnotationFlag] != "" || s.Attachment.Spec.Exporter.UID == "")
 }
 
 // agents are the processes on record with an agent of ours.

@@ -57,18 +57,23 @@ func TestRecordLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status v1alpha1.JmxAttachmentStatus
 		flag   string
+		orphan bool
 		want   bool
 	}{
-		"nobody has inspected it":          {v1alpha1.JmxAttachmentStatus{}, "", false},
-		"it was inspected":                 {v1alpha1.JmxAttachmentStatus{Containers: inspected, Revision: revision}, "record", false},
-		"it was worked on":                 {v1alpha1.JmxAttachmentStatus{Revision: revision}, "", true},
-		"it came back from another detach": {v1alpha1.JmxAttachmentStatus{Processes: []v1alpha1.JavaProcess{{}}}, "", true},
-		"its detach began":                 {began(0), "", true},
-		"it carries our flag":              {v1alpha1.JmxAttachmentStatus{}, "record", true},
+		"nobody has inspected it":          {v1alpha1.JmxAttachmentStatus{}, "", false, false},
+		"it was inspected":                 {v1alpha1.JmxAttachmentStatus{Containers: inspected, Revision: revision}, "record", false, false},
+		"it was worked on":                 {v1alpha1.JmxAttachmentStatus{Revision: revision}, "", false, true},
+		"it came back from another detach": {v1alpha1.JmxAttachmentStatus{Processes: []v1alpha1.JavaProcess{{}}}, "", false, true},
+		"its detach began":                 {began(0), "", false, true},
+		"it was made for no exporter":      {v1alpha1.JmxAttachmentStatus{}, "", true, true},
+		"it carries our flag":              {v1alpha1.JmxAttachmentStatus{}, "record", false, true},
 	} {
 		s := aScope()
 		s.Attachment.Status = tc.status
 		s.Pod.Annotations = map[string]string{v1alpha1.AnnotationFlag: tc.flag}
+		if s.Attachment.Spec.Exporter.UID = "exporter"; tc.orphan {
+			s.Attachment.Spec.Exporter.UID = ""
+		}
 		if got := aBench().of(s).recordLost(); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
@@ -207,5 +212,20 @@ func TestDetachBegins(t *testing.T) {
 		if end(); !errors.Is(err, context.Canceled) || v.persisted.DetachStartTime == nil {
 			t.Errorf("%s: %v; it began at %s", name, err, v.persisted.DetachStartTime)
 		}
+	}
+}
+
+// The last that is written of a pod that is detached names no agent: who deletes such
+// a record leaves nothing in the pod.
+func TestDetachedHasNoAgents(t *testing.T) {
+	b, s := aBench(), servingScope()
+	s.Published, s.Exporter = nil, nil
+	b.helper.answers["app unload"] = sees()
+	v := b.of(s)
+	if result, err := v.detach(t.Context()); err != nil || result.RequeueAfter != 0 {
+		t.Fatalf("after %s, %v", result.RequeueAfter, err)
+	}
+	if left := v.persisted.Processes; len(left) > 0 {
+		t.Errorf("on record is %+v", left)
 	}
 }

@@ -104,10 +104,15 @@ func among(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, attachme
 	return found
 }
 
+// published are the pod's endpoints in the slices of an exporter; in those of all,
+// if nobody knows of which.
 func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter types.UID) ([]steps.PublishedEndpoint, error) {
+	var of client.ListOption = client.HasLabels{v1alpha1.LabelExporterUID}
+	if exporter != "" {
+		of = client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter)}
+	}
 	var slices discoveryv1.EndpointSliceList
-	if err := r.Reader.List(ctx, &slices, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy,
-		client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter)}); err != nil {
+	if err := r.Reader.List(ctx, &slices, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy, of); err != nil {
 		return nil, err
 	}
 	var published []steps.PublishedEndpoint

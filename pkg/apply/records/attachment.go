@@ -15,21 +15,22 @@ import (
 // Attachment states the JmxAttachment of a pod for an exporter, owned by the pod,
 // so that it goes when the pod goes, and the revision that it is granted; none if
 // that is empty. The UID is that of the record if there is one, which is then
-// never made anew. Pod and exporter never change: if another exporter's record of
-// the same pod is still there, the error is Invalid.
+// never made anew. The exporter is nil in the record of a pod that is to be
+// detached, of whose exporter nothing is left.
 func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, revision string) error {
-	spec := ac.JmxAttachmentSpec().
-		WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID)).
-		WithExporter(ac.ObjectIdentity().WithName(exporter.Name).WithUID(exporter.UID))
+	spec := ac.JmxAttachmentSpec().WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID))
 	if revision != "" {
 		spec.WithRevision(revision)
 	}
 	stated := ac.JmxAttachment(name, pod.Namespace).
-		WithLabels(map[string]string{v1alpha1.LabelExporterUID: string(exporter.UID)}).
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion("v1").WithKind("Pod").WithName(pod.Name).WithUID(pod.UID).
 			WithController(true)).
 		WithSpec(spec)
+	if exporter != nil {
+		spec.WithExporter(ac.ObjectIdentity().WithName(exporter.Name).WithUID(exporter.UID))
+		stated.WithLabels(map[string]string{v1alpha1.LabelExporterUID: string(exporter.UID)})
+	}
 	if uid != "" {
 		stated.WithUID(uid)
 	}

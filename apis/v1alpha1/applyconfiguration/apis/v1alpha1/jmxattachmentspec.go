@@ -10,7 +10,9 @@ type JmxAttachmentSpecApplyConfiguration struct {
 	// pod is the pod, in the same namespace.
 	Pod *ObjectIdentityApplyConfiguration `json:"pod,omitempty"`
 	// exporter is the PrometheusJmxExporter that owns the pod. When the pod
-	// passes to another one, so does the record, with all that is in it.
+	// passes to another one, so does the record, with all that is in it. It is
+	// absent when exporter and record were both deleted: the operator recreates
+	// the record to detach from the pod.
 	Exporter *ObjectIdentityApplyConfiguration `json:"exporter,omitempty"`
 	// revision is the exporter's status.revision that the rollout granted to this
 	// pod. What another revision would change waits.

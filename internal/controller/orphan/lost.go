@@ -1,0 +1,61 @@
+package orphan
+
+import (
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// lost are the agents of records that were deleted, by pod, until somebody has taken
+// care of them. A pod does not always show them: its annotations go before its
+// agents, and where somebody else owns them there are none. What a record that was
+// deleted while no operator ran knew, nobody does.
+type lost struct {
+	mu     sync.Mutex
+	agents map[client.ObjectKey]agents
+}
+
+type agents struct {
+	pod       types.UID
+	processes []v1alpha1.JavaProcess
+}
+
+// note keeps what a record that is deleted says of agents. That of a pod that was
+// detached says that there are none.
+func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
+	left := agents{pod: a.Spec.Pod.UID}
+	for i := range a.Status.Processes {
+		if p := &a.Status.Processes[i]; steps.MayHaveAgent(p) {
+			left.processes = append(left.processes, *p)
+		}
+	}
+	if len(left.processes) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.agents == nil {
+		l.agents = map[client.ObjectKey]agents{}
+	}
+	l.agents[pod] = left
+}
+
+// in reports whether such an agent is in the pod, whose containers still run.
+func (l *lost) in(pod *corev1.Pod) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	left := l.agents[client.ObjectKeyFromObject(pod)]
+	return left.pod == pod.UID && slices.ContainsFunc(left.processes, func(p v1alpha1.JavaProcess) bool { return steps.Runs(pod, &p) })
+}
+
+func (l *lost) forget(pod client.ObjectKey) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.agents, pod)
+}

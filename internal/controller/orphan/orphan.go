@@ -1,0 +1,95 @@
+// Package orphan finds pods that are attached to, and of which neither the record nor
+// an exporter is left, as after `kubectl delete monitoring --all`. Either annotations
+// of the pod are the operator's, or a record that was deleted said that agents are in
+// it. It makes the record again, for no exporter, and the attachment controller
+// detaches it as it does any other.
+package orphan
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// Reconciler reconciles pods. All exported fields are required.
+type Reconciler struct {
+	Reader client.Reader
+	// Live reads from the API server, past the cache.
+	Live   client.Reader
+	Writer *records.Writer
+	Clock  clock.PassiveClock
+
+	lost lost
+}
+
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
+
+// Reconcile makes the record of a pod that is orphaned. The cache may just not have
+// the record or the exporter yet, so what it says is confirmed by the API server.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	var pod *corev1.Pod
+	for _, from := range []client.Reader{r.Reader, r.Live} {
+		var err error
+		if pod, err = r.orphaned(ctx, from, request.NamespacedName); err != nil || pod == nil {
+			return ctrl.Result{}, err
+		}
+	}
+	err := r.Writer.Attachment(ctx, "", selection.AttachmentName(pod), pod, nil, "")
+	if err == nil {
+		r.lost.forget(request.NamespacedName)
+		ctrl.LoggerFrom(ctx).Info("record recreated to detach: the pod has no exporter")
+	} else if apply.IsGone(err) { // its namespace is going
+		err = nil
+	}
+	return ctrl.Result{}, err
+}
+
+// orphaned reads a pod; nil unless it is attached to, and nothing is there that would
+// ever detach it.
+func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key client.ObjectKey) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	switch err := from.Get(ctx, key, &pod); {
+	case apierrors.IsNotFound(err):
+		r.lost.forget(key)
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !pod.DeletionTimestamp.IsZero(), !r.attached(&pod):
+		r.lost.forget(key)
+		return nil, nil
+	}
+	record := client.ObjectKey{Namespace: pod.Namespace, Name: selection.AttachmentName(&pod)}
+	switch err := from.Get(ctx, record, &v1alpha1.JmxAttachment{}); {
+	case err == nil:
+		r.lost.forget(key)
+		return nil, nil
+	case !apierrors.IsNotFound(err):
+		return nil, err
+	}
+	var exporters v1alpha1.PrometheusJmxExporterList
+	if err := from.List(ctx, &exporters, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	if selection.Owner(exporters.Items, &pod) != nil { // which makes the record
+		return nil, nil
+	}
+	return &pod, nil
+}
+
+// attached reports whether annotations of the pod are the operator's, or a record
+// that was deleted left agents in it.
+func (r *Reconciler) attached(pod *corev1.Pod) bool {
+	return steps.OwnsAnnotations(pod) || r.lost.in(pod)
+}

@@ -1,0 +1,188 @@
+package orphan
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// aPod is a pod whose annotation is a field manager's.
+func aPod(manager string) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: "app-0", UID: "pod", Labels: map[string]string{"app": "dummyapp"},
+		Annotations: map[string]string{v1alpha1.AnnotationPort: "9400"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{
+			Manager: manager, Operation: metav1.ManagedFieldsOperationApply,
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:prometheus.io/port":{}}}}`),
+		}},
+	}}
+	pod.Spec.Containers = []corev1.Container{{Name: "app"}}
+	pod.Status.Phase = corev1.PodRunning
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "app", ContainerID: "containerd://1", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	}}
+	return pod
+}
+
+const ours = string(records.OwnerPodAnnotations)
+
+// world is what a reader has.
+type world struct {
+	client.Reader
+	pod       *corev1.Pod
+	record    bool
+	exporters []v1alpha1.PrometheusJmxExporter
+}
+
+// Get implements client.Reader.
+func (w *world) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	switch o := object.(type) {
+	case *corev1.Pod:
+		if w.pod != nil && key == client.ObjectKeyFromObject(w.pod) {
+			w.pod.DeepCopyInto(o)
+			return nil
+		}
+	case *v1alpha1.JmxAttachment:
+		if w.record && key.Name == selection.AttachmentName(w.pod) {
+			return nil
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+// List implements client.Reader.
+func (w *world) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*v1alpha1.PrometheusJmxExporterList).Items = w.exporters
+	return nil
+}
+
+// api is an API server that accepts each apply.
+type api struct {
+	client.Client
+	applied []*ac.JmxAttachmentApplyConfiguration
+}
+
+// Apply implements client.Client.
+func (a *api) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+	a.applied = append(a.applied, object.(*ac.JmxAttachmentApplyConfiguration))
+	return nil
+}
+
+// Which pods get a record to be detached by: those with annotations of the operator,
+// and neither record nor exporter, as the API server confirms.
+func TestReconcile(t *testing.T) {
+	selecting := func(app string) func(*world) {
+		return func(w *world) {
+			e := v1alpha1.PrometheusJmxExporter{}
+			e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": v1alpha1.LabelValue(app)}
+			w.exporters = append(w.exporters, e)
+		}
+	}
+	recorded := func(w *world) { w.record = true }
+	of := func(manager string) func(*world) { return func(w *world) { w.pod = aPod(manager) } }
+	// A record was deleted that says of an agent in a container.
+	lost := func(id string) *v1alpha1.JmxAttachment {
+		a := &v1alpha1.JmxAttachment{}
+		a.Namespace, a.Spec.Pod.Name, a.Spec.Pod.UID = "shop", "app-0", "pod"
+		a.Status.Processes = []v1alpha1.JavaProcess{{Container: "app", ContainerID: id, Intent: &v1alpha1.LoadIntent{}}}
+		return a
+	}
+	optOut := func(w *world) { w.pod.Annotations[v1alpha1.AnnotationOptOut] = "true" }
+	for name, tc := range map[string]struct {
+		both, live []func(*world) // what there is in cache and API server; in the API server alone
+		lost       *v1alpha1.JmxAttachment
+		want       bool
+	}{
+		"neither record nor exporter is left":   {want: true},
+		"its record is there":                   {both: []func(*world){recorded}},
+		"its record is not in the cache yet":    {live: []func(*world){recorded}},
+		"its exporter is there":                 {both: []func(*world){selecting("dummyapp")}},
+		"its exporter is not in the cache yet":  {live: []func(*world){selecting("dummyapp")}},
+		"another pod's exporter is there":       {both: []func(*world){selecting("other")}, want: true},
+		"it opted out, and its record is gone":  {both: []func(*world){selecting("dummyapp"), optOut}, want: true},
+		"the annotations are somebody else's":   {both: []func(*world){of("kubectl")}},
+		"they are another operator's":           {both: []func(*world){of("other-operator/pod-annotations")}},
+		"nobody owns them":                      {both: []func(*world){func(w *world) { w.pod.ManagedFields = nil }}},
+		"they were withdrawn, the cache is old": {live: []func(*world){func(w *world) { w.pod.Annotations, w.pod.ManagedFields = nil, nil }}},
+		"it is gone, the cache is old":          {live: []func(*world){func(w *world) { w.pod = nil }}},
+		"no annotation is left, but an agent":   {both: []func(*world){of("kubectl")}, lost: lost("containerd://1"), want: true},
+		"its exporter makes the record":         {both: []func(*world){of("kubectl"), selecting("dummyapp")}, lost: lost("containerd://1")},
+		"the container with the agent ended":    {both: []func(*world){of("kubectl")}, lost: lost("containerd://0")},
+		"it is terminating":                     {both: []func(*world){func(w *world) { w.pod.DeletionTimestamp = new(metav1.NewTime(now)) }}},
+	} {
+		cached, live, server := &world{pod: aPod(ours)}, &world{pod: aPod(ours)}, &api{}
+		for _, how := range tc.both {
+			how(cached)
+			how(live)
+		}
+		for _, how := range tc.live {
+			how(live)
+		}
+		r := &Reconciler{Reader: cached, Live: live, Writer: records.New(apply.New(server, effects.Direct))}
+		if tc.lost != nil {
+			r.ofAttachment(t.Context(), &tc.lost, nil)
+		}
+		if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(aPod(ours))}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := len(server.applied) == 1; got != tc.want {
+			t.Errorf("%s: a record is made: %t", name, got)
+		}
+		for _, made := range server.applied {
+			if *made.Name != selection.AttachmentName(live.pod) || *made.Spec.Pod.UID != "pod" || made.Spec.Exporter != nil || made.Labels != nil || made.Spec.Revision != nil {
+				t.Errorf("%s: the record is %+v", name, made)
+			}
+		}
+	}
+}
+
+// What a deleted record knew is kept until somebody has taken care of the pod.
+func TestLost(t *testing.T) {
+	record := func(pod string, intent bool) *v1alpha1.JmxAttachment {
+		a := &v1alpha1.JmxAttachment{}
+		a.Spec.Pod.UID = types.UID(pod)
+		a.Status.Processes = []v1alpha1.JavaProcess{{Container: "app", ContainerID: "containerd://1"}}
+		if intent {
+			a.Status.Processes[0].Intent = &v1alpha1.LoadIntent{}
+		}
+		return a
+	}
+	pod := aPod(ours)
+	key := client.ObjectKeyFromObject(pod)
+	for name, tc := range map[string]struct {
+		deleted *v1alpha1.JmxAttachment
+		want    bool
+	}{
+		"an agent was loaded":          {record("pod", true), true},
+		"none was":                     {record("pod", false), false},
+		"in a pod of the name, before": {record("before", true), false},
+	} {
+		var l lost
+		l.note(key, tc.deleted)
+		if got := l.in(pod); got != tc.want {
+			t.Errorf("%s: an agent is in the pod: %t", name, got)
+		}
+		l.forget(key)
+		if l.in(pod) || len(l.agents) > 0 {
+			t.Errorf("%s: it is not forgotten", name)
+		}
+	}
+}

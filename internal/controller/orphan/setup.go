@@ -1,0 +1,83 @@
+package orphan
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	crsource "sigs.k8s.io/controller-runtime/pkg/source"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// settle is how long after an event a pod is looked at: what is deleted together is
+// gone by then, and so are the annotations that a detach has just withdrawn.
+const settle = time.Second
+
+// Setup adds the Reconciler to the manager, with what makes it look: pods, all at the
+// start; records that are deleted; and exporters that leave pods.
+func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+	cache := mgr.GetCache()
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("orphan").
+		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(settle, ofPod))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(settle, r.ofAttachment))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(settle, r.ofExporter))).
+		WithOptions(controller.Options{ReconciliationTimeout: time.Minute, RateLimiter: enqueue.RateLimiter()}).
+		Complete(r)
+}
+
+// ofPod: one that is new to the operator, or whose labels or annotations changed. Not
+// each change of its status: annotations that could not be withdrawn in time stay,
+// and their pod is not detached again and again.
+func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
+	if after == nil || before != nil && maps.Equal((*before).Labels, (*after).Labels) && maps.Equal((*before).Annotations, (*after).Annotations) {
+		return nil
+	}
+	if !steps.OwnsAnnotations(*after) {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(*after)}}
+}
+
+// ofAttachment: the pod of a record that is deleted, unless its detach timed out:
+// what stays then stays.
+func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
+	if after != nil {
+		return nil
+	}
+	a := *before
+	if began := a.Status.DetachStartTime; began != nil && r.Clock.Since(began.Time) >= a.Status.DetachTimeout.Duration {
+		return nil
+	}
+	pod := client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.Pod.Name}
+	r.lost.note(pod, a)
+	return []reconcile.Request{{NamespacedName: pod}}
+}
+
+// ofExporter: an exporter that is deleted or selects other pods leaves those whose
+// record is deleted at the same time.
+func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
+	if before == nil || !enqueue.SpecChanged(before, after) {
+		return nil
+	}
+	var pods corev1.PodList
+	if err := enqueue.List(ctx, r.Reader, &pods, client.InNamespace((*before).Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range pods.Items {
+		if r.attached(&pods.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pods.Items[i])})
+		}
+	}
+	return requests
+}

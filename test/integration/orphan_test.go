@@ -1,0 +1,105 @@
+package integration
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// manage starts the operator as cmd/manager runs it, until it is stopped.
+func (c *cluster) manage() (stop func()) {
+	c.t.Helper()
+	mgr, err := manager.New(config, manager.Options{
+		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct,
+		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			c.t.Error(err)
+		}
+	})
+}
+
+// serves reports whether an agent runs in the JVM.
+func (cs *containers) serves(j *jvm) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return j.running()
+}
+
+// Exporter and record are deleted, as by `kubectl delete monitoring --all`: nothing
+// knows of the pod any more, and it is detached all the same.
+func TestOrphaned(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod *podBuilder
+		// way is how both are deleted.
+		way  func(s *story, stop func()) func()
+		left int // annotations
+	}{
+		"the record first": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
+			remove(s.t, s.attachment(s.pod))
+			remove(s.t, s.exporter)
+			return stop
+		}},
+		"the exporter first, and it is being detached": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
+			s.containers.fail(helperapi.VerbUnload, v1alpha1.ReasonAttachTimeout)
+			remove(s.t, s.exporter)
+			s.garbageCollect()
+			eventually(s.t, func() bool {
+				a := s.attachment(s.pod)
+				return a != nil && a.Status.Attempt != nil && a.Status.DetachStartTime != nil && s.annotations(s.pod)["prometheus.io/port"] == ""
+			})
+			remove(s.t, s.attachment(s.pod))
+			s.containers.mend()
+			return stop
+		}},
+		"while no operator runs": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
+			stop()
+			remove(s.t, s.exporter)
+			remove(s.t, s.attachment(s.pod))
+			return s.manage()
+		}},
+		"somebody else annotates the pod": {pod: aPod("app-0").annotated("prometheus.io/scrape", "true"), way: func(s *story, stop func()) func() {
+			remove(s.t, s.attachment(s.pod))
+			remove(s.t, s.exporter)
+			return stop
+		}, left: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &story{cluster: newCluster(t)}
+			stop := s.manage()
+			defer func() { stop() }()
+			s.pod = s.run(tc.pod)
+			s.exporter = s.export("exporter")
+			eventually(t, func() bool {
+				a := s.attachment(s.pod)
+				return a != nil && meta.IsStatusConditionTrue(a.Status.Conditions, string(v1alpha1.PhaseExposed)) &&
+					(a.Status.Phase == v1alpha1.PhaseAnnotated || a.Status.Reason == v1alpha1.ReasonAnnotationConflict)
+			})
+			agent := s.jvm(s.pod)
+			stop = tc.way(s, stop)
+			s.garbageCollect()
+			eventually(t, func() bool { return !s.containers.serves(agent) })
+			eventually(t, func() bool { return s.attachment(s.pod) == nil })
+			if left := s.annotations(s.pod); len(left) != tc.left {
+				t.Errorf("annotations are left: %v", left)
+			}
+		})
+	}
+}
