@@ -121,14 +121,14 @@ func TestWrites(t *testing.T) {
 		},
 		"the label is removed": {
 			event: func(s *story) { change(s.t, s.pod, func(pod *corev1.Pod) { pod.Labels = nil }) },
-			want:  []string{"delete EndpointSlice", sums, annotate, record, "exec unload", "delete JmxAttachment"},
+			want:  []string{"delete EndpointSlice", sums, annotate, record, "exec unload", record, "delete JmxAttachment"},
 		},
 		"the exporter is deleted": {
 			event: func(s *story) {
 				remove(s.t, s.exporter)
 				s.garbageCollect()
 			},
-			want: []string{annotate, record, "exec unload", "delete JmxAttachment"},
+			want: []string{annotate, record, "exec unload", record, "delete JmxAttachment"},
 		},
 	}
 	for name, tc := range cases {
