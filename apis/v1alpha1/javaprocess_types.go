@@ -106,6 +106,9 @@ type JavaProcess struct {
 	// intent is the load that was begun, recorded before its effect.
 	// +optional
 	Intent *LoadIntent `json:"intent,omitempty"`
+	// losses counts how often the agent was lost from it, and is to be brought back.
+	// +optional
+	Losses *Losses `json:"losses,omitempty"`
 	// endpoint is its endpoint that answered last. It is kept while the phase goes
 	// backwards: what is scraped follows the endpoint, not the phase.
 	// +optional
@@ -146,6 +149,17 @@ type LoadIntent struct {
 	// time is when it began.
 	// +required
 	Time metav1.Time `json:"time"`
+}
+
+// Losses counts how often an agent was lost from a JVM that goes on.
+type Losses struct {
+	// count is the number of times within twenty minutes of each other.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count"`
+	// lastTime is when it was lost last.
+	// +required
+	LastTime metav1.Time `json:"lastTime"`
 }
 
 // CheckedFrom is where an endpoint was probed from.

@@ -221,6 +221,7 @@ func TestLateJVM(t *testing.T) {
 		s.later(time.Hour)
 		s.ready(corev1.ConditionTrue)
 		before := s.attachment(s.pod).Status
+		s.later(o.settle())
 		o.settle()
 		if got := s.verbs(); got != "inspect inspect" {
 			t.Errorf("run was %q", got)

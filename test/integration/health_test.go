@@ -259,6 +259,7 @@ func (s *story) staySilent(o *operator) {
 	if _, err := o.round(); err != nil {
 		s.t.Fatal(err)
 	}
+	o.did()
 }
 
 // outlastFor goes on for so many rounds, each when it is due for another reason

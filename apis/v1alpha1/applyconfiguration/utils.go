@@ -42,6 +42,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.JmxAttachmentStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LoadIntent"):
 		return &apisv1alpha1.LoadIntentApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Losses"):
+		return &apisv1alpha1.LossesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("MetricsEndpoint"):
 		return &apisv1alpha1.MetricsEndpointApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ObjectIdentity"):

@@ -150,8 +150,13 @@ func (v *visit) regress(ctx context.Context) error {
 	v.prune(gone)
 	for _, j := range v.jvms() {
 		state := j.State()
-		if err := v.back(ctx, &state, j.Regress(), j.Forget); err != nil {
+		cause := j.Regress()
+		lost, err := v.back(ctx, &state, cause, j.Forget)
+		if err != nil {
 			return err
+		}
+		if lost {
+			j.Lose(cause, &state)
 		}
 		j.SetState(state)
 	}
@@ -178,23 +183,25 @@ func (v *visit) prune(gone func(*v1alpha1.JavaProcess) bool) bool {
 }
 
 func (v *visit) regressPod(ctx context.Context) error {
-	return v.back(ctx, &v.pod, v.scope.Regress(), func(*statemachine.Cause) {})
+	_, err := v.back(ctx, &v.pod, v.scope.Regress(), func(*statemachine.Cause) {})
+	return err
 }
 
 // back takes a state back for a cause, if that concerns it, and records it. What
-// the cause has proven wrong is forgotten in any phase: it is observed but once.
-func (v *visit) back(ctx context.Context, state *statemachine.State, cause *statemachine.Cause, forget func(*statemachine.Cause)) error {
+// the cause has proven wrong is forgotten in any phase: it is observed but once. It
+// reports whether a phase was lost.
+func (v *visit) back(ctx context.Context, state *statemachine.State, cause *statemachine.Cause, forget func(*statemachine.Cause)) (bool, error) {
 	if cause == nil {
-		return nil
+		return false, nil
 	}
 	forget(cause)
 	changed, err := steps.Plan.Regress(state, *cause)
 	if err != nil || !changed {
-		return err
+		return false, err
 	}
 	lost, _ := steps.Plan.Next(state.Phase)
 	v.recordRegress(ctx, lost, cause)
-	return nil
+	return true, nil
 }
 
 // annotate sums the JVMs up into the pod's phase, and annotates the pod as soon as

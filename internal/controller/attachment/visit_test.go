@@ -207,6 +207,35 @@ func TestRegress(t *testing.T) {
 	}
 }
 
+// An agent that is stopped again and again is loaded again less and less often.
+func TestAgentIsLostAgainAndAgain(t *testing.T) {
+	b, s := aBench(), servingScope()
+	b.prober.err = steps.ErrUnreachable
+	b.helper.answers["app status"] = sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentStopped}})
+	b.helper.answers["app load"] = sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400, ConfigSHA256: "config"}})
+	b.Recorder = &recording{}
+	var loads []time.Duration
+	for since := time.Duration(0); since < 2*time.Hour; since += 10 * time.Second {
+		s.Now = metav1.NewTime(start.Add(since))
+		b.clock.SetTime(s.Now.Time)
+		b.Health.CheckDue(t.Context())
+		b.helper.ran = nil
+		if _, err := b.of(s).attach(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, ran := range b.helper.ran {
+			if ran == "app load" {
+				loads = append(loads, since)
+				b.Health.Forget(b.of(s).key()) // it answers by now: no miss is left
+				b.Health.Track(b.of(s).key(), s.Pod.Status.PodIP, s.Status().Processes)
+			}
+		}
+	}
+	if len(loads) < 8 || len(loads) > 20 || loads[len(loads)-1]-loads[len(loads)-2] < statemachine.MaxBackoff {
+		t.Errorf("%d loads in two hours, after %s", len(loads), loads)
+	}
+}
+
 func finding(s *steps.Scope, f steps.Finding) map[steps.ProcessIdentity]steps.Health {
 	return map[steps.ProcessIdentity]steps.Health{steps.Identity(&s.Status().Processes[0]): {Finding: f}}
 }

@@ -180,6 +180,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: intent
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
+    - name: losses
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Losses
     - name: mainClass
       type:
         scalar: string
@@ -327,6 +330,15 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
     - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Losses
+  map:
+    fields:
+    - name: count
+      type:
+        scalar: numeric
+    - name: lastTime
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.MetricsEndpoint

@@ -71,6 +71,8 @@ type JavaProcessApplyConfiguration struct {
 	Staged *StagedFilesApplyConfiguration `json:"staged,omitempty"`
 	// intent is the load that was begun, recorded before its effect.
 	Intent *LoadIntentApplyConfiguration `json:"intent,omitempty"`
+	// losses counts how often the agent was lost from it, and is to be brought back.
+	Losses *LossesApplyConfiguration `json:"losses,omitempty"`
 	// endpoint is its endpoint that answered last. It is kept while the phase goes
 	// backwards: what is scraped follows the endpoint, not the phase.
 	Endpoint *EndpointApplyConfiguration `json:"endpoint,omitempty"`
@@ -287,6 +289,14 @@ func (b *JavaProcessApplyConfiguration) WithStaged(value *StagedFilesApplyConfig
 // If called multiple times, the Intent field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithIntent(value *LoadIntentApplyConfiguration) *JavaProcessApplyConfiguration {
 	b.Intent = value
+	return b
+}
+
+// WithLosses sets the Losses field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Losses field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithLosses(value *LossesApplyConfiguration) *JavaProcessApplyConfiguration {
+	b.Losses = value
 	return b
 }
 
