@@ -48,6 +48,11 @@ test-offline: ## Test hack/offline: that nothing of a cluster is left, among oth
 compatibility: ## Write what the last tests came to into the table of docs/compatibility.md.
 	@go run ./hack/compatibility
 
+.PHONY: bench
+bench: agent helper ## Measure what it takes to attach to 20 JVMs, on the cluster of cluster-up; writes docs/performance.md (15 minutes).
+	@hack/images load jmx-exporter-operator:dev dummyapp:17-jdk
+	@eval "$$(hack/cluster env)"; CGO_ENABLED=0 go run ./test/bench/attach -page docs/performance.md $(BENCH)
+
 .PHONY: bench-agent
 bench-agent: agent ## Measure what the agent costs a JVM beside the stock exporter; writes docs/performance.md (20 minutes).
 	go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md

@@ -20,6 +20,7 @@ recipe() {
     jmx-exporter-operator:next) next_operator "$1" ;;
     dummyapp:17) dummyapp "$1" 17 with-shell ;;
     dummyapp:25) dummyapp "$1" 25 with-shell ;;
+    dummyapp:17-jdk) dummyapp_with_jdk "$1" 17 ;;
     dummyapp:17-noshell) dummyapp "$1" 17 without-shell ;;
     dummyapp:17-stock)
       local stock
@@ -72,6 +73,12 @@ dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell, MORE OPTIONS...
   image "$1" -user 1000:1000 -env JAVA_HOME=/opt/java -env PATH=/opt/java/bin:/usr/local/bin:/usr/bin:/bin \
     -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$repo/bin/apps/dummyapp/dummyapp.jar=/app/dummyapp.jar" "${@:4}" \
     -entrypoint /opt/java/bin/java -entrypoint -jar -entrypoint /app/dummyapp.jar
+}
+
+# The same with what the operator's ancestor needed: jps, jdk.attach, tar.
+dummyapp_with_jdk() { # NAME, JAVA VERSION
+  local java_modules=$java_modules,jdk.jcmd,jdk.attach shell_tools=("${shell_tools[@]}" tar)
+  dummyapp "$1" "$2" with-shell
 }
 
 # The same on a runtime of hack/jvms, which brings its own C library and lies where it was made for.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+	"banzaicloud.com/jmx-exporter-operator/test/bench/report"
 )
 
 // scrapes is how often a JVM is scraped. Times are of the second half, when the
@@ -205,15 +205,10 @@ func (b *bench) measure(ctx context.Context, jdk jdk, s subject, a agent) (c cos
 		return c, err
 	}
 	times = times[count/2-1:]
-	c.scrapeTime = median(times)
+	c.scrapeTime = report.Median(times)
 	c.scrapeCPU = (last.cpu - half.cpu) / time.Duration(len(times))
 	c.scrapedMemory = last.anonymous - before.anonymous
 	return c, nil
-}
-
-func median[T cmp.Ordered](values []T) T {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
 }
 
 // load has the JVM load an agent, and returns when it listens on the port and has

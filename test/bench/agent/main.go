@@ -13,6 +13,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/test/bench/report"
 )
 
 func main() {
@@ -74,7 +76,7 @@ func run(ctx context.Context, o options) error {
 	if o.page == "" {
 		return nil
 	}
-	return writeBetweenMarkers(o.page, text)
+	return report.Write(o.page, "bench-agent", text)
 }
 
 func numbers(list string) ([]int, error) {

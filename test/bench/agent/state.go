@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
-	"unsafe"
+
+	"banzaicloud.com/jmx-exporter-operator/test/bench/cputime"
 )
 
 // A state is what a JVM has used up to a moment, seen from outside: asking the
@@ -31,11 +31,11 @@ func (a *application) look() (state, error) {
 		window = 300 * time.Millisecond
 		idle   = 2 * time.Millisecond
 	)
-	last, err := cpuTime(a.pid)
+	last, err := cputime.Of(a.pid)
 	for deadline := time.Now().Add(time.Minute); err == nil; {
 		time.Sleep(window)
 		var now time.Duration
-		now, err = cpuTime(a.pid)
+		now, err = cputime.Of(a.pid)
 		if now-last < idle {
 			break
 		}
@@ -52,18 +52,6 @@ func (a *application) look() (state, error) {
 	}
 	s.anonymous, err = anonymous(a.pid)
 	return s, err
-}
-
-// cpuTime is the CPU time of all threads of a process, those that have ended too,
-// in nanoseconds: clock_getcpuclockid(3).
-func cpuTime(pid int) (time.Duration, error) {
-	const processClock = 2 // CPUCLOCK_SCHED of the whole process, in its three low bits.
-	var spent syscall.Timespec
-	clock := int32(^pid<<3 | processClock)
-	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(clock), uintptr(unsafe.Pointer(&spent)), 0); errno != 0 {
-		return 0, errno
-	}
-	return time.Duration(spent.Nano()), nil
 }
 
 // anonymous is RssAnon of proc_pid_status(5), in bytes: what of a process's memory

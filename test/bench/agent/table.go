@@ -5,11 +5,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"regexp"
-	"runtime"
-	"slices"
 	"strings"
 	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/test/bench/report"
 )
 
 // A row is one kind of cost.
@@ -42,16 +41,8 @@ func rows(sizes []int) []row {
 }
 
 func heading(rounds int) string {
-	return fmt.Sprintf("%d cores of %s. Medians of %d JVMs for each agent, with the smallest and the largest; the ratio is the median of those of each round.\n\n",
-		runtime.NumCPU(), processor(), rounds)
-}
-
-func processor() string {
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	if m := regexp.MustCompile(`(?m)^model name\s*:\s*(.+)$`).FindSubmatch(info); m != nil {
-		return string(m[1])
-	}
-	return runtime.GOARCH
+	return fmt.Sprintf("%s. Medians of %d JVMs for each agent, with the smallest and the largest; the ratio is the median of those of each round.\n\n",
+		report.Machine(), rounds)
 }
 
 // table compares the two on one JDK.
@@ -66,21 +57,9 @@ func table(jdk jdk, sizes []int, results map[int][]pair) string {
 			ratios = append(ratios, r.value(p.ours)/r.value(p.stock))
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", r.name,
-			spread(r.format, ours), spread(r.format, stock), spread("%.2f", ratios), verdict(median(ratios), 1))
+			report.Spread(r.format, ours), report.Spread(r.format, stock), report.Spread("%.2f", ratios), report.Verdict(report.Median(ratios) <= 1))
 	}
 	return b.String()
-}
-
-// spread is the median of some values, with the smallest and the largest.
-func spread(format string, values []float64) string {
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", median(values), slices.Min(values), slices.Max(values))
-}
-
-func verdict(ratio, goal float64) string {
-	if ratio <= goal {
-		return "met"
-	}
-	return "**missed**"
 }
 
 // jarsTable compares the sizes of what travels to a pod.
@@ -88,7 +67,7 @@ func (b *bench) jarsTable() string {
 	ours, stock := size(b.ours.jars), size(b.stock.jars)
 	ratio := float64(ours) / float64(stock)
 	return fmt.Sprintf("### Jars\n\n| | this agent | stock exporter | ratio | goal: half |\n| --- | ---: | ---: | ---: | --- |\n| bytes | %d | %d | %.2f | %s |\n",
-		ours, stock, ratio, verdict(ratio, 0.5))
+		ours, stock, ratio, report.Verdict(ratio <= 0.5))
 }
 
 func size(files []string) int64 {
@@ -99,24 +78,4 @@ func size(files []string) int64 {
 		}
 	}
 	return sum
-}
-
-// The markers between which a page has the table.
-const (
-	begin = "<!-- make bench-agent writes from here -->\n"
-	end   = "<!-- to here -->\n"
-)
-
-// writeBetweenMarkers replaces what a page has between the markers.
-func writeBetweenMarkers(page, text string) error {
-	content, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(content), begin)
-	_, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		return fmt.Errorf("%s lacks the markers %q and %q", page, begin, end)
-	}
-	return os.WriteFile(page, []byte(before+begin+"\n"+text+"\n"+end+after), 0o644)
 }

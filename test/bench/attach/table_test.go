@@ -1,0 +1,90 @@
+//go:build linux
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTables(t *testing.T) {
+	took := func(seconds ...int) (results []result) {
+		for _, s := range seconds {
+			results = append(results, result{
+				pods: 10, took: time.Duration(s) * time.Second,
+				cpu:    usage{jvms: 5 * time.Second, container: time.Second, containerd: 2 * time.Second, attacher: time.Second},
+				counts: counts{applies: 80, events: 20, execs: 10},
+				each:   []time.Duration{time.Second / 2, 3 * time.Second, time.Second / 4},
+			})
+		}
+		return results
+	}
+	text := tables(options{pods: 10, rounds: 3, parallel: 4}, map[string][]result{
+		"a": took(20, 40, 60), "c": took(10, 10, 10), "d": took(10, 16, 20),
+	})
+	for name, want := range map[string]string{
+		"a ratio of speeds, round by round": "| operator against the ancestor's steps, pods a second | 2.50 (2.00 to 3.00) | 2 | met |\n",
+		"a ratio of times":                  "| operator against the floor, time | 1.60 (1.00 to 2.00) | 1.3 | **missed** |\n",
+		"the sum of CPU":                    "| CPU outside the JVM, s a pod | 0.40 (0.40 to 0.40) | 0.3 | **missed** |\n",
+		"counts":                            "| exec streams a pod, cold | 1.0 (1.0 to 1.0) | 1 | met |\n",
+		"the median of the pods":            "until it is Annotated, s: median | 0.50 (0.50 to 0.50) | 1 | met |\n",
+		"a column for each way":             "| | the ancestor's steps by kubectl | the floor, from the host | the operator |\n",
+		"a cell for each":                   "| pods a second | 0.25 (0.17 to 0.50) | 1.00 (1.00 to 1.00) | 0.62 (0.50 to 1.00) |\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: the tables lack %q:\n%s", name, want, text)
+		}
+	}
+}
+
+func TestWhatIsUsedWhenIdleDoesNotCount(t *testing.T) {
+	at := time.Now()
+	reading := func(after time.Duration, used time.Duration) reading {
+		return read(Spent{At: at.Add(after), Node: 10 * used, Pods: 4 * used, Applications: 3 * used, JVMs: 2 * used, Kubelet: used, Self: used},
+			Spent{Node: 2 * used, Self: used}, used)
+	}
+	idle := reading(time.Second, 10*time.Millisecond).rate(reading(0, 0))
+	got := reading(3*time.Second, 1010*time.Millisecond).minus(reading(2*time.Second, 0), idle)
+	want := usage{
+		jvms: 2 * time.Second, container: time.Second, containerd: 4 * time.Second,
+		kubelet: time.Second, controlPlane: time.Second, attacher: 2 * time.Second,
+	}
+	round := cmp.Comparer(func(a, b time.Duration) bool { return (a - b).Abs() < time.Microsecond })
+	if diff := cmp.Diff(want, got, round, cmp.AllowUnexported(usage{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEffectsOf(t *testing.T) {
+	const metrics = `# TYPE jmx_exporter_operator_effects_total counter
+jmx_exporter_operator_effects_total{kind="apply",result="error"} 1
+jmx_exporter_operator_effects_total{kind="apply",result="success"} 140
+jmx_exporter_operator_effects_total{kind="exec",result="success"} 20
+`
+	for kind, want := range map[string]float64{"apply": 141, "exec": 20, "logs": 0} {
+		if got := effectsOf(metrics, kind); got != want {
+			t.Errorf("%s: got %v, want %v", kind, got, want)
+		}
+	}
+}
+
+func TestProcessID(t *testing.T) {
+	for name, test := range map[string]struct {
+		listed, want string
+		fails        bool
+	}{
+		"the application": {listed: "1 dummyapp.jar\n42 Jps\n", want: "1"},
+		"listed second":   {listed: "42 Jps\n1 dummyapp.jar\n", want: "1"},
+		"jps alone":       {listed: "42 Jps\n", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := processID(test.listed)
+			if got != test.want || (err != nil) != test.fails {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
