@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"syscall"
@@ -27,6 +28,8 @@ type bench struct {
 // A way attaches to all pods; it ends when each has answered a scrape.
 type way struct {
 	letter, name string
+	// pods is how many to attach to; 0 for as many as were asked for.
+	pods int
 	// prepare is what is not measured; it may be nil.
 	prepare func(context.Context, *bench, []corev1.Pod) error
 	attach  func(context.Context, *bench, []corev1.Pod, *result) error
@@ -39,10 +42,10 @@ type result struct {
 	pods int
 	took time.Duration
 	cpu  usage
-	// What only the operator has: how often it did what, and for each pod the time
-	// from when the rollout granted it until it was Annotated.
-	counts counts
-	each   []time.Duration
+	// What only the operator has: how often it did what, and how long the last pod
+	// took from when the rollout granted it until it was Annotated.
+	counts  counts
+	granted time.Duration
 }
 
 // String is a line of progress.
@@ -62,7 +65,7 @@ const aftermath = 2 * time.Second
 
 // measure measures a way with fresh pods.
 func (b *bench) measure(ctx context.Context, w way) (r result, err error) {
-	pods, err := b.scale(ctx, b.pods)
+	pods, err := b.scale(ctx, cmp.Or(w.pods, b.pods))
 	if err != nil {
 		return r, err
 	}
@@ -92,7 +95,11 @@ func (b *bench) measure(ctx context.Context, w way) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.cpu = after.minus(before, idle)
+	since, err := b.idle(ctx, pods)
+	if err != nil {
+		return r, err
+	}
+	r.cpu = after.minus(before, idle.lower(since))
 	if w.finish != nil {
 		if err := w.finish(ctx, b, &r); err != nil {
 			return r, err
@@ -105,29 +112,29 @@ func (b *bench) measure(ctx context.Context, w way) (r result, err error) {
 // quiet waits until the pods have started and have nothing more to do, and returns
 // what everything uses then.
 func (b *bench) quiet(ctx context.Context, pods []corev1.Pod) (idle rate, err error) {
-	const (
-		window = 3 * time.Second
-		busy   = 0.006 // of a core, each application
-	)
-	err = until(ctx, func(ctx context.Context) error {
-		before, err := b.spent(ctx, pods)
-		if err != nil {
+	const busy = 0.006 // of a core, each application
+	return idle, until(ctx, func(ctx context.Context) (err error) {
+		if idle, err = b.idle(ctx, pods); err != nil {
 			return err
 		}
-		if err := sleep(ctx, window); err != nil {
-			return err
-		}
-		after, err := b.spent(ctx, pods)
-		if err != nil {
-			return err
-		}
-		idle = after.rate(before)
 		if cores := (idle.jvms + idle.container) / float64(len(pods)); cores > busy {
 			return fmt.Errorf("the applications still use %.3f cores each", cores)
 		}
 		return nil
 	})
-	return idle, err
+}
+
+// idle is what everything uses for 3 seconds.
+func (b *bench) idle(ctx context.Context, pods []corev1.Pod) (rate, error) {
+	before, err := b.spent(ctx, pods)
+	if err != nil {
+		return rate{}, err
+	}
+	if err := sleep(ctx, 3*time.Second); err != nil {
+		return rate{}, err
+	}
+	after, err := b.spent(ctx, pods)
+	return after.rate(before), err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

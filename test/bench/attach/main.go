@@ -8,6 +8,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -26,16 +27,15 @@ removes them again, also when it is interrupted.
   make bench                    everything, on the cluster of make cluster-up
   make bench BENCH="-pods 3 -rounds 1 -page ''"
 
-The images that it names, jmx-attach and the agent's jars in bin are taken as they
-are; make bench makes and loads them before.
+It takes the images in the cluster, and the helper and the agent's jars in bin, as
+they are; make bench makes and loads them before.
 
 Flags:
 `
 
 type options struct {
-	pods, rounds, parallel         int
-	page, stock, operator, ways    string
-	controlPlane, worker, manifest string
+	pods, rounds, parallel      int
+	page, stock, operator, ways string
 }
 
 func main() {
@@ -44,7 +44,7 @@ func main() {
 	flag.IntVar(&o.pods, "pods", 20, "`number` of pods, with one JVM each")
 	flag.IntVar(&o.rounds, "rounds", 3, "`number` of times that each way is measured")
 	flag.IntVar(&o.parallel, "parallel", 4, "`number` of pods that each way but the operator works on at once")
-	flag.StringVar(&o.ways, "ways", "abcd", "`letters` of the ways to measure: ancestor, one exec, floor, operator")
+	flag.StringVar(&o.ways, "ways", "abcde", "`letters` of the ways to measure: the ancestor's, one exec, the floor, the operator, the operator with one pod")
 	flag.StringVar(&o.stock, "stock", "", "`jar` of the stock exporter; empty: what agent/stock fetches")
 	flag.StringVar(&o.operator, "operator", "", "`image` of the operator; empty: the one of config/manager")
 	flag.StringVar(&o.page, "page", "", "`file` to write the tables into; empty: print them only")
@@ -73,6 +73,13 @@ func say(format string, args ...any) {
 }
 
 func run(ctx context.Context, o options) (err error) {
+	ways, err := waysOf(o.ways)
+	if err != nil {
+		return err
+	}
+	if o.pods < 1 || o.rounds < 1 || o.parallel < 1 {
+		return errors.New("-pods, -rounds and -parallel must be 1 or more")
+	}
 	files, err := readArtifacts(ctx, o.stock)
 	if err != nil {
 		return err
@@ -84,10 +91,11 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	results := map[string][]result{}
 	for round := range o.rounds {
-		for _, w := range waysOf(o.ways) {
+		for _, w := range ways {
 			say("round %d of %d: %s", round+1, o.rounds, w.name)
 			r, err := b.measure(ctx, w)
 			if err != nil {
+				fmt.Print(tables(o, results)) // so far
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 			say("%s", r)

@@ -34,7 +34,8 @@ func countBefore(ctx context.Context, b *bench, _ []corev1.Pod) (err error) {
 	return err
 }
 
-// count asks the operator's own metrics, and lists its Events.
+// count asks the operator's own metrics, and lists its Events on pods and their
+// records.
 func (b *bench) count(ctx context.Context) (c counts, err error) {
 	metrics, err := call[string, string](ctx, b.worker, "Get", fmt.Sprintf("http://%s:8080/metrics", b.operatorPod.Status.PodIP))
 	if err != nil {
@@ -46,7 +47,7 @@ func (b *bench) count(ctx context.Context) (c counts, err error) {
 		return c, err
 	}
 	for _, e := range events.Items {
-		if e.ReportingController != operatorName {
+		if e.ReportingController != operatorName || e.Regarding.Kind == "PrometheusJmxExporter" {
 			continue
 		}
 		c.events++
@@ -93,7 +94,7 @@ func operate(ctx context.Context, b *bench, pods []corev1.Pod, r *result) error 
 	}
 	group.Go(func() error { return b.scrapeAnnotated(watched, annotated, len(pods)) })
 	group.Go(func() (err error) {
-		r.each, err = timeEach(watched, progress, len(pods))
+		r.granted, err = timeGranted(watched, progress, len(pods))
 		return err
 	})
 	return group.Wait()
@@ -155,14 +156,14 @@ func (b *bench) scrapeAnnotated(ctx context.Context, pods watch.Interface, count
 	return scrapes.Wait()
 }
 
-// timeEach is how long each pod took from when the rollout granted it until it was
-// Annotated, as a watch sees both.
-func timeEach(ctx context.Context, attachments watch.Interface, count int) (each []time.Duration, err error) {
+// timeGranted is how long the slowest pod took from when the rollout granted it until
+// it was Annotated, as a watch sees both.
+func timeGranted(ctx context.Context, attachments watch.Interface, count int) (slowest time.Duration, err error) {
 	granted, done := map[string]time.Time{}, map[string]bool{}
 	for len(done) < count {
 		object, err := next(ctx, attachments)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		a, ok := object.(*v1alpha1.JmxAttachment)
 		if !ok || a.Spec.Revision == "" {
@@ -175,10 +176,10 @@ func timeEach(ctx context.Context, attachments watch.Interface, count int) (each
 		}
 		if a.Status.Phase == v1alpha1.PhaseAnnotated && !done[a.Name] {
 			done[a.Name] = true
-			each = append(each, time.Since(since))
+			slowest = max(slowest, time.Since(since))
 		}
 	}
-	return each, nil
+	return slowest, nil
 }
 
 // next is the next object that a watch sees.

@@ -15,22 +15,22 @@ func TestTables(t *testing.T) {
 		for _, s := range seconds {
 			results = append(results, result{
 				pods: 10, took: time.Duration(s) * time.Second,
-				cpu:    usage{jvms: 5 * time.Second, container: time.Second, containerd: 2 * time.Second, attacher: time.Second},
-				counts: counts{applies: 80, events: 20, execs: 10},
-				each:   []time.Duration{time.Second / 2, 3 * time.Second, time.Second / 4},
+				cpu:     usage{jvms: 5 * time.Second, container: time.Second, containerd: 2 * time.Second, attacher: time.Second},
+				counts:  counts{applies: 80, events: 20, execs: 10},
+				granted: time.Duration(s) * time.Second / 20,
 			})
 		}
 		return results
 	}
 	text := tables(options{pods: 10, rounds: 3, parallel: 4}, map[string][]result{
-		"a": took(20, 40, 60), "c": took(10, 10, 10), "d": took(10, 16, 20),
+		"a": took(20, 40, 60), "c": took(10, 10, 10), "d": took(10, 16, 20), "e": took(10, 16, 20),
 	})
 	for name, want := range map[string]string{
 		"a ratio of speeds, round by round": "| operator against the ancestor's steps, pods a second | 2.50 (2.00 to 3.00) | 2 | met |\n",
 		"a ratio of times":                  "| operator against the floor, time | 1.60 (1.00 to 2.00) | 1.3 | **missed** |\n",
 		"the sum of CPU":                    "| CPU outside the JVM, s a pod | 0.40 (0.40 to 0.40) | 0.3 | **missed** |\n",
 		"counts":                            "| exec streams a pod, cold | 1.0 (1.0 to 1.0) | 1 | met |\n",
-		"the median of the pods":            "until it is Annotated, s: median | 0.50 (0.50 to 0.50) | 1 | met |\n",
+		"one pod alone":                     "until it is Annotated, s | 0.80 (0.50 to 1.00) | 1 | met |\n",
 		"a column for each way":             "| | the ancestor's steps by kubectl | the floor, from the host | the operator |\n",
 		"a cell for each":                   "| pods a second | 0.25 (0.17 to 0.50) | 1.00 (1.00 to 1.00) | 0.62 (0.50 to 1.00) |\n",
 	} {

@@ -40,6 +40,12 @@ func read(worker, controlPlane Spent, commands time.Duration) reading {
 // rate is how many cores each uses.
 type rate struct{ jvms, container, containerd, kubelet, controlPlane, attacher float64 }
 
+// lower is the lower one of each: after pods have started, what they started with
+// goes on for a while.
+func (r rate) lower(o rate) rate {
+	return rate{min(r.jvms, o.jvms), min(r.container, o.container), min(r.containerd, o.containerd), min(r.kubelet, o.kubelet), min(r.controlPlane, o.controlPlane), min(r.attacher, o.attacher)}
+}
+
 // rate is what was used since an earlier reading.
 func (r reading) rate(before reading) rate {
 	u, t := r.minus(before, rate{}), r.at.Sub(before.at).Seconds()

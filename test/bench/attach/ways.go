@@ -15,19 +15,22 @@ import (
 )
 
 // waysOf are the ways of some letters, in that order.
-func waysOf(letters string) (ways []way) {
+func waysOf(letters string) (ways []way, err error) {
 	all := map[rune]way{
 		'a': {letter: "a", name: "the ancestor's steps by kubectl", attach: eachPod(ancestor)},
 		'b': {letter: "b", name: "one exec a pod by kubectl", attach: eachPod(oneExec)},
 		'c': {letter: "c", name: "the floor, from the host", prepare: stage, attach: eachPod(loadFromOutside)},
 		'd': {letter: "d", name: "the operator", prepare: countBefore, attach: operate, finish: countAfter},
+		'e': {letter: "e", name: "the operator, one pod alone", pods: 1, prepare: countBefore, attach: operate, finish: countAfter},
 	}
 	for _, letter := range letters {
-		if w, known := all[letter]; known {
-			ways = append(ways, w)
+		w, known := all[letter]
+		if !known {
+			return nil, fmt.Errorf("no way is called %c", letter)
 		}
+		ways = append(ways, w)
 	}
-	return ways
+	return ways, nil
 }
 
 // eachPod does the same for each pod, for so many at once.
