@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
 // A bench has the cluster, and what the ways need.
@@ -114,6 +116,9 @@ func (b *bench) measure(ctx context.Context, w way) (r result, err error) {
 func (b *bench) quiet(ctx context.Context, pods []corev1.Pod) (idle rate, err error) {
 	const busy = 0.006 // of a core, each application
 	return idle, until(ctx, func(ctx context.Context) (err error) {
+		if age := youngest(pods); age < jvm.StartTimeout+time.Second {
+			return fmt.Errorf("a container is only %s old", age)
+		}
 		if idle, err = b.idle(ctx, pods); err != nil {
 			return err
 		}
@@ -122,6 +127,20 @@ func (b *bench) quiet(ctx context.Context, pods []corev1.Pod) (idle rate, err er
 		}
 		return nil
 	})
+}
+
+// youngest is the age of the container that started last. A JVM may be attached to
+// once it has used CPU for a while, or is that old: nobody is to wait for that.
+func youngest(pods []corev1.Pod) time.Duration {
+	age := time.Hour
+	for _, pod := range pods {
+		for _, status := range pod.Status.ContainerStatuses {
+			if running := status.State.Running; running != nil {
+				age = min(age, time.Since(running.StartedAt.Time))
+			}
+		}
+	}
+	return age
 }
 
 // idle is what everything uses for 3 seconds.

@@ -94,8 +94,8 @@ func podUID(name string) string {
 // java is the process called java in a group or below it.
 func java(group string) (pid int, err error) {
 	err = filepath.WalkDir(group, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.Name() != "cgroup.procs" {
-			return nil //nolint:nilerr // a group that has just gone
+		if err != nil || entry.Name() != "cgroup.procs" { // or a group that has just gone
+			return nil
 		}
 		file, err := os.Open(path)
 		if err != nil {

@@ -67,8 +67,8 @@ type Spent struct {
 	At time.Time
 	// Node is all of it, Pods the group of all pods.
 	Node, Pods time.Duration
-	// Applications are the groups of the pods asked for, JVMs the processes in there.
-	Applications, JVMs time.Duration
+	// Applications are the groups of the pods asked for, Java the JVMs in there.
+	Applications, Java time.Duration
 	// Operator is that pod's group; Kubelet is the process, and Self this one.
 	Operator, Kubelet, Self time.Duration
 }
@@ -99,7 +99,7 @@ func (in *Inside) Spent(asked Asked, spent *Spent) error {
 			return err
 		}
 		spent.Applications += used
-		spent.JVMs += jvm
+		spent.Java += jvm
 	}
 	var usage syscall.Rusage
 	var failed [5]error

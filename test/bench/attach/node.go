@@ -57,10 +57,13 @@ func enter(ctx context.Context, name string) (*node, error) {
 // leave ends the program in the node, and removes it.
 func (n *node) leave() error {
 	_ = n.client.Close() // and so its input
-	ended := make(chan error, 1)
-	go func() { ended <- n.command.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = n.command.Wait() // what it said at its end does not matter any more
+		close(ended)
+	}()
 	select {
-	case <-ended: // what it said at its end does not matter any more
+	case <-ended:
 	case <-time.After(10 * time.Second):
 		_ = n.command.Process.Kill()
 	}

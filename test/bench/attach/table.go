@@ -13,8 +13,12 @@ import (
 // tables are the goals, then what each way took.
 func tables(o options, results map[string][]result) string {
 	var b strings.Builder
+	rounds := 0
+	for _, measured := range results {
+		rounds = max(rounds, len(measured))
+	}
 	fmt.Fprintf(&b, "%s. %d pods on one node, %d at once but for the operator, which has its own limits; medians of %d, with the smallest and the largest; a ratio is the median of those of each round.\n\n",
-		report.Machine(), o.pods, o.parallel, o.rounds)
+		report.Machine(), o.pods, o.parallel, rounds)
 	if len(results["d"]) > 0 {
 		b.WriteString(goals(results) + "\n")
 	}

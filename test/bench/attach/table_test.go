@@ -43,7 +43,7 @@ func TestTables(t *testing.T) {
 func TestWhatIsUsedWhenIdleDoesNotCount(t *testing.T) {
 	at := time.Now()
 	reading := func(after time.Duration, used time.Duration) reading {
-		return read(Spent{At: at.Add(after), Node: 10 * used, Pods: 4 * used, Applications: 3 * used, JVMs: 2 * used, Kubelet: used, Self: used},
+		return read(Spent{At: at.Add(after), Node: 10 * used, Pods: 4 * used, Applications: 3 * used, Java: 2 * used, Kubelet: used, Self: used},
 			Spent{Node: 2 * used, Self: used}, used)
 	}
 	idle := reading(time.Second, 10*time.Millisecond).rate(reading(0, 0))

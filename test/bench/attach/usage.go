@@ -28,8 +28,8 @@ type reading struct {
 // read sums up what two nodes have spent, and the commands that have ended here.
 func read(worker, controlPlane Spent, commands time.Duration) reading {
 	return reading{worker.At, usage{
-		jvms:         worker.JVMs,
-		container:    worker.Applications - worker.JVMs,
+		jvms:         worker.Java,
+		container:    worker.Applications - worker.Java,
 		containerd:   worker.Node - worker.Pods - worker.Kubelet - worker.Self,
 		kubelet:      worker.Kubelet,
 		controlPlane: controlPlane.Node - controlPlane.Self,
