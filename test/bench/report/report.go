@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -12,10 +11,11 @@ import (
 	"strings"
 )
 
-// Median returns the middle one of some values.
-func Median[T cmp.Ordered](values []T) T {
+// Median returns the middle one of some values, or what is between the middle two.
+func Median[T ~int64 | ~float64](values []T) T {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // Spread is the median of some values, with the smallest and the largest.

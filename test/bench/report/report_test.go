@@ -13,9 +13,9 @@ func TestSpread(t *testing.T) {
 		values []float64
 		want   string
 	}{
-		"one":            {[]float64{1.25}, "1.2"},
-		"odd":            {[]float64{3, 1, 2}, "2.0 (1.0 to 3.0)"},
-		"even, upper of": {[]float64{4, 1, 2, 3}, "3.0 (1.0 to 4.0)"},
+		"one":  {[]float64{1.25}, "1.2"},
+		"odd":  {[]float64{3, 1, 2}, "2.0 (1.0 to 3.0)"},
+		"even": {[]float64{4, 1, 2, 3}, "2.5 (1.0 to 4.0)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Spread("%.1f", test.values); got != test.want {
