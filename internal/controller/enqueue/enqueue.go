@@ -21,13 +21,13 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // After handles events by enqueuing what m names after a delay. Whatever
 // happens to the same request meanwhile is one reconcile.
 func After[T client.Object](delay time.Duration, m Map[T]) handler.TypedEventHandler[T, reconcile.Request] {
+	return handle(func(reconcile.Request) time.Duration { return delay }, m)
+}
+
+func handle[T client.Object](delay func(reconcile.Request) time.Duration, m Map[T]) handler.TypedEventHandler[T, reconcile.Request] {
 	add := func(ctx context.Context, q queue, before, after *T) {
 		for _, request := range m(ctx, before, after) {
-			if delay == 0 {
-				q.Add(request)
-			} else {
-				q.AddAfter(request, delay)
-			}
+			q.AddAfter(request, delay(request)) // at once where there is none
 		}
 	}
 	return handler.TypedFuncs[T, reconcile.Request]{

@@ -22,9 +22,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 )
 
-// settle is how long what happens to an exporter's fleet is gathered: status
-// and slices, which grow with it, are written at most that often.
-const settle = time.Second
+// What happens to an exporter's fleet is gathered: status and slices, which grow with
+// it, are written soon after the first event of a quiet fleet, then at most once a period.
+const (
+	gather = 100 * time.Millisecond
+	period = time.Second
+)
 
 // Setup adds the Reconciler to the manager, with what makes it look: the
 // exporter's spec, the pods, the attachments, the ConfigMaps, and the Services
@@ -35,16 +38,17 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
+	pace := &enqueue.Pace{Gather: gather, Period: period, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("prometheusjmxexporter").
 		For(&v1alpha1.PrometheusJmxExporter{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
-		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(settle, r.ofPod))).
-		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(settle, r.ofAttachment))).
-		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(settle, r.ofSibling))).
-		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.After(settle, r.ofConfigMap))).
-		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.After(settle, ofOwned[*corev1.Service]))).
-		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(settle, ofOwned[*discoveryv1.EndpointSlice]))).
+		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.Paced(pace, r.ofPod))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.Paced(pace, r.ofAttachment))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.Paced(pace, r.ofSibling))).
+		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.Paced(pace, r.ofConfigMap))).
+		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.Paced(pace, ofOwned[*corev1.Service]))).
+		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.Paced(pace, ofOwned[*discoveryv1.EndpointSlice]))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			ReconciliationTimeout:   time.Minute,
