@@ -135,7 +135,7 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 	}
 	turns := len(due)
 	for _, m := range f.members {
-		if m.attachment == nil || m.attachment.Spec.Exporter.UID != f.exporter.UID && !slices.Contains(due[:turns], m) {
+		if (m.attachment == nil || m.attachment.Spec.Exporter.UID != f.exporter.UID) && !slices.Contains(due[:turns], m) {
 			due = append(due, m)
 		}
 	}

@@ -102,8 +102,9 @@ func (r *rollout) proven(m member) (time.Duration, bool) {
 
 // grants are the pods whose turn has come now, in their order, and the time after
 // which to look again without an event; 0 for never. Inspecting needs no turn, so a
-// pod is granted only what can be attached there by what its inspection found. While
-// the configuration is broken, nothing can be.
+// pod is granted only what can be attached there by what its inspection found; a new
+// pod whose turn has come anyway, when the canaries are through, is granted with its
+// record. While the configuration is broken, nothing can be.
 func (r *rollout) grants(members []member, broken bool) (granted []member, again time.Duration) {
 	if r.halt != nil || broken {
 		return nil, 0
@@ -111,7 +112,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	minReady := time.Duration(ptr.Deref(r.limits.Canary.MinReadySeconds, 0)) * time.Second
 	canaries, underWay := int32(0), r.failed
 	perNode := map[string]int32{}
-	var waiting []member
+	var waiting, unseen []member
 	for _, m := range members {
 		proven, exposed := r.proven(m)
 		switch {
@@ -123,18 +124,23 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 		case exposed:
 			again = enqueue.Earliest(again, minReady-proven)
 		}
-		if m.attachable() && m.attachment.Spec.Revision != r.revision {
+		switch {
+		case m.attachment == nil:
+			unseen = append(unseen, m)
+		case m.attachable() && m.attachment.Spec.Revision != r.revision:
 			waiting = append(waiting, m)
 		}
+	}
+	room := r.limits.MaxConcurrent - underWay
+	if missing := ptr.Deref(r.limits.Canary.Count, 0) - canaries; missing > 0 {
+		room = min(room, missing-underWay-r.proving(members, minReady))
+	} else {
+		waiting = append(waiting, unseen...)
 	}
 	// Pods that serve nothing first: they have lost their JVM, or never were served.
 	slices.SortStableFunc(waiting, func(a, b member) int {
 		return cmp.Compare(min(1, len(endpointsOf(a))), min(1, len(endpointsOf(b))))
 	})
-	room := r.limits.MaxConcurrent - underWay
-	if missing := ptr.Deref(r.limits.Canary.Count, 0) - canaries; missing > 0 {
-		room = min(room, missing-underWay-r.proving(members, minReady))
-	}
 	for _, m := range waiting {
 		if room <= 0 {
 			break
