@@ -223,8 +223,14 @@ func kubeletUID(pod *corev1.Pod) types.UID {
 
 // Target is the container of that name in the pod, for the helper.
 func Target(pod *corev1.Pod, name string) transport.Container {
-	return transport.Container{
+	target := transport.Container{
 		Namespace: pod.Namespace, Pod: pod.Name, PodUID: kubeletUID(pod), Name: name, Node: pod.Spec.NodeName,
 		Space: space(pod, name),
 	}
+	for _, c := range running(pod) {
+		if c.name == name {
+			target.ID = c.id
+		}
+	}
+	return target
 }

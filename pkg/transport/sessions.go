@@ -2,7 +2,10 @@ package transport
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -48,8 +51,19 @@ func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !in.is(session.Hello().ContainerID) {
+		session.Close()
+		return nil, &Error{Reason: v1alpha1.ReasonReplaced, Message: fmt.Sprintf("Container %s was replaced, and the pod's status does not show it yet; waiting for the kubelet.", in.Name)}
+	}
 	s.open[in.Name] = session
 	return session, nil
+}
+
+// is reports whether a container that calls itself by this ID, if it knows it, may be
+// the one that is meant.
+func (c Container) is(id string) bool {
+	_, want, _ := strings.Cut(c.ID, "://")
+	return want == "" || id == "" || id == want
 }
 
 // Close ends all sessions, in bounded time.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -16,6 +17,7 @@ type dialed struct {
 	did    []string
 	report *helperapi.Report
 	err    error
+	hello  helperapi.Hello
 }
 
 func (d *dialed) Open(_ context.Context, in Container) (Session, error) {
@@ -33,7 +35,7 @@ func (s dialedSession) Run(_ context.Context, verb helperapi.Verb, _ helperapi.R
 	return s.report, s.err
 }
 
-func (dialedSession) Hello() helperapi.Hello { return helperapi.Hello{} }
+func (s dialedSession) Hello() helperapi.Hello { return s.hello }
 
 func (s dialedSession) Close() { s.did = append(s.did, "close "+s.name) }
 
@@ -77,6 +79,38 @@ func TestSessions(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, d.did); diff != "" {
 				t.Errorf("what was done (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A container that the kubelet does not report yet is not the one that is meant:
+// nothing is done in it.
+func TestSessionsWithAReplacedContainer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		meant, is string
+		want      string // the reason
+	}{
+		"the one that is meant":    {"containerd://0a", "0a", ""},
+		"another one":              {"containerd://0a", "0b", v1alpha1.ReasonReplaced},
+		"one that knows no ID":     {"containerd://0a", "", ""},
+		"whichever runs":           {"", "0a", ""},
+		"an ID without its scheme": {"0a", "0b", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &dialed{report: &helperapi.Report{}, hello: helperapi.Hello{ContainerID: tc.is}}
+			s := NewSessions(d)
+			_, err := s.Run(t.Context(), Container{Name: "app", ID: tc.meant}, helperapi.VerbLoad, helperapi.Request{})
+			got := ""
+			if known, ok := errors.AsType[*Error](err); ok {
+				got = known.Reason
+			}
+			want := []string{"open app", "load app"}
+			if tc.want != "" {
+				want = []string{"open app", "close app"}
+			}
+			if diff := cmp.Diff(want, d.did); got != tc.want || diff != "" {
+				t.Errorf("reason %q, want %q; what was done (-want +got):\n%s", got, tc.want, diff)
 			}
 		})
 	}

@@ -17,6 +17,9 @@ type Container struct {
 	// PodUID is the UID under which the kubelet runs the pod.
 	PodUID types.UID
 	Name   string
+	// ID is the runtime's, <scheme>://<ID>, of the container that is meant; empty for
+	// whichever runs. The pod's status may be behind, which is then ReasonReplaced.
+	ID string
 	// Node is the node that the pod runs on; sessions are bounded for each.
 	Node string
 	// Space is how much may be written there.
