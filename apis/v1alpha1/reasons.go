@@ -1,100 +1,27 @@
 package v1alpha1
 
-// Reasons of conditions that hold: each condition has its own.
+// Reasons of Discovered.
 const (
 	// ReasonSelected surfaces on Discovered when the exporter selects the pod.
 	ReasonSelected = "Selected"
+	// ReasonPodGone surfaces when the pod is deleted or recreated during a step.
+	ReasonPodGone = "PodGone"
+)
+
+// Reasons of JavaFound: what the inspection of the containers finds.
+const (
 	// ReasonJVMIdentified surfaces on JavaFound when a JVM that can be attached to
 	// is identified.
 	ReasonJVMIdentified = "JVMIdentified"
-	// ReasonFilesVerified surfaces on Staged when agent and configuration lie in the
-	// containers with the right digests.
-	ReasonFilesVerified = "FilesVerified"
-	// ReasonAgentServing surfaces on Loaded when the agent serves the configuration
-	// in every JVM.
-	ReasonAgentServing = "AgentServing"
-	// ReasonAdopted surfaces on Staged and Loaded when the stock exporter is in
-	// every JVM, and stays as it is.
-	ReasonAdopted = "Adopted"
-	// ReasonEndpointPublished surfaces on Exposed when every endpoint answers and
-	// stands in an EndpointSlice.
-	ReasonEndpointPublished = "EndpointPublished"
-	// ReasonAnnotationsApplied surfaces on Annotated when the pod carries the
-	// scrape annotations.
-	ReasonAnnotationsApplied = "AnnotationsApplied"
-	// ReasonScrapable surfaces on Ready of a JmxAttachment when all phases hold.
-	ReasonScrapable = "Scrapable"
-	// ReasonValid surfaces on ConfigValid when the configuration was read and
-	// accepted.
-	ReasonValid = "Valid"
-	// ReasonUnknownKeysIgnored surfaces on ConfigValid when the configuration was
-	// accepted, and has keys that the exporter does not know and ignores.
-	ReasonUnknownKeysIgnored = "UnknownKeysIgnored"
-	// ReasonAllAnnotated surfaces on Ready of an exporter when every matched pod is
-	// Annotated.
-	ReasonAllAnnotated = "AllAnnotated"
-)
-
-// Reasons of conditions that do not hold yet: the operator continues by itself, at
-// the next event or after a while.
-const (
-	// ReasonNotReached surfaces on a phase that an earlier phase must precede, or that
-	// is next.
-	ReasonNotReached = "NotReached"
-	// ReasonProgressing surfaces on Ready and Reconciling of an exporter while pods
-	// are pending or updating.
-	ReasonProgressing = "Progressing"
-	// ReasonSettled surfaces on Reconciling and Stalled of an exporter when they are
-	// False.
-	ReasonSettled = "Settled"
-	// ReasonNoPodsMatched surfaces on Ready of an exporter when no running pod has the
-	// labels.
-	ReasonNoPodsMatched = "NoPodsMatched"
+	// ReasonReplaced surfaces on JavaFound when the container or the JVM was replaced.
+	ReasonReplaced = "Replaced"
 	// ReasonContainerNotRunning surfaces when no container of the pod is running, or
 	// the pod has no address.
 	ReasonContainerNotRunning = "ContainerNotRunning"
-	// ReasonContainerRestarting surfaces when the instance of the container before this
-	// one exited within spec.rollout.restartWindow of its start, and this one has not
-	// run for so long yet.
-	ReasonContainerRestarting = "ContainerRestarting"
-	// ReasonReplaced surfaces on JavaFound when the container or the JVM was replaced.
-	ReasonReplaced = "Replaced"
-	// ReasonConfigChanged surfaces on Staged when the staged files are no longer those
-	// wanted.
-	ReasonConfigChanged = "ConfigChanged"
-	// ReasonAgentChanged surfaces on Loaded when the agent serves another
-	// configuration or port than those wanted.
-	ReasonAgentChanged = "AgentChanged"
-	// ReasonAgentGone surfaces on Loaded when the agent was loaded and is no longer
-	// present.
-	ReasonAgentGone = "AgentGone"
-	// ReasonEndpointSilent surfaces on Exposed when the endpoint stopped answering.
-	ReasonEndpointSilent = "EndpointSilent"
-	// ReasonEndpointMoved surfaces on Exposed when the pod's address or the agent's port
-	// changed.
-	ReasonEndpointMoved = "EndpointMoved"
-	// ReasonEndpointLost surfaces on Exposed when the endpoint is missing in the
-	// EndpointSlices.
-	ReasonEndpointLost = "EndpointLost"
-	// ReasonEndpointPending surfaces on Exposed when the endpoint answers and its
-	// EndpointSlice is being written.
-	ReasonEndpointPending = "EndpointPending"
-	// ReasonAnnotationLost surfaces on Annotated when the operator's annotations are
-	// no longer on the pod.
-	ReasonAnnotationLost = "AnnotationLost"
-	// ReasonPodGone surfaces when the pod is deleted or recreated during a step.
-	ReasonPodGone = "PodGone"
-	// ReasonRolloutPending surfaces when the pod waits for a rollout slot.
-	ReasonRolloutPending = "RolloutPending"
-	// ReasonRolloutHalted surfaces when the pod waits because the rollout is halted.
-	ReasonRolloutHalted = "RolloutHalted"
-	// ReasonSuspended surfaces when the pod waits because the exporter is suspended.
-	ReasonSuspended = "Suspended"
-)
-
-// Reasons that end without an event: retried at growing intervals of up to ten
-// minutes.
-const (
+	// ReasonJVMStarting surfaces when the JVM cannot be attached to yet.
+	ReasonJVMStarting = "JVMStarting"
+	// ReasonProcessGone surfaces when the JVM exits during a step.
+	ReasonProcessGone = "ProcessGone"
 	// ReasonNoJavaProcess surfaces on JavaFound when no container of the pod runs a
 	// Java process.
 	ReasonNoJavaProcess = "NoJavaProcess"
@@ -104,108 +31,9 @@ const (
 	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
 	// but answers on no port.
 	ReasonStockExporterNotServing = "StockExporterNotServing"
-	// ReasonStockExporter surfaces on Loaded when the stock exporter was loaded into
-	// the JVM before our agent.
-	ReasonStockExporter = "StockExporter"
-	// ReasonDetaching surfaces on Ready of a JmxAttachment while the operator detaches
-	// from the pod.
-	ReasonDetaching = "Detaching"
-	// ReasonJVMStarting surfaces when the JVM cannot be attached to yet.
-	ReasonJVMStarting = "JVMStarting"
-	// ReasonProcessGone surfaces when the JVM exits during a step.
-	ReasonProcessGone = "ProcessGone"
-	// ReasonQueued surfaces in metrics only, when the limit of concurrent execs is
-	// reached.
-	ReasonQueued = "Queued"
-	// ReasonBusy surfaces when another helper works on this JVM.
-	ReasonBusy = "Busy"
-	// ReasonPortInUse surfaces on Loaded when another process in the pod listens on
-	// the port.
-	ReasonPortInUse = "PortInUse"
-	// ReasonStagingIncomplete surfaces on Staged when a file did not arrive whole.
-	ReasonStagingIncomplete = "StagingIncomplete"
-	// ReasonNoSpace surfaces when the container's file system is full.
-	ReasonNoSpace = "NoSpace"
-	// ReasonInsufficientMemory surfaces when less than spec.memoryHeadroom is free below
-	// the container's memory limit.
-	ReasonInsufficientMemory = "InsufficientMemory"
-	// ReasonAttachFailed surfaces when the JVM does not answer as it should.
-	ReasonAttachFailed = "AttachFailed"
-	// ReasonAttachTimeout surfaces when the JVM does not answer in time.
-	ReasonAttachTimeout = "AttachTimeout"
-	// ReasonAgentNotAnswering surfaces on Loaded when the agent is in the JVM, but
-	// does not answer.
-	ReasonAgentNotAnswering = "AgentNotAnswering"
-	// ReasonAgentFailed surfaces on Loaded when the agent cannot start.
-	ReasonAgentFailed = "AgentFailed"
-	// ReasonEndpointNotServing surfaces on Exposed when /metrics does not answer as it
-	// should.
-	ReasonEndpointNotServing = "EndpointNotServing"
-	// ReasonExecForbidden surfaces when RBAC does not let the operator exec into the
-	// pod.
-	ReasonExecForbidden = "ExecForbidden"
-	// ReasonExecRefused surfaces when an admission policy refuses the exec.
-	ReasonExecRefused = "ExecRefused"
-	// ReasonExecFailed surfaces when the exec breaks off.
-	ReasonExecFailed = "ExecFailed"
-	// ReasonContainerNotResponding surfaces when an exec into the container is not
-	// answered within five seconds.
-	ReasonContainerNotResponding = "ContainerNotResponding"
-	// ReasonExecTimeout surfaces when the helper does not answer a request before its
-	// deadline.
-	ReasonExecTimeout = "ExecTimeout"
-	// ReasonAnnotationRefused surfaces on Annotated when RBAC or an admission policy
-	// refuses the annotations.
-	ReasonAnnotationRefused = "AnnotationRefused"
-	// ReasonAPIError surfaces when the API server answers with an error.
-	ReasonAPIError = "APIError"
-	// ReasonHelperFailed surfaces when the helper breaks off, or its answer cannot be
-	// read.
-	ReasonHelperFailed = "HelperFailed"
-)
-
-// Reasons of a configuration that cannot be used. They hold for every pod of an
-// exporter and end with the next change of the ConfigMap or of the exporter.
-const (
-	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
-	ReasonConfigMapMissing = "ConfigMapMissing"
-	// ReasonConfigKeyMissing surfaces when the ConfigMap does not have the key.
-	ReasonConfigKeyMissing = "ConfigKeyMissing"
-	// ReasonConfigMapForbidden surfaces when RBAC does not let the operator read the
-	// ConfigMap.
-	ReasonConfigMapForbidden = "ConfigMapForbidden"
-	// ReasonConfigNotYAML surfaces when the content is not YAML.
-	ReasonConfigNotYAML = "ConfigNotYAML"
-	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong
-	// type.
-	ReasonConfigInvalid = "ConfigInvalid"
-	// ReasonConfigForbidden surfaces when a key makes no sense in an attached
-	// exporter.
-	ReasonConfigForbidden = "ConfigForbidden"
-	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
-	ReasonConfigTooLarge = "ConfigTooLarge"
-)
-
-// Reasons that need a person: the pod is refused until it, its containers or
-// its exporter change.
-const (
 	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that
 	// exec needs.
 	ReasonNoShell = "NoShell"
-	// ReasonTmpNotWritable surfaces when HotSpot cannot open its attach socket in
-	// /tmp.
-	ReasonTmpNotWritable = "TmpNotWritable"
-	// ReasonStorageLimitTooLow surfaces when the pod's spec lets less be written to /tmp
-	// than attaching needs: beyond it the kubelet evicts the pod.
-	ReasonStorageLimitTooLow = "StorageLimitTooLow"
-	// ReasonAgentDirectoryNotTrusted surfaces when the agent directory belongs to another user.
-	ReasonAgentDirectoryNotTrusted = "AgentDirectoryNotTrusted"
-	// ReasonTmpShared surfaces when another user may replace files in the JVM's
-	// /tmp, and spec.allowSharedTmp does not accept that.
-	ReasonTmpShared = "TmpShared"
-	// ReasonForeignJar surfaces when the JVM has a jar open in the place of our
-	// agent's that is not ours.
-	ReasonForeignJar = "ForeignJar"
 	// ReasonHelperNotExecutable surfaces when /tmp is mounted noexec, or there is no
 	// helper for the node's CPU.
 	ReasonHelperNotExecutable = "HelperNotExecutable"
@@ -232,150 +60,219 @@ const (
 	// ReasonMissingModule surfaces when the Java runtime lacks a module that the agent
 	// needs.
 	ReasonMissingModule = "MissingModule"
+	// ReasonTmpNotWritable surfaces when HotSpot cannot open its attach socket in
+	// /tmp.
+	ReasonTmpNotWritable = "TmpNotWritable"
+	// ReasonTmpShared surfaces when another user may replace files in the JVM's
+	// /tmp, and spec.allowSharedTmp does not accept that.
+	ReasonTmpShared = "TmpShared"
+)
+
+// Reasons of Staged: why nothing is staged yet, and what fails there.
+const (
+	// ReasonFilesVerified surfaces on Staged when agent and configuration lie in the
+	// containers with the right digests.
+	ReasonFilesVerified = "FilesVerified"
+	// ReasonAdopted surfaces on Staged and Loaded when the stock exporter is in
+	// every JVM, and stays as it is.
+	ReasonAdopted = "Adopted"
+	// ReasonConfigChanged surfaces on Staged when the staged files are no longer those
+	// wanted.
+	ReasonConfigChanged = "ConfigChanged"
+	// ReasonRolloutPending surfaces when the pod waits for a rollout slot.
+	ReasonRolloutPending = "RolloutPending"
+	// ReasonRolloutHalted surfaces when the pod waits because the rollout is halted.
+	ReasonRolloutHalted = "RolloutHalted"
+	// ReasonSuspended surfaces when the pod waits because the exporter is suspended.
+	ReasonSuspended = "Suspended"
+	// ReasonContainerRestarting surfaces when the instance of the container before this
+	// one exited within spec.rollout.restartWindow of its start, and this one has not
+	// run for so long yet.
+	ReasonContainerRestarting = "ContainerRestarting"
+	// ReasonRestartedAfterAttach surfaces when a container exited soon after an
+	// attach.
+	ReasonRestartedAfterAttach = "RestartedAfterAttach"
+	// ReasonStagingIncomplete surfaces on Staged when a file did not arrive whole.
+	ReasonStagingIncomplete = "StagingIncomplete"
+	// ReasonNoSpace surfaces when the container's file system is full.
+	ReasonNoSpace = "NoSpace"
+	// ReasonStorageLimitTooLow surfaces when the pod's spec lets less be written to /tmp
+	// than attaching needs: beyond it the kubelet evicts the pod.
+	ReasonStorageLimitTooLow = "StorageLimitTooLow"
+	// ReasonAgentDirectoryNotTrusted surfaces when the agent directory belongs to another user.
+	ReasonAgentDirectoryNotTrusted = "AgentDirectoryNotTrusted"
+)
+
+// Reasons of Loaded.
+const (
+	// ReasonAgentServing surfaces on Loaded when the agent serves the configuration
+	// in every JVM.
+	ReasonAgentServing = "AgentServing"
+	// ReasonAgentChanged surfaces on Loaded when the agent serves another
+	// configuration or port than those wanted.
+	ReasonAgentChanged = "AgentChanged"
+	// ReasonAgentGone surfaces on Loaded when the agent was loaded and is no longer
+	// present.
+	ReasonAgentGone = "AgentGone"
+	// ReasonStockExporter surfaces on Loaded when the stock exporter was loaded into
+	// the JVM before our agent.
+	ReasonStockExporter = "StockExporter"
+	// ReasonInsufficientMemory surfaces when less than spec.memoryHeadroom is free below
+	// the container's memory limit.
+	ReasonInsufficientMemory = "InsufficientMemory"
+	// ReasonAttachFailed surfaces when the JVM does not answer as it should.
+	ReasonAttachFailed = "AttachFailed"
+	// ReasonAttachTimeout surfaces when the JVM does not answer in time.
+	ReasonAttachTimeout = "AttachTimeout"
+	// ReasonAgentNotAnswering surfaces on Loaded when the agent is in the JVM, but
+	// does not answer.
+	ReasonAgentNotAnswering = "AgentNotAnswering"
+	// ReasonAgentFailed surfaces on Loaded when the agent cannot start.
+	ReasonAgentFailed = "AgentFailed"
+	// ReasonPortInUse surfaces on Loaded when another process in the pod listens on
+	// the port.
+	ReasonPortInUse = "PortInUse"
+	// ReasonForeignJar surfaces when the JVM has a jar open in the place of our
+	// agent's that is not ours.
+	ReasonForeignJar = "ForeignJar"
 	// ReasonConfigRejected surfaces on Loaded when the agent rejects the
 	// configuration.
 	ReasonConfigRejected = "ConfigRejected"
 	// ReasonRuleTooExpensive surfaces on Loaded when the agent serves the
 	// configuration without a rule that takes too much of the application's CPU.
 	ReasonRuleTooExpensive = "RuleTooExpensive"
+)
+
+// Reasons of Exposed.
+const (
+	// ReasonEndpointPublished surfaces on Exposed when every endpoint answers and
+	// stands in an EndpointSlice.
+	ReasonEndpointPublished = "EndpointPublished"
+	// ReasonEndpointPending surfaces on Exposed when the endpoint answers and its
+	// EndpointSlice is being written.
+	ReasonEndpointPending = "EndpointPending"
+	// ReasonEndpointSilent surfaces on Exposed when the endpoint stopped answering.
+	ReasonEndpointSilent = "EndpointSilent"
+	// ReasonEndpointMoved surfaces on Exposed when the pod's address or the agent's port
+	// changed.
+	ReasonEndpointMoved = "EndpointMoved"
+	// ReasonEndpointLost surfaces on Exposed when the endpoint is missing in the
+	// EndpointSlices.
+	ReasonEndpointLost = "EndpointLost"
+	// ReasonEndpointNotServing surfaces on Exposed when /metrics does not answer as it
+	// should.
+	ReasonEndpointNotServing = "EndpointNotServing"
+)
+
+// Reasons of Annotated.
+const (
+	// ReasonAnnotationsApplied surfaces on Annotated when the pod carries the
+	// scrape annotations.
+	ReasonAnnotationsApplied = "AnnotationsApplied"
+	// ReasonAnnotationLost surfaces on Annotated when the operator's annotations are
+	// no longer on the pod.
+	ReasonAnnotationLost = "AnnotationLost"
+	// ReasonAnnotationRefused surfaces on Annotated when RBAC or an admission policy
+	// refuses the annotations.
+	ReasonAnnotationRefused = "AnnotationRefused"
 	// ReasonAnnotationConflict surfaces on Annotated when another field manager owns
 	// prometheus.io annotations of the pod.
 	ReasonAnnotationConflict = "AnnotationConflict"
 	// ReasonAnnotationContested surfaces on Annotated when the operator's annotations
 	// are removed repeatedly.
 	ReasonAnnotationContested = "AnnotationContested"
-	// ReasonRestartedAfterAttach surfaces when a container exited soon after an
-	// attach.
-	ReasonRestartedAfterAttach = "RestartedAfterAttach"
-	// ReasonPodClaimed surfaces in the status of an exporter when an older one selects
-	// the pod, too.
-	ReasonPodClaimed = "PodClaimed"
+)
+
+// Reasons of each phase: what an earlier one, the way into the container, or the
+// API server keeps from it.
+const (
+	// ReasonNotReached surfaces on a phase that an earlier phase must precede, or that
+	// is next.
+	ReasonNotReached = "NotReached"
+	// ReasonQueued surfaces in metrics only, when the limit of concurrent execs is
+	// reached.
+	ReasonQueued = "Queued"
+	// ReasonBusy surfaces when another helper works on this JVM.
+	ReasonBusy = "Busy"
+	// ReasonExecForbidden surfaces when RBAC does not let the operator exec into the
+	// pod.
+	ReasonExecForbidden = "ExecForbidden"
+	// ReasonExecRefused surfaces when an admission policy refuses the exec.
+	ReasonExecRefused = "ExecRefused"
+	// ReasonExecFailed surfaces when the exec breaks off.
+	ReasonExecFailed = "ExecFailed"
+	// ReasonExecTimeout surfaces when the helper does not answer a request before its
+	// deadline.
+	ReasonExecTimeout = "ExecTimeout"
+	// ReasonContainerNotResponding surfaces when an exec into the container is not
+	// answered within five seconds.
+	ReasonContainerNotResponding = "ContainerNotResponding"
+	// ReasonHelperFailed surfaces when the helper breaks off, or its answer cannot be
+	// read.
+	ReasonHelperFailed = "HelperFailed"
 	// ReasonBadRequest surfaces when the helper does not understand the operator; a
 	// bug.
 	ReasonBadRequest = "BadRequest"
+	// ReasonAPIError surfaces when the API server answers with an error.
+	ReasonAPIError = "APIError"
+)
+
+// Reasons of Ready of a JmxAttachment, besides those of its phases.
+const (
+	// ReasonScrapable surfaces on Ready of a JmxAttachment when all phases hold.
+	ReasonScrapable = "Scrapable"
+	// ReasonDetaching surfaces on Ready of a JmxAttachment while the operator detaches
+	// from the pod.
+	ReasonDetaching = "Detaching"
+)
+
+// Reasons of ConfigValid. Those that do not hold are also the reasons of Staged of
+// every pod of the exporter, and end with the next change of the ConfigMap or of the
+// exporter.
+const (
+	// ReasonValid surfaces on ConfigValid when the configuration was read and
+	// accepted.
+	ReasonValid = "Valid"
+	// ReasonUnknownKeysIgnored surfaces on ConfigValid when the configuration was
+	// accepted, and has keys that the exporter does not know and ignores.
+	ReasonUnknownKeysIgnored = "UnknownKeysIgnored"
+	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
+	ReasonConfigMapMissing = "ConfigMapMissing"
+	// ReasonConfigKeyMissing surfaces when the ConfigMap does not have the key.
+	ReasonConfigKeyMissing = "ConfigKeyMissing"
+	// ReasonConfigMapForbidden surfaces when RBAC does not let the operator read the
+	// ConfigMap.
+	ReasonConfigMapForbidden = "ConfigMapForbidden"
+	// ReasonConfigNotYAML surfaces when the content is not YAML.
+	ReasonConfigNotYAML = "ConfigNotYAML"
+	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong
+	// type.
+	ReasonConfigInvalid = "ConfigInvalid"
+	// ReasonConfigForbidden surfaces when a key makes no sense in an attached
+	// exporter.
+	ReasonConfigForbidden = "ConfigForbidden"
+	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
+	ReasonConfigTooLarge = "ConfigTooLarge"
+)
+
+// Reasons of Ready, Reconciling and Stalled of a PrometheusJmxExporter.
+const (
+	// ReasonAllAnnotated surfaces on Ready of an exporter when every matched pod is
+	// Annotated.
+	ReasonAllAnnotated = "AllAnnotated"
+	// ReasonProgressing surfaces on Ready and Reconciling of an exporter while pods
+	// are pending or updating.
+	ReasonProgressing = "Progressing"
+	// ReasonReconciled surfaces on Reconciling and Stalled of an exporter when they are
+	// False.
+	ReasonReconciled = "Reconciled"
+	// ReasonNoPodsMatched surfaces on Ready of an exporter when no running pod has the
+	// labels.
+	ReasonNoPodsMatched = "NoPodsMatched"
+	// ReasonPodClaimed surfaces in the status of an exporter when an older one selects
+	// the pod, too.
+	ReasonPodClaimed = "PodClaimed"
 	// ReasonPodsRefused surfaces on Stalled and Ready of an exporter when some pods
 	// are refused; their JmxAttachments say why.
 	ReasonPodsRefused = "PodsRefused"
 )
-
-// Halts reports whether a pod with this reason stops the rollout of what it was
-// updated to: what hurt one is not done to the next.
-func Halts(reason string) bool {
-	return reason == ReasonConfigRejected || reason == ReasonRuleTooExpensive || reason == ReasonRestartedAfterAttach
-}
-
-// ReasonClass is how a reason ends, and so what its condition is meanwhile.
-type ReasonClass int
-
-const (
-	// ClassPassing: nothing is wrong; it is tried again soon. Unknown.
-	ClassPassing ReasonClass = iota + 1
-	// ClassAwaited: nothing is wrong; an event of the API ends it, or a time that is
-	// known. Unknown.
-	ClassAwaited
-	// ClassFailing: tried again at growing intervals. False.
-	ClassFailing
-	// ClassMended: an event of the API announces that somebody mended it. False.
-	ClassMended
-	// ClassRefused: needs a person. False.
-	ClassRefused
-)
-
-var classes = map[string]ReasonClass{
-	ReasonReplaced:       ClassPassing,
-	ReasonAgentGone:      ClassPassing,
-	ReasonEndpointSilent: ClassPassing,
-	ReasonConfigChanged:  ClassPassing,
-	ReasonAgentChanged:   ClassPassing,
-	ReasonEndpointMoved:  ClassPassing,
-	ReasonEndpointLost:   ClassPassing,
-	ReasonAnnotationLost: ClassPassing,
-	ReasonJVMStarting:    ClassPassing,
-	ReasonProcessGone:    ClassPassing,
-	ReasonQueued:         ClassPassing,
-	ReasonBusy:           ClassPassing,
-
-	ReasonContainerNotRunning: ClassAwaited,
-	ReasonContainerRestarting: ClassAwaited,
-	ReasonEndpointPending:     ClassAwaited,
-	ReasonPodGone:             ClassAwaited,
-	ReasonRolloutPending:      ClassAwaited,
-	ReasonRolloutHalted:       ClassAwaited,
-	ReasonSuspended:           ClassAwaited,
-
-	ReasonNoJavaProcess:           ClassFailing,
-	ReasonNoProcessIncluded:       ClassFailing,
-	ReasonStockExporterNotServing: ClassFailing,
-	ReasonStockExporter:           ClassFailing,
-	ReasonDetaching:               ClassFailing,
-	ReasonPortInUse:               ClassFailing,
-	ReasonStagingIncomplete:       ClassFailing,
-	ReasonNoSpace:                 ClassFailing,
-	ReasonInsufficientMemory:      ClassFailing,
-	ReasonAttachFailed:            ClassFailing,
-	ReasonAttachTimeout:           ClassFailing,
-	ReasonAgentNotAnswering:       ClassFailing,
-	ReasonAgentFailed:             ClassFailing,
-	ReasonEndpointNotServing:      ClassFailing,
-	ReasonExecForbidden:           ClassFailing,
-	ReasonExecRefused:             ClassFailing,
-	ReasonExecFailed:              ClassFailing,
-	ReasonContainerNotResponding:  ClassFailing,
-	ReasonExecTimeout:             ClassFailing,
-	ReasonAnnotationRefused:       ClassFailing,
-	ReasonAPIError:                ClassFailing,
-	ReasonHelperFailed:            ClassFailing,
-	ReasonConfigMapForbidden:      ClassFailing,
-
-	ReasonConfigMapMissing: ClassMended,
-	ReasonConfigKeyMissing: ClassMended,
-	ReasonConfigNotYAML:    ClassMended,
-	ReasonConfigInvalid:    ClassMended,
-	ReasonConfigForbidden:  ClassMended,
-	ReasonConfigTooLarge:   ClassMended,
-
-	ReasonNoShell:                  ClassRefused,
-	ReasonStorageLimitTooLow:       ClassRefused,
-	ReasonTmpNotWritable:           ClassRefused,
-	ReasonAgentDirectoryNotTrusted: ClassRefused,
-	ReasonTmpShared:                ClassRefused,
-	ReasonForeignJar:               ClassRefused,
-	ReasonHelperNotExecutable:      ClassRefused,
-	ReasonWrongPod:                 ClassRefused,
-	ReasonUserMismatch:             ClassRefused,
-	ReasonUnsupportedJVM:           ClassRefused,
-	ReasonSignalsReduced:           ClassRefused,
-	ReasonOptionsUnknown:           ClassRefused,
-	ReasonAttachDisabled:           ClassRefused,
-	ReasonAgentLoadingDisabled:     ClassRefused,
-	ReasonMissingModule:            ClassRefused,
-	ReasonConfigRejected:           ClassRefused,
-	ReasonRuleTooExpensive:         ClassRefused,
-	ReasonAnnotationConflict:       ClassRefused,
-	ReasonAnnotationContested:      ClassRefused,
-	ReasonRestartedAfterAttach:     ClassRefused,
-	ReasonPodClaimed:               ClassRefused,
-	ReasonBadRequest:               ClassRefused,
-}
-
-// ClassOf is the class of a reason; 0 for one that is none of why a phase does not
-// hold.
-func ClassOf(reason string) ReasonClass { return classes[reason] }
-
-// Known reports whether this is a reason why a phase does not hold.
-func Known(reason string) bool { return classes[reason] != 0 }
-
-// Passing reports whether nothing is wrong: the condition is Unknown, not False.
-func Passing(reason string) bool {
-	return classes[reason] == ClassPassing || classes[reason] == ClassAwaited
-}
-
-// AwaitsEvent reports whether what ends this reason is announced by an event of
-// the API, so that nothing needs to be tried again before.
-func AwaitsEvent(reason string) bool {
-	return classes[reason] == ClassAwaited || classes[reason] == ClassMended
-}
-
-// NeedsPerson reports whether a pod with this reason is refused: nothing that the
-// operator could wait for mends it.
-func NeedsPerson(reason string) bool { return classes[reason] == ClassRefused }

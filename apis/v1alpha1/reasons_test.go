@@ -67,7 +67,7 @@ func TestReasonsAreClassed(t *testing.T) {
 	}
 	// Of conditions that hold, and of sums.
 	for _, reason := range []string{
-		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonSettled,
+		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonReconciled,
 		ReasonNoPodsMatched, ReasonPodsRefused,
 	} {
 		if !known[reason] || Known(reason) {

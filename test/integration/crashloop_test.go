@@ -38,7 +38,7 @@ func TestCrashLoop(t *testing.T) {
 		f.expect("it crashes", restarting, isAnnotated)
 	}
 	f.later(5 * time.Second)
-	f.expectSums("it crashes", "2/1/2, Ready False Progressing, Stalled False Settled")
+	f.expectSums("it crashes", "2/1/2, Ready False Progressing, Stalled False Reconciled")
 	if f.jvm(f.pods[0]).loads > 0 {
 		t.Error("it was attached to")
 	}

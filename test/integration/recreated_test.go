@@ -34,8 +34,8 @@ func TestExporterRecreated(t *testing.T) {
 	create(t, f.exporter)
 	f.garbageCollect()
 	f.expect("made again", isAnnotated, isPending, isPending)
-	f.expectSums("made again", "1/1/3, Ready False Progressing, Stalled False Settled")
+	f.expectSums("made again", "1/1/3, Ready False Progressing, Stalled False Reconciled")
 	f.later(time.Minute)
 	f.expect("when the canary is proven", isAnnotated, isAnnotated, isAnnotated)
-	f.expectSums("in the end", "3/3/3, Ready True AllAnnotated, Stalled False Settled")
+	f.expectSums("in the end", "3/3/3, Ready True AllAnnotated, Stalled False Reconciled")
 }

@@ -50,7 +50,7 @@ func TestResumeStartsNothingOver(t *testing.T) {
 	f.resume("1")
 	f.expect("resumed", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
 	f.expectAsked("resumed", "2 1 2 2")
-	f.expectSums("resumed", "4/4/4, Ready True AllAnnotated, Stalled False Settled")
+	f.expectSums("resumed", "4/4/4, Ready True AllAnnotated, Stalled False Reconciled")
 	if diff := cmp.Diff(granted, f.grants()); diff != "" {
 		t.Errorf("resumed, other revisions are granted (-want +got):\n%s", diff)
 	}

@@ -111,16 +111,16 @@ const (
 func TestCanary(t *testing.T) {
 	f := aFleet(t, 3, nil)
 	f.expect("at first", isAnnotated, isPending, isPending)
-	f.expectSums("at first", "1/1/3, Ready False Progressing, Stalled False Settled")
+	f.expectSums("at first", "1/1/3, Ready False Progressing, Stalled False Reconciled")
 	f.later(2 * time.Second)
 	f.expect("before the canary is proven", isAnnotated, isPending, isPending)
 	f.later(2 * time.Second)
 	f.expect("then", isAnnotated, isAnnotated, isAnnotated)
-	f.expectSums("then", "3/3/3, Ready True AllAnnotated, Stalled False Settled")
+	f.expectSums("then", "3/3/3, Ready True AllAnnotated, Stalled False Reconciled")
 
 	f.configure(changed)
 	f.expectAsked("after a change", "2 1 1")
-	f.expectSums("after a change", "1/3/3, Ready False Progressing, Stalled False Settled")
+	f.expectSums("after a change", "1/3/3, Ready False Progressing, Stalled False Reconciled")
 	f.expect("after a change", isAnnotated, isAnnotated, isAnnotated)
 	for _, pod := range f.pods {
 		if !strings.Contains(f.endpoints(f.exporter), pod.Status.PodIP+":9400") || f.annotations(pod)["prometheus.io/port"] != "9400" {
@@ -129,7 +129,7 @@ func TestCanary(t *testing.T) {
 	}
 	f.later(5 * time.Second)
 	f.expectAsked("when the canary is proven", "2 2 2")
-	f.expectSums("in the end", "3/3/3, Ready True AllAnnotated, Stalled False Settled")
+	f.expectSums("in the end", "3/3/3, Ready True AllAnnotated, Stalled False Reconciled")
 
 	late := f.run(aPod("app-9"))
 	f.pods = append(f.pods, late)
@@ -270,7 +270,7 @@ func TestConfigRejectedHalts(t *testing.T) {
 			f.o.settle()
 			f.later(5 * time.Second)
 			f.expect("in the end", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
-			f.expectSums("in the end", "4/4/4, Ready True AllAnnotated, Stalled False Settled")
+			f.expectSums("in the end", "4/4/4, Ready True AllAnnotated, Stalled False Reconciled")
 			if f.exporter.Status.Halt != nil {
 				t.Errorf("halt stands: %+v", f.exporter.Status.Halt)
 			}
@@ -375,7 +375,7 @@ func TestSuspend(t *testing.T) {
 	f.configure(changed)
 	f.pods = append(f.pods, f.run(aPod("app-9")))
 	f.expect("suspended", isAnnotated, isAnnotated, isSuspended)
-	f.expectSums("suspended", "0/2/3, Ready False Suspended, Stalled False Settled")
+	f.expectSums("suspended", "0/2/3, Ready False Suspended, Stalled False Reconciled")
 	f.expectAsked("suspended", "1 1 0")
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	f.restart(f.pods[0])

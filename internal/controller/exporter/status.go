@@ -141,7 +141,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	if p := f.config.Problem; p != nil {
 		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
 	}
-	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonSettled, "Nothing needs a person.")
+	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing needs a person.")
 	switch {
 	case valid.Status == metav1.ConditionFalse:
 		stalled = condition(v1alpha1.ConditionStalled, true, valid.Reason, valid.Message)
@@ -154,7 +154,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	working := unfinished && valid.Status == metav1.ConditionTrue && status.Halt == nil && !f.exporter.Spec.Suspend
 	reconciling := condition(v1alpha1.ConditionReconciling, working, v1alpha1.ReasonProgressing, progress)
 	if !working {
-		reconciling.Reason, reconciling.Message = v1alpha1.ReasonSettled, "Nothing is under way."
+		reconciling.Reason, reconciling.Message = v1alpha1.ReasonReconciled, "Nothing is under way."
 	}
 
 	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
