@@ -93,103 +93,6 @@ func remove(t *testing.T, object client.Object) {
 	}
 }
 
-// podBuilder describes a pod to be; by default it has one container, app, with
-// one JVM, carries the label app: dummyapp, and is Ready.
-type podBuilder struct {
-	pod     corev1.Pod
-	address string
-	jvms    map[string][]*jvm
-}
-
-func aPod(name string) *podBuilder {
-	p := &podBuilder{jvms: map[string][]*jvm{}}
-	p.pod.Name = name
-	p.pod.Labels = map[string]string{"app": "dummyapp"}
-	p.pod.Spec.NodeName = "node-1"
-	p.pod.Spec.TerminationGracePeriodSeconds = new(int64(0))
-	return p.container("app", aJVM(javaStartTime))
-}
-
-func (p *podBuilder) container(name string, jvms ...*jvm) *podBuilder {
-	p.pod.Spec.Containers = append(p.pod.Spec.Containers, corev1.Container{Name: name, Image: "registry.example/" + name})
-	p.jvms[name] = jvms
-	return p
-}
-
-func (p *podBuilder) annotated(key, value string) *podBuilder {
-	metav1.SetMetaDataAnnotation(&p.pod.ObjectMeta, key, value)
-	return p
-}
-
-func (p *podBuilder) at(address string) *podBuilder {
-	p.address = address
-	return p
-}
-
-func (p *podBuilder) without(container string) *podBuilder {
-	p.jvms[container] = nil
-	return p
-}
-
-// run creates the pod and does what a kubelet would: its containers run.
-func (c *cluster) run(p *podBuilder) *corev1.Pod {
-	c.t.Helper()
-	pod := p.pod.DeepCopy()
-	pod.Namespace = c.namespace
-	create(c.t, pod)
-	if p.address == "" {
-		n := addresses.Add(1)
-		p.address = fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)
-	}
-	pod.Status = corev1.PodStatus{
-		Phase: corev1.PodRunning, PodIP: p.address, PodIPs: []corev1.PodIP{{IP: p.address}},
-		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
-	}
-	for _, container := range pod.Spec.Containers {
-		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, running(container.Name))
-		c.containers.start(pod.UID, container.Name, p.jvms[container.Name]...)
-	}
-	c.updateStatus(pod)
-	return pod
-}
-
-func running(name string) corev1.ContainerStatus {
-	return corev1.ContainerStatus{
-		Name: name, Ready: true, ContainerID: fmt.Sprintf("containerd://%s-%d", name, restarts.Add(1)),
-		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-	}
-}
-
-func (c *cluster) updateStatus(pod *corev1.Pod) {
-	c.t.Helper()
-	if err := admin.Status().Update(c.t.Context(), pod); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// restart replaces a pod's container app: another ID, another JVM, no files.
-func (c *cluster) restart(pod *corev1.Pod) {
-	c.t.Helper()
-	// It runs before anybody is told.
-	c.containers.start(pod.UID, "app", aJVM(javaStartTime+restarts.Add(1)))
-	c.changeStatus(pod, func(status *corev1.PodStatus) {
-		status.ContainerStatuses[0] = running("app")
-	})
-}
-
-func (c *cluster) changeStatus(pod *corev1.Pod, how func(*corev1.PodStatus)) {
-	c.t.Helper()
-	get(c.t, pod)
-	how(&pod.Status)
-	c.updateStatus(pod)
-}
-
-// container is the pod's container app.
-func (c *cluster) container(pod *corev1.Pod) *container { return c.containers.get(pod.UID, "app") }
-
-// jvm is the only JVM in the pod's container app.
-func (c *cluster) jvm(pod *corev1.Pod) *jvm { return c.container(pod).jvms[0] }
-
 const rules = "rules:\n- pattern: '.*'\n"
 
 // configure creates the ConfigMap that exporters name, or changes its content.
@@ -228,12 +131,6 @@ func (c *cluster) export(name string) *v1alpha1.PrometheusJmxExporter {
 	c.t.Helper()
 	c.configure(rules)
 	return create(c.t, c.anExporter(name))
-}
-
-// neverHalt lets containers end as soon after an attach as they like.
-func (s *story) neverHalt() {
-	s.t.Helper()
-	change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
 }
 
 // attachment is the record of the pod; nil if there is none.

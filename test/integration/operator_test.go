@@ -4,16 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -22,8 +16,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
@@ -216,89 +208,4 @@ func (o *operator) tire() {
 	for range 6 {
 		o.later(o.settle())
 	}
-}
-
-// cached reads from the API server what the manager's cache would have: pods
-// trimmed, of Services and EndpointSlices only ours, managedFields of pods only.
-type cached struct{ client.Reader }
-
-// Get implements client.Reader.
-func (c cached) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	if err := c.Reader.Get(ctx, key, object, options...); err != nil {
-		return err
-	}
-	switch o := object.(type) {
-	case *corev1.Pod:
-		return trim(o)
-	case *corev1.Service, *discoveryv1.EndpointSlice:
-		if _, ok := o.GetLabels()[v1alpha1.LabelExporterUID]; !ok {
-			return apierrors.NewNotFound(corev1.Resource("cached"), key.Name)
-		}
-	}
-	object.SetManagedFields(nil)
-	return nil
-}
-
-// List implements client.Reader.
-func (c cached) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	o := &client.ListOptions{}
-	o.ApplyOptions(options)
-	fields := o.FieldSelector
-	o.FieldSelector = nil // the API server has no such index
-	if err := c.Reader.List(ctx, list, o); err != nil {
-		return err
-	}
-	if records, ok := list.(*v1alpha1.JmxAttachmentList); ok && fields != nil {
-		field, index := selection.IndexRecords()
-		records.Items = slices.DeleteFunc(records.Items, func(a v1alpha1.JmxAttachment) bool {
-			value, indexed := fields.RequiresExactMatch(field)
-			return !indexed || !slices.Contains(index(&a), value)
-		})
-	}
-	return meta.EachListItem(list, func(o runtime.Object) error {
-		if pod, ok := o.(*corev1.Pod); ok {
-			return trim(pod)
-		}
-		o.(client.Object).SetManagedFields(nil)
-		return nil
-	})
-}
-
-func trim(pod *corev1.Pod) error {
-	trimmed, err := podcache.Trim(pod)
-	if err == nil {
-		*pod = *trimmed.(*corev1.Pod)
-	}
-	return err
-}
-
-// recorder keeps the Events.
-type recorder struct {
-	mu     sync.Mutex
-	events []event
-}
-
-type event struct{ Type, Reason, Note string }
-
-// Eventf implements events.EventRecorder.
-func (r *recorder) Eventf(_, _ runtime.Object, eventType, reason, _, note string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, event{eventType, reason, fmt.Sprintf(note, args...)})
-}
-
-// with are the Events of a reason since the last time they were asked for.
-func (r *recorder) with(reason string) []event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var found, others []event
-	for _, e := range r.events {
-		if e.Reason == reason {
-			found = append(found, e)
-		} else {
-			others = append(others, e)
-		}
-	}
-	r.events = others
-	return found
 }

@@ -1,7 +1,6 @@
 package integration
 
 import (
-	stdcmp "cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,51 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
-	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
-
-// annotatedBy are the annotations of a pod that is Annotated, as are its own.
-func annotatedBy(attachment *v1alpha1.JmxAttachment, port string) map[string]string {
-	return map[string]string{
-		"prometheus.io/scrape": "true", "prometheus.io/port": port, "prometheus.io/path": "/metrics",
-		"banzaicloud.com/jmx-attachment": attachment.Name,
-	}
-}
-
-// prove lets as much time pass as it takes the attach to prove harmless.
-func (s *story) prove(o *operator) {
-	s.t.Helper()
-	s.later(2 * time.Minute)
-	o.settle()
-}
-
-// annotated is a pod that has come all the way, and some time ago.
-func annotated(t *testing.T) (*story, *operator) {
-	t.Helper()
-	s := &story{cluster: newCluster(t)}
-	o := s.operate()
-	s.pod = s.run(aPod("app-0"))
-	s.exporter = s.export("exporter")
-	o.settle()
-	s.isAnnotated("9400")
-	if t.Failed() {
-		t.FailNow()
-	}
-	s.prove(o)
-	o.did()
-	s.containers.called()
-	return s, o
-}
-
-func phaseOf(a *v1alpha1.JmxAttachment) string {
-	return strings.TrimSuffix(fmt.Sprintf("%s %s", a.Status.Phase, a.Status.Reason), " ")
-}
 
 // Every phase that rests on the record alone is persisted before the next effect
 // begins, and the intent to load before the load.
@@ -140,165 +99,5 @@ func TestForward(t *testing.T) {
 		if events := o.events.with(string(phase)); len(events) != want || want > 0 && events[0].Type != corev1.EventTypeNormal {
 			t.Errorf("Events of phase %s: %v", phase, events)
 		}
-	}
-}
-
-// Several containers and JVMs: all are recorded, and attached to if they can be;
-// one without Java or shell is no reason to refuse. The first has the port of the
-// exporter, the others are told to choose.
-func TestSeveralContainers(t *testing.T) {
-	c := newCluster(t)
-	o := c.operate()
-	off := aJVM(javaStartTime + 1)
-	off.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Attaching is off."}
-	pod := c.run(aPod("app-0").without("app").container("sidecar").container("off", off).container("second", aJVM(javaStartTime+2), aJVM(javaStartTime+3)))
-	c.containers.get(pod.UID, "sidecar").fault = fault(v1alpha1.ReasonNoShell)
-	c.export("exporter")
-	o.settle()
-
-	a := c.attachment(pod)
-	if got := phaseOf(a); got != "Annotated" {
-		t.Fatalf("the pod is %s", got)
-	}
-	var found []string
-	for _, p := range a.Status.Processes {
-		found = append(found, fmt.Sprintf("%s %d %s", p.Container, p.Port, left(&p)))
-	}
-	if diff := cmp.Diff([]string{"second 9400 ", "second 9404 ", "off 0 AttachDisabled"}, found); diff != "" {
-		t.Errorf("processes (-want +got):\n%s", diff)
-	}
-	second := c.containers.get(pod.UID, "second")
-	if off.loads != 0 || second.jvms[0].loads != 1 || second.jvms[1].loads != 1 {
-		t.Errorf("the wrong JVMs were attached to")
-	}
-}
-
-// What a phase rests on is no longer so, and what comes next does not succeed:
-// the phase goes back, and with it goes only what nobody may scrape any more.
-// When that is mended, the pod comes all the way again, with one load a JVM.
-func TestBackward(t *testing.T) {
-	refused := func(owner client.FieldOwner) func(*operator) {
-		return func(o *operator) {
-			o.fate = func(_ int, effect effects.Effect, do func() error) error {
-				if effect.What == string(owner) {
-					return errAccident
-				}
-				return do()
-			}
-		}
-	}
-	fails := func(verb helperapi.Verb, reason string) func(*operator) {
-		return func(o *operator) { o.containers.fail(verb, reason) }
-	}
-	cases := map[string]struct {
-		event func(*story)
-		// next is what does not succeed.
-		next func(*operator)
-		want string
-		// left is what is not withdrawn; endpoint and annotations if empty.
-		left string
-		// mend ends what does not succeed; nil if that is only next.
-		mend func(*story)
-		// port is the one in the end, if another than before.
-		port string
-	}{
-		"the container is replaced": {
-			event: func(s *story) { s.restart(s.pod) },
-			next:  fails(helperapi.VerbInspect, v1alpha1.ReasonExecFailed),
-			want:  "Discovered ExecFailed", left: "nothing",
-		},
-		"the container waits to be started again": {
-			event: func(s *story) {
-				s.changeStatus(s.pod, func(status *corev1.PodStatus) {
-					status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
-				})
-			},
-			want: "Discovered ContainerNotRunning", left: "nothing",
-			mend: func(s *story) { s.restart(s.pod) },
-		},
-		"the JVM is gone midway": {
-			event: func(s *story) {
-				another := aJVM(javaStartTime + 1)
-				another.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
-				s.container(s.pod).jvms = []*jvm{another}
-				s.configure("lowercaseOutputName: true\n" + rules)
-			},
-			want: "Discovered JVMStarting", left: "nothing",
-			mend: func(s *story) { s.jvm(s.pod).Refusal = nil },
-		},
-		"the configuration changes": {
-			event: func(s *story) { s.configure("lowercaseOutputName: true\n" + rules) },
-			next:  fails(helperapi.VerbStage, v1alpha1.ReasonNoSpace),
-			want:  "JavaFound NoSpace",
-		},
-		"the port changes": {
-			event: func(s *story) {
-				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
-			},
-			next: fails(helperapi.VerbLoad, v1alpha1.ReasonPortInUse),
-			want: "Staged PortInUse", port: "9500",
-		},
-		"the address changes": {
-			event: func(s *story) {
-				s.changeStatus(s.pod, func(status *corev1.PodStatus) {
-					status.PodIP, status.PodIPs = "10.9.9.9", []corev1.PodIP{{IP: "10.9.9.9"}}
-				})
-				s.containers.probe = fault(v1alpha1.ReasonEndpointNotServing)
-			},
-			want: "Loaded EndpointNotServing", left: "annotations",
-		},
-		"the slice is deleted by hand": {
-			event: func(s *story) { remove(s.t, &s.slices(s.exporter)[0]) },
-			next:  refused(records.OwnerEndpoints),
-			want:  "Loaded EndpointPending", left: "annotations",
-		},
-		"the annotation is removed by hand": {
-			event: func(s *story) {
-				change(s.t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, "prometheus.io/scrape") })
-			},
-			next: refused(records.OwnerPodAnnotations),
-			want: "Exposed APIError",
-		},
-		"the record is deleted by hand": {
-			event: func(s *story) { remove(s.t, s.attachment(s.pod)) },
-			next:  fails(helperapi.VerbInspect, v1alpha1.ReasonExecFailed),
-			want:  "Discovered ExecFailed",
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, o := annotated(t)
-			tc.event(s)
-			if tc.next != nil {
-				tc.next(o)
-			}
-			for range 5 {
-				_, _ = o.round() // the next thing fails, as it must here
-			}
-			if got := phaseOf(s.attachment(s.pod)); got != tc.want {
-				t.Errorf("the pod is %s, not %s", got, tc.want)
-			}
-			left := "nothing"
-			switch published, scraped := s.endpoints(s.exporter) != "", s.annotations(s.pod)["prometheus.io/port"] != ""; {
-			case published && scraped:
-				left = ""
-			case published:
-				left = "endpoint"
-			case scraped:
-				left = "annotations"
-			}
-			if left != tc.left {
-				t.Errorf("left is %q, not %q", left, tc.left)
-			}
-
-			o.fate = nil
-			s.containers.mend()
-			if tc.mend != nil {
-				tc.mend(s)
-			}
-			o.outlast()
-			s.isAnnotated(stdcmp.Or(tc.port, "9400"))
-		})
 	}
 }

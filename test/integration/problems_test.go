@@ -3,31 +3,21 @@ package integration
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
-	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
-	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
 // alerts has the exporter tell of pods that do not run, with lines of their logs.
@@ -272,169 +262,4 @@ func TestManyProblemPods(t *testing.T) {
 	if got := c.measured(e, "Omitted"); got != 3 {
 		t.Errorf("%v omitted pods are measured", got)
 	}
-}
-
-// scriptedLogs stand in for a kubelet's, of which there is none here.
-type scriptedLogs func(pod types.NamespacedName, previous bool) (string, error)
-
-// Tail implements problem.Logs.
-func (l scriptedLogs) Tail(_ context.Context, pod types.NamespacedName, _ string, _ int32, previous bool) (string, error) {
-	return l(pod, previous)
-}
-
-// Logs are read once for each restart.
-func TestProblemLogs(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	o := c.operate()
-	var reads atomic.Int32
-	o.tell(scriptedLogs(func(pod types.NamespacedName, previous bool) (string, error) {
-		return fmt.Sprintf("scripted log of %s, previous: %t, read number %d\n", pod.Name, previous, reads.Add(1)), nil
-	}))
-	e := c.alerts("exporter", 10)
-	pod := c.run(aPod("app-0").without("app"))
-	c.crash(pod, 1)
-	logs := func() []string {
-		t.Helper()
-		o.settle()
-		get(t, e)
-		return []string{e.Status.ProblemPods[0].Log, e.Status.ProblemPods[0].PreviousLog}
-	}
-	first := []string{"scripted log of app-0, previous: false, read number 1", "scripted log of app-0, previous: true, read number 2"}
-	if diff := cmp.Diff(first, logs()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	o.did()
-	if diff := cmp.Diff(first, logs()); diff != "" || o.count() > 0 {
-		t.Errorf("looked at again, it did %q (-want +got):\n%s", o.did(), diff)
-	}
-	c.runAgain(pod, 2)
-	second := []string{"scripted log of app-0, previous: false, read number 3", "scripted log of app-0, previous: true, read number 4"}
-	if diff := cmp.Diff(second, logs()); diff != "" {
-		t.Errorf("after a restart (-want +got):\n%s", diff)
-	}
-	change(t, e, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Alerts.LogLines = 0 })
-	if diff := cmp.Diff([]string{"", ""}, logs()); diff != "" {
-		t.Errorf("without lines (-want +got):\n%s", diff)
-	}
-}
-
-// The operator may not read logs with config/rbac, and says so once; with
-// config/logs it may. Both are asked of the API server itself.
-func TestLogsForbidden(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	name := "operator-of-" + c.namespace
-	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.grant(name, "../../config/rbac/role.yaml")
-	o := c.operate()
-	o.tell(problem.NewPodLogs(clientsetOf(t, user.Config()).CoreV1(), o.seam, c.clock))
-	e := c.alerts("exporter", 10)
-	pod := c.run(aPod("app-0").without("app"))
-	c.crash(pod, 1)
-
-	again := o.settle()
-	if p := c.problems(e); len(p) != 1 || !strings.Contains(p[0], "pods/log") || !strings.Contains(p[0], crashed) {
-		t.Fatalf("it says %q", p)
-	}
-	if again <= 0 || again > 10*time.Minute {
-		t.Errorf("it is tried again in %s", again)
-	}
-	o.did()
-	if o.settle(); o.count() > 0 {
-		t.Errorf("without a change it did %q", o.did())
-	}
-	c.crash(pod, 2)
-	o.settle()
-	if p := c.problems(e); strings.Count(p[0], "pods/log") != 1 || len(o.events.with("CrashLoopBackOff")) != 1 {
-		t.Errorf("after a restart it says %q", p)
-	}
-
-	c.grant(name, "../../config/logs/role.yaml")
-	eventually(t, func() bool {
-		c.later(10 * time.Minute)
-		o.settle()
-		return !strings.Contains(c.problems(e)[0], "pods/log")
-	})
-	o.did()
-	if o.settle(); o.count() > 0 {
-		t.Errorf("once it may, without a change it did %q", o.did())
-	}
-}
-
-// grant binds the rules of a ClusterRole in the repository to a user in the
-// namespace.
-func (c *cluster) grant(user, file string) {
-	c.t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var role rbacv1.ClusterRole
-	if err := yaml.UnmarshalStrict(data, &role); err != nil {
-		c.t.Fatal(err)
-	}
-	create(c.t, &rbacv1.Role{ObjectMeta: c.named(role.Name), Rules: role.Rules})
-	create(c.t, &rbacv1.RoleBinding{
-		ObjectMeta: c.named(role.Name),
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
-	})
-}
-
-func clientsetOf(t *testing.T, config *rest.Config) *kubernetes.Clientset {
-	t.Helper()
-	clientset, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return clientset
-}
-
-// With its watches and its own recorder the operator comes to the same, and the
-// Event is the API server's.
-func TestProblemPodsOfManager(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	mgr, err := manager.New(config, manager.Options{
-		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 1, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
-		Logs: scriptedLogs(func(types.NamespacedName, bool) (string, error) { return "scripted", nil }),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	e := c.alerts("exporter", 1)
-	pod := c.run(aPod("app-0").without("app"))
-	c.crash(pod, 1)
-	eventually(t, func() bool { return len(c.problems(e)) == 1 && e.Status.ProblemPods[0].Log == "scripted" })
-
-	eventually(t, func() bool {
-		var list corev1.EventList
-		c.list(&list)
-		for _, event := range list.Items {
-			if event.Reason == "CrashLoopBackOff" && event.Type == corev1.EventTypeWarning &&
-				event.InvolvedObject.UID == e.UID && event.Related != nil && event.Related.UID == pod.UID {
-				return true
-			}
-		}
-		return false
-	})
-	c.runAgain(pod, 2)
-	c.changeStatus(pod, func(status *corev1.PodStatus) {
-		status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(time.Now().Add(-58 * time.Second))
-	})
-	eventually(t, func() bool { return len(c.problems(e)) == 0 }) // time alone brings it about
 }

@@ -1,0 +1,117 @@
+package integration
+
+import (
+	"cmp"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// What a person got wrong in the configuration: every pod of the exporter says
+// so, in words, and so do the exporter and an Event. Nothing is loaded, looking
+// again now and then does nothing, and mending it is enough.
+func TestBadConfiguration(t *testing.T) {
+	cases := map[string]struct {
+		content string // of the ConfigMap; none if empty
+		key     string // that the exporter names, if another
+		want    string
+		says    string
+	}{
+		"no ConfigMap":        {want: v1alpha1.ReasonConfigMapMissing, says: "There is no ConfigMap rules"},
+		"no such key":         {content: rules, key: "other.yaml", want: v1alpha1.ReasonConfigKeyMissing, says: "no key other.yaml"},
+		"not YAML":            {content: "rules: {", want: v1alpha1.ReasonConfigNotYAML, says: "is not YAML"},
+		"an unknown key":      {content: rules + "- patern: x\n", want: v1alpha1.ReasonConfigInvalid, says: "line 3"},
+		"a wrong type":        {content: "rules: all\n", want: v1alpha1.ReasonConfigInvalid, says: "line 1"},
+		"a hostPort in it":    {content: "hostPort: localhost:9010\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "hostPort"},
+		"a jmxUrl in it":      {content: "jmxUrl: service:jmx:rmi://x\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "jmxUrl"},
+		"more than 256 KiB":   {content: rules + strings.Repeat("# padding\n", 30000), want: v1alpha1.ReasonConfigTooLarge, says: "at most 262144"},
+		"a control character": {content: rules + "# \x01\n", want: v1alpha1.ReasonConfigNotYAML, says: "line 3"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			o := c.operate()
+			pod := c.run(aPod("app-0"))
+			if tc.content != "" {
+				c.configure(tc.content)
+			}
+			e := c.anExporter("exporter")
+			e.Spec.Config.ConfigMapKey = cmp.Or(tc.key, e.Spec.Config.ConfigMapKey)
+			create(t, e)
+
+			again := o.settle()
+			refusal{phase: v1alpha1.PhaseJavaFound, reason: tc.want, says: tc.says}.is(o, pod)
+			if again != 0 && again != 10*time.Minute {
+				t.Errorf("it is looked at again in %s, though an event will tell", again)
+			}
+			o.did()
+			c.later(again)
+			if o.settle(); o.count() > 0 {
+				t.Errorf("looked at again, it did %q", o.did())
+			}
+			get(t, e)
+			for kind, want := range map[string]metav1.ConditionStatus{
+				v1alpha1.ConditionConfigValid: metav1.ConditionFalse,
+				v1alpha1.ConditionReady:       metav1.ConditionFalse,
+				v1alpha1.ConditionStalled:     metav1.ConditionTrue,
+			} {
+				condition := meta.FindStatusCondition(e.Status.Conditions, kind)
+				if condition.Status != want || condition.Reason != tc.want || !strings.Contains(condition.Message, tc.says) {
+					t.Errorf("the exporter's %s is %s %s: %q", kind, condition.Status, condition.Reason, condition.Message)
+				}
+			}
+
+			c.configure(rules)
+			change(t, e, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Config.ConfigMapKey = "config.yaml" })
+			o.settle()
+			(&story{c, pod, e}).isAnnotated("9400")
+		})
+	}
+}
+
+// What the exporter ignores in a configuration keeps nobody from being served. It
+// is said as long as it is so, also by the next operator.
+func TestUnknownKeysIgnored(t *testing.T) {
+	s := &story{cluster: newCluster(t)}
+	o := s.operate()
+	s.pod = s.run(aPod("app-0"))
+	s.configure("attrNameSnakeCase: true\n" + rules)
+	s.exporter = create(t, s.anExporter("exporter"))
+	says := func(reason string, words ...string) {
+		t.Helper()
+		get(t, s.exporter)
+		valid := meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionConfigValid)
+		if valid.Status != metav1.ConditionTrue || valid.Reason != reason {
+			t.Errorf("ConfigValid is %s %s: %q", valid.Status, valid.Reason, valid.Message)
+		}
+		for _, word := range words {
+			if !strings.Contains(valid.Message, word) {
+				t.Errorf("ConfigValid says %q, without %q", valid.Message, word)
+			}
+		}
+	}
+	o.settle()
+	s.isAnnotated("9400")
+	says(v1alpha1.ReasonUnknownKeysIgnored, `"attrNameSnakeCase" on line 1`, "ConfigMap rules", "config.yaml")
+	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled} {
+		want := kind == v1alpha1.ConditionReady
+		if got := meta.IsStatusConditionTrue(s.exporter.Status.Conditions, kind); got != want {
+			t.Errorf("%s is %t", kind, got)
+		}
+	}
+
+	o = s.operate()
+	o.settle()
+	says(v1alpha1.ReasonUnknownKeysIgnored, `"attrNameSnakeCase" on line 1`)
+
+	s.configure(rules)
+	o.settle()
+	says(v1alpha1.ReasonValid)
+	s.isAnnotated("9400")
+}

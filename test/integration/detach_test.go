@@ -1,0 +1,149 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Why a pod is taken out, and what is left: what is not ours. The agent is stopped.
+func TestTakenOut(t *testing.T) {
+	cases := map[string]func(*story){
+		"the exporter is deleted": func(s *story) {
+			remove(s.t, s.exporter)
+			s.garbageCollect() // agents serve until their endpoints are withdrawn
+		},
+		"the label is removed": func(s *story) {
+			change(s.t, s.pod, func(pod *corev1.Pod) { delete(pod.Labels, "app") })
+		},
+		"the selector is another": func(s *story) {
+			change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+				e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "other"}
+			})
+		},
+		"the pod opts out": func(s *story) {
+			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Annotations["banzaicloud.com/jmx-exporter-opt-out"] = "true" })
+		},
+		"the pod ends": func(s *story) {
+			s.changeStatus(s.pod, func(status *corev1.PodStatus) { status.Phase = corev1.PodSucceeded })
+		},
+	}
+	for name, leave := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o := annotated(t)
+			change(t, s.pod, func(pod *corev1.Pod) { pod.Annotations["example.com/owner"] = "team-a" })
+			o.settle()
+			leave(s)
+			o.settle()
+			s.garbageCollect()
+			want := map[string]string{"example.com/owner": "team-a"}
+			if name == "the pod opts out" {
+				want["banzaicloud.com/jmx-exporter-opt-out"] = "true"
+			}
+			if diff := cmp.Diff(want, s.annotations(s.pod)); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if a := s.attachment(s.pod); a != nil {
+				t.Errorf("the record is left: %+v", a)
+			}
+			if got := s.slices(s.exporter); len(got) > 0 {
+				t.Errorf("slices are left: %v", got)
+			}
+			if j := s.jvm(s.pod); j.unloads != 1 || j.running() {
+				t.Errorf("the agent was stopped %d times, and is %s", j.unloads, j.Mark.State)
+			}
+			if events := o.events.with("Detached"); len(events) != 1 || events[0].Type != corev1.EventTypeNormal ||
+				!strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
+				t.Errorf("of Events there are %v", events)
+			}
+			if get(t, s.exporter) && s.exporter.Status.Phase != v1alpha1.PhasePending {
+				t.Errorf("the exporter still counts the pod: %+v", s.exporter.Status)
+			}
+		})
+	}
+}
+
+// A record that knows nothing of the pod's JVMs, as one that was made anew: agents
+// are looked for before it goes.
+func TestTakenOutUnknown(t *testing.T) {
+	s, o := longRunning(t, withWorker(), nil)
+	remove(t, s.attachment(s.pod))
+	if _, err := o.exporters.Reconcile(t.Context(), requestFor(s.exporter)); err != nil {
+		t.Fatal(err)
+	}
+	if a := s.attachment(s.pod); a == nil || len(a.Status.Containers) != 0 {
+		t.Fatalf("the record is %+v", a)
+	}
+	remove(t, s.exporter)
+	s.garbageCollect()
+	worker := s.containers.get(s.pod.UID, "worker")
+	worker.fault = fault(v1alpha1.ReasonExecFailed)
+	if _, err := o.round(); err != nil {
+		t.Fatal(err)
+	}
+	if s.attachment(s.pod) == nil || s.jvm(s.pod).unloads != 1 {
+		t.Error("it does not stop what it sees, or does not wait for what it does not")
+	}
+	worker.fault = nil
+	o.outlast()
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 || worker.jvms[0].unloads != 1 {
+		t.Errorf("it is not taken out: %+v", a)
+	}
+	if left := s.annotations(s.pod); len(left) > 0 {
+		t.Errorf("annotations are left: %v", left)
+	}
+}
+
+// The order of taking out: the annotations, then the endpoints, then the agents,
+// which serve until then; but not for ever, should nobody withdraw the endpoints.
+func TestOrderOfTakingOut(t *testing.T) {
+	optOut := func(s *story) {
+		change(s.t, s.pod, func(pod *corev1.Pod) {
+			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "banzaicloud.com/jmx-exporter-opt-out", "true")
+		})
+	}
+	begun := func(t *testing.T) (*story, *operator) {
+		s, o := longRunning(t, withWorker(), nil)
+		optOut(s)
+		s.verbs()
+		for range 3 {
+			if _, again := s.check(o); again != time.Second {
+				t.Errorf("it is looked at again in %s", again)
+			}
+			s.later(time.Second)
+		}
+		if left := s.annotations(s.pod); len(left) != 1 {
+			t.Errorf("annotations are left: %v", left)
+		}
+		if got := s.verbs(); got != "" || strings.Count(s.endpoints(s.exporter), "app-0") != 2 {
+			t.Errorf("run was %q; published is %q", got, s.endpoints(s.exporter))
+		}
+		return s, o
+	}
+	t.Run("when the endpoints are withdrawn", func(t *testing.T) {
+		t.Parallel()
+		s, o := begun(t)
+		if _, err := o.round(); err != nil { // the exporter's turn is first
+			t.Fatal(err)
+		}
+		if got := s.verbs(); got != "unload unload" || s.endpoints(s.exporter) != "" {
+			t.Errorf("run was %q; published is %q", got, s.endpoints(s.exporter))
+		}
+	})
+	t.Run("when nobody withdraws them", func(t *testing.T) {
+		t.Parallel()
+		s, o := begun(t)
+		s.later(2 * time.Second)
+		s.check(o)
+		if got := s.verbs(); got != "unload unload" || s.attachment(s.pod) != nil {
+			t.Errorf("run was %q", got)
+		}
+	})
+}

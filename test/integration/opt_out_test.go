@@ -1,0 +1,110 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// A pod that opts out is taken out, and stays so; one that changes its mind, also
+// while it is being taken out, is looked at anew.
+func TestOptOut(t *testing.T) {
+	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
+	says := func(s *story, value string) {
+		change(s.t, s.pod, func(pod *corev1.Pod) {
+			if delete(pod.Annotations, optOut); value != "" {
+				pod.Annotations[optOut] = value
+			}
+		})
+	}
+	s, o := longRunning(t, aPod("app-0"), nil)
+	says(s, "false")
+	if o.settle(); o.count() > 0 {
+		t.Errorf("not to opt out made it do %q", o.did())
+	}
+	says(s, "true")
+	o.settle()
+	s.garbageCollect()
+	if diff := cmp.Diff(map[string]string{optOut: "true"}, s.annotations(s.pod)); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.unloads != 1 || s.endpoints(s.exporter) != "" {
+		t.Errorf("it is not taken out: %v", a)
+	}
+	if get(t, s.exporter); s.exporter.Status.Matched != 0 {
+		t.Errorf("the exporter still counts it: %+v", s.exporter.Status)
+	}
+	says(s, "")
+	o.settle()
+	if got := phaseOf(s.attachment(s.pod)); got != "Annotated" || s.jvm(s.pod).loads != 1 {
+		t.Errorf("it is %s, and was loaded %d times", got, s.jvm(s.pod).loads)
+	}
+
+	s.prove(o)
+	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	says(s, "true")
+	_, _ = o.round()
+	_, _ = o.round()
+	if a := s.attachment(s.pod); a == nil || a.Status.DetachStartTime == nil {
+		t.Fatalf("it is not being taken out: %v", a)
+	}
+	says(s, "")
+	s.verbs()
+	o.settle()
+	a := s.attachment(s.pod)
+	if got := phaseOf(a); got != "Annotated" || a.Status.DetachStartTime != nil || a.Status.Attempt != nil {
+		t.Errorf("it is %s: %+v", got, a.Status)
+	}
+	if got := s.verbs(); got != "inspect inspect load" {
+		t.Errorf("run was %s", got)
+	}
+	if got, want := s.endpoints(s.exporter), fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP); got != want {
+		t.Errorf("published is %q", got)
+	}
+}
+
+// A pod that comes back while it is taken out: that agents may be there is not
+// forgotten, should it leave again before it was looked into.
+func TestComesBackMidway(t *testing.T) {
+	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
+	s, o := longRunning(t, aPod("app-0"), nil)
+	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	change(t, s.pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
+	_, _ = o.round()
+	if a := s.attachment(s.pod); a == nil || a.Status.Reason != v1alpha1.ReasonDetaching {
+		t.Fatalf("it is not being taken out: %+v", a)
+	}
+	change(t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
+	s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
+	s.later(time.Second)
+	_, _ = o.round()
+	a := s.attachment(s.pod)
+	if a == nil || a.Status.DetachStartTime != nil || phaseOf(a) != "Discovered ExecFailed" || len(a.Status.Processes) != 1 {
+		t.Fatalf("it is not back: %+v", a)
+	}
+	if p := a.Status.Processes[0]; p.Intent == nil || p.Endpoint != nil || p.Port != 0 || p.Staged != nil {
+		t.Errorf("of the process is known: %+v", p)
+	}
+	s.containers.mend()
+	s.jvm(s.pod).stays = nil
+	change(t, s.pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
+	s.verbs()
+	o.outlast()
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 {
+		t.Errorf("it is not taken out: %+v", a)
+	}
+	if got := s.verbs(); got != "inspect unload" {
+		t.Errorf("run was %q", got)
+	}
+	if events := o.events.with("Detached"); len(events) != 1 || !strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
+		t.Errorf("of Events there are %v", events)
+	}
+}

@@ -1,0 +1,60 @@
+package integration
+
+import (
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// The pod is deleted midway: at every effect, nothing is left and nothing is
+// made again under its name.
+func TestPodGoneMidway(t *testing.T) {
+	begin := func(t *testing.T) (*story, *operator) {
+		s := &story{cluster: newCluster(t)}
+		o := s.operate()
+		s.pod = s.run(aPod("app-0"))
+		s.exporter = s.export("exporter")
+		return s, o
+	}
+	_, o := begin(t)
+	o.settle()
+	for n, effect := range o.did() {
+		t.Run(fmt.Sprintf("%d %s", n, effect), func(t *testing.T) {
+			t.Parallel()
+			s, o := begin(t)
+			happened := false
+			o.fate = func(i int, _ effects.Effect, do func() error) error {
+				if i == n {
+					happened = true
+					remove(t, s.pod)
+				}
+				return do()
+			}
+			for range 8 {
+				_, _ = o.round()
+			}
+			if !happened {
+				t.Fatal("the effect did not come about again")
+			}
+			s.garbageCollect()
+			o.settle()
+			var pods corev1.PodList
+			if s.list(&pods); len(pods.Items) > 0 {
+				t.Errorf("there is a pod again: %v", pods.Items)
+			}
+			if got := s.endpoints(s.exporter); got != "" {
+				t.Errorf("published is %q", got)
+			}
+			if get(t, s.exporter); s.exporter.Status.Matched != 0 || s.exporter.Status.Phase != v1alpha1.PhasePending {
+				t.Errorf("the exporter still counts it: %+v", s.exporter.Status)
+			}
+			if a := s.attachment(s.pod); a != nil {
+				t.Errorf("the record is left: %+v", a)
+			}
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package integration
+
+import (
+	"maps"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// A pod with a JVM that serves, and a container that cannot be inspected: when the
+// JVM's container ends, its endpoint and the annotations go all the same.
+func TestPrunedBesideAFailure(t *testing.T) {
+	ways := maps.Clone(kept)
+	ways["failing"] = func(*fleet) {}
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, s := aFleetWith(t, "worker", aJVM(javaStartTime+1))
+			failing := fault(v1alpha1.ReasonExecFailed)
+			f.setContainer(s.pod, running("worker"))
+			f.containers.start(s.pod.UID, "worker", aJVM(javaStartTime+2)).fault = failing
+			f.container(s.pod).fault = failing
+			rounds := func() {
+				for range 5 {
+					_, _ = f.o.round()
+				}
+			}
+			rounds()
+			if got := phaseOf(s.attachment(s.pod)); got != isAnnotated || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
+				t.Fatalf("it is %s; published is %q", got, f.portsOf(s.pod))
+			}
+			way(f)
+			rounds()
+			if got := s.attachment(s.pod); phaseOf(got) != isAnnotated || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
+				t.Fatalf("it is %s; published is %q", phaseOf(got), f.portsOf(s.pod))
+			}
+			f.setContainer(s.pod, crashing("app"))
+			rounds()
+			if got := f.portsOf(s.pod); got != "" {
+				t.Errorf("published is %q", got)
+			}
+			if left := f.annotations(s.pod); len(left) > 0 {
+				t.Errorf("annotations are left: %v", left)
+			}
+			if got := s.attachment(s.pod).Status.Processes; len(got) > 0 {
+				t.Errorf("on record is %+v", got)
+			}
+			if get(t, s.exporter); s.exporter.Status.Halt != nil {
+				t.Errorf("it halts: %+v", s.exporter.Status.Halt)
+			}
+		})
+	}
+}

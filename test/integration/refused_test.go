@@ -1,0 +1,129 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// What is wrong in a pod and needs a person: said once, and never looked at
+// again before the pod's containers are others.
+func TestNeedsPerson(t *testing.T) {
+	refuse := func(reason helperapi.Reason) func(*container) {
+		return func(c *container) {
+			c.jvms[0].Refusal = &helperapi.Error{Reason: reason, Message: "The container says " + string(reason) + "."}
+		}
+	}
+	execs := func(reason string) func(*container) {
+		return func(c *container) { c.fault = fault(reason) }
+	}
+	loads := func(reason string) func(*container) {
+		return func(c *container) { c.jvms[0].fault = fault(reason) }
+	}
+	cases := map[string]struct {
+		wrong func(*container)
+		want  v1alpha1.Phase
+	}{
+		v1alpha1.ReasonAttachDisabled:           {refuse(helperapi.ReasonAttachDisabled), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonAgentLoadingDisabled:     {refuse(helperapi.ReasonAgentLoadingDisabled), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonSignalsReduced:           {refuse(helperapi.ReasonSignalsReduced), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonUnsupportedJVM:           {refuse(helperapi.ReasonUnsupportedJVM), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonUserMismatch:             {refuse(helperapi.ReasonUserMismatch), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonTmpShared:                {refuse(helperapi.ReasonTmpShared), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonForeignJar:               {refuse(helperapi.ReasonForeignJar), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonNoShell:                  {execs(v1alpha1.ReasonNoShell), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonTmpNotWritable:           {execs(v1alpha1.ReasonTmpNotWritable), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonStorageLimitTooLow:       {execs(v1alpha1.ReasonStorageLimitTooLow), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonAgentDirectoryNotTrusted: {execs(v1alpha1.ReasonAgentDirectoryNotTrusted), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonHelperNotExecutable:      {execs(v1alpha1.ReasonHelperNotExecutable), v1alpha1.PhaseDiscovered},
+		v1alpha1.ReasonMissingModule:            {loads(v1alpha1.ReasonMissingModule), v1alpha1.PhaseStaged},
+		v1alpha1.ReasonConfigRejected:           {loads(v1alpha1.ReasonConfigRejected), v1alpha1.PhaseStaged},
+		v1alpha1.ReasonRuleTooExpensive:         {loads(v1alpha1.ReasonRuleTooExpensive), v1alpha1.PhaseStaged},
+	}
+	for reason, tc := range cases {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			o := c.operate()
+			pod := c.run(aPod("app-0"))
+			tc.wrong(c.container(pod))
+			e := c.export("exporter")
+
+			again := o.settle()
+			refusal{phase: tc.want, reason: reason, says: "The container says " + reason + "."}.is(o, pod)
+			if again != 0 {
+				t.Errorf("it is looked at again in %s, though only a person helps", again)
+			}
+			get(t, e)
+			if e.Status.Phase != v1alpha1.PhaseRefused || e.Status.Refused != 1 || !meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionStalled) {
+				t.Errorf("the exporter does not say that its only pod is refused: %+v", e.Status)
+			}
+			if ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); v1alpha1.Halts(reason) && ready.Reason != reason ||
+				!v1alpha1.Halts(reason) && ready.Message != "Refused: app-0: "+reason+"." {
+				t.Errorf("the exporter says %s %q", ready.Reason, ready.Message)
+			}
+
+			o.did()
+			c.containers.called()
+			for range 3 {
+				c.later(24 * time.Hour)
+				o.settle()
+			}
+			if calls, did := c.containers.called(), o.did(); len(calls)+len(did) > 0 {
+				t.Errorf("without anything new it did %q and ran %q", did, calls)
+			}
+
+			c.restart(pod)
+			if v1alpha1.Halts(reason) { // the restart alone does not take the rollout up again
+				o.settle()
+				change(t, e, func(e *v1alpha1.PrometheusJmxExporter) {
+					e.Annotations = map[string]string{v1alpha1.AnnotationResume: "now"}
+				})
+			}
+			o.settle()
+			(&story{c, pod, e}).isAnnotated("9400")
+		})
+	}
+}
+
+// refusal is what is expected of a pod that does not come further.
+type refusal struct {
+	phase        v1alpha1.Phase
+	reason, says string
+}
+
+// is checks the record, one Warning with the same sentence, and that nothing was loaded.
+func (r refusal) is(o *operator, pod *corev1.Pod) {
+	o.t.Helper()
+	a := o.attachment(pod)
+	if got, want := phaseOf(a), string(r.phase)+" "+r.reason; got != want {
+		o.t.Fatalf("the pod is %s, not %s", got, want)
+	}
+	ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady)
+	if !strings.Contains(ready.Message, r.says) || !strings.HasSuffix(ready.Message, ".") {
+		o.t.Errorf("the pod says %q", ready.Message)
+	}
+	told := 0
+	for _, e := range o.events.with(r.reason) {
+		if e.Note == ready.Message && e.Type == corev1.EventTypeWarning {
+			told++
+		}
+	}
+	if told == 0 {
+		o.t.Errorf("no Event says %q", ready.Message)
+	}
+	for _, j := range o.container(pod).jvms {
+		if j.loads > 0 {
+			o.t.Error("an agent was loaded")
+		}
+	}
+	if left := o.annotations(pod); len(left) > 0 {
+		o.t.Errorf("the pod was annotated: %v", left)
+	}
+}
