@@ -70,7 +70,7 @@ func TestRestartedAfterAttach(t *testing.T) {
 		Assess("the first pod is Annotated, and its JVM ends", funcs.FirstEnds(namespace, funcs.Exporter)).
 		Assess("the rollout stops, and says why", funcs.All(
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach, "dummyapp-", "exit code 137", "banzaicloud.com/resume-rollout"),
-			funcs.Waiting(namespace, 3, v1alpha1.ReasonRolloutHalted))).
+			funcs.Waiting(namespace, 3, 2, v1alpha1.ReasonRolloutHalted))).
 		Assess("no pod is attached to, the restarted one neither", funcs.All(
 			funcs.Running(namespace, 3, 3),
 			funcs.NothingLoaded(namespace),
@@ -82,8 +82,12 @@ func TestRestartedAfterAttach(t *testing.T) {
 			funcs.Observed(namespace, funcs.Exporter),
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach),
 			funcs.NothingLoaded(namespace))).
-		Assess("a person resumes it, and all pods are Annotated", funcs.All(
+		Assess("a person resumes it, and the restarted pod waits until its window is over", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"metadata":{"annotations":{"banzaicloud.com/resume-rollout":"looked-at"}}}`),
+			funcs.Published(namespace, funcs.Exporter, 2, port),
+			funcs.Waiting(namespace, 3, 1, v1alpha1.ReasonContainerRestarting))).
+		Assess("with a shorter window, all pods are Annotated", funcs.All(
+			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"rollout":{"restartWindow":"1s"}}}`),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 3, port),
 			funcs.LoadedOnce(namespace))).
 		Assess("no container was restarted but by this test", funcs.Restarted(namespace, 1)).
@@ -126,11 +130,11 @@ func TestSuspended(t *testing.T) {
 			funcs.Apply(namespace, java25),
 			funcs.Running(namespace, 2, 2),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuspended),
-			funcs.Waiting(namespace, 2, v1alpha1.ReasonSuspended),
+			funcs.Waiting(namespace, 2, 1, v1alpha1.ReasonSuspended),
 			funcs.Published(namespace, funcs.Exporter, 1, port))).
 		Assess("a change goes to nobody", funcs.All(
 			funcs.Changes(namespace, funcs.Exporter, funcs.Apply(namespace, "manifests/configuration/renamed.yaml")),
-			funcs.Waiting(namespace, 2, v1alpha1.ReasonSuspended),
+			funcs.Waiting(namespace, 2, 1, v1alpha1.ReasonSuspended),
 			funcs.ServesPods(namespace, "java=17", port, "dummyapp_requests_total"),
 			funcs.Annotated(namespace, "java=17", "prometheus.io/scrape", "true"),
 			applications.Untouched())).

@@ -71,21 +71,21 @@ func OneRefused(namespace string, pods int, phase v1alpha1.Phase, reason string,
 	})
 }
 
-// Waiting waits until of the records of so many pods all but one say this.
-func Waiting(namespace string, pods int, reason string) features.Func {
+// Waiting waits until, of the records of that many pods, so many have this reason.
+func Waiting(namespace string, pods, waiting int, reason string) features.Func {
 	return until(func(ctx context.Context, c *cluster) error {
 		all, err := c.attachments(ctx, namespace)
 		if err != nil {
 			return err
 		}
-		waiting := 0
+		found := 0
 		for _, r := range all {
 			if r.Status.Reason == reason {
-				waiting++
+				found++
 			}
 		}
-		if len(all) != pods || waiting != pods-1 {
-			return fmt.Errorf("%d of %d records say %s, not all but one of %d", waiting, len(all), reason, pods)
+		if len(all) != pods || found != waiting {
+			return fmt.Errorf("%d of %d records say %s, not %d of %d", found, len(all), reason, waiting, pods)
 		}
 		return nil
 	})
