@@ -49,6 +49,11 @@ func (r *rollout) passedOver(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision != r.revision && !m.attachable()
 }
 
+// awaitsPod are the reasons that an event of the pod itself ends. Others that an event
+// ends are the exporter's own, as when it was suspended or halted: the pod goes on when
+// the rollout does, and keeps its place.
+var awaitsPod = []string{v1alpha1.ReasonContainerNotRunning, v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonPodGone}
+
 // updated reports whether the pod was brought to the revision, or could not be.
 func (r *rollout) updated(m member) bool {
 	if !r.worked(m) && !r.passedOver(m) {
@@ -61,7 +66,7 @@ func (r *rollout) updated(m member) bool {
 		return m.phase() == v1alpha1.PhaseAnnotated
 	case v1alpha1.NeedsPerson(reason):
 		return true
-	case reason != v1alpha1.ReasonEndpointPending && v1alpha1.AwaitsEvent(reason):
+	case slices.Contains(awaitsPod, reason):
 		return true
 	default:
 		return standsStill(m)
