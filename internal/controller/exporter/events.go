@@ -45,7 +45,7 @@ func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.
 // no such pod.
 func (r *Reconciler) heir(ctx context.Context, record *v1alpha1.JmxAttachment) []string {
 	var pod corev1.Pod
-	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: record.Namespace, Name: record.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
+	err := enqueue.Get(ctx, r.Reader, client.ObjectKey{Namespace: record.Namespace, Name: record.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		if client.IgnoreNotFound(err) != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot read a pod")
@@ -53,7 +53,7 @@ func (r *Reconciler) heir(ctx context.Context, record *v1alpha1.JmxAttachment) [
 		return nil
 	}
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := r.Reader.List(ctx, &exporters, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}

@@ -19,6 +19,16 @@ type behind struct {
 	exporter v1alpha1.PrometheusJmxExporter
 }
 
+// Get implements client.Reader: each pod is the exporter's.
+func (b *behind) Get(_ context.Context, _ client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	if !(&client.GetOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
+		return errors.New("waits for ever")
+	}
+	pod := object.(*corev1.Pod)
+	pod.Labels, pod.Status.Phase = map[string]string{"app": "dummyapp"}, corev1.PodRunning
+	return nil
+}
+
 // List implements client.Reader.
 func (b *behind) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if !(&client.ListOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
@@ -40,9 +50,11 @@ func TestEventsDoNotWait(t *testing.T) {
 	pod, sibling, configMap := &corev1.Pod{}, &v1alpha1.PrometheusJmxExporter{}, source.Metadata()
 	pod.Labels = map[string]string{"app": "dummyapp"}
 	sibling.UID, configMap.Name = "sibling", "rules"
+	record := &v1alpha1.JmxAttachment{}
 	for name, of := range map[string]func() []reconcile.Request{
 		"pod":       func() []reconcile.Request { return r.ofPod(t.Context(), nil, &pod) },
 		"exporter":  func() []reconcile.Request { return r.ofSibling(t.Context(), nil, &sibling) },
+		"record":    func() []reconcile.Request { return r.ofAttachment(t.Context(), &record, nil)[1:] },
 		"ConfigMap": func() []reconcile.Request { return r.ofConfigMap(t.Context(), nil, &configMap) },
 	} {
 		if got := of(); len(got) != 1 || got[0].Name != "exporter" {

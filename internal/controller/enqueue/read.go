@@ -13,3 +13,8 @@ import (
 func List(ctx context.Context, from client.Reader, list client.ObjectList, options ...client.ListOption) error {
 	return from.List(ctx, list, append(options, client.DisableReadYourWritesConsistency)...)
 }
+
+// Get reads for a Map what the cache has now, as List does.
+func Get(ctx context.Context, from client.Reader, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	return from.Get(ctx, key, object, append(options, client.DisableReadYourWritesConsistency)...)
+}
