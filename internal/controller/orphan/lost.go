@@ -26,8 +26,8 @@ type agents struct {
 	processes []v1alpha1.JavaProcess
 }
 
-// note keeps what a record that is deleted says of agents. That of a pod that was
-// detached says that there are none.
+// note keeps what a record that is deleted says of agents. One that was made again and
+// deleted before anybody looked into its pod says nothing: the one before it counts.
 func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 	left := agents{pod: a.Spec.Pod.UID}
 	for i := range a.Status.Processes {
@@ -36,6 +36,9 @@ func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 		}
 	}
 	if len(left.processes) == 0 {
+		if knows(a) {
+			l.forget(pod)
+		}
 		return
 	}
 	l.mu.Lock()
@@ -44,6 +47,12 @@ func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 		l.agents = map[client.ObjectKey]agents{}
 	}
 	l.agents[pod] = left
+}
+
+// knows reports whether a record says which agents are in its pod: that was inspected,
+// or its detach began, which looks for them where nobody has.
+func knows(a *v1alpha1.JmxAttachment) bool {
+	return a.Status.DetachStartTime != nil || steps.EndpointsKnown(&a.Status)
 }
 
 // in reports whether such an agent is in the pod, whose containers still run.

@@ -70,10 +70,12 @@ func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key clien
 		r.lost.forget(key)
 		return nil, nil
 	}
-	record := client.ObjectKey{Namespace: pod.Namespace, Name: selection.AttachmentName(&pod)}
-	switch err := from.Get(ctx, record, &v1alpha1.JmxAttachment{}); {
+	var record v1alpha1.JmxAttachment
+	switch err := from.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: selection.AttachmentName(&pod)}, &record); {
 	case err == nil:
-		r.lost.forget(key)
+		if knows(&record) {
+			r.lost.forget(key)
+		}
 		return nil, nil
 	case !apierrors.IsNotFound(err):
 		return nil, err

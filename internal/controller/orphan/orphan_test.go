@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,7 +49,7 @@ const ours = string(records.OwnerPodAnnotations)
 type world struct {
 	client.Reader
 	pod       *corev1.Pod
-	record    bool
+	record    *v1alpha1.JmxAttachment
 	exporters []v1alpha1.PrometheusJmxExporter
 }
 
@@ -61,7 +62,8 @@ func (w *world) Get(_ context.Context, key client.ObjectKey, object client.Objec
 			return nil
 		}
 	case *v1alpha1.JmxAttachment:
-		if w.record && key.Name == selection.AttachmentName(w.pod) {
+		if w.record != nil && key.Name == selection.AttachmentName(w.pod) {
+			w.record.DeepCopyInto(o)
 			return nil
 		}
 	}
@@ -96,7 +98,7 @@ func TestReconcile(t *testing.T) {
 			w.exporters = append(w.exporters, e)
 		}
 	}
-	recorded := func(w *world) { w.record = true }
+	recorded := func(w *world) { w.record = &v1alpha1.JmxAttachment{} }
 	of := func(manager string) func(*world) { return func(w *world) { w.pod = aPod(manager) } }
 	// A record was deleted that says of an agent in a container.
 	lost := func(id string) *v1alpha1.JmxAttachment {
@@ -183,6 +185,47 @@ func TestLost(t *testing.T) {
 		l.forget(key)
 		if l.in(pod) || len(l.agents) > 0 {
 			t.Errorf("%s: it is not forgotten", name)
+		}
+	}
+}
+
+// An exporter makes a record that was deleted again, and is deleted itself before the
+// pod was inspected: what the first record knew is still all that is known.
+func TestLostTwice(t *testing.T) {
+	inspected := []v1alpha1.InspectedContainer{{Name: "app", Time: new(metav1.NewTime(now))}}
+	for name, tc := range map[string]struct {
+		second v1alpha1.JmxAttachmentStatus
+		want   int
+	}{
+		"the second one knows nothing":   {want: 1},
+		"it says that there is no agent": {second: v1alpha1.JmxAttachmentStatus{Containers: inspected}},
+		"its pod was detached":           {second: v1alpha1.JmxAttachmentStatus{DetachStartTime: new(metav1.NewTime(now)), DetachTimeout: metav1.Duration{Duration: time.Minute}}},
+		"its detach timed out":           {second: v1alpha1.JmxAttachmentStatus{DetachStartTime: new(metav1.NewTime(now.Add(-time.Hour)))}},
+		"it says that there is one":      {second: v1alpha1.JmxAttachmentStatus{Containers: inspected, Processes: []v1alpha1.JavaProcess{{Container: "app", ContainerID: "containerd://1", AgentFound: true}}}, want: 1},
+	} {
+		w, server := &world{pod: aPod("kubectl")}, &api{}
+		e := v1alpha1.PrometheusJmxExporter{}
+		e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "dummyapp"}
+		r := &Reconciler{Reader: w, Live: w, Writer: records.New(apply.New(server, effects.Direct)), Clock: testclock.NewFakePassiveClock(now)}
+		reconcile := func() {
+			if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.pod)}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		first, second := &v1alpha1.JmxAttachment{}, &v1alpha1.JmxAttachment{}
+		for _, a := range []*v1alpha1.JmxAttachment{first, second} {
+			a.Namespace, a.Spec.Pod.Name, a.Spec.Pod.UID = "shop", "app-0", "pod"
+		}
+		first.Status.Processes = []v1alpha1.JavaProcess{{Container: "app", ContainerID: "containerd://1", Intent: &v1alpha1.LoadIntent{}}}
+		r.ofAttachment(t.Context(), &first, nil)
+		w.record, w.exporters = second, []v1alpha1.PrometheusJmxExporter{e}
+		reconcile()
+		second.Status = tc.second
+		w.record, w.exporters = nil, nil
+		r.ofAttachment(t.Context(), &second, nil)
+		reconcile()
+		if len(server.applied) != tc.want {
+			t.Errorf("%s: %d records are made", name, len(server.applied))
 		}
 	}
 }

@@ -54,10 +54,11 @@ func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.Jm
 		return nil
 	}
 	a := *before
+	pod := client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.Pod.Name}
 	if began := a.Status.DetachStartTime; began != nil && r.Clock.Since(began.Time) >= a.Status.DetachTimeout.Duration {
+		r.lost.forget(pod)
 		return nil
 	}
-	pod := client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.Pod.Name}
 	r.lost.note(pod, a)
 	return []reconcile.Request{{NamespacedName: pod}}
 }
