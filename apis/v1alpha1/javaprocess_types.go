@@ -151,7 +151,7 @@ type LoadIntent struct {
 	Time metav1.Time `json:"time"`
 }
 
-// Losses counts how often an agent was lost from a JVM that goes on.
+// Losses counts how often an agent was lost from a JVM that keeps running.
 type Losses struct {
 	// count is the number of times within twenty minutes of each other.
 	// +required

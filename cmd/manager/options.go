@@ -54,14 +54,14 @@ func parse(args []string) *options {
 	flags.IntVar(&o.execs, "max-execs", 16, "`number` of execs at once, in all")
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
-	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that ask an endpoint whether it is still there, which tells of a JVM that was replaced while its container runs on; 0 asks never")
+	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
 		os.Exit(2)
 	}
 	if flags.NArg() > 0 {
-		fmt.Fprintf(flags.Output(), "unexpected argument %q; manager --help tells the flags\n", flags.Arg(0))
+		fmt.Fprintf(flags.Output(), "unexpected argument %q; see manager --help\n", flags.Arg(0))
 		os.Exit(2)
 	}
 	for name, n := range map[string]int{

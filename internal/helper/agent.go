@@ -159,7 +159,7 @@ func (a *agent) silence() error {
 	case a.mark == nil && !a.jarOpen && !a.dir.inPlace(a.process):
 		return helperapi.Errorf(helperapi.ReasonForeignJar, "%s was exchanged while the JVM loaded the agent from there. Find out who did it and what the JVM loaded, then restart the container.", helperapi.AgentDirectory)
 	case a.mark == nil && !a.jarOpen:
-		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The JVM took the agent and did not keep it; see the application's standard error.")
+		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The agent was loaded but is no longer present; see the application's standard error.")
 	case a.mark == nil:
 		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but wrote no mark within %s: it may not write the JVM's system properties, or the JVM is starved of CPU or memory.", answerTimeout)
 	default:

@@ -72,8 +72,8 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	return nil
 }
 
-// markPatience is how long one JVM may take to tell its mark.
-const markPatience = time.Second
+// markTimeout is how long one JVM may take to tell its mark.
+const markTimeout = time.Second
 
 // observe describes a process without changing anything about it, and returns the
 // files that it has open. What cannot be seen of one that may not be looked into
@@ -105,7 +105,7 @@ func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process
 		return process, openFiles, nil
 	}
 	if process.AgentJarOpen && p.HasSocket() { // without the jar, the mark is inherited
-		ctx, cancel := context.WithTimeout(ctx, markPatience)
+		ctx, cancel := context.WithTimeout(ctx, markTimeout)
 		defer cancel()
 		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway
 	}

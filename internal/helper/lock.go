@@ -13,14 +13,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// lockPatience is how long a helper waits for another one that works on the
+// lockTimeout is how long a helper waits for another one that works on the
 // same JVM, before it answers ReasonBusy.
-const lockPatience = 2 * time.Second
+const lockTimeout = 2 * time.Second
 
 // lock takes the lock of one JVM and returns what gives it back. The kernel gives
 // it back when the helper dies.
 func (dir *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	for {
 		f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)

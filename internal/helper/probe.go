@@ -19,8 +19,8 @@ import (
 
 const (
 	metricsPath = "/metrics"
-	// probePatience is how long an endpoint may take for all of its answer.
-	probePatience = 5 * time.Second
+	// probeTimeout is how long an endpoint may take for all of its answer.
+	probeTimeout = 5 * time.Second
 	// maxPage is how much of the answer is read; a longer one is good too.
 	maxPage = 16 << 20
 )
@@ -47,11 +47,11 @@ func get(ctx context.Context, e helperapi.Endpoint) error {
 // follows the status line, at most maxPage bytes. Package net/http would make the
 // helper three times as large.
 func getPage(ctx context.Context, e helperapi.Endpoint, read func(page *bufio.Reader) error) error {
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	conn, err := dialLoopback(ctx, e.Port)
 	if err != nil {
-		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Nobody answers on port %d: %v.", e.Port, err)
+		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d does not accept connections: %v.", e.Port, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()

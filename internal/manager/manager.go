@@ -76,7 +76,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		LeaderElectionID:              name,
 		LeaderElectionNamespace:       o.LeaderNamespace,
 		LeaderElectionReleaseOnCancel: true,
-		// Within the pod's grace period, so that the lease is let go of.
+		// Within the pod's grace period, so that the lease is released.
 		GracefulShutdownTimeout: new(8 * time.Second),
 		Client: client.Options{Cache: &client.CacheOptions{
 			// A reconcile never acts on a record older than what the one

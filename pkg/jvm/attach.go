@@ -214,7 +214,7 @@ func (p Process) owns(info fs.FileInfo) bool {
 // process exit in between, the signal goes nowhere.
 func (p Process) signal(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return errorf(AttachTimeout, "There was no time left to attach.")
+		return errorf(AttachTimeout, "The attach timed out.")
 	}
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
@@ -231,7 +231,7 @@ func (p Process) signal(ctx context.Context) error {
 	case now.UID != p.UID || now.GID != p.GID:
 		return errorf(JVMStarting, "The JVM changed its user from %d to %d.", p.UID, now.UID)
 	case now.Implementation != HotSpot || !now.CatchesQuit || now.Flags.AttachDisabled || now.obscure != "":
-		return errorf(JVMStarting, "Process %d does not accept attachers any more.", p.PID)
+		return errorf(JVMStarting, "Process %d no longer accepts attachers.", p.PID)
 	}
 	err = As(p.UID, p.GID, func() error {
 		if err := p.ping(); !errors.Is(err, errNotListening) {

@@ -59,7 +59,7 @@ func (p *Process) describe(library string, argv []string) {
 		p.obscure = fmt.Sprintf("The JVM was started by %q, not by java, so its options cannot be known", launcher)
 	case err != nil: // as it is said above
 	case command.unread:
-		p.obscure = "A file of options that the JVM was started with cannot be read any more"
+		p.obscure = "A file of options that the JVM was started with can no longer be read"
 	default:
 		p.obscure = ""
 	}

@@ -70,7 +70,7 @@ func disown(pod *corev1.Pod) {
 	})
 }
 
-// TrimManagedFields leaves of a pod's managedFields only what tells whose the
+// TrimManagedFields leaves of a pod's managedFields only what shows whose the
 // annotations are that matter here, and who else changed the pod last: for the
 // cache.
 func TrimManagedFields(pod *corev1.Pod) {

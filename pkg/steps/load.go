@@ -81,7 +81,7 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p.Identity = identity
 	p.Warning = text.Cut(report.Processes[0].Warning, 300)
 	if !j.serves() {
-		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the port and the configuration wanted.")
+		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port and configuration.")
 	}
 	return Done()
 }
@@ -92,7 +92,7 @@ func loadFailed(j *JVM, err error) statemachine.Outcome {
 	case v1alpha1.ReasonStagingIncomplete: // the files went since they were staged
 		j.Process.Staged, outcome.Back = nil, ConfigChanged
 	case v1alpha1.ReasonStockExporter: // it came since the inspection: it is to be adopted
-		outcome = NotDone(v1alpha1.ReasonReplaced, "The stock exporter came into the JVM; inspecting again.")
+		outcome = NotDone(v1alpha1.ReasonReplaced, "The stock exporter was loaded into the JVM; rediscovering.")
 		outcome.Back, outcome.Err = Replaced, err
 	case v1alpha1.ReasonProcessGone:
 		outcome.Back = Replaced

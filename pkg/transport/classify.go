@@ -20,7 +20,7 @@ import (
 // what was said on standard error ends it.
 var exits = map[int]Error{
 	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper was installed in " + helperapi.AgentDirectory + ", and was gone again."},
-	exitCut:            {Reason: v1alpha1.ReasonStagingIncomplete, Message: "The helper did not arrive whole in the container; it is sent again."},
+	exitCut:            {Reason: v1alpha1.ReasonStagingIncomplete, Message: "The helper arrived incomplete in the container; sending it again."},
 	exitNotWritable:    {Reason: v1alpha1.ReasonTmpNotWritable, Message: "/tmp cannot be written to, and HotSpot opens its attach socket nowhere else. " + jvm.MountTmp},
 	exitNotTrusted:     {Reason: v1alpha1.ReasonAgentDirectoryNotTrusted, Message: helperapi.AgentDirectory + " belongs to another user, or is no directory: remove it."},
 	exitWriteFailed:    {Reason: v1alpha1.ReasonNoSpace, Message: "The helper cannot be written to " + helperapi.AgentDirectory},

@@ -12,7 +12,7 @@ import (
 )
 
 // What stands in the way in a pod is told by a typed reason and a sentence,
-// nothing is loaded, the application is left in peace, and once it is mended the
+// nothing is loaded, the application is not disturbed, and once it is mended the
 // pod is Annotated.
 func TestRefused(t *testing.T) {
 	t.Parallel()

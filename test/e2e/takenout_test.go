@@ -107,7 +107,7 @@ func TestTakenOut(t *testing.T) {
 	}
 }
 
-// What cannot be stopped is let go of in the end, and named. No feature runs
+// What cannot be stopped is released in the end, and named. No feature runs
 // beside this one.
 func TestDetachTimeout(t *testing.T) {
 	namespace, applications, feature := running("detach-timeout", 1, 1, java17)

@@ -16,7 +16,7 @@ import (
 )
 
 // An agent that cannot be stopped is told again, at growing intervals, until
-// spec.detach.timeout is over; then it is let go of, and an Event says so. That
+// spec.detach.timeout is over; then it is released, and an Event says so. That
 // taking out has begun is in the record before the first try.
 func TestAgentLeft(t *testing.T) {
 	s, o := longRunning(t, withWorker(), nil)
@@ -166,7 +166,7 @@ func TestDetachTimeout(t *testing.T) {
 	s.later(9 * time.Second)
 	_, _ = o.round()
 	if s.attachment(s.pod) == nil {
-		t.Fatal("it is let go of too early")
+		t.Fatal("it is released too early")
 	}
 	s.jvm(s.pod).stays = nil
 	o.outlast()

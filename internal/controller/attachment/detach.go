@@ -105,7 +105,7 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 			case a != nil && p.Reason != v1alpha1.ReasonEndpointPending:
 				failures = append(failures, pending(p))
 				tries = max(tries, a.Count)
-			case a == nil && over: // there was no room for a try
+			case a == nil && v.Clock.Since(status.DetachStartTime.Time) >= queueTimeout: // there was no room for a try
 				failures = append(failures, fmt.Errorf("process %d in container %s: the exec concurrency limit is reached", p.PID, p.Container))
 			}
 		}
@@ -142,6 +142,10 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 // defaultDetachTimeout is the default of spec.detach.timeout, for a record whose
 // exporter nobody has read.
 const defaultDetachTimeout = 2 * time.Minute
+
+// queueTimeout bounds a detach that finds no room for a try, as of a fleet that is
+// detached at once: that says nothing of the pod.
+const queueTimeout = 30 * time.Minute
 
 // beginDetach notes when the detach began, and reports whether its time is over:
 // then all is tried a last time.

@@ -239,8 +239,10 @@ func (v *visit) withdraw(ctx context.Context) error {
 	err := steps.Withdraw(ctx, v.Writer, v.scope.Pod)
 	if err != nil {
 		v.recordNotWithdrawn(err)
+		return err
 	}
-	return err
+	v.scope.Status().Restores = nil // what the operator withdrew, nobody removed
+	return nil
 }
 
 // persist states phase, reason and conditions, all derived from the pod's state and

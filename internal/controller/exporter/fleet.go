@@ -73,7 +73,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		pod := &pods.Items[i]
 		record := attachments[pod.UID]
 		switch owner := selection.Owner(exporters.Items, pod); {
-		case owner == nil && record != nil && f.rollout.testifies(pod, record):
+		case owner == nil && record != nil && f.rollout.awaitsHalt(pod, record):
 			f.rollout.failed++
 		case owner == nil:
 		case owner.UID == exporter.UID:

@@ -3,6 +3,7 @@ package exporter
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -49,12 +50,11 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 			wanted = append(wanted, standing(existing.Items, m.pod)...) // of a record that was lost
 		}
 	}
+	var failed []error
 	for _, s := range plan(selection.ServiceName(f.exporter), existing.Items, wanted) {
-		if err := r.write(ctx, f.exporter, existing.Items, s); err != nil {
-			return err
-		}
+		failed = append(failed, r.write(ctx, f.exporter, existing.Items, s)) // one that cannot be written keeps no other
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // standing are the endpoints of the pod that are published already.
@@ -126,7 +126,7 @@ func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	case err != nil:
 		return err
 	case !metav1.IsControlledBy(&was, exporter):
-		return fmt.Errorf("service %s is not of this exporter: it is left alone, and no endpoint is published", name)
+		return fmt.Errorf("service %s is not controlled by this exporter; no endpoint is published. Delete or rename it", name)
 	case len(was.Spec.Ports) == 1 && was.Spec.Ports[0].Port == port && was.Spec.Ports[0].Name == portName &&
 		labels.SelectorFromSet(serviceLabels(exporter)).Matches(labels.Set(was.Labels)):
 		return nil

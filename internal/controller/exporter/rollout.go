@@ -13,6 +13,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -26,7 +27,7 @@ type rollout struct {
 	limits v1alpha1.Rollout
 	halt   *v1alpha1.Halt
 	now    time.Time
-	// failed counts the pods that testify.
+	// failed counts the failed pods whose record may halt the rollout.
 	failed int32
 }
 
@@ -77,18 +78,18 @@ func (r *rollout) updated(m member) bool {
 // Where nothing was done to the pod yet, the first failure says so; later, what
 // is new may be what fails, and the next pod waits for a few tries.
 func standsStill(m member) bool {
-	const patience = 5
+	const maxSlotTries = 5
 	attempt := m.attachment.Status.Attempt
 	if attempt == nil {
 		return false
 	}
 	untouched := m.phase() == v1alpha1.PhasePending || m.phase() == v1alpha1.PhaseDiscovered
-	return attempt.Count > patience || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
+	return attempt.Count > maxSlotTries || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
 }
 
-// testifies reports whether a pod has failed whose record may be about to say that
+// awaitsHalt reports whether a pod has failed whose record may be about to say that
 // this is to halt the rollout: until it is gone, nobody takes the pod's place.
-func (r *rollout) testifies(pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) bool {
+func (r *rollout) awaitsHalt(pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) bool {
 	return pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp.IsZero() && attachment.Spec.Revision == r.revision
 }
 
@@ -108,7 +109,7 @@ func (r *rollout) proven(m member) (time.Duration, bool) {
 // grants are the pods whose turn has come now, in their order, and the time after
 // which to look again without an event; 0 for never. Inspecting needs no turn, so a
 // pod is granted only what can be attached there by what its inspection found; a new
-// pod whose turn has come anyway, when the canaries are through, is granted with its
+// pod that is ready already, when the canaries are through, is granted with its
 // record. While the configuration is broken, nothing can be.
 func (r *rollout) grants(members []member, broken bool) (granted []member, again time.Duration) {
 	if r.halt != nil || broken {
@@ -131,7 +132,9 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 		}
 		switch {
 		case m.attachment == nil:
-			unseen = append(unseen, m)
+			if !steps.ReadySince(m.pod).IsZero() { // one that starts would hold its slot meanwhile
+				unseen = append(unseen, m)
+			}
 		case m.attachable() && m.attachment.Spec.Revision != r.revision:
 			waiting = append(waiting, m)
 		}
@@ -197,7 +200,7 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 			Revision: r.revision,
 			Resume:   r.resume,
 			Reason:   reason,
-			Message: text.Cut(fmt.Sprintf("Pod %s: %s Nothing is attached or changed any more; what serves goes on. To go on, change the configuration, or give the exporter's annotation %s another value.",
+			Message: text.Cut(fmt.Sprintf("Pod %s: %s The rollout is halted; existing endpoints keep serving. To resume, change the configuration, or give the exporter's annotation %s another value.",
 				a.Spec.Pod.Name, message, v1alpha1.AnnotationResume), 2048),
 		}
 	}

@@ -18,7 +18,7 @@ const revision = "new"
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // told is a member, from words: its name and node, and how far it is. The states
-// are new, that it has no record; waits, that it was granted nothing yet; shut, that
+// are new, that it has no record; starting, that it is not ready either; waits, that it was granted nothing yet; shut, that
 // nothing can be attached there, and the reason; granted;
 // the seconds since it is Exposed, that it is Annotated; old, that it is Annotated
 // with another revision, and serves, that it has an endpoint then too; or the reason why it is not further, after the phase that
@@ -28,7 +28,10 @@ func told(words string) member {
 	name, node, state := fields[0], fields[1], fields[2]
 	pod := &corev1.Pod{}
 	pod.Name, pod.Spec.NodeName = name, node
-	if state == "new" {
+	if state == "new" || state == "starting" {
+		if state == "new" {
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(now)}}
+		}
 		return member{pod: pod}
 	}
 	a := &v1alpha1.JmxAttachment{}
@@ -146,6 +149,7 @@ func TestGrants(t *testing.T) {
 		"a pod that comes late":               {limits: usual, members: []string{"a n1 1h", "b n1 1h", "c n1 waits"}, want: "c"},
 		"a new pod, before the canary":        {limits: usual, members: []string{"a n1 new", "b n1 new"}},
 		"a new pod, after the canary":         {limits: usual, members: []string{"a n1 1h", "b n1 new"}, want: "b"},
+		"a pod that is starting":              {limits: usual, members: []string{"a n1 1h", "b n1 starting"}},
 		"a new pod, beside those that serve":  {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 new", "c n1 waits"}, want: "c b"},
 		"three at once, two of them are":      {limits: limits(3, 9, 0, 5), members: []string{"a n1 granted", "b n1 Busy", "c n1 old", "d n1 waits"}, want: "c"},
 		"those that are done hold no place":   {limits: limits(1, 9, 0, 5), members: []string{"a n1 1s", "b n1 NoShell", "c n1 NoJavaProcess", "d n1 waits", "e n1 waits"}, want: "d", again: 4 * time.Second},

@@ -62,7 +62,7 @@ func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []re
 		return nil
 	}
 	pods := enqueue.Present(before, after)
-	return r.those(ctx, pods[0].Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
+	return r.filter(ctx, pods[0].Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
 		for _, pod := range pods {
 			if selection.Selects(e, pod) {
 				return true
@@ -79,12 +79,12 @@ func (r *Reconciler) ofSibling(ctx context.Context, before, after **v1alpha1.Pro
 		return nil
 	}
 	sibling := enqueue.Present(before, after)[0]
-	return r.those(ctx, sibling.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool { return e.UID != sibling.UID })
+	return r.filter(ctx, sibling.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool { return e.UID != sibling.UID })
 }
 
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
 	configMap := enqueue.Present(before, after)[0]
-	return r.those(ctx, configMap.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
+	return r.filter(ctx, configMap.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
 		return e.Spec.Config.ConfigMapName == configMap.Name
 	})
 }
@@ -99,8 +99,8 @@ func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.R
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: owner.Name}}}
 }
 
-// those names the exporters of a namespace that are meant.
-func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
+// filter names the exporters of a namespace that match.
+func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
 	var exporters v1alpha1.PrometheusJmxExporterList
 	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
@@ -108,7 +108,7 @@ func (r *Reconciler) those(ctx context.Context, namespace string, meant func(*v1
 	}
 	var requests []reconcile.Request
 	for i := range exporters.Items {
-		if e := &exporters.Items[i]; meant(e) {
+		if e := &exporters.Items[i]; match(e) {
 			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e)})
 		}
 	}

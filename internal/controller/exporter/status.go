@@ -131,7 +131,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	refusals := f.refusals()
 	progress := fmt.Sprintf("%d of %d matched pods are Annotated.", annotated, status.Matched)
 	if behind := len(f.members) - int(status.Updated); behind > 0 {
-		progress += fmt.Sprintf(" %d wait for their turn, or are brought to the current configuration and agent.", behind)
+		progress += fmt.Sprintf(" %d pods are pending or updating.", behind)
 	}
 
 	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration is read and accepted.")
@@ -160,14 +160,14 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
 	switch {
 	case f.failure != nil:
-		ready.Reason, ready.Message = v1alpha1.ReasonAPIError, "What belongs to the exporter cannot be written: "+text.Denial(f.failure)+"."
+		ready.Reason, ready.Message = v1alpha1.ReasonAPIError, "The exporter's records, Service or EndpointSlices cannot be written: "+text.Denial(f.failure)+"."
 		reconciling = condition(v1alpha1.ConditionReconciling, true, ready.Reason, ready.Message)
 	case stalled.Status == metav1.ConditionTrue:
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
 		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod of the namespace has all labels of spec.labelSelector."
 	case unfinished && f.exporter.Spec.Suspend:
-		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" spec.suspend is true: nothing new is done."
+		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" The exporter is suspended (spec.suspend)."
 	case !working:
 		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonAllAnnotated, progress)
 	}

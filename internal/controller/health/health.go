@@ -102,7 +102,7 @@ func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1al
 		}
 		id := steps.Identity(p)
 		t, ok := before[id]
-		if !ok { // it has answered a moment ago
+		if !ok || t.process.Endpoint.Silent && !p.Endpoint.Silent { // it has answered a moment ago
 			t = &tracked{due: c.clock.Now().Add(c.pause(p, 0))}
 		}
 		t.process = *p
@@ -217,7 +217,7 @@ func (t *tracked) silent() bool {
 }
 
 // persistent is how often in a row an endpoint is silent before that is looked into,
-// which takes an exec: a fleet that falls silent for a moment is left in peace.
+// which takes an exec: a fleet that falls silent for a moment is not examined.
 const persistent = 2
 
 // record keeps a check, and reports whether it says something new: that an endpoint

@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Trim is a cache transform. Of managedFields it leaves what tells whose the
+// Trim is a cache transform. Of managedFields it leaves what shows whose the
 // scrape annotations are. It changes nothing that it has trimmed before.
 func Trim(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)

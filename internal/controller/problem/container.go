@@ -92,7 +92,7 @@ func (d *diagnosis) backsOff(c container) bool {
 // restarted, or was.
 func ended(t *corev1.ContainerStateTerminated) verdict {
 	if t == nil {
-		return verdict{message: "The container is restarted again and again."}
+		return verdict{message: "The container restarts repeatedly."}
 	}
 	v := verdict{reason: t.Reason, outranked: crashLoop}
 	if v.reason == "" {
@@ -118,9 +118,9 @@ func startsWith(pod *corev1.Pod) (*container, verdict) {
 	all := containers(pod)
 	if !slices.ContainsFunc(all, func(c container) bool { return c.status != nil }) {
 		if pod.Spec.NodeName == "" {
-			return nil, verdict{reason: pending, message: "No scheduler has found a node for it yet."}
+			return nil, verdict{reason: pending, message: "The pod is not scheduled."}
 		}
-		return nil, verdict{reason: pending, message: "The kubelet of its node has not said anything of it yet."}
+		return nil, verdict{reason: pending, message: "The kubelet has not reported the pod's status."}
 	}
 	for _, c := range all {
 		if c.status == nil {

@@ -16,7 +16,7 @@ func TestFindCrashLoop(t *testing.T) {
 		"crash loop": {pod: aPod(corev1.PodRunning, is("app", 4, waits(crashLoop, backOff), exits(1, "Error", ago(9)))), want: "app-0/app CrashLoopBackOff x4: " + exited1},
 		"crash loop, of what nothing is known": {
 			pod:  aPod(corev1.PodRunning, is("app", 4, waits(crashLoop, backOff))),
-			want: "app-0/app CrashLoopBackOff x4: The container is restarted again and again",
+			want: "app-0/app CrashLoopBackOff x4: The container restarts repeatedly",
 		},
 		"crash loop that the kubelet does not call so": {
 			pod:    aPod(corev1.PodRunning, is("app", 1, exits(1, "Error", ago(9)), exits(1, "Error", ago(10)))),

@@ -60,10 +60,10 @@ func TestFindPod(t *testing.T) {
 			pod:  aPod(corev1.PodPending, onNoNode, isScheduled(corev1.ConditionFalse, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates", ago(3600))),
 			want: "app-0/ SchedulingGated x0: Scheduling is blocked due to non-empty scheduling gates",
 		},
-		"no scheduler": {pod: aPod(corev1.PodPending, onNoNode), want: "app-0/ Pending x0: No scheduler has found a node for it yet"},
+		"no scheduler": {pod: aPod(corev1.PodPending, onNoNode), want: "app-0/ Pending x0: The pod is not scheduled"},
 
 		// Not started.
-		"no kubelet":          {pod: aPod(corev1.PodPending), want: "app-0/ Pending x0: The kubelet of its node has not said anything of it yet"},
+		"no kubelet":          {pod: aPod(corev1.PodPending), want: "app-0/ Pending x0: The kubelet has not reported the pod's status"},
 		"creating for long":   {pod: aPod(corev1.PodPending, is("app", 0, waits(containerCreating, ""))), want: "app-0/app ContainerCreating x0: " + slow},
 		"initializes forever": {pod: aPod(corev1.PodPending, is("init", 0, runs(ago(3000))), is("app", 0, waits(podInitializing, ""))), want: "app-0/init PodInitializing x0: The init container still runs"},
 		"waits, with a sidecar that runs": {

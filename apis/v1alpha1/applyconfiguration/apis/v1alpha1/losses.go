@@ -9,7 +9,7 @@ import (
 // LossesApplyConfiguration represents a declarative configuration of the Losses type for use
 // with apply.
 //
-// Losses counts how often an agent was lost from a JVM that goes on.
+// Losses counts how often an agent was lost from a JVM that keeps running.
 type LossesApplyConfiguration struct {
 	// count is the number of times within twenty minutes of each other.
 	Count *int32 `json:"count,omitempty"`
