@@ -160,9 +160,11 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		s.recordContainer(entry, outcome)
 		return outcome
 	}
-	entry.Rules = ""
-	if !s.keepsAll() {
+	switch {
+	case s.Chooses():
 		entry.Rules = rules(s.Exporter)
+	case s.keepsAll():
+		entry.Rules = ""
 	}
 	s.merge(c, report.Processes)
 	s.recordContainer(entry, outcome)
@@ -203,7 +205,7 @@ func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
 		entry = s.inspected(c.name)
 	}
 	if entry.ContainerID != c.id {
-		*entry = v1alpha1.InspectedContainer{Name: c.name, ContainerID: c.id, Time: entry.Time}
+		*entry = v1alpha1.InspectedContainer{Name: c.name, ContainerID: c.id, Time: entry.Time, Rules: entry.Rules}
 	}
 	return entry
 }

@@ -15,13 +15,21 @@ const maxProcesses = 64
 
 // merge takes what an inspection found in a container into the record: what that
 // knows of a process that is still the same stays, and what was not found again is
-// dropped.
+// dropped. Rules that the rollout has not brought to the pod leave nothing out or in
+// that the record knows.
 func (s *Scope) merge(c container, found []helperapi.Process) {
+	chooses := s.Chooses()
 	var here []v1alpha1.JavaProcess
 	for _, p := range found {
 		process := javaProcess(c, p)
 		if known := s.known(Identity(&process)); known != nil && known.Adopted == adopted(p) {
-			process = s.carryOver(*known, process)
+			if !chooses && p.Excluded != known.Excluded {
+				p.Excluded = known.Excluded
+				if p.Exporter != nil && p.Exporter.Port == 0 { // the helper asks none that is excluded
+					p.Exporter = &helperapi.Exporter{Port: known.Port}
+				}
+			}
+			process = carryOver(*known, process)
 		}
 		s.assess(&process, p)
 		here = append(here, process)
@@ -33,12 +41,11 @@ func (s *Scope) merge(c container, found []helperapi.Process) {
 	status.Processes = status.Processes[:min(len(status.Processes), maxProcesses)]
 }
 
-// carryOver is what the record knows of a process, with what is known now of it. An
-// inspection that keeps all knows no rules, and leaves nothing out or in.
-func (s *Scope) carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
+// carryOver is what the record knows of a process, with what is known now of it.
+func carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
 	known.UID, known.GID, known.VM, known.Vendor = found.UID, found.GID, found.VM, found.Vendor
 	known.Version, known.MainClass = found.Version, found.MainClass
-	known.Excluded = known.Excluded && s.keepsAll()
+	known.Excluded = false // as it is found
 	return known
 }
 
