@@ -155,6 +155,11 @@ func TestDetach(t *testing.T) {
 				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-time.Hour))), time.Minute
 			}, ran: "app unload", left: true, event: "Warning AgentLeft",
 		},
+		"its time is over, others come first": {
+			unload: says(v1alpha1.ReasonQueued), how: func(s *steps.Scope) {
+				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-10 * time.Minute))), time.Minute
+			}, after: 300 * time.Millisecond, ran: "app unload", left: true, says: "The operator is detaching from the pod.",
+		},
 		"the container is gone": {unload: sees(), how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
 		"the record was lost": {unload: sees(), how: func(s *steps.Scope) {
 			s.Status().Containers, s.Status().Processes, s.Status().Revision = nil, nil, revision

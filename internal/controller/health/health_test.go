@@ -284,3 +284,25 @@ func TestSilenceHoldsUpNobody(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A silence that the Expose step saw end is over for the checker, too: neither its
+// misses nor its long pause count any more.
+func TestRecoveredElsewhere(t *testing.T) {
+	f, silent := aChecker(time.Minute), exposed("a")
+	silent.Endpoint.Silent = true
+	f.err = errSilent
+	f.Track(pod, address, []v1alpha1.JavaProcess{silent})
+	for i := range 9 {
+		f.at(t, time.Duration(i+1)*time.Hour)
+	}
+	f.Take(pod)
+	f.took()
+	f.Track(pod, address, []v1alpha1.JavaProcess{exposed("a")})
+	f.at(t, 9*time.Hour+2*time.Minute)
+	if got := f.took(); got != "a" {
+		t.Errorf("asked are %q", got)
+	}
+	if got := f.Take(pod); len(got) > 0 {
+		t.Errorf("a single silence is %+v", got)
+	}
+}
