@@ -1,0 +1,35 @@
+package attachment
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+)
+
+// What the operator withdraws with a JVM that is gone, nobody removed: that the
+// annotations come back with the next JVM is no restore.
+func TestWithdrawForgetsRestores(t *testing.T) {
+	b, s := aBench(), servingScope()
+	s.Pod.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: string(records.OwnerPodAnnotations), Operation: metav1.ManagedFieldsOperationApply, APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:%s":{}}}}`, v1alpha1.AnnotationPort)),
+	}}
+	s.Status().Restores = &v1alpha1.Restores{Count: 4, LastTime: s.Now}
+	for _, gone := range []bool{false, true} {
+		if gone {
+			s.Drop(func(*v1alpha1.JavaProcess) bool { return true })
+			s.Status().Containers[0].Time = new(s.Now)
+			s.Published = nil
+		}
+		if err := b.of(s).withdraw(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if forgotten := s.Status().Restores == nil; forgotten != gone {
+			t.Errorf("the JVM is gone: %t, the restores are forgotten: %t", gone, forgotten)
+		}
+	}
+}
