@@ -37,7 +37,8 @@ var lanes = []lane{{silent: false, concurrent: 64}, {silent: true, concurrent: 3
 const (
 	// tick is how often the Checker looks which endpoints are due.
 	tick = time.Second
-	// maxPause is the longest time between two checks of an endpoint.
+	// maxPause is the longest time between two checks of an endpoint, if the interval
+	// is not longer.
 	maxPause = 10 * time.Minute
 )
 
@@ -257,5 +258,5 @@ func (c *Checker) pause(p *v1alpha1.JavaProcess, misses int32) time.Duration {
 	case misses == 1:
 		return min(wait.Jitter(c.interval/2, 1), maxPause)
 	}
-	return wait.Jitter(min(c.interval<<min(max(misses-1, 0), 10), maxPause), 0.1)
+	return wait.Jitter(max(min(c.interval<<min(max(misses-1, 0), 10), maxPause), c.interval), 0.1)
 }

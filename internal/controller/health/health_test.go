@@ -149,6 +149,11 @@ func TestPause(t *testing.T) {
 			t.Errorf("%s: all in the same second", name)
 		}
 	}
+	for misses, least := range map[int32]time.Duration{0: time.Hour, 1: maxPause, 2: time.Hour, 1 << 30: time.Hour} {
+		if got := aChecker(time.Hour).pause(&operator, misses); got < least || got > least*11/10 {
+			t.Errorf("an hour's interval, silent %d times: %s, want about %s", misses, got, least)
+		}
+	}
 }
 
 // What is news to the reconciler, and what it takes: each check once.
