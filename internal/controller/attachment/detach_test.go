@@ -157,7 +157,7 @@ func TestDetach(t *testing.T) {
 		},
 		"its time is over, others come first": {
 			unload: says(v1alpha1.ReasonQueued), how: func(s *steps.Scope) {
-				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-10 * time.Minute))), time.Minute
+				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-10*time.Minute))), time.Minute
 			}, after: 300 * time.Millisecond, ran: "app unload", left: true, says: "The operator is detaching from the pod.",
 		},
 		"the container is gone": {unload: sees(), how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},

@@ -3,6 +3,7 @@ package orphan
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,12 +56,18 @@ func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.Jm
 	}
 	a := *before
 	pod := client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.Pod.Name}
-	if began := a.Status.DetachStartTime; began != nil && r.Clock.Since(began.Time) >= a.Status.DetachTimeout.Duration {
+	if began := a.Status.DetachStartTime; began != nil && r.Clock.Since(began.Time) >= a.Status.DetachTimeout.Duration && !queued(a) {
 		r.lost.forget(pod)
 		return nil
 	}
 	r.lost.note(pod, a)
 	return []reconcile.Request{{NamespacedName: pod}}
+}
+
+// queued reports whether the detach of a pod waits for room to stop an agent: that it
+// takes longer than its timeout says nothing of the pod.
+func queued(a *v1alpha1.JmxAttachment) bool {
+	return slices.ContainsFunc(a.Status.Processes, func(p v1alpha1.JavaProcess) bool { return steps.MayHaveAgent(&p) && p.Attempt == nil })
 }
 
 // ofExporter: an exporter that is deleted or selects other pods leaves those whose

@@ -64,6 +64,26 @@ func TestOfAttachment(t *testing.T) {
 	}
 }
 
+// A detach that waits for room has tried nothing when its time is over: the agents of
+// a record that is deleted meanwhile are not given up.
+func TestOfAttachmentQueued(t *testing.T) {
+	for name, tc := range map[string]struct {
+		attempt *v1alpha1.Attempt
+		want    int
+	}{
+		"nothing was tried": {want: 1},
+		"a try failed":      {attempt: &v1alpha1.Attempt{Count: 3}},
+	} {
+		r := &Reconciler{Clock: testclock.NewFakePassiveClock(now)}
+		a := &v1alpha1.JmxAttachment{}
+		a.Status.DetachTimeout.Duration, a.Status.DetachStartTime = time.Minute, new(metav1.NewTime(now.Add(-2*time.Minute)))
+		a.Status.Processes = []v1alpha1.JavaProcess{{Intent: &v1alpha1.LoadIntent{}, Attempt: tc.attempt}}
+		if got := r.ofAttachment(t.Context(), &a, nil); len(got) != tc.want {
+			t.Errorf("%s: it is about %v", name, got)
+		}
+	}
+}
+
 // behind is a cache with two pods that never catches up with what was written.
 type behind struct{ client.Reader }
 
