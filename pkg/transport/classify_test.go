@@ -29,7 +29,7 @@ func TestClassify(t *testing.T) {
 		want string
 		says string
 	}{
-		"cut":              {exited(exitCut, ""), v1alpha1.ReasonStagingIncomplete, "sent again."},
+		"cut":              {exited(exitCut, ""), v1alpha1.ReasonStagingIncomplete, "sending it again."},
 		"/tmp":             {exited(exitNotWritable, ""), v1alpha1.ReasonTmpNotWritable, "emptyDir"},
 		"home":             {exited(exitNotTrusted, ""), v1alpha1.ReasonAgentDirectoryNotTrusted, "remove it."},
 		"write failed":     {exited(exitWriteFailed, "cat: write error: No space left on device"), v1alpha1.ReasonNoSpace, "cat: write error: No space left on device."},

@@ -147,7 +147,7 @@ func TestOpen(t *testing.T) {
 		"the helper is there":    {command: acts(reads("uid-1\n"), prints(hello), untilEnd)},
 		"the helper is missing":  {command: acts(reads("uid-1\n"), prints("\njmx-attach send x86_64\n"), reads("\namd64"), prints(hello), untilEnd)},
 		"a shell has a banner":   {command: acts(prints("Welcome!\n{}\n{\"motd\": 1}\n$ "), reads("uid-1\n"), prints(hello), untilEnd)},
-		"the helper arrives cut": {acts(prints("jmx-attach send x86_64\n"), ends(exitCut, "")), v1alpha1.ReasonStagingIncomplete, "sent again"},
+		"the helper arrives cut": {acts(prints("jmx-attach send x86_64\n"), ends(exitCut, "")), v1alpha1.ReasonStagingIncomplete, "sending it again"},
 		"no space is left":       {acts(prints("jmx-attach send x86_64\n"), ends(exitWriteFailed, "head: No space left on device")), v1alpha1.ReasonNoSpace, "No space left on device."},
 		"another pod":            {acts(ends(exitWrongPod, "")), v1alpha1.ReasonWrongPod, "UID"},
 		"a machine that nobody knows": {
