@@ -13,7 +13,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -132,7 +131,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 		}
 		switch {
 		case m.attachment == nil:
-			if !steps.ReadySince(m.pod).IsZero() { // one that starts would hold its slot meanwhile
+			if podReady(m.pod) { // one that starts would hold its slot meanwhile
 				unseen = append(unseen, m)
 			}
 		case m.attachable() && m.attachment.Spec.Revision != r.revision:
