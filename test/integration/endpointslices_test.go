@@ -184,7 +184,7 @@ func TestServiceByHand(t *testing.T) {
 	}})
 	before := byHand.DeepCopy()
 	for range 5 {
-		if _, err := o.round(); err == nil || !strings.Contains(err.Error(), "is not of this exporter") {
+		if _, err := o.round(); err == nil || !strings.Contains(err.Error(), "is not controlled by this exporter") {
 			t.Errorf("the operator says %v", err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestServiceByHand(t *testing.T) {
 		t.Errorf("the pod is %s", got)
 	}
 	get(t, s.exporter)
-	if ready := meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionReady); s.exporter.Status.Pods != "0/1" || !strings.Contains(ready.Message, "is not of this exporter") {
+	if ready := meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionReady); s.exporter.Status.Pods != "0/1" || !strings.Contains(ready.Message, "is not controlled by this exporter") {
 		t.Errorf("the exporter says %q of %s pods", ready.Message, s.exporter.Status.Pods)
 	}
 
