@@ -13,11 +13,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// wantNoAnnouncement makes sure that no attacher has left its announcement.
-func wantNoAnnouncement(t *testing.T) {
+// wantNoAnnouncement makes sure that no attacher has left its announcement to the
+// process: tests of other packages leave theirs in the same /tmp.
+func wantNoAnnouncement(t *testing.T, p Process) {
 	t.Helper()
-	if left, _ := filepath.Glob("/tmp/.attach_pid*"); len(left) > 0 {
-		t.Errorf("announced: %v", left)
+	name := filepath.Join("/tmp", p.announcement())
+	if _, err := os.Lstat(name); !os.IsNotExist(err) {
+		t.Errorf("announced: %s, %v", name, err)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestAttachAndLoad(t *testing.T) {
 			t.Errorf("the agent's jar is not open: %v, %v", files, err)
 		}
 		app.Unharmed()
-		wantNoAnnouncement(t)
+		wantNoAnnouncement(t, p)
 	})
 }
 

@@ -43,7 +43,7 @@ func TestOptionsUnknown(t *testing.T) {
 			listen(t, stale).Close() // the file stays, nobody listens
 			defer os.Remove(stale)
 			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
-			wantNoAnnouncement(t)
+			wantNoAnnouncement(t, p)
 			app.Unharmed()
 		}
 		t.Run("launcher", func(t *testing.T) {

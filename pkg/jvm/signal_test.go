@@ -22,7 +22,7 @@ func TestDeadline(t *testing.T) {
 		past, cancel := context.WithCancel(t.Context())
 		cancel()
 		wantKind(t, p.Attach(past), AttachTimeout)
-		wantNoAnnouncement(t)
+		wantNoAnnouncement(t, p)
 
 		if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil { // as the freezer does
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func TestDeadline(t *testing.T) {
 		}
 		app.Await("the socket is there", p.HasSocket)
 		attach(t, p)
-		wantNoAnnouncement(t)
+		wantNoAnnouncement(t, p)
 		app.Unharmed()
 	})
 }
