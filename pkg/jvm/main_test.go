@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	StartTimeout = 0 // the tests' applications say when they are up
-	if target := os.Getenv(strangerTarget); target != "" {
+	if target := os.Getenv(foreignTarget); target != "" {
 		stranger(target)
 		return
 	}

@@ -14,9 +14,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// strangerTarget makes this binary attach to a process, as whoever runs it, and
+// foreignTarget makes this binary attach to a process, as whoever runs it, and
 // say what kind of error that is.
-const strangerTarget = "JVM_TEST_TARGET"
+const foreignTarget = "JVM_TEST_TARGET"
 
 func stranger(target string) {
 	var p Process
@@ -44,7 +44,7 @@ func TestOtherUser(t *testing.T) {
 		}
 		for _, id := range []syscall.Credential{{Uid: 1234, Gid: 1234}, {Uid: nobody, Gid: 1234}} {
 			cmd := exec.Command("/proc/self/exe")
-			cmd.Env = []string{fmt.Sprintf("%s=%d %d", strangerTarget, p.PID, p.StartTime)}
+			cmd.Env = []string{fmt.Sprintf("%s=%d %d", foreignTarget, p.PID, p.StartTime)}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &id}
 			kind, err := cmd.CombinedOutput()
 			if err != nil || Kind(kind) != UserMismatch {
@@ -78,7 +78,7 @@ func TestDroppedCapabilities(t *testing.T) {
 		defer self.Close()
 		cmd := exec.Command("setpriv", "--bounding-set="+test.capabilities, "/proc/self/fd/3")
 		cmd.ExtraFiles = []*os.File{self}
-		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", strangerTarget, p.PID, p.StartTime))
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", foreignTarget, p.PID, p.StartTime))
 		out, err := cmd.CombinedOutput()
 		if err != nil || string(out) != test.want {
 			t.Errorf("with %s: %s, %v, want %s", test.capabilities, out, err, test.want)

@@ -73,7 +73,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-// An endpoint that is silent once is not looked into: an exec follows only when it is
+// An endpoint that is silent once is not examined: an exec follows only when it is
 // when it is asked again.
 func TestExamineWaitsForSilenceToPersist(t *testing.T) {
 	b, s := aBench(), servingScope()

@@ -207,7 +207,7 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// An agent that is stopped again and again is loaded again less and less often.
+// An agent that is stopped repeatedly is loaded again less and less often.
 func TestAgentIsLostAgainAndAgain(t *testing.T) {
 	b, s := aBench(), servingScope()
 	b.prober.err = steps.ErrUnreachable

@@ -132,7 +132,7 @@ func TestOfAttachment(t *testing.T) {
 	}
 }
 
-// A record that is tried again and again wakes its exporter for the first few tries
+// A record that is retried wakes its exporter for the first few tries
 // only, with which it counts.
 func TestTriesEndTheEvents(t *testing.T) {
 	c := &cache{}

@@ -217,7 +217,7 @@ func (t *tracked) silent() bool {
 	return t.misses > 0 || t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
 }
 
-// persistent is how often in a row an endpoint is silent before that is looked into,
+// persistent is how often in a row an endpoint is silent before that is examined,
 // which takes an exec: a fleet that falls silent for a moment is not examined.
 const persistent = 2
 

@@ -37,7 +37,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 
 // ofPod: one that is new to the operator, or whose labels or annotations changed. Not
 // each change of its status: annotations that could not be withdrawn in time stay,
-// and their pod is not detached again and again.
+// and their pod is not detached repeatedly.
 func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 	if after == nil || before != nil && maps.Equal((*before).Labels, (*after).Labels) && maps.Equal((*before).Annotations, (*after).Annotations) {
 		return nil

@@ -15,7 +15,7 @@ import (
 )
 
 // Which events of a pod make the operator look: not those of its status, or a pod
-// that cannot be detached would be again and again.
+// that cannot be detached would be repeatedly.
 func TestOfPod(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before, after *corev1.Pod
