@@ -20,6 +20,10 @@ type FindJava struct{}
 // Phase implements statemachine.Step.
 func (FindJava) Phase() statemachine.Phase { return JavaFound }
 
+// OnlyObserves implements statemachine.Observer: the helper that an inspection brings
+// into a container is looked for by the next one.
+func (FindJava) OnlyObserves() {}
+
 // Ensure implements statemachine.Step.
 func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 	containers := s.containers()

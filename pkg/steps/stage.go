@@ -15,6 +15,10 @@ type Stage struct{}
 // Phase implements statemachine.Step.
 func (Stage) Phase() statemachine.Phase { return Staged }
 
+// OnlyObserves implements statemachine.Observer: files are named by their digests, and
+// those that lie there already are not written again.
+func (Stage) OnlyObserves() {}
+
 // Ensure implements statemachine.Step.
 func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	if j.Process.Adopted || j.keepsStaged() {

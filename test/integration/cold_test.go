@@ -12,9 +12,9 @@ import (
 )
 
 // What a fleet costs the API server that is attached to for the first time: of each
-// pod at most seven writes and two Events, besides what its exporter writes for all.
+// pod at most five writes and two Events, besides what its exporter writes for all.
 func TestWritesOfAColdFleet(t *testing.T) {
-	const pods, maxApplies = 5, 7
+	const pods, maxApplies = 5, 5
 	f := aFleet(t, pods, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode = pods, pods
 		r.Canary.Count = new(int32(0))

@@ -75,9 +75,9 @@ func TestWrites(t *testing.T) {
 			// The endpoint stays, so it is not asked again.
 			want: []string{
 				grant, sums,
-				record, "exec inspect", record,
+				"exec inspect", record,
 				grant, sums, // its turn
-				record, "exec inspect", record, "exec load", record,
+				"exec inspect", record, "exec load", record,
 				sums,
 			},
 		},
@@ -85,7 +85,7 @@ func TestWrites(t *testing.T) {
 			event: func(s *story) { s.configure("lowercaseOutputName: true\n" + rules) },
 			want: []string{
 				grant, sums, // the revision is new, and the pod's turn
-				record, "exec inspect", "exec stage", record, "exec load", record,
+				"exec inspect", "exec stage", record, "exec load", record,
 				sums, // it is updated
 			},
 		},
@@ -108,7 +108,7 @@ func TestWrites(t *testing.T) {
 			event: func(s *story) { s.restart(s.pod) },
 			want: []string{
 				annotate, record, // withdrawn
-				"exec inspect", record, "exec inspect", "exec stage", record, "exec load", "http probe",
+				"exec inspect", "exec inspect", "exec stage", record, "exec load", "http probe",
 				annotate, record,
 			},
 		},

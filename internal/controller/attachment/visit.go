@@ -39,11 +39,17 @@ func (r *Reconciler) visit(scope *steps.Scope) *visit {
 func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 	v.begin()
 	v.examine(ctx)
-	if err := v.regress(ctx); err != nil {
+	pruned, err := v.regress(ctx)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
 	// A failure keeps nothing else from its way, and is tried again.
 	withdrawn := v.withdraw(ctx)
+	if pruned { // endpoints that are gone leave the EndpointSlices before anything is executed
+		if err := v.persist(ctx); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 
 	found, err := v.findJava(ctx)
 	if err != nil {
@@ -78,7 +84,7 @@ func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 
 // findJava leads the pod to JavaFound, and inspects there what is due. When that
 // leaves no JVM, the phase no longer holds.
-func (v *visit) findJava(ctx context.Context) (found statemachine.Result, err error) {
+func (v *visit) findJava(ctx context.Context) (statemachine.Result, error) {
 	walk := v.walk(steps.PodSteps())
 	walk.Persist = func(ctx context.Context) error {
 		if steps.Plan.Reached(v.pod.Phase, steps.JavaFound) { // its JVMs persist it together with their own
@@ -86,25 +92,19 @@ func (v *visit) findJava(ctx context.Context) (found statemachine.Result, err er
 		}
 		return v.persist(ctx)
 	}
-	if !steps.Plan.Reached(v.pod.Phase, steps.JavaFound) {
-		if found, err = walk.Forward(ctx, v.scope, &v.pod, steps.JavaFound); err != nil || !found.Arrived {
-			return found, err
-		}
-	}
-	if steps.Due(v.scope) {
-		if err := v.persist(ctx); err != nil {
-			return statemachine.Result{}, err
-		}
-		queued := steps.FindJava{}.Ensure(ctx, v.scope).Kind == statemachine.Queued
+	if steps.Plan.Reached(v.pod.Phase, steps.JavaFound) && steps.Due(v.scope) {
+		outcome := steps.FindJava{}.Ensure(ctx, v.scope)
 		if err := v.regressPod(ctx); err != nil {
 			return statemachine.Result{}, err
 		}
-		if queued {
+		if outcome.Kind == statemachine.Queued {
 			return statemachine.Result{RequeueAfter: statemachine.QueuedFor}, nil
 		}
-		if found, err = walk.Forward(ctx, v.scope, &v.pod, steps.JavaFound); err != nil || !found.Arrived {
-			return found, err
-		}
+		walk.Gate = func(statemachine.Phase) *statemachine.Outcome { return &outcome } // what was tried just now
+	}
+	found, err := walk.Forward(ctx, v.scope, &v.pod, steps.JavaFound)
+	if err != nil || !found.Arrived {
+		return found, err
 	}
 	found.RequeueAfter = v.scope.InspectAfter()
 	return found, nil
@@ -141,26 +141,27 @@ func (v *visit) begin() {
 }
 
 // regress drops the processes that are gone, in whatever phase, so that nobody is
-// sent to them, and takes the others and the pod back to the last phase that holds.
-func (v *visit) regress(ctx context.Context) error {
+// sent to them, and takes the others and the pod back to the last phase that holds. It
+// reports whether any was dropped.
+func (v *visit) regress(ctx context.Context) (pruned bool, err error) {
 	s := v.scope
 	gone := func(p *v1alpha1.JavaProcess) bool {
 		return !steps.Runs(s.Pod, p) || s.Health[steps.Identity(p)].Finding == steps.FindingGone
 	}
-	v.prune(gone)
+	pruned = v.prune(gone)
 	for _, j := range v.jvms() {
 		state := j.State()
 		cause := j.Regress()
 		lost, err := v.back(ctx, &state, cause, j.Forget)
 		if err != nil {
-			return err
+			return pruned, err
 		}
 		if lost {
 			j.Lose(cause, &state)
 		}
 		j.SetState(state)
 	}
-	return v.regressPod(ctx)
+	return pruned, v.regressPod(ctx)
 }
 
 // endedMeanwhile reports whether a step found the process gone.

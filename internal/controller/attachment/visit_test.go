@@ -105,6 +105,33 @@ func TestAttachRefused(t *testing.T) {
 	}
 }
 
+// A container that is inspected again is inspected once, also when no JVM is left in
+// it, and why not stands in the record.
+func TestAttachInspectsOnce(t *testing.T) {
+	for name, tc := range map[string]struct {
+		inspect func() (*helperapi.Report, error)
+		want    string
+	}{
+		"the JVM is gone":       {sees(), "Discovered NoJavaProcess"},
+		"the JVM is there":      {sees(helperapi.Process{Target: aTarget, Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}, AgentJarOpen: true}), "Annotated "},
+		"the JVM is another":    {sees(helperapi.Process{Target: helperapi.Target{PID: 8, StartTime: 12}, Refusal: &helperapi.Error{Reason: helperapi.ReasonAttachDisabled}}), "Discovered AttachDisabled"},
+		"the inspection breaks": {says(v1alpha1.ReasonExecFailed), "Annotated "},
+	} {
+		b, s := aBench(), servingScope()
+		b.helper.answers["app inspect"] = tc.inspect
+		s.InspectAgain("app")
+		if _, err := b.of(s).attach(t.Context()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := fmt.Sprintf("%s %s", s.Status().Phase, s.Status().Reason); got != tc.want {
+			t.Errorf("%s: the pod is %s, want %s", name, got, tc.want)
+		}
+		if ran := strings.Join(b.helper.ran, ", "); ran != "app inspect" {
+			t.Errorf("%s: executed is %q", name, ran)
+		}
+	}
+}
+
 // Processes that are not chosen any more lose their endpoints, the stock exporter's
 // too, then their agents; with the last one the pod is back at Discovered.
 func TestAttachExcludes(t *testing.T) {
@@ -195,7 +222,7 @@ func TestRegress(t *testing.T) {
 		var recorder recording
 		b.Recorder = &recorder
 		stopped := s.Health[steps.Identity(&s.Status().Processes[0])].Finding == steps.FindingStopped
-		if err := b.of(s).regress(t.Context()); err != nil {
+		if _, err := b.of(s).regress(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if diff := cmp.Diff(tc.want, []string(recorder)); diff != "" {
