@@ -147,7 +147,7 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		s.recordContainer(s.inspectedOrNew(c), young)
 		return young
 	}
-	request := helperapi.Request{}
+	request := helperapi.Request{Files: s.aboutToStage(c)}
 	if !s.keepsAll() {
 		request.Rules = processRules(s.Exporter)
 	}
@@ -169,6 +169,9 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		entry.Rules = rules(s.Exporter)
 	case s.keepsAll():
 		entry.Rules = ""
+	}
+	if len(request.Files) > 0 {
+		s.foundFiles(c.name, report.Files)
 	}
 	s.merge(c, report.Processes)
 	s.recordContainer(entry, outcome)

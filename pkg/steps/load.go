@@ -91,6 +91,7 @@ func loadFailed(j *JVM, err error) statemachine.Outcome {
 	switch outcome.Reason {
 	case v1alpha1.ReasonStagingIncomplete: // the files went since they were staged
 		j.Process.Staged, outcome.Back = nil, ConfigChanged
+		delete(j.present, j.Process.Container)
 	case v1alpha1.ReasonStockExporter: // it came since the inspection: it is to be adopted
 		outcome = NotDone(v1alpha1.ReasonReplaced, "The stock exporter was loaded into the JVM; rediscovering.")
 		outcome.Back, outcome.Err = Replaced, err

@@ -56,6 +56,9 @@ type Scope struct {
 
 	// youth is the longest time that a container is to run before it is inspected.
 	youth time.Duration
+	// present are the files to stage that lie in a container, by its name, as far as
+	// this reconcile has seen or staged them.
+	present map[string][]helperapi.File
 }
 
 // Config is an exporter's configuration: a file, or why there is none.

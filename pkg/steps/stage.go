@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -27,12 +28,10 @@ func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	if p := j.Config.Problem; p != nil {
 		return NotDone(p.Reason, p.Message)
 	}
-	blobs := []transport.Blob{j.Artifacts.Agent, j.Artifacts.Implementation, j.Config.Blob}
-	present, err := j.Helper.Run(ctx, j.at(), helperapi.VerbInspect, helperapi.Request{Files: files(blobs)})
+	missing, err := j.missing(ctx)
 	if err != nil {
 		return failed(err)
 	}
-	missing := slices.DeleteFunc(blobs, func(b transport.Blob) bool { return slices.Contains(present.Files, b.File) })
 	if len(missing) > 0 {
 		if err := j.at().CheckSpace(missing...); err != nil {
 			return failed(err)
@@ -41,6 +40,7 @@ func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		if _, err := j.Helper.Run(ctx, j.at(), helperapi.VerbStage, request, missing...); err != nil {
 			return failed(err)
 		}
+		j.foundFiles(j.Process.Container, files(j.blobs()))
 	}
 	j.Process.Staged = new(j.files())
 	return Done()
@@ -50,6 +50,44 @@ func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 func (Stage) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 	j.Process.Staged = nil
 	return Done()
+}
+
+// missing are the files that do not lie in the container of the JVM. It is asked for
+// them unless this reconcile knows.
+func (j *JVM) missing(ctx context.Context) ([]transport.Blob, error) {
+	present, known := j.present[j.Process.Container]
+	if !known {
+		report, err := j.Helper.Run(ctx, j.at(), helperapi.VerbInspect, helperapi.Request{Files: files(j.blobs())})
+		if err != nil {
+			return nil, err
+		}
+		present = report.Files
+		j.foundFiles(j.Process.Container, present)
+	}
+	return slices.DeleteFunc(j.blobs(), func(b transport.Blob) bool { return slices.Contains(present, b.File) }), nil
+}
+
+// blobs are the files that an agent runs from.
+func (s *Scope) blobs() []transport.Blob {
+	return []transport.Blob{s.Artifacts.Agent, s.Artifacts.Implementation, s.Config.Blob}
+}
+
+// aboutToStage are the files that an inspection of a container looks for, so that
+// staging need not ask again; none where nothing is about to be staged.
+func (s *Scope) aboutToStage(c container) []helperapi.File {
+	staged := func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && p.Staged != nil }
+	if !s.Granted || s.Config.Problem != nil || len(s.Filter(staged)) > 0 {
+		return nil
+	}
+	return files(s.blobs())
+}
+
+// foundFiles notes which files lie in a container.
+func (s *Scope) foundFiles(container string, files []helperapi.File) {
+	if s.present == nil {
+		s.present = map[string][]helperapi.File{}
+	}
+	s.present[container] = files
 }
 
 func files(blobs []transport.Blob) []helperapi.File {

@@ -80,9 +80,7 @@ func TestTmpInRequests(t *testing.T) {
 		s.Exporter.Spec.AllowSharedTmp = allow
 		asked := map[helperapi.Verb]helperapi.Request{}
 		s.Helper = roomy{transport.HelperFunc(func(_ context.Context, _ transport.Container, verb helperapi.Verb, r helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
-			if verb != helperapi.VerbInspect || len(r.Files) == 0 {
-				asked[verb] = r
-			}
+			asked[verb] = r
 			return &helperapi.Report{Processes: []helperapi.Process{{Target: aTarget, Implementation: "HotSpot"}}}, nil
 		})}
 		FindJava{}.Ensure(t.Context(), s)

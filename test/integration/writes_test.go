@@ -108,7 +108,7 @@ func TestWrites(t *testing.T) {
 			event: func(s *story) { s.restart(s.pod) },
 			want: []string{
 				annotate, record, // withdrawn
-				"exec inspect", "exec inspect", "exec stage", record, "exec load", "http probe",
+				"exec inspect", "exec stage", record, "exec load", "http probe",
 				annotate, record,
 			},
 		},
