@@ -52,7 +52,7 @@ const (
 var prelude = fmt.Sprintf(`helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d
 set -C
 end() { echo; echo "%s"; cat >/dev/null; exit "$1"; }
-for tool in cat chmod head ls mkdir mv rm sha256sum uname wc; do
+for tool in cat chmod head ls mkdir mv rm sha256sum uname; do
   command -v "$tool" >/dev/null || { echo "$tool" >&2; end $tool_missing; }
 done
 home=%s
@@ -70,21 +70,24 @@ trusted() { # $1 type as ls has it, $2 name: mode, links and owner follow
 `, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, saysEnd, helperapi.AgentDirectory)
 
 // lookForJava ends where no process maps a JVM, and nothing has to be installed: a
-// container without Java is left as it is. A maps file that cannot be read (another
-// user's process), or that there is no grep for, may hide one.
+// container without Java is left as it is. One grep reads the maps of all, up to the
+// first hit. Where it could not read them all, each is looked at by itself: one that
+// cannot be read (another user's process), or that there is no grep for, may hide a
+// JVM; one that is gone does not.
 const lookForJava = `look_for_java() {
-  java=
+  grep -qs -e libjvm.so -e libj9vm /proc/[0-9]*/maps
+  case $? in 0) return ;; 1) end $no_java ;; esac
   for maps in /proc/[0-9]*/maps; do
     grep -qs -e libjvm.so -e libj9vm "$maps"
-    case $? in 0) java=1 ;; 1) ;; *) [ ! -e "$maps" ] || java=1 ;; esac
+    case $? in 0) return ;; 1) ;; *) [ ! -e "$maps" ] || return ;; esac
   done
-  [ "$java" ] || end $no_java
+  end $no_java
 }
 `
 
 // install takes the helper from standard input: an empty line, then as many bytes as
 // it has. Nothing is written before that line has come. The copy gets its name only
-// when it is whole: a cut stream looks like a clean end of file.
+// when it is whole, as its digest says: a cut stream looks like a clean end of file.
 var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
   case $(cat /proc/self/mountinfo) in *"/pods/$uid/"*) ;; *) end $wrong_pod ;; esac
   echo; echo "%s$m"
@@ -101,7 +104,6 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
   true >"$t" || end $write_failed
   trap 'rm -f "$t"' EXIT
   head -c "$2" >>"$t" || end $write_failed
-  [ "$(wc -c <"$t")" -eq "$2" ] || end $cut
   sum=$(sha256sum <"$t")
   [ "${sum%%%% *}" = "$3" ] || end $cut
   chmod 755 "$t" && mv -f "$t" "./$1" || end $write_failed
@@ -111,6 +113,7 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
 
 // script holds a session with the helper, and installs it before if it is missing:
 // $1 name, $2 size and $3 SHA-256 of the helper for x86_64, $4, $5 and $6 for aarch64.
+// Linux 6.1 and later names the machine in a file, which takes no process to read.
 // The first line of standard input is the pod's UID and, if the helper is to be
 // installed also where no Java runs, a second word. What lies in a directory of
 // somebody else is not run.
@@ -120,7 +123,7 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
 // executed (126: /tmp is mounted noexec) is removed again: nothing else would. What a
 // shell printed when it started, before the empty line, is not part of the session.
 var script = prelude + lookForJava + install + `read -r uid always
-m=$(uname -m)
+{ read -r m </proc/sys/kernel/arch; } 2>/dev/null || m=$(uname -m)
 case $m in
 x86_64) set -- "$1" "$2" "$3" ;;
 aarch64) set -- "$4" "$5" "$6" ;;

@@ -137,6 +137,16 @@ func TestScript(t *testing.T) {
 		s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /opt/java/lib/server/libjvm.so\n", 0o644)
 	}
 	other := func(s *sandbox) { s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /usr/bin/nginx\n", 0o644) }
+	unreadable := func(s *sandbox) { s.write(filepath.Join(s.proc, "3", "maps", "x"), "", 0o644) }
+	gone := func(s *sandbox) {
+		s.write(filepath.Join(s.proc, "3", "stat"), "", 0o644)
+		if err := os.Symlink("nowhere", filepath.Join(s.proc, "3", "maps")); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	machine := func(name string) func(*sandbox) {
+		return func(s *sandbox) { s.write(filepath.Join(s.proc, "sys", "kernel", "arch"), name+"\n", 0o644) }
+	}
 	cases := map[string]struct {
 		always bool
 		helper *Blob
@@ -148,6 +158,12 @@ func TestScript(t *testing.T) {
 		"there":                  {given: []func(*sandbox){there}, left: []string{helper.Name}},
 		"missing, with Java":     {given: []func(*sandbox){java}, left: []string{helper.Name}},
 		"missing, no Java":       {given: []func(*sandbox){other}, want: exitNoJava},
+		"missing, may hide Java": {given: []func(*sandbox){other, unreadable}, left: []string{helper.Name}},
+		"missing, one is gone":   {given: []func(*sandbox){other, gone}, want: exitNoJava},
+		"no process is seen":     {want: exitNoJava},
+		"one is gone, with Java": {given: []func(*sandbox){java, gone}, left: []string{helper.Name}},
+		"the machine is known":   {given: []func(*sandbox){java, machine("aarch64")}, left: []string{helper.Name}},
+		"an unknown machine":     {given: []func(*sandbox){java, machine("riscv64")}, want: exitUnknownMachine},
 		"missing, but wanted":    {always: true, given: []func(*sandbox){other}, left: []string{helper.Name}},
 		"beside an older one":    {given: []func(*sandbox){java, func(s *sandbox) { s.write(s.home("jmx-attach-old"), "", 0o755) }}, left: []string{"jmx-attach-old", helper.Name}},
 		"another pod":            {given: []func(*sandbox){java, func(s *sandbox) { s.write(filepath.Join(s.proc, "self/mountinfo"), "/pods/uid-2/\n", 0o644) }}, want: exitWrongPod},
