@@ -113,6 +113,7 @@ func (o options) perform(verb helperapi.Verb) (helperapi.Report, error) {
 	req := helperapi.Request{
 		Probe:          &helperapi.Endpoint{Port: int32(o.port), Path: o.path},
 		AllowSharedTmp: o.allowSharedTmp,
+		ListeningPorts: true,
 		MemoryHeadroom: int64(o.headroom) << 20,
 	}
 	if o.pid != 0 {

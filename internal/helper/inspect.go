@@ -53,7 +53,7 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	if req.Target != nil {
 		network = req.Target.PID
 	}
-	if report.ListeningPorts, err = jvm.ListeningPorts(network); err != nil {
+	if err := listPorts(req, network, report); err != nil {
 		return err
 	}
 	dir, err := directoryOf(req, false)
@@ -70,6 +70,15 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 		}
 	}
 	return nil
+}
+
+// listPorts reports the listening ports in the network namespace of a process, if they
+// are asked for.
+func listPorts(req helperapi.Request, pid int, report *helperapi.Report) (err error) {
+	if req.ListeningPorts {
+		report.ListeningPorts, err = jvm.ListeningPorts(pid)
+	}
+	return err
 }
 
 // markTimeout is how long one JVM may take to tell its mark.

@@ -5,6 +5,7 @@ package helper
 import (
 	"fmt"
 	"math"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -191,4 +192,25 @@ func TestAutomaticPortTold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The ports in use are listed for those who ask for them: it takes the kernel as long
+// as its table of connections is large.
+func TestPortsAreListedOnRequest(t *testing.T) {
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	port := int32(listener.Addr().(*net.TCPAddr).Port)
+	for _, verb := range []helperapi.Verb{helperapi.VerbInspect, helperapi.VerbStatus} {
+		if ports := do(t, verb, helperapi.Request{Target: targetOf(t, app)}).ListeningPorts; len(ports) > 0 {
+			t.Errorf("%s lists the ports %v that nobody asked for", verb, ports)
+		}
+		if ports := do(t, verb, helperapi.Request{Target: targetOf(t, app), ListeningPorts: true}).ListeningPorts; !slices.Contains(ports, port) {
+			t.Errorf("%s lists the ports %v, not %d", verb, ports, port)
+		}
+	}
+	app.Unharmed()
 }

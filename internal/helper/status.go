@@ -6,7 +6,6 @@ import (
 	"context"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
 // status tells what the agent says of itself, and whether that is true: a
@@ -24,7 +23,7 @@ func status(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	if err := foreignJar(process); err != nil {
 		return err
 	}
-	if report.ListeningPorts, err = jvm.ListeningPorts(p.PID); err != nil {
+	if err := listPorts(req, p.PID, report); err != nil {
 		return err
 	}
 	switch {

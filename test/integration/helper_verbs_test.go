@@ -9,7 +9,7 @@ import (
 )
 
 func (c *container) inspect(request helperapi.Request) *helperapi.Report {
-	report := &helperapi.Report{ListeningPorts: c.listening()}
+	report := &helperapi.Report{}
 	for _, j := range c.jvms {
 		p := j.Process
 		p.Excluded = j.excluded(request.Rules)
