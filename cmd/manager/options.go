@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // options are the command line.
@@ -36,7 +38,22 @@ a shell, against the current context of the kubeconfig:
 Flags:
 `
 
+// parse reads the command line, and exits where it is wrong.
 func parse(args []string) *options {
+	o, flags := read(args)
+	if flags.NArg() > 0 {
+		fmt.Fprintf(flags.Output(), "unexpected argument %q; see manager --help\n", flags.Arg(0))
+		os.Exit(2)
+	}
+	if err := o.check(); err != nil {
+		fmt.Fprintln(flags.Output(), err)
+		os.Exit(2)
+	}
+	return o
+}
+
+// read sets the options from the command line; ExitOnError deals with unknown flags.
+func read(args []string) (*options, *flag.FlagSet) {
 	o := &options{}
 	flags := flag.NewFlagSet("manager", flag.ExitOnError)
 	flags.Usage = func() {
@@ -50,8 +67,8 @@ func parse(args []string) *options {
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work, the others wait")
 	flags.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the lease; where the pod runs if empty")
-	flags.IntVar(&o.concurrent, "concurrent-attachments", 16, "`number` of pods worked on at once")
-	flags.IntVar(&o.execs, "max-execs", 16, "`number` of execs at once, in all")
+	flags.IntVar(&o.concurrent, "concurrent-attachments", 64, "`number` of pods worked on at once; more than three times --max-execs")
+	flags.IntVar(&o.execs, "max-execs", 16, "`number` of execs at once, in all; beside them, up to twice as many wait for containers that do not respond")
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
@@ -60,23 +77,26 @@ func parse(args []string) *options {
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
 		os.Exit(2)
 	}
-	if flags.NArg() > 0 {
-		fmt.Fprintf(flags.Output(), "unexpected argument %q; see manager --help\n", flags.Arg(0))
-		os.Exit(2)
-	}
+	return o, flags
+}
+
+// check returns what is wrong with the values.
+func (o *options) check() error {
 	for name, n := range map[string]int{
 		"concurrent-attachments": o.concurrent, "max-execs": o.execs, "max-execs-per-node": o.execsPerNode, "max-execs-per-namespace": o.execsPerNamespace,
 	} {
 		if n < 1 {
-			fmt.Fprintf(flags.Output(), "--%s=%d: must be 1 or more\n", name, n)
-			os.Exit(2)
+			return fmt.Errorf("--%s=%d: must be 1 or more", name, n)
 		}
 	}
-	if o.healthCheckInterval < 0 {
-		fmt.Fprintf(flags.Output(), "--health-check-interval=%s: must be 0 or more\n", o.healthCheckInterval)
-		os.Exit(2)
+	// Each session keeps a worker: what needs none finds one also while all others hang.
+	if sessions := transport.SessionsPerPlace * o.execs; o.concurrent <= sessions {
+		return fmt.Errorf("--concurrent-attachments=%d: must be more than %d, %d times --max-execs: so many pods can wait for containers that do not respond", o.concurrent, sessions, transport.SessionsPerPlace)
 	}
-	return o
+	if o.healthCheckInterval < 0 {
+		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.healthCheckInterval)
+	}
+	return nil
 }
 
 func (o *options) logger() logr.Logger { return zap.New(zap.UseFlagOptions(&o.zap)) }

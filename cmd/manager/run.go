@@ -36,7 +36,8 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	exec := transport.NewExec(config, clientset.CoreV1().RESTClient(), artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace))
+	streams := transport.NewStreams(config, clientset.CoreV1().RESTClient())
+	exec := transport.NewExec(streams, artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace))
 	mgr, err := manager.New(config, manager.Options{
 		Namespace:       o.namespace,
 		MetricsAddress:  o.metrics,

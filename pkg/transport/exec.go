@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/rest"
-
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 const (
-	// helloTimeout is how long a container may take to say anything: one whose
-	// runtime hangs does not keep a place from those that work.
+	// stallTimeout is how long a container may take to say anything before its session
+	// is stalled: one whose runtime hangs keeps no place from those that work.
+	stallTimeout = 500 * time.Millisecond
+	// helloTimeout is how long it may take in all.
 	helloTimeout = 5 * time.Second
 	// installTimeout is how long the helper may take to arrive and to say Hello.
 	installTimeout = 30 * time.Second
@@ -25,16 +25,15 @@ const (
 // Exec runs the helper as the container's own user, through pods/exec: one for each
 // session. It brings the helper in where it is missing.
 type Exec struct {
-	streams   streams
+	streams   Streams
 	artifacts *Artifacts
 	seam      effects.Seam
 	limits    *Limits
 }
 
-// NewExec returns an Exec for the API server of config; core is its client for
-// the core group.
-func NewExec(config *rest.Config, core rest.Interface, artifacts *Artifacts, seam effects.Seam, limits *Limits) *Exec {
-	return &Exec{streams: execStreams{config: config, core: core}, artifacts: artifacts, seam: seam, limits: limits}
+// NewExec returns an Exec that runs its commands by streams.
+func NewExec(streams Streams, artifacts *Artifacts, seam effects.Seam, limits *Limits) *Exec {
+	return &Exec{streams: streams, artifacts: artifacts, seam: seam, limits: limits}
 }
 
 // Open implements Dialer.
@@ -54,14 +53,15 @@ func (e *Exec) Run(ctx context.Context, in Container, verb helperapi.Verb, reque
 }
 
 func (e *Exec) open(ctx context.Context, in Container, always bool) (Session, error) {
-	release, err := e.limits.acquire(in)
+	place, err := e.limits.acquire(in)
 	if err != nil {
 		return nil, err
 	}
 	s, java := &session{in: in, seam: e.seam}, true
 	err = e.seam(ctx, effects.Effect{Kind: effects.Exec, What: "session", On: s.on()}, func(context.Context) (err error) {
-		s.wire = dial(ctx, e.streams, in, command(e.artifacts.Helpers), release)
-		s.hello, err = e.greet(s.wire, in, always)
+		s.wire = dial(ctx, e.streams, in, command(e.artifacts.Helpers), place.release)
+		s.hello, err = e.greet(s.wire, place, always)
+		e.limits.note(in, !errors.Is(err, errNotResponding))
 		if exitCode(err) == exitNoJava {
 			java, err = false, nil
 		}
@@ -69,7 +69,7 @@ func (e *Exec) open(ctx context.Context, in Container, always bool) (Session, er
 	})
 	switch {
 	case s.wire == nil: // the seam did not let it
-		release()
+		place.release()
 	case err != nil || !java:
 		s.Close()
 	}
@@ -83,10 +83,11 @@ func (e *Exec) open(ctx context.Context, in Container, always bool) (Session, er
 }
 
 // greet leads the script to where the helper says Hello.
-func (e *Exec) greet(w *wire, in Container, always bool) (helperapi.Hello, error) {
+func (e *Exec) greet(w *wire, p *place, always bool) (helperapi.Hello, error) {
 	patience := time.AfterFunc(helloTimeout, func() { w.cancel(errNotResponding) })
 	defer patience.Stop()
-	first := string(in.PodUID)
+	p.stallAfter(stallTimeout)
+	first := string(p.in.PodUID)
 	if always {
 		first += " always"
 	}
@@ -98,16 +99,18 @@ func (e *Exec) greet(w *wire, in Container, always bool) (helperapi.Hello, error
 		}
 		read += len(line) + 1
 		if machine, asked := strings.CutPrefix(line, saysSend); asked {
-			helper, err := e.helper(in, machine)
+			helper, err := e.helper(p.in, machine)
 			if err != nil {
 				return helperapi.Hello{}, err
 			}
 			patience.Reset(installTimeout)
+			p.stallAfter(helloTimeout)
 			w.send([]byte("\n"), helper.Content)
 			continue
 		}
 		var answer helperapi.Answer
 		if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &answer) == nil && answer.Hello != nil {
+			p.respond()
 			return *answer.Hello, nil
 		}
 	}

@@ -22,7 +22,7 @@ import (
 // streams of the exec that starts the command.
 type act func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error
 
-func (a act) stream(ctx context.Context, _ Container, _ []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func (a act) Stream(ctx context.Context, _ Container, _ []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	return a(ctx, bufio.NewReader(stdin), stdout, stderr)
 }
 
@@ -106,7 +106,7 @@ func untilEnd(_ context.Context, stdin *bufio.Reader, _, _ io.Writer) error {
 const hello = "\n" + `{"hello":{"version":"1","instance":"app/1"}}` + "\n"
 
 // anExec is an Exec into a container that is a fake.
-func anExec(streams streams) *Exec {
+func anExec(streams Streams) *Exec {
 	helper := NewBlob("jmx-attach-", []byte("amd64"), "")
 	return &Exec{streams: streams, artifacts: &Artifacts{Helpers: map[string]Blob{"x86_64": helper}}, seam: effects.Direct, limits: NewLimits(1, 1, 1)}
 }
@@ -133,8 +133,10 @@ func wantFree(t *testing.T, l *Limits) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.taken+len(l.nodes)+len(l.namespaces) != 0 {
-		t.Errorf("places are still taken: %d, %v, %v", l.taken, l.nodes, l.namespaces)
+	for state, taken := range l.taken {
+		if len(taken) != 0 {
+			t.Errorf("places are still taken: %v of state %d", taken, state)
+		}
 	}
 }
 

@@ -3,50 +3,107 @@ package transport
 import (
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
 // Limits bounds the sessions under way: API Priority and Fairness does not count
 // execs, and a kubelet serves them all at once. A node and a namespace have a share
-// of them, so that containers that hang there leave places to others.
+// of them.
+//
+// A container that hangs keeps no place from others: a session whose container does
+// not respond soon gives its place back, and waits beside those that work. When the
+// container responds after all, the session works whether or not a place is free, and
+// no other begins until one is. A container that did not respond at all is tried again
+// without a place. So there are never more sessions than SessionsPerPlace for each place.
 type Limits struct {
-	all, perNode, perNamespace int
+	places map[string]int // by the kind of a share
 
-	mu         sync.Mutex
-	taken      int
-	nodes      map[string]int
-	namespaces map[string]int
+	mu    sync.Mutex
+	taken map[state]map[share]int
+	// unresponsive are containers that did not respond when last tried, by their key.
+	unresponsive *lru.Cache
 }
 
-// NewLimits returns bounds on the sessions under way in all, on each node and in each
+const (
+	// waitingPerPlace is how many sessions may wait for the first response of their
+	// containers, for each place: enough that those that hang leave room to others.
+	waitingPerPlace = 2
+	// SessionsPerPlace is how many sessions there are at most for each place, those
+	// that wait and those that work.
+	SessionsPerPlace = waitingPerPlace + 1
+	// maxUnresponsive bounds the memory for containers that do not respond. Each one
+	// more takes a place for stallTimeout when it is tried.
+	maxUnresponsive = 10_000
+)
+
+// share is what is bounded: all sessions, those on a node, those in a namespace.
+type share struct{ kind, name string }
+
+func sharesOf(in Container) [3]share {
+	return [...]share{{kind: "all"}, {"node", in.Node}, {"namespace", in.Namespace}}
+}
+
+// NewLimits returns a number of places for sessions in all, on each node and in each
 // namespace.
 func NewLimits(all, perNode, perNamespace int) *Limits {
-	return &Limits{all: all, perNode: perNode, perNamespace: perNamespace, nodes: map[string]int{}, namespaces: map[string]int{}}
+	return &Limits{
+		places:       map[string]int{"all": all, "node": perNode, "namespace": perNamespace},
+		taken:        map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}},
+		unresponsive: lru.New(maxUnresponsive),
+	}
 }
 
 // acquire takes a place, or fails at once with ReasonQueued: who waits here
 // would keep a worker from the pods of other nodes.
-func (l *Limits) acquire(in Container) (release func(), err error) {
+func (l *Limits) acquire(in Container) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.taken >= l.all || l.nodes[in.Node] >= l.perNode || l.namespaces[in.Namespace] >= l.perNamespace {
-		return nil, queued
+	first := fresh
+	if _, tried := l.unresponsive.Get(in.key()); tried {
+		first = retrying
 	}
-	l.add(in, 1)
-	return sync.OnceFunc(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.add(in, -1)
-	}), nil
-}
-
-func (l *Limits) add(in Container, n int) {
-	l.taken += n
-	for name, taken := range map[string]map[string]int{in.Node: l.nodes, in.Namespace: l.namespaces} {
-		if taken[name] += n; taken[name] == 0 {
-			delete(taken, name)
+	for _, s := range sharesOf(in) {
+		if !l.fits(first, s) {
+			return nil, queued
 		}
 	}
+	p := &place{Limits: l, in: in}
+	p.move(first)
+	return p, nil
 }
+
+// fits reports whether a share has room for a session that begins.
+func (l *Limits) fits(first state, s share) bool {
+	places, again := l.places[s.kind], l.taken[retrying][s]
+	late := l.taken[stalled][s] + again
+	waiting, working := l.taken[fresh][s]+late, l.taken[fresh][s]+l.taken[responded][s]
+	switch {
+	case waiting >= waitingPerPlace*places:
+		return false
+	case first == retrying:
+		return 2*again < places && working+late < SessionsPerPlace*places
+	default:
+		return working < places
+	}
+}
+
+// note remembers whether a container responded when it was tried.
+func (l *Limits) note(in Container, responded bool) {
+	if responded {
+		l.unresponsive.Remove(in.key())
+	} else {
+		l.unresponsive.Add(in.key(), nil)
+	}
+}
+
+type containerKey struct {
+	pod  types.UID
+	name string
+}
+
+func (c Container) key() containerKey { return containerKey{c.PodUID, c.Name} }
 
 var queued = &Error{Reason: v1alpha1.ReasonQueued, Message: "Exec concurrency limit reached."}

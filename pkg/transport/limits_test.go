@@ -25,16 +25,16 @@ func TestLimits(t *testing.T) {
 			releases := map[string]func(){}
 			var got []string
 			for act := range strings.FieldsSeq(tc.acts) {
-				if place, released := strings.CutPrefix(act, "-"); released {
-					releases[place]()
-					releases[place]() // once is enough
-					delete(releases, place)
+				if earlier, released := strings.CutPrefix(act, "-"); released {
+					releases[earlier]()
+					releases[earlier]() // once is enough
+					delete(releases, earlier)
 					continue
 				}
 				node, namespace, _ := strings.Cut(act, "/")
-				release, err := tc.limits.acquire(Container{Node: node, Namespace: namespace})
+				place, err := tc.limits.acquire(Container{Node: node, Namespace: namespace})
 				if err == nil {
-					releases[act] = release
+					releases[act] = place.release
 				}
 				got = append(got, fmt.Sprintf("%s %t", act, err == nil))
 			}

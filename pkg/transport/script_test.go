@@ -54,7 +54,7 @@ func (s *sandbox) home(name string) string {
 }
 
 // stream runs a command as an exec would.
-func (s *sandbox) stream(ctx context.Context, _ Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func (s *sandbox) Stream(ctx context.Context, _ Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	command = slices.Concat(s.sh, command[1:])
 	script := len(s.sh) + 1
 	command[script] = strings.NewReplacer(helperapi.AgentDirectory, s.home(""), "/proc/", s.proc+"/").Replace(command[script])

@@ -14,9 +14,10 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// streams runs a command in a container with its three streams.
-type streams interface {
-	stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error
+// Streams runs a command in a container with its three streams, until the command or
+// ctx ends. Implementations are safe for concurrent use.
+type Streams interface {
+	Stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error
 }
 
 // execStreams is the pods/exec subresource: over WebSocket, and over SPDY where
@@ -26,7 +27,14 @@ type execStreams struct {
 	core   rest.Interface
 }
 
-func (s execStreams) stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+// NewStreams returns the Streams of the API server of config; core is its client for
+// the core group.
+func NewStreams(config *rest.Config, core rest.Interface) Streams {
+	return execStreams{config: config, core: core}
+}
+
+// Stream implements Streams.
+func (s execStreams) Stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	url := s.core.Post().Namespace(in.Namespace).Resource("pods").Name(in.Pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{
 			Container: in.Name, Command: command, Stdin: true, Stdout: true, Stderr: true,

@@ -39,7 +39,7 @@ type wire struct {
 }
 
 // dial starts a command. The end of ctx ends it; release is called then.
-func dial(ctx context.Context, streams streams, in Container, command []string, release func()) *wire {
+func dial(ctx context.Context, streams Streams, in Container, command []string, release func()) *wire {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stdin, toStdin := io.Pipe()
 	fromStdout, stdout := io.Pipe()
@@ -53,7 +53,7 @@ func dial(ctx context.Context, streams streams, in Container, command []string, 
 	})
 	go func() {
 		stderr := &boundedBuffer{limit: maxStderr, cancel: cancel}
-		err := streams.stream(ctx, in, command, stdin, stdout, stderr)
+		err := streams.Stream(ctx, in, command, stdin, stdout, stderr)
 		if err == nil {
 			err = errEnded
 		}

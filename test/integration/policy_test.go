@@ -139,7 +139,7 @@ func (c *cluster) admitted(as *rest.Config) transport.Helper {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	exec := transport.NewExec(as, clientset.CoreV1().RESTClient(), artifacts, effects.Direct, transport.NewLimits(4, 4, 4))
+	exec := transport.NewExec(transport.NewStreams(as, clientset.CoreV1().RESTClient()), artifacts, effects.Direct, transport.NewLimits(4, 4, 4))
 	scripted := c.containers.through(effects.Direct)
 	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
 		_, err := exec.Run(ctx, in, verb, request, blobs...)

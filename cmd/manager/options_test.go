@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args []string
+		says string
+	}{
+		"the defaults":                     {},
+		"fewer of both":                    {args: []string{"--max-execs=1", "--concurrent-attachments=4"}},
+		"none":                             {args: []string{"--max-execs-per-node=0"}, says: "--max-execs-per-node=0: must be 1 or more"},
+		"no worker for pods without execs": {args: []string{"--concurrent-attachments=48"}, says: "must be more than 48, 3 times --max-execs"},
+		"more execs, and the same workers": {args: []string{"--max-execs=32"}, says: "must be more than 96"},
+		"a time before now":                {args: []string{"--health-check-interval=-1s"}, says: "must be 0 or more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, _ := read(tc.args)
+			switch err := o.check(); {
+			case tc.says == "" && err != nil, tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+				t.Errorf("got %v, want %q", err, tc.says)
+			}
+		})
+	}
+}

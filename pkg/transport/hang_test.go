@@ -1,0 +1,128 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// someHang are the streams of a fleet in which the containers of some pods hang; the
+// others say hello after a while.
+type someHang struct {
+	hangs func(pod int) bool
+	hello time.Duration
+}
+
+func (s someHang) Stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	pod, err := strconv.Atoi(in.Pod)
+	if err != nil {
+		return err
+	}
+	if s.hangs(pod) {
+		return act(hangs).Stream(ctx, in, command, stdin, stdout, stderr)
+	}
+	return acts(sleeps(s.hello), prints(hello), untilEnd).Stream(ctx, in, command, stdin, stdout, stderr)
+}
+
+// sleeps does nothing for a while.
+func sleeps(d time.Duration) act {
+	return func(context.Context, *bufio.Reader, io.Writer, io.Writer) error {
+		time.Sleep(d)
+		return nil
+	}
+}
+
+const (
+	fleetPods, fleetNodes, fleetWorkers = 500, 10, 64
+	// A session of a healthy container takes a second in all.
+	fleetHello, fleetWork = 200 * time.Millisecond, 800 * time.Millisecond
+)
+
+func nodeOf(pod int) int { return pod * fleetNodes / fleetPods }
+
+// attachFleet attaches to all pods but those left out with the operator's defaults,
+// and returns when the sessions of the healthy ones had ended, in order. It tries
+// again as the controller does, and ends as soon as none of the healthy is left.
+func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		e := anExec(someHang{hangs, fleetHello})
+		e.limits = NewLimits(16, 4, 12)
+		begin, workers := time.Now(), make(chan struct{}, fleetWorkers)
+		ctx, stop := context.WithCancel(t.Context())
+		var mu sync.Mutex
+		var healthy, all sync.WaitGroup
+		for pod := range fleetPods {
+			if leftOut(pod) {
+				continue
+			}
+			in := Container{Namespace: "ns", Pod: strconv.Itoa(pod), PodUID: types.UID(strconv.Itoa(pod)), Name: "app", Node: strconv.Itoa(nodeOf(pod))}
+			if !hangs(pod) {
+				healthy.Add(1)
+			}
+			all.Go(func() {
+				for backoff := time.Second; ctx.Err() == nil; {
+					workers <- struct{}{}
+					s, err := e.Open(ctx, in)
+					if err == nil {
+						time.Sleep(fleetWork)
+						s.Close()
+						mu.Lock()
+						ended = append(ended, time.Since(begin))
+						mu.Unlock()
+						<-workers
+						healthy.Done()
+						return
+					}
+					<-workers
+					wait := 300 * time.Millisecond
+					if known, ok := errors.AsType[*Error](err); ok && known.Reason != v1alpha1.ReasonQueued {
+						wait, backoff = backoff, min(2*backoff, 10*time.Minute)
+					}
+					select {
+					case <-time.After(wait):
+					case <-ctx.Done():
+					}
+				}
+			})
+		}
+		healthy.Wait()
+		stop()
+		all.Wait()
+		wantFree(t, e.limits)
+	})
+	slices.Sort(ended)
+	return ended
+}
+
+// Containers that hang, spread over the nodes or all those of one, delay the sessions
+// with others hardly, by a clock that only the test turns.
+func TestHangingContainersDelayNoOthers(t *testing.T) {
+	none := func(int) bool { return false }
+	for name, hangs := range map[string]func(pod int) bool{
+		"one pod in ten":  func(pod int) bool { return pod%10 == 7 },
+		"one node in ten": func(pod int) bool { return nodeOf(pod) == 7 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			without, with := attachFleet(t, none, hangs), attachFleet(t, hangs, none)
+			for what, i := range map[string]int{"median": len(without) / 2, "last": len(without) - 1} {
+				ratio := with[i].Seconds() / without[i].Seconds()
+				t.Logf("the %s session ends after %s without those that hang, and %s with them: %.2f times", what, without[i], with[i], ratio)
+				if ratio > 1.1 {
+					t.Errorf("the %s session is delayed", what)
+				}
+			}
+		})
+	}
+}
