@@ -17,14 +17,16 @@ import (
 // not respond soon gives its place back, and waits beside those that work. When the
 // container responds after all, the session works whether or not a place is free, and
 // no other begins until one is. A container that did not respond at all is tried again
-// without a place. So there are never more sessions than SessionsPerPlace for each place.
+// without a place. One that responded when last tried needs no room to wait: it is not
+// queued behind a fleet that hangs. There are never more sessions than SessionsPerPlace
+// for each place.
 type Limits struct {
 	places map[string]int // by the kind of a share
 
 	mu    sync.Mutex
 	taken map[state]map[share]int
-	// unresponsive are containers that did not respond when last tried, by their key.
-	unresponsive *lru.Cache
+	// outcomes are whether containers responded when last tried, by their keys.
+	outcomes *lru.Cache
 }
 
 const (
@@ -34,9 +36,9 @@ const (
 	// SessionsPerPlace is how many sessions there are at most for each place, those
 	// that wait and those that work.
 	SessionsPerPlace = waitingPerPlace + 1
-	// maxUnresponsive bounds the memory for containers that do not respond. Each one
-	// more takes a place for stallTimeout when it is tried.
-	maxUnresponsive = 10_000
+	// maxOutcomes bounds the memory for containers. What is forgotten is a container
+	// that was never tried.
+	maxOutcomes = 20_000
 )
 
 // share is what is bounded: all sessions, those on a node, those in a namespace.
@@ -50,9 +52,9 @@ func sharesOf(in Container) [3]share {
 // namespace.
 func NewLimits(all, perNode, perNamespace int) *Limits {
 	return &Limits{
-		places:       map[string]int{"all": all, "node": perNode, "namespace": perNamespace},
-		taken:        map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}},
-		unresponsive: lru.New(maxUnresponsive),
+		places:   map[string]int{"all": all, "node": perNode, "namespace": perNamespace},
+		taken:    map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}},
+		outcomes: lru.New(maxOutcomes),
 	}
 }
 
@@ -62,11 +64,13 @@ func (l *Limits) acquire(in Container) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	first := fresh
-	if _, tried := l.unresponsive.Get(in.key()); tried {
+	outcome, tried := l.outcomes.Get(in.key())
+	responds := outcome == true
+	if tried && !responds {
 		first = retrying
 	}
 	for _, s := range sharesOf(in) {
-		if !l.fits(first, s) {
+		if !l.fits(first, responds, s) {
 			return nil, queued
 		}
 	}
@@ -75,16 +79,17 @@ func (l *Limits) acquire(in Container) (*place, error) {
 	return p, nil
 }
 
-// fits reports whether a share has room for a session that begins.
-func (l *Limits) fits(first state, s share) bool {
+// fits reports whether a share has room for a session that begins, in a container of
+// which it is known that it responds, or not.
+func (l *Limits) fits(first state, responds bool, s share) bool {
 	places, again := l.places[s.kind], l.taken[retrying][s]
 	late := l.taken[stalled][s] + again
 	waiting, working := l.taken[fresh][s]+late, l.taken[fresh][s]+l.taken[responded][s]
 	switch {
-	case waiting >= waitingPerPlace*places:
+	case working+late >= SessionsPerPlace*places, !responds && waiting >= waitingPerPlace*places:
 		return false
 	case first == retrying:
-		return 2*again < places && working+late < SessionsPerPlace*places
+		return 2*again < places
 	default:
 		return working < places
 	}
@@ -92,11 +97,7 @@ func (l *Limits) fits(first state, s share) bool {
 
 // note remembers whether a container responded when it was tried.
 func (l *Limits) note(in Container, responded bool) {
-	if responded {
-		l.unresponsive.Remove(in.key())
-	} else {
-		l.unresponsive.Add(in.key(), nil)
-	}
+	l.outcomes.Add(in.key(), responded)
 }
 
 type containerKey struct {

@@ -30,6 +30,7 @@ func TestPlaces(t *testing.T) {
 		"both work then":                              {NewLimits(1, 1, 1), "a@1/a ?a b@1/a !b !a -b c@1/a -a c@1/a", "a b c:Queued c"},
 		"what did not respond needs no place":         {NewLimits(1, 1, 1), "a@1/a xa b@1/a !b a@1/a", "a b a"},
 		"nor keeps one":                               {NewLimits(1, 1, 1), "a@1/a xa a@1/a b@1/a", "a a b"},
+		"what responded is not queued behind those":   {NewLimits(1, 1, 1), "z@1/a !z -z a@1/a ?a b@1/a ?b c@1/a z@1/a", "z a b c:Queued z"},
 		"half of the places are tried again at once":  {NewLimits(2, 2, 2), "a@1/a xa b@1/a xb a@1/a b@1/a -a b@1/a", "a b a b:Queued b"},
 		"what responds after that needs a place":      {NewLimits(1, 1, 1), "a@1/a xa a@1/a !a b@1/a -a a@1/a b@1/a", "a a b:Queued a b:Queued"},
 		"no more in all than three times the places":  {NewLimits(1, 1, 1), "c@1/a xc d@1/a xd a@1/a ?a b@1/a ?b !a !b c@1/a !c d@1/a", "c d a b c d:Queued"},

@@ -48,8 +48,9 @@ type container struct {
 	exposed bool
 	// pod are the containers of the pod: they have the network in common.
 	pod func() []*container
-	// fault is what every exec into it fails with.
+	// fault is what every exec into it fails with; hangs has none respond.
 	fault error
+	hangs bool
 }
 
 // jvm is one Java process.

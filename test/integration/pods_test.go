@@ -13,6 +13,8 @@ type podBuilder struct {
 	pod     corev1.Pod
 	address string
 	jvms    map[string][]*jvm
+	// hangs has no exec into any of its containers respond.
+	hangs bool
 }
 
 func aPod(name string) *podBuilder {
@@ -61,7 +63,7 @@ func (c *cluster) run(p *podBuilder) *corev1.Pod {
 	}
 	for _, container := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, running(container.Name))
-		c.containers.start(pod.UID, container.Name, p.jvms[container.Name]...)
+		c.containers.start(pod.UID, container.Name, p.jvms[container.Name]...).hangs = p.hangs
 	}
 	c.updateStatus(pod)
 	return pod

@@ -1,0 +1,72 @@
+package integration
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// streams are execs into the scripted containers, in each of which the helper lies
+// already: what is above, the limits and the timeouts included, is the operator's own.
+type streams struct{ *containers }
+
+// Stream implements transport.Streams.
+func (s streams) Stream(ctx context.Context, in transport.Container, _ []string, stdin io.Reader, stdout, _ io.Writer) error {
+	from, to := bufio.NewReader(stdin), json.NewEncoder(stdout)
+	uid, err := from.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	if c := s.get(types.UID(uid[:len(uid)-1]), in.Name); c != nil && c.hangs {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := to.Encode(helperapi.Answer{Hello: &helperapi.Hello{Version: "1"}}); err != nil {
+		return err
+	}
+	for {
+		call, err := helperapi.ReadCall(from)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answer := helperapi.Answer{ID: call.ID}
+		var blobs []transport.Blob
+		if call.Verb == helperapi.VerbStage {
+			for _, file := range call.Request.Files {
+				answer.Send += file.Size
+			}
+			if err := to.Encode(answer); err != nil {
+				return err
+			}
+			for _, file := range call.Request.Files {
+				content := make([]byte, file.Size)
+				if _, err := io.ReadFull(from, content); err != nil {
+					return err
+				}
+				blobs = append(blobs, transport.Blob{File: file, Content: content})
+			}
+		}
+		answer.Send = 0
+		if answer.Report, err = s.exec(in, call.Verb, call.Request, blobs); err != nil {
+			known, ok := errors.AsType[*transport.Error](err)
+			if !ok {
+				known = &transport.Error{Reason: v1alpha1.ReasonHelperFailed, Message: err.Error()}
+			}
+			answer.Report = &helperapi.Report{Error: &helperapi.Error{Reason: helperapi.Reason(known.Reason), Message: known.Message}}
+		}
+		if err := to.Encode(answer); err != nil {
+			return err
+		}
+	}
+}
