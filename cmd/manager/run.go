@@ -37,7 +37,8 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	streams := transport.NewStreams(config, clientset.CoreV1().RESTClient())
-	exec := transport.NewExec(streams, artifacts, metrics.Seam, transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace))
+	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
+	exec := transport.NewExec(streams, artifacts, metrics.Seam, limits)
 	mgr, err := manager.New(config, manager.Options{
 		Namespace:       o.namespace,
 		MetricsAddress:  o.metrics,
@@ -51,6 +52,7 @@ func run(ctx context.Context, o *options) error {
 		Sessions:            func() attachment.Session { return transport.NewSessions(exec) },
 		Prober:              steps.NewHTTPProber(metrics.Seam),
 		Artifacts:           artifacts,
+		Limits:              limits,
 		Logs:                problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{}),
 	})
 	if err != nil {

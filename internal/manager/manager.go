@@ -57,8 +57,10 @@ type Options struct {
 	HealthCheckInterval time.Duration
 	// Seam is what writes to the API pass.
 	Seam effects.Seam
-	// Sessions, Prober and Artifacts are what the steps work with.
+	// Sessions, Prober and Artifacts are what the steps work with, and Limits bounds
+	// the Sessions.
 	Sessions  attachment.Sessions
+	Limits    attachment.Limits
 	Prober    steps.Prober
 	Artifacts *steps.Artifacts
 	// Logs are those of pods that do not run.
@@ -115,7 +117,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	return mgr, (&attachment.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
-		Artifacts: o.Artifacts, Sessions: o.Sessions, Prober: o.Prober, Health: checker,
+		Artifacts: o.Artifacts, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)
 }

@@ -25,7 +25,8 @@ const (
 	// Refused: it failed, and needs a person: nothing is tried while the key of
 	// the attempt stands.
 	Refused
-	// Queued: there was no room to try it. It is not recorded, and tried soon.
+	// Queued: there was no room to try it. It is not recorded, and an event announces
+	// room.
 	Queued
 )
 

@@ -40,8 +40,9 @@ type Result struct {
 	Arrived bool
 }
 
-// QueuedFor is how long a step waits that found no room.
-const QueuedFor = 300 * time.Millisecond
+// QueuedFor is how long a step waits at most that found no room: an event should
+// announce it before.
+const QueuedFor = 5 * time.Second
 
 // Forward ensures one phase after the other, until one does not hold or the last
 // one is reached. The record is persisted before each effect and at the end: after

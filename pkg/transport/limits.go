@@ -23,8 +23,11 @@ import (
 type Limits struct {
 	places map[string]int // by the kind of a share
 
-	mu    sync.Mutex
-	taken map[state]map[share]int
+	mu sync.Mutex
+	// waiting found no place, by pod, in order of arrival.
+	waiting []Container
+	wake    func(namespace, pod string)
+	taken   map[state]map[share]int
 	// outcomes are whether containers responded when last tried, by their keys.
 	outcomes *lru.Cache
 }
@@ -63,6 +66,17 @@ func NewLimits(all, perNode, perNamespace int) *Limits {
 func (l *Limits) acquire(in Container) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	p := l.placeFor(in)
+	if p == nil {
+		l.wait(in)
+		return nil, queued
+	}
+	l.arrive(in)
+	return p, nil
+}
+
+// placeFor takes a place; nil when there is none.
+func (l *Limits) placeFor(in Container) *place {
 	first := fresh
 	outcome, tried := l.outcomes.Get(in.key())
 	responds := outcome == true
@@ -71,12 +85,12 @@ func (l *Limits) acquire(in Container) (*place, error) {
 	}
 	for _, s := range sharesOf(in) {
 		if !l.fits(first, responds, s) {
-			return nil, queued
+			return nil
 		}
 	}
 	p := &place{Limits: l, in: in}
 	p.move(first)
-	return p, nil
+	return p
 }
 
 // fits reports whether a share has room for a session that begins, in a container of

@@ -32,30 +32,30 @@ func (p *place) stallAfter(d time.Duration) {
 	defer p.mu.Unlock()
 	p.stopTimer()
 	p.timer = time.AfterFunc(d, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.timer != nil && p.state == fresh {
-			p.move(stalled)
-		}
+		p.change(func() {
+			if p.timer != nil && p.state == fresh {
+				p.move(stalled)
+			}
+		})
 	})
 }
 
 // respond notes that the container has responded.
 func (p *place) respond() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopTimer()
-	if p.state != ended {
-		p.move(responded)
-	}
+	p.change(func() {
+		p.stopTimer()
+		if p.state != ended {
+			p.move(responded)
+		}
+	})
 }
 
 // release ends the session, once.
 func (p *place) release() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopTimer()
-	p.move(ended)
+	p.change(func() {
+		p.stopTimer()
+		p.move(ended)
+	})
 }
 
 func (p *place) stopTimer() {

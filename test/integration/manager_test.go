@@ -14,6 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // The operator as cmd/manager runs it, with its cache and its watches: whatever
@@ -22,7 +23,7 @@ func TestManager(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	mgr, err := manager.New(config, manager.Options{
 		Namespace: s.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, HealthCheckInterval: 200 * time.Millisecond,
-		Sessions: func() attachment.Session { return perCall{s.containers.through(effects.Direct)} }, Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{s.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
 	})
 	if err != nil {
 		t.Fatal(err)

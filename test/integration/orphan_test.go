@@ -11,6 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -19,7 +20,7 @@ func (c *cluster) manage() (stop func()) {
 	c.t.Helper()
 	mgr, err := manager.New(config, manager.Options{
 		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // With its watches and its own recorder the operator comes to the same, and the
@@ -21,7 +22,7 @@ func TestProblemPodsOfManager(t *testing.T) {
 	c := newCluster(t)
 	mgr, err := manager.New(config, manager.Options{
 		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 1, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
 		Logs: scriptedLogs(func(types.NamespacedName, bool) (string, error) { return "scripted", nil }),
 	})
 	if err != nil {

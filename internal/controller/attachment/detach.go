@@ -135,8 +135,10 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 	if status.Attempt != nil && after == 0 {
 		after = statemachine.Backoff(status.Attempt.Count)
 	}
-	remaining := status.DetachTimeout.Duration - v.Clock.Since(status.DetachStartTime.Time)
-	return ctrl.Result{RequeueAfter: enqueue.Earliest(after, max(remaining, statemachine.QueuedFor))}, nil
+	if remaining := status.DetachTimeout.Duration - v.Clock.Since(status.DetachStartTime.Time); remaining > 0 {
+		after = enqueue.Earliest(after, remaining)
+	}
+	return ctrl.Result{RequeueAfter: after}, nil
 }
 
 // defaultDetachTimeout is the default of spec.detach.timeout, for a record whose

@@ -13,6 +13,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -144,7 +145,7 @@ func TestDetach(t *testing.T) {
 		"the endpoint is published yet": {unload: sees(), published: true, after: time.Second, left: true, says: "The operator is detaching from the pod."},
 		"the agent does not stop":       {unload: says(v1alpha1.ReasonAttachTimeout), after: 2 * time.Second, ran: "app unload", left: true, says: "process 7 in container app: No."},
 		"it needs a person":             {unload: says(v1alpha1.ReasonNoShell), after: time.Second, ran: "app unload", left: true, says: "process 7 in container app: No."},
-		"there is no room":              {unload: says(v1alpha1.ReasonQueued), after: 300 * time.Millisecond, ran: "app unload", left: true, says: "The operator is detaching from the pod."},
+		"there is no room":              {unload: says(v1alpha1.ReasonQueued), after: statemachine.QueuedFor, ran: "app unload", left: true, says: "The operator is detaching from the pod."},
 		"its time is over": {
 			unload: says(v1alpha1.ReasonAttachTimeout), how: func(s *steps.Scope) {
 				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-time.Hour))), time.Minute
@@ -158,7 +159,7 @@ func TestDetach(t *testing.T) {
 		"its time is over, others come first": {
 			unload: says(v1alpha1.ReasonQueued), how: func(s *steps.Scope) {
 				s.Status().DetachStartTime, s.Status().DetachTimeout.Duration = new(metav1.NewTime(start.Add(-10*time.Minute))), time.Minute
-			}, after: 300 * time.Millisecond, ran: "app unload", left: true, says: "The operator is detaching from the pod.",
+			}, after: statemachine.QueuedFor, ran: "app unload", left: true, says: "The operator is detaching from the pod.",
 		},
 		"the container is gone": {unload: sees(), how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
 		"the record was lost": {unload: sees(), how: func(s *steps.Scope) {

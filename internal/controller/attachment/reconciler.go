@@ -39,7 +39,9 @@ type Reconciler struct {
 	Source    *source.Source
 	Artifacts *steps.Artifacts
 	Sessions  Sessions
-	Prober    steps.Prober
+	// Limits announces room to the pods that wait for a Session.
+	Limits Limits
+	Prober steps.Prober
 	// Health checks exposed endpoints now and then.
 	Health   *health.Checker
 	Recorder events.EventRecorder

@@ -27,7 +27,7 @@ import (
 
 // Setup adds the Reconciler to the manager, with what makes it look: the record
 // itself (its status aside, which only it writes), the pod, exporters of the
-// namespace, their ConfigMaps, and the EndpointSlices.
+// namespace, their ConfigMaps, the EndpointSlices, health checks, and room for an exec.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
 	return ctrl.NewControllerManagedBy(mgr).
@@ -38,6 +38,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.After(0, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(0, ofSlice))).
 		WatchesRawSource(r.Health.Source()).
+		WatchesRawSource(r.room()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrent,
 			// An exec may take more than a minute, and there are several in a walk.
