@@ -45,8 +45,8 @@ type Result struct {
 const QueuedFor = 5 * time.Second
 
 // Forward ensures one phase after the other, until one does not hold or the last
-// one is reached. The record is persisted before each effect and at the end: after
-// an error, the record as it was persisted is true.
+// one is reached. The record is persisted before each Step that is no Observer, and at
+// the end: after an error, the record as it was persisted is true.
 func (w *Walk[S]) Forward(ctx context.Context, subject S, state *State, last Phase) (Result, error) {
 	m, err := w.Plan.Restore(state.Phase)
 	if err != nil {
