@@ -85,9 +85,9 @@ const (
 	ReasonRolloutHalted = "RolloutHalted"
 	// ReasonSuspended surfaces when the pod waits because the exporter is suspended.
 	ReasonSuspended = "Suspended"
-	// ReasonContainerRestarting surfaces when the instance of the container before this
-	// one exited within spec.rollout.restartWindow of its start, and this one has not
-	// run for so long yet.
+	// ReasonContainerRestarting surfaces when the container restarted, and is about as
+	// old as its previous instance was when it exited: from two of
+	// spec.rollout.restartWindow before that age to one after it.
 	ReasonContainerRestarting = "ContainerRestarting"
 	// ReasonRestartedAfterAttach surfaces when a container exited soon after an
 	// attach.

@@ -24,8 +24,8 @@ func (f *fleet) crash(pod *corev1.Pod, lived time.Duration) {
 }
 
 // A pod that crashes by itself is none that the operator hurt: nothing is attached to
-// it, and nobody waits for it, until it runs for longer than the window in which a
-// restart would be the operator's fault.
+// it, and nobody waits for it, until it runs for longer than its previous instance did, by
+// the window in which a restart would be the operator's fault.
 func TestCrashLoop(t *testing.T) {
 	const restarting = "JavaFound ContainerRestarting"
 	f := aFleet(t, 2, nil)
@@ -50,7 +50,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 	started := f.pods[0].Status.ContainerStatuses[0].State.Running.StartedAt.Time
 	again := f.o.settle()
-	if want := started.Add(time.Minute).Sub(f.clock.Now()); again != want {
+	if want := started.Add(75 * time.Second).Sub(f.clock.Now()); again != want {
 		t.Errorf("it is looked at again in %s, not in %s", again, want)
 	}
 	f.o.did()

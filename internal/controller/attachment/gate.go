@@ -21,10 +21,7 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
 		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+howToResume)
 	}
-	if wait := restarting(s, p); wait > 0 {
-		outcome := closed(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
-			"Container %s restarts by itself: its previous instance exited within spec.rollout.restartWindow of its start. Nothing is attached until this one has run for longer; see the previous log.", p.Container))
-		outcome.RetryAfter = wait
+	if outcome := restarting(s, p); outcome != nil {
 		return outcome
 	}
 	switch {

@@ -66,8 +66,8 @@ func TestGate(t *testing.T) {
 		"it does, and waits for its turn":    {how: []func(*steps.Scope){restarting(20, 20)}, want: both("ContainerRestarting")},
 		"it does, and this JVM serves":       {how: []func(*steps.Scope){granted, restarting(20, 20), attached}},
 		"it does, after an attach":           {how: []func(*steps.Scope){restarted(revision), restarting(20, 20)}, want: both("RestartedAfterAttach")},
-		"it has outlived the window":         {how: []func(*steps.Scope){granted, restarting(60, 20)}},
-		"the one before had outlived it":     {how: []func(*steps.Scope){granted, restarting(20, 60)}},
+		"it has outlived the one before":     {how: []func(*steps.Scope){granted, restarting(80, 20)}},
+		"the one before ran for long":        {how: []func(*steps.Scope){granted, restarting(20, 140)}},
 		"it restarted with another revision": {how: []func(*steps.Scope){restarted("old")}},
 	} {
 		s := aScope()

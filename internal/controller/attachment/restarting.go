@@ -1,35 +1,46 @@
 package attachment
 
 import (
+	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// restarting is the time until something may be attached in a container that restarts
-// by itself, by what the kubelet says of it; 0 for now. An instance that ended young
-// would end the next one's attach young too, and that would look like the attach's
-// fault: it counts as running once it has outlived spec.rollout.restartWindow.
-func restarting(s *steps.Scope, p *v1alpha1.JavaProcess) time.Duration {
+// restarting is why nothing is attached now in a container that may be about to exit by
+// itself, by what the kubelet says of it; nil when it is not. Its instances are taken to
+// exit at about the same age: an attach within spec.rollout.restartWindow before that
+// would look like the cause. The window counts twice before that age, and once after it,
+// so that an instance may exit a window earlier or later than the one before.
+func restarting(s *steps.Scope, p *v1alpha1.JavaProcess) *statemachine.Outcome {
 	window := ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
 	all := slices.Concat(s.Pod.Status.ContainerStatuses, s.Pod.Status.InitContainerStatuses)
 	i := slices.IndexFunc(all, func(c corev1.ContainerStatus) bool { return c.Name == p.Container && c.ContainerID == p.ContainerID })
 	if i < 0 {
-		return 0
+		return nil
 	}
 	now, last := all[i].State.Running, all[i].LastTerminationState.Terminated
-	if now == nil || now.StartedAt.IsZero() || last == nil || last.StartedAt.IsZero() || last.FinishedAt.Sub(last.StartedAt.Time) >= window {
-		return 0
+	if window == 0 || now == nil || now.StartedAt.IsZero() || last == nil || last.StartedAt.IsZero() {
+		return nil
 	}
-	age := s.Now.Sub(now.StartedAt.Time)
+	age, lifetime := s.Now.Sub(now.StartedAt.Time), last.FinishedAt.Sub(last.StartedAt.Time)
 	if age <= -window { // by another clock, which is not waited for
-		return 0
+		return nil
 	}
-	return max(window-max(age, 0), 0)
+	age = max(age, 0)
+	from, until := lifetime-2*window, lifetime+window
+	if age <= from || age >= until {
+		return nil
+	}
+	outcome := steps.NotDone(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
+		"Container %s restarted: its previous instance exited %s after its start, and this one may, too. Nothing is attached until it has run for %s; see the log of the previous instance.",
+		p.Container, lifetime, until))
+	outcome.RetryAfter = until - age
+	return &outcome
 }

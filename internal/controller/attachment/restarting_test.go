@@ -10,7 +10,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// How long a container that restarts by itself is to run before it is attached to.
+// How long a container that restarts by itself is to run before it is attached to: no
+// attach is within the window before the age at which its previous instance exited, give
+// or take a window.
 func TestRestarting(t *testing.T) {
 	const window = time.Minute
 	for name, tc := range map[string]struct {
@@ -19,15 +21,19 @@ func TestRestarting(t *testing.T) {
 		how    func(*steps.Scope, *corev1.ContainerStatus)
 		want   time.Duration
 	}{
-		"it has just started":         {before: 20 * time.Second, want: window},
-		"it runs":                     {before: 20 * time.Second, age: 45 * time.Second, want: 15 * time.Second},
-		"it has outlived the window":  {before: 20 * time.Second, age: window},
-		"the one before, nearly":      {before: window - time.Second, age: time.Second, want: window - time.Second},
-		"the one before had":          {before: window},
-		"it did not even start":       {before: 0, age: 10 * time.Second, want: 50 * time.Second},
-		"by a clock that is ahead":    {before: 20 * time.Second, age: -3 * time.Second, want: window},
-		"by a clock that is far away": {before: 20 * time.Second, age: -time.Hour},
-		"it never ended":              {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.LastTerminationState.Terminated = nil }},
+		"it has just started":              {before: 20 * time.Second, want: 80 * time.Second},
+		"it runs":                          {before: 20 * time.Second, age: 45 * time.Second, want: 35 * time.Second},
+		"it has outlived the one before":   {before: 20 * time.Second, age: 80 * time.Second},
+		"the one before ended immediately": {before: 0, age: 10 * time.Second, want: 50 * time.Second},
+		"the period is the window":         {before: window, age: 3 * time.Second, want: 2*window - 3*time.Second},
+		"the period is just above it":      {before: 70 * time.Second, age: 15 * time.Second, want: 115 * time.Second},
+		"the period is longer":             {before: 5 * time.Minute, age: 3 * time.Second},
+		"far from its end":                 {before: 5 * time.Minute, age: 3 * time.Minute},
+		"near its end":                     {before: 5 * time.Minute, age: 3*time.Minute + time.Second, want: 3*time.Minute - time.Second},
+		"just after its end":               {before: 5 * time.Minute, age: 5*time.Minute + time.Second, want: 59 * time.Second},
+		"by a clock that is ahead":         {before: 20 * time.Second, age: -3 * time.Second, want: 80 * time.Second},
+		"by a clock that is far away":      {before: 20 * time.Second, age: -time.Hour},
+		"it never ended":                   {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.LastTerminationState.Terminated = nil }},
 		"nobody knows when it began": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) {
 			c.LastTerminationState.Terminated.StartedAt = metav1.Time{}
 		}},
@@ -35,7 +41,7 @@ func TestRestarting(t *testing.T) {
 		"another container does": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.ContainerID = "containerd://2" }},
 		"there is no window":     {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow.Duration = 0 }},
 		"the window is left out": {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow = nil }},
-		"a sidecar": {before: 20 * time.Second, age: 20 * time.Second, want: 40 * time.Second, how: func(s *steps.Scope, _ *corev1.ContainerStatus) {
+		"a sidecar": {before: 20 * time.Second, age: 20 * time.Second, want: time.Minute, how: func(s *steps.Scope, _ *corev1.ContainerStatus) {
 			s.Pod.Status.InitContainerStatuses, s.Pod.Status.ContainerStatuses = s.Pod.Status.ContainerStatuses, nil
 		}},
 	} {
@@ -50,7 +56,11 @@ func TestRestarting(t *testing.T) {
 		if tc.how != nil {
 			tc.how(s, app)
 		}
-		if got := restarting(s, &s.Status().Processes[0]); got != tc.want {
+		var got time.Duration
+		if outcome := restarting(s, &s.Status().Processes[0]); outcome != nil {
+			got = outcome.RetryAfter
+		}
+		if got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}

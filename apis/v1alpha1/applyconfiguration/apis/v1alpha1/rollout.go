@@ -22,7 +22,9 @@ type RolloutApplyConfiguration struct {
 	// restartWindow is how long after an attach a container that restarts halts
 	// the rollout: no pod is attached to, and no change is applied, until the
 	// configuration, port, containers or processes change, or the annotation
-	// banzaicloud.com/resume-rollout gets another value. 0s disables it.
+	// banzaicloud.com/resume-rollout gets another value. In a container that restarted
+	// before, nothing is attached from two windows before to one window after the age
+	// at which its previous instance exited: that was no attach's fault. 0s disables it.
 	RestartWindow *v1.Duration `json:"restartWindow,omitempty"`
 }
 
