@@ -26,18 +26,19 @@ func (v *visit) missed(p *v1alpha1.JavaProcess) bool {
 }
 
 // noteRestart notes what may have ended processes that are gone.
-func (v *visit) noteRestart(processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) {
-	if restart := restartOf(v.scope, processes, gone); restart != nil {
+func (v *visit) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
+	if restart := restartOf(v.scope, v.begun, gone); restart != nil {
 		v.scope.Status().Restart = restart
 	}
 }
 
 // restartOf is a container or JVM that ended within spec.rollout.restartWindow
 // after an agent in it was loaded or changed, nil if none did: what may have hurt
-// one is not done to the next, nor again to the same. The processes are those that
-// the record had when the reconcile began: a load that finds its process gone did
-// nothing to it.
-func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) *v1alpha1.Restart {
+// one is not done to the next, nor again to the same. It is held against what the
+// pod had when the reconcile began: a revision that was granted since, or a load that
+// finds its process gone, did nothing to it.
+func restartOf(s *steps.Scope, begun *v1alpha1.JmxAttachmentStatus, gone func(*v1alpha1.JavaProcess) bool) *v1alpha1.Restart {
+	processes := begun.Processes
 	window := ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
 	for i := range processes {
 		p := &processes[i]
@@ -63,7 +64,7 @@ func restartOf(s *steps.Scope, processes []v1alpha1.JavaProcess, gone func(*v1al
 			continue
 		}
 		return &v1alpha1.Restart{
-			Revision:  s.Attachment.Spec.Revision,
+			Revision:  begun.Revision,
 			Container: p.Container,
 			Message:   text.Cut(fmt.Sprintf("%s %s ended %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), how(ended)), 512),
 		}
@@ -124,11 +125,13 @@ const haltTimeout = 5 * time.Second
 
 // awaitHalt keeps the record of a pod that failed soon after an attach until the
 // rollout is halted for it: a pod that is not restarted fails as a whole, and
-// nothing but its record says so.
+// nothing but its record says so. Nobody halts the rollout of an exporter that is
+// terminating, nor for a revision that is not the exporter's, as while its
+// configuration is broken.
 func (r *Reconciler) awaitHalt(ctx context.Context, attachment *v1alpha1.JmxAttachment, found subjects) (waits bool, err error) {
 	exporter, status := found.exporter, &attachment.Status
-	if exporter == nil || found.pod.Status.Phase != corev1.PodFailed || !selection.Selects(exporter, found.pod) ||
-		exporter.Status.Revision != attachment.Spec.Revision || exporter.Status.Halt != nil {
+	if exporter == nil || !exporter.DeletionTimestamp.IsZero() || found.pod.Status.Phase != corev1.PodFailed || !selection.Selects(exporter, found.pod) ||
+		exporter.Status.Revision != status.Revision || attachment.Spec.Revision != status.Revision || exporter.Status.Halt != nil {
 		return false, nil
 	}
 	value := steps.Resume(exporter)
@@ -136,10 +139,10 @@ func (r *Reconciler) awaitHalt(ctx context.Context, attachment *v1alpha1.JmxAtta
 		return false, nil
 	}
 	s := &steps.Scope{Attachment: attachment, Pod: found.pod, Exporter: exporter, Now: r.now()}
-	restart := restartOf(s, status.Processes, func(*v1alpha1.JavaProcess) bool { return true })
+	restart := restartOf(s, status, func(*v1alpha1.JavaProcess) bool { return true })
 	if restart == nil || status.Restart != nil && *status.Restart == *restart {
 		return restart != nil, nil
 	}
-	status.Restart, status.Revision, status.Resume = restart, attachment.Spec.Revision, value
+	status.Restart, status.Resume = restart, value
 	return true, r.Writer.AttachmentStatus(ctx, attachment, status)
 }

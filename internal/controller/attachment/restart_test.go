@@ -66,6 +66,7 @@ func TestRestartOf(t *testing.T) {
 	}
 	for name, tc := range cases {
 		s := aScope()
+		s.Status().Revision, s.Attachment.Spec.Revision = "old", revision // which is granted, and has not reached the pod
 		s.Exporter.Spec.Rollout.RestartWindow = &metav1.Duration{Duration: window}
 		if !tc.none {
 			s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{Time: metav1.NewTime(start.Add(tc.intent))}
@@ -73,8 +74,8 @@ func TestRestartOf(t *testing.T) {
 		tc.how(s)
 		gone := func(p *v1alpha1.JavaProcess) bool { return !steps.Runs(s.Pod, p) || p.PID == 8 }
 		got := ""
-		if r := restartOf(s, s.Status().Processes, gone); r != nil {
-			if got = r.Message; r.Revision != revision || r.Container != "app" {
+		if r := restartOf(s, s.Status(), gone); r != nil {
+			if got = r.Message; r.Revision != "old" || r.Container != "app" {
 				t.Errorf("%s: %+v", name, r)
 			}
 		}
@@ -82,7 +83,7 @@ func TestRestartOf(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 		s.Exporter.Spec.Rollout.RestartWindow = &metav1.Duration{}
-		if r := restartOf(s, s.Status().Processes, gone); r != nil {
+		if r := restartOf(s, s.Status(), gone); r != nil {
 			t.Errorf("%s: noted with a window of 0: %+v", name, r)
 		}
 	}

@@ -56,7 +56,7 @@ func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	after := found.RequeueAfter
-	v.noteRestart(v.begun.Processes, v.missed)
+	v.noteRestart(v.missed)
 	for _, p := range v.fewestTriesFirst() {
 		walked, err := v.walkJVM(ctx, &steps.JVM{Scope: v.scope, Process: p})
 		if err != nil {
@@ -171,7 +171,7 @@ func endedMeanwhile(p *v1alpha1.JavaProcess) bool { return p.Reason == v1alpha1.
 // their containers inspected again. It reports whether there were any.
 func (v *visit) prune(gone func(*v1alpha1.JavaProcess) bool) bool {
 	s := v.scope
-	v.noteRestart(v.begun.Processes, func(p *v1alpha1.JavaProcess) bool {
+	v.noteRestart(func(p *v1alpha1.JavaProcess) bool {
 		i := slices.IndexFunc(s.Status().Processes, func(now v1alpha1.JavaProcess) bool { return steps.Identity(&now) == steps.Identity(p) })
 		return i >= 0 && gone(&s.Status().Processes[i])
 	})
