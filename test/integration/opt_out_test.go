@@ -108,3 +108,32 @@ func TestComesBackMidway(t *testing.T) {
 		t.Errorf("of Events there are %v", events)
 	}
 }
+
+// Pods that come back while they are detached take slots like new ones: a selector that
+// was wrong for a moment must not attach to a whole fleet at once.
+func TestComeBackInTurns(t *testing.T) {
+	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
+	f := aFleet(t, 3, func(r *v1alpha1.Rollout) {
+		r.MaxConcurrent, r.MaxConcurrentPerNode, r.Canary.Count = 1, 1, new(int32(0))
+	})
+	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
+	f.later(2 * time.Minute)
+	for _, pod := range f.pods {
+		f.jvm(pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+		change(t, pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
+	}
+	_, _ = f.o.round()
+	for _, pod := range f.pods {
+		if a := f.attachment(pod); a == nil || a.Status.DetachStartTime == nil {
+			t.Fatalf("%s is not being detached: %+v", pod.Name, a)
+		}
+		f.jvm(pod).stays, f.jvm(pod).fault = nil, fault(v1alpha1.ReasonJVMStarting)
+		change(t, pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
+	}
+	f.expect("they come back", "Staged JVMStarting", isPending, isPending)
+	for _, pod := range f.pods {
+		f.jvm(pod).fault = nil
+	}
+	f.later(time.Minute)
+	f.expect("in the end", isAnnotated, isAnnotated, isAnnotated)
+}

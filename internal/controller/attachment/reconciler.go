@@ -70,9 +70,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	var result ctrl.Result
-	if scope == nil {
+	switch {
+	case scope == nil:
 		result, err = r.detach(ctx, &attachment, session)
-	} else {
+	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
+		// The pod came back: the exporter's controller takes the grant from it first.
+	default:
 		result, err = r.visit(scope).attach(ctx)
 	}
 	switch {

@@ -126,8 +126,9 @@ func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1
 const batch = 200
 
 // attach grants the revision to those whose turn has come, makes the records that are
-// missing, and takes over those of pods that were another exporter's: a batch, and the
-// rest at once after it. What fails keeps no other from its record.
+// missing, takes over those of pods that were another exporter's, and takes the grant
+// from those that came back: a batch, and the rest at once after it. What fails keeps no
+// other from its record.
 func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration, err error) {
 	var due []member
 	if !f.exporter.Spec.Suspend {
@@ -135,7 +136,7 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 	}
 	turns := len(due)
 	for _, m := range f.members {
-		if (m.attachment == nil || m.attachment.Spec.Exporter.UID != f.exporter.UID) && !slices.Contains(due[:turns], m) {
+		if (m.attachment == nil || m.attachment.Spec.Exporter.UID != f.exporter.UID || m.cameBack()) && !slices.Contains(due[:turns], m) {
 			due = append(due, m)
 		}
 	}
@@ -155,16 +156,19 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 	return again, errors.Join(failed...)
 }
 
-// grant writes the record of a pod: with the revision, if its turn has come, and
-// else with the one that it has.
+// grant writes the record of a pod: with the revision, if its turn has come, with none
+// if it came back, and else with the one that it has.
 func (r *Reconciler) grant(ctx context.Context, f *fleet, m member, granted bool) error {
 	var uid types.UID
 	revision := ""
 	if m.attachment != nil {
 		uid, revision = m.attachment.UID, m.attachment.Spec.Revision
 	}
-	if granted {
+	switch {
+	case granted:
 		revision = f.rollout.revision
+	case m.cameBack():
+		revision = ""
 	}
 	return r.Writer.Attachment(ctx, uid, selection.AttachmentName(m.pod), m.pod, f.exporter, revision)
 }
@@ -180,10 +184,18 @@ func (m member) phase() v1alpha1.Phase {
 // attachable reports whether the pod was inspected, and has a JVM to which something
 // can be attached by what that found.
 func (m member) attachable() bool {
-	return m.attachment != nil && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+	return m.attachment != nil && !detaching(m.attachment) && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
 		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) && p.Reason != v1alpha1.ReasonContainerRestarting
 	})
 }
+
+// cameBack reports whether the pod was being detached, and has the grant of then. It
+// counts as a new one.
+func (m member) cameBack() bool {
+	return m.attachment != nil && detaching(m.attachment) && m.attachment.Spec.Revision != ""
+}
+
+func detaching(a *v1alpha1.JmxAttachment) bool { return a.Status.DetachStartTime != nil }
 
 // refused reports whether the member needs a person.
 func (m member) refused() bool {
