@@ -153,7 +153,8 @@ type LoadIntent struct {
 
 // Losses counts how often an agent was lost from a JVM that keeps running.
 type Losses struct {
-	// count is the number of times within twenty minutes of each other.
+	// count is the number of times, none of them after twenty minutes in which the
+	// endpoint was seen to answer.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`

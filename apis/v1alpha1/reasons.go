@@ -114,6 +114,9 @@ const (
 	// ReasonAgentGone surfaces on Loaded when the agent was loaded and is no longer
 	// present.
 	ReasonAgentGone = "AgentGone"
+	// ReasonEndpointForeign surfaces on Loaded when the agent serves, and a foreign
+	// process answers at its endpoint.
+	ReasonEndpointForeign = "EndpointForeign"
 	// ReasonStockExporter surfaces on Loaded when the stock exporter was loaded into
 	// the JVM before our agent.
 	ReasonStockExporter = "StockExporter"

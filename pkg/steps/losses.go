@@ -9,18 +9,18 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// lossWindow is how long an agent that was lost has to stay for the next loss to be
-// counted as the first: longer than the longest time until it is brought back.
+// lossWindow is for how long an agent that was lost is to be seen serving for the next
+// loss to be counted as the first: longer than the longest time until it is loaded again.
 const lossWindow = 2 * statemachine.MaxBackoff
 
-// Lose has an agent that is lost again and again brought back less and less often: each
-// time is a load into a JVM of somebody who may not want it.
+// Lose has an agent that is lost repeatedly loaded again less and less often: each time
+// is a load into a JVM of somebody who may not want it.
 func (j *JVM) Lose(cause *statemachine.Cause, state *statemachine.State) {
-	if cause.Reason != v1alpha1.ReasonAgentGone {
+	if cause.Reason != v1alpha1.ReasonAgentGone && cause.Reason != v1alpha1.ReasonEndpointForeign {
 		return
 	}
 	losses := &v1alpha1.Losses{Count: 1, LastTime: j.Now}
-	if before := j.Process.Losses; before != nil && j.Now.Sub(before.LastTime.Time) < lossWindow {
+	if before := j.Process.Losses; before != nil && j.Health[Identity(j.Process)].Served < lossWindow {
 		losses.Count += before.Count
 	}
 	j.Process.Losses = losses

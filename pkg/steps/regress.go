@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"time"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
@@ -12,6 +14,8 @@ type Health struct {
 	Foreign bool
 	// Misses is how often in a row the endpoint did not answer.
 	Misses int32
+	// Served is for how long the endpoint was seen to answer before.
+	Served time.Duration
 }
 
 // silentMisses is how often in a row an endpoint is silent before that takes its
@@ -19,14 +23,15 @@ type Health struct {
 const silentMisses = 3
 
 var causes = map[string]statemachine.Cause{
-	v1alpha1.ReasonReplaced:       {Back: Replaced, Message: "The container or JVM was replaced; rediscovering."},
-	v1alpha1.ReasonConfigChanged:  {Back: ConfigChanged, Message: "The configuration or the agent changed; staging it."},
-	v1alpha1.ReasonAgentChanged:   {Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
-	v1alpha1.ReasonAgentGone:      {Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
-	v1alpha1.ReasonEndpointSilent: {Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."},
-	v1alpha1.ReasonEndpointMoved:  {Back: EndpointLost, Message: "The endpoint's address changed; probing it there."},
-	v1alpha1.ReasonEndpointLost:   {Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices; publishing it again."},
-	v1alpha1.ReasonAnnotationLost: {Back: AnnotationLost, Message: "The operator's annotations are no longer on the pod; restoring them."},
+	v1alpha1.ReasonReplaced:        {Back: Replaced, Message: "The container or JVM was replaced; rediscovering."},
+	v1alpha1.ReasonConfigChanged:   {Back: ConfigChanged, Message: "The configuration or the agent changed; staging it."},
+	v1alpha1.ReasonAgentChanged:    {Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
+	v1alpha1.ReasonAgentGone:       {Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
+	v1alpha1.ReasonEndpointForeign: {Back: AgentChanged, Message: "The agent serves, but a foreign process answers at its endpoint; reconfiguring the agent."},
+	v1alpha1.ReasonEndpointSilent:  {Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."},
+	v1alpha1.ReasonEndpointMoved:   {Back: EndpointLost, Message: "The endpoint's address changed; probing it there."},
+	v1alpha1.ReasonEndpointLost:    {Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices; publishing it again."},
+	v1alpha1.ReasonAnnotationLost:  {Back: AnnotationLost, Message: "The operator's annotations are no longer on the pod; restoring them."},
 }
 
 // Causes are why records go back, by their reasons, in the order of the phases.
@@ -34,7 +39,8 @@ func Causes() []statemachine.Cause {
 	var all []statemachine.Cause
 	for _, reason := range []string{
 		v1alpha1.ReasonReplaced, v1alpha1.ReasonConfigChanged, v1alpha1.ReasonAgentChanged,
-		v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointSilent, v1alpha1.ReasonEndpointMoved, v1alpha1.ReasonEndpointLost, v1alpha1.ReasonAnnotationLost,
+		v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointForeign,
+		v1alpha1.ReasonEndpointSilent, v1alpha1.ReasonEndpointMoved, v1alpha1.ReasonEndpointLost, v1alpha1.ReasonAnnotationLost,
 	} {
 		all = append(all, *because(reason))
 	}
@@ -67,8 +73,10 @@ func (j *JVM) Regress() *statemachine.Cause {
 	case p.Adopted:
 	case p.Staged == nil || *p.Staged != j.files():
 		return because(v1alpha1.ReasonConfigChanged)
-	case health.Finding == FindingStopped, health.Finding == FindingServing && health.Foreign:
+	case health.Finding == FindingStopped:
 		return because(v1alpha1.ReasonAgentGone)
+	case health.Finding == FindingServing && health.Foreign:
+		return because(v1alpha1.ReasonEndpointForeign)
 	case !j.serves():
 		return because(v1alpha1.ReasonAgentChanged)
 	}
@@ -89,7 +97,7 @@ func (h Health) Silent() bool { return h.Finding == FindingSilent && h.Misses >=
 // Forget drops from the record of a JVM what a cause has proven wrong.
 func (j *JVM) Forget(cause *statemachine.Cause) {
 	switch p := j.Process; cause.Reason {
-	case v1alpha1.ReasonAgentGone:
+	case v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointForeign:
 		p.ConfigSHA256, p.ImplementationSHA256 = "", ""
 	case v1alpha1.ReasonEndpointSilent:
 		p.Endpoint.Silent = true

@@ -50,7 +50,7 @@ func TestRegressJVM(t *testing.T) {
 		"the agent serves something":    {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.ConfigSHA256 = "x" })}, v1alpha1.ReasonAgentChanged},
 		"the agent stopped":             {[]func(*Scope){health(Health{Finding: FindingStopped, Misses: 1})}, v1alpha1.ReasonAgentGone},
 		"… while not granted":           {[]func(*Scope){health(Health{Finding: FindingStopped, Misses: 1}), notGranted}, v1alpha1.ReasonAgentGone},
-		"another process has the port":  {[]func(*Scope){health(Health{Finding: FindingServing, Foreign: true, Misses: 1})}, v1alpha1.ReasonAgentGone},
+		"another process has the port":  {[]func(*Scope){health(Health{Finding: FindingServing, Foreign: true, Misses: 1})}, v1alpha1.ReasonEndpointForeign},
 		"it serves, behind a policy":    {[]func(*Scope){health(Health{Finding: FindingServing, Misses: 9})}, ""},
 		"nothing can be said":           {[]func(*Scope){health(Health{Finding: FindingUnclear, Foreign: true, Misses: 9})}, ""},
 		"silent, not for long":          {[]func(*Scope){health(Health{Finding: FindingSilent, Misses: silentMisses - 1})}, ""},
@@ -135,8 +135,9 @@ func TestCauses(t *testing.T) {
 
 // A cause drops from the record what it has proven wrong, and nothing else.
 func TestForget(t *testing.T) {
+	unserved := func(p *v1alpha1.JavaProcess) { p.ConfigSHA256, p.ImplementationSHA256 = "", "" }
 	for reason, want := range map[string]func(*v1alpha1.JavaProcess){
-		v1alpha1.ReasonAgentGone:      func(p *v1alpha1.JavaProcess) { p.ConfigSHA256, p.ImplementationSHA256 = "", "" },
+		v1alpha1.ReasonAgentGone: unserved, v1alpha1.ReasonEndpointForeign: unserved,
 		v1alpha1.ReasonEndpointSilent: func(p *v1alpha1.JavaProcess) { p.Endpoint.Silent = true },
 		v1alpha1.ReasonEndpointLost:   func(*v1alpha1.JavaProcess) {},
 		v1alpha1.ReasonConfigChanged:  func(*v1alpha1.JavaProcess) {},

@@ -35,6 +35,7 @@ func (v *visit) examine(ctx context.Context) {
 			Finding: steps.Examine(ctx, s.Helper, s.Pod, p),
 			Foreign: errors.Is(check.Err, steps.ErrForeign),
 			Misses:  check.Misses,
+			Served:  check.Served,
 		}
 		if health.Finding == steps.FindingServing && errors.Is(check.Err, steps.ErrUnreachable) {
 			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromPod

@@ -53,6 +53,8 @@ type Check struct {
 	Err error
 	// Misses is how often in a row it did not.
 	Misses int32
+	// Served is for how long it was seen to answer before.
+	Served time.Duration
 }
 
 // Checker checks the endpoints that it tracks, each at most once in an interval, soon
@@ -73,6 +75,8 @@ type tracked struct {
 	process v1alpha1.JavaProcess
 	due     time.Time
 	misses  int32
+	// answeredSince and answeredLast are its first and last answer since it was silent.
+	answeredSince, answeredLast time.Time
 	// check is the last one that the reconciler has not taken.
 	check *Check
 }
@@ -231,11 +235,16 @@ func (c *Checker) record(pod types.NamespacedName, id steps.ProcessIdentity, err
 	if !ok {
 		return false
 	}
-	t.misses++
-	if err == nil {
-		t.misses = 0
+	now := c.clock.Now()
+	if err != nil {
+		t.misses++
+	} else {
+		if t.misses > 0 || t.answeredSince.IsZero() {
+			t.answeredSince = now
+		}
+		t.misses, t.answeredLast = 0, now
 	}
-	t.due = c.clock.Now().Add(c.pause(&t.process, t.misses))
+	t.due = now.Add(c.pause(&t.process, t.misses))
 	t.check = nil
 	if t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
 		isNew = err == nil
@@ -243,7 +252,7 @@ func (c *Checker) record(pod types.NamespacedName, id steps.ProcessIdentity, err
 		isNew = errors.Is(err, steps.ErrForeign) || t.misses >= persistent
 	}
 	if isNew {
-		t.check = &Check{Err: err, Misses: t.misses}
+		t.check = &Check{Err: err, Misses: t.misses, Served: t.answeredLast.Sub(t.answeredSince)}
 	}
 	return isNew
 }

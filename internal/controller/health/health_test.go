@@ -195,6 +195,30 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// A check says for how long the endpoint was seen to answer before it fell silent: from
+// its first answer after the last silence to its last one.
+func TestServed(t *testing.T) {
+	f := aChecker(time.Minute)
+	f.Track(pod, address, []v1alpha1.JavaProcess{exposed("a")})
+	for i, tc := range []struct {
+		err  error
+		want time.Duration
+	}{
+		{err: errSilent}, {err: errSilent}, // it never answered
+		{}, {}, {}, {err: errSilent}, {err: errSilent, want: 2 * time.Hour},
+		{}, {err: errSilent}, {err: errSilent}, // one answer is no time
+		{}, {}, {err: steps.ErrForeign, want: time.Hour},
+	} {
+		f.err = tc.err
+		f.at(t, time.Duration(i+1)*time.Hour)
+		for _, check := range f.Take(pod) {
+			if check.Served != tc.want {
+				t.Errorf("check %d: served for %s, want %s", i, check.Served, tc.want)
+			}
+		}
+	}
+}
+
 // Pods and processes have times of their own, which stay while they are tracked and
 // go with them.
 func TestTrack(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 //
 // Losses counts how often an agent was lost from a JVM that keeps running.
 type LossesApplyConfiguration struct {
-	// count is the number of times within twenty minutes of each other.
+	// count is the number of times, none of them after twenty minutes in which the
+	// endpoint was seen to answer.
 	Count *int32 `json:"count,omitempty"`
 	// lastTime is when it was lost last.
 	LastTime *v1.Time `json:"lastTime,omitempty"`

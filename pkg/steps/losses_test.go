@@ -1,0 +1,45 @@
+package steps
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// Losses count together until the agent was seen to serve for long enough between two
+// of them, however rarely it is asked.
+func TestLose(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		ago    time.Duration // the last loss; none if 0
+		served time.Duration
+		want   int32
+	}{
+		"the first":                       {v1alpha1.ReasonAgentGone, 0, 0, 1},
+		"soon again":                      {v1alpha1.ReasonAgentGone, time.Minute, 30 * time.Second, 4},
+		"it served for long":              {v1alpha1.ReasonAgentGone, time.Hour, lossWindow, 1},
+		"it did not, and is asked rarely": {v1alpha1.ReasonAgentGone, time.Hour, 0, 4},
+		"nobody saw it serve for a day":   {v1alpha1.ReasonAgentGone, 24 * time.Hour, lossWindow - time.Second, 4},
+		"a foreign process answers":       {v1alpha1.ReasonEndpointForeign, time.Minute, 0, 4},
+		"it is no loss":                   {v1alpha1.ReasonAgentChanged, time.Minute, 0, 3},
+	} {
+		s := aScope(serving("app", 9400))
+		j := s.jvm()
+		if tc.ago > 0 {
+			j.Process.Losses = &v1alpha1.Losses{Count: 3, LastTime: metav1.NewTime(s.Now.Add(-tc.ago))}
+		}
+		s.Health = map[ProcessIdentity]Health{Identity(j.Process): {Finding: FindingStopped, Served: tc.served}}
+		state := statemachine.State{Phase: Staged}
+		j.Lose(because(tc.reason), &state)
+		if got := j.Process.Losses.Count; got != tc.want {
+			t.Errorf("%s: %d losses, want %d", name, got, tc.want)
+		}
+		if delayed := state.Attempt != nil; delayed != (tc.want == 4) {
+			t.Errorf("%s: the next load is delayed: %t", name, delayed)
+		}
+	}
+}
