@@ -79,7 +79,9 @@ func (Expose) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 	p.Endpoint = nil
 	if MayHaveAgent(p) && j.withdrawing() && (started == nil || j.Now.Sub(started.Time) < unpublishTimeout) {
 		outcome := NotDone(v1alpha1.ReasonEndpointPending, "The endpoint is being removed from its EndpointSlice.")
-		outcome.RetryAfter = time.Second
+		if started != nil { // else the event of the EndpointSlice is all that is awaited
+			outcome.RetryAfter = time.Second
+		}
 		return outcome
 	}
 	return Done()

@@ -80,13 +80,13 @@ func TestUnexpose(t *testing.T) {
 		how       func(*Scope)
 		want      statemachine.Kind
 	}{
-		"it is published":           {published: true, want: statemachine.Awaiting},
-		"it is not":                 {want: statemachine.Done},
-		"it is, and detaches now":   {published: true, how: ago(0), want: statemachine.Awaiting},
-		"it is, and detached long":  {published: true, how: ago(unpublishTimeout), want: statemachine.Done},
-		"it is, there is no agent":  {published: true, how: func(s *Scope) { s.jvm().Process.Intent = nil }, want: statemachine.Done},
-		"the agent moved since":     {published: true, how: func(s *Scope) { s.jvm().Process.Port = 9404 }, want: statemachine.Awaiting},
-		"the pod's address changed": {published: true, how: func(s *Scope) { s.Pod.Status.PodIP = "10.0.0.9" }, want: statemachine.Awaiting},
+		"it is published, which an event ends": {published: true, want: statemachine.Awaiting},
+		"it is not":                            {want: statemachine.Done},
+		"it is, and detaches now":              {published: true, how: ago(0), want: statemachine.Awaiting},
+		"it is, and detached long":             {published: true, how: ago(unpublishTimeout), want: statemachine.Done},
+		"it is, there is no agent":             {published: true, how: func(s *Scope) { s.jvm().Process.Intent = nil }, want: statemachine.Done},
+		"the agent moved since":                {published: true, how: func(s *Scope) { s.jvm().Process.Port = 9404 }, want: statemachine.Awaiting},
+		"the pod's address changed":            {published: true, how: func(s *Scope) { s.Pod.Status.PodIP = "10.0.0.9" }, want: statemachine.Awaiting},
 		"another JVM's is": {how: func(s *Scope) {
 			s.Status().Processes = append(s.Status().Processes, serving("worker", 9404))
 			s.published()
@@ -104,7 +104,8 @@ func TestUnexpose(t *testing.T) {
 		p := s.jvm().Process
 		Expose{}.Undo(t.Context(), s.jvm())
 		got := Expose{}.Undo(t.Context(), s.jvm()) // the record does not have it any more
-		if got.Kind != tc.want || p.Endpoint != nil || got.Kind != statemachine.Done && got.RetryAfter == 0 {
+		retries := got.Kind != statemachine.Done && s.Status().DetachStartTime != nil
+		if got.Kind != tc.want || p.Endpoint != nil || (got.RetryAfter > 0) != retries {
 			t.Errorf("%s: %d %s, again after %s; the endpoint is %+v", name, got.Kind, got.Reason, got.RetryAfter, p.Endpoint)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"syscall"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -24,19 +25,20 @@ const MetricsPath = "/metrics"
 // ErrForeign is the cause of an Answers to which a foreign process answered.
 var ErrForeign = errors.New("a foreign process answers")
 
-// ErrUnreachable is the cause of a Probe that could not connect.
-var ErrUnreachable = errors.New("no connection")
+// ErrUnreachable is the cause of a Probe that could not connect, or whose connection was
+// closed before an answer, as by a service mesh that requires mutual TLS.
+var ErrUnreachable = errors.New("unreachable")
 
 // Prober asks an endpoint whether it serves metrics.
 type Prober interface {
 	// Probe returns nil when the endpoint answers as it should, an error that
-	// is ErrUnreachable when it cannot be connected to, and another
+	// is ErrUnreachable when it cannot be reached, and another
 	// *transport.Error when it answers otherwise, or not in time. It ends in
 	// bounded time.
 	Probe(ctx context.Context, address string, port int32) error
 	// Answers asks whether the process still serves the endpoint that its record
 	// has. It returns an error that is ErrUnreachable when that cannot be
-	// connected to, ErrForeign when a foreign process answers, and another one
+	// reached, ErrForeign when a foreign process answers, and another one
 	// when nobody there speaks HTTP. One who takes the connection and
 	// is slow is there: a JVM that collects garbage is the same JVM. It ends in
 	// bounded time, and asks for nothing that costs the application more than an
@@ -97,10 +99,10 @@ func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess)
 		ctx, cancel := context.WithTimeout(ctx, p.patience)
 		defer cancel()
 		response, err := p.ask(ctx, host, healthPath)
-		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !notConnected(err) {
+		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !unreachable(err) {
 			return nil
 		}
-		if notConnected(err) {
+		if unreachable(err) {
 			return errors.Join(ErrUnreachable, err)
 		}
 		if err != nil {
@@ -137,7 +139,7 @@ func (p *HTTPProber) ask(ctx context.Context, host, path string) (*http.Response
 
 func (p *HTTPProber) get(ctx context.Context, host string) error {
 	response, err := p.ask(ctx, host, MetricsPath)
-	if notConnected(err) {
+	if unreachable(err) {
 		return notServing("The endpoint cannot be reached.", errors.Join(ErrUnreachable, err))
 	}
 	if err != nil {
@@ -153,9 +155,9 @@ func (p *HTTPProber) get(ctx context.Context, host string) error {
 	return nil
 }
 
-func notConnected(err error) bool {
+func unreachable(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
+	return ok && op.Op == "dial" || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 func notServing(message string, err error) error {

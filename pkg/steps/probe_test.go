@@ -44,6 +44,7 @@ func TestHTTPProber(t *testing.T) {
 			return listener.Addr().String()
 		}
 	}
+	const unreachable = "cannot be reached"
 	process := &v1alpha1.JavaProcess{ContainerID: "containerd://1", PID: 7, StartTime: 42}
 	told := process.DeepCopy()
 	told.Identity = Fingerprint(process)
@@ -78,7 +79,12 @@ func TestHTTPProber(t *testing.T) {
 		"NoSuchPage": {"an old stock exporter has no health page, but is there", process, answers(http.StatusNotFound), "HTTP status 404", false, false},
 		"Redirects":  {"nobody is followed", process, answers(http.StatusFound), "HTTP status 302", false, false},
 		"Slow":       {"a JVM that collects garbage is the same JVM", told, accepts(func(net.Conn) {}), "-", false, false},
-		"HangsUp":    {"somebody else has the port", process, accepts(func(c net.Conn) { c.Close() }), "not in HTTP", true, false},
+		"HangsUp":    {"a mesh that wants mutual TLS does so in front of the agent", process, accepts(func(c net.Conn) { c.Close() }), unreachable, true, false},
+		"Resets": {"another mesh does it this way", process, accepts(func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
+			_ = c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+		}), unreachable, true, false},
 		"Babbles": {"it does not speak HTTP", process, accepts(func(c net.Conn) {
 			_, _ = c.Write([]byte("220 mail\r\n"))
 			c.Close()
@@ -90,7 +96,7 @@ func TestHTTPProber(t *testing.T) {
 			}
 			defer listener.Close()
 			return listener.Addr().String()
-		}, "cannot be reached", true, false},
+		}, unreachable, true, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -107,7 +113,7 @@ func TestHTTPProber(t *testing.T) {
 			process := tc.process.DeepCopy()
 			process.Endpoint = &v1alpha1.Endpoint{Address: host, Port: int32(number)}
 			err = p.Answers(t.Context(), process)
-			if (err != nil) != tc.silent || errors.Is(err, ErrForeign) != tc.foreign || errors.Is(err, ErrUnreachable) != (name == "Closed") {
+			if (err != nil) != tc.silent || errors.Is(err, ErrForeign) != tc.foreign || errors.Is(err, ErrUnreachable) != (tc.probe == unreachable) {
 				t.Errorf("%s: Answers says %v", tc.reason, err)
 			}
 			if tc.probe == "-" {
@@ -117,7 +123,7 @@ func TestHTTPProber(t *testing.T) {
 			if (err == nil) != (tc.probe == "") || err != nil && !strings.Contains(err.Error(), tc.probe) {
 				t.Errorf("%s: Probe says %v, want %q", tc.reason, err, tc.probe)
 			}
-			if errors.Is(err, ErrUnreachable) != (name == "Closed") {
+			if errors.Is(err, ErrUnreachable) != (tc.probe == unreachable) {
 				t.Errorf("%s: Probe says %v, which is unreachable or not", tc.reason, err)
 			}
 		})

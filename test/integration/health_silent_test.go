@@ -44,9 +44,22 @@ func TestListenStopped(t *testing.T) {
 // once, and the pod is asked every ten minutes without another exec, until it
 // answers again.
 func TestHealthCutOff(t *testing.T) {
+	for name, err := range map[string]error{
+		"by a NetworkPolicy": errors.Join(steps.ErrUnreachable, errors.New("no route")),
+		"by a mesh":          errors.New("malformed HTTP response"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			isCutOff(t, err)
+		})
+	}
+}
+
+func isCutOff(t *testing.T, err error) {
+	t.Helper()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
+	s.containers.health = err
 	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
 	s.staySilent(o)
 	if got := s.verbs(); got != "status" || from() != v1alpha1.CheckedFromPod {

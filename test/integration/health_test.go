@@ -169,7 +169,8 @@ func TestHealthUnreachable(t *testing.T) {
 	}
 }
 
-// A silence that is over when it is looked into changes nothing.
+// A silence that is over when it is looked into takes nothing back: the endpoint counts as
+// seen from the pod until it answers the operator again.
 func TestHealthRecovers(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
@@ -177,9 +178,13 @@ func TestHealthRecovers(t *testing.T) {
 	s.staySilent(o)
 	s.containers.mend()
 	s.isAnnotated("9400")
-	a := s.attachment(s.pod)
-	if got := a.Status.Processes[0].Endpoint.CheckedFrom; got != v1alpha1.CheckedFromOperator {
+	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
+	if got := from(); got != v1alpha1.CheckedFromPod {
 		t.Errorf("it is checked from %s", got)
+	}
+	s.nextCheck(o)
+	if got := from(); got != v1alpha1.CheckedFromOperator {
+		t.Errorf("when it answers, it is checked from %s", got)
 	}
 	if got := s.verbs(); got != "status" {
 		t.Errorf("run was %s", got)
@@ -236,7 +241,10 @@ func TestHealthOfAdopted(t *testing.T) {
 		t.Errorf("run was %s", got)
 	}
 	s.areAnnotated("9999")
+	s.containers.mend()
+	s.nextCheck(o) // it answers the operator again
 	s.later(time.Hour)
+	s.containers.health = errors.New("nobody listens")
 	another := aJVM(javaStartTime + 1)
 	another.Exporter = &helperapi.Exporter{Port: 9998}
 	s.containers.replace(s.container(s.pod), another)

@@ -37,7 +37,7 @@ func (v *visit) examine(ctx context.Context) {
 			Misses:  check.Misses,
 			Served:  check.Served,
 		}
-		if health.Finding == steps.FindingServing && errors.Is(check.Err, steps.ErrUnreachable) {
+		if health.Finding == steps.FindingServing && !health.Foreign { // what keeps the operator out would be examined for ever
 			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromPod
 		}
 		ctrl.LoggerFrom(ctx).Info("health check failed", "container", p.Container, "port", p.Endpoint.Port, "error", check.Err, "finding", health.Finding)

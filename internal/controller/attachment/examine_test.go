@@ -35,7 +35,7 @@ func TestExamine(t *testing.T) {
 		"it still cannot be reached":       {answer: unreachable, before: inPod, from: v1alpha1.CheckedFromPod},
 		"the JVM is gone":                  {answer: unreachable, status: says(v1alpha1.ReasonProcessGone), want: finds(steps.FindingGone), execs: 1},
 		"it serves, but cannot be reached": {answer: unreachable, status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), from: v1alpha1.CheckedFromPod, execs: 1},
-		"it serves, and speaks something":  {answer: errors.New("not HTTP"), status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), execs: 1},
+		"it serves, and speaks something":  {answer: errors.New("not HTTP"), status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), from: v1alpha1.CheckedFromPod, execs: 1},
 		"another process has the port":     {answer: steps.ErrForeign, status: sees(helperapi.Process{Mark: running}), want: &steps.Health{Finding: steps.FindingServing, Foreign: true, Misses: 2}, execs: 1},
 		"its agent is stopped":             {answer: unreachable, status: sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentStopped}}), want: finds(steps.FindingStopped), execs: 1},
 		"exec is forbidden":                {answer: unreachable, status: says(v1alpha1.ReasonExecForbidden), want: finds(steps.FindingUnclear), execs: 1},
