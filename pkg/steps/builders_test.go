@@ -136,11 +136,16 @@ func (a *answering) Open(_ context.Context, in transport.Container) error {
 	return nil
 }
 
-// roomy is a Helper for which there is always room.
-type roomy struct{ transport.Helper }
+// helperFunc is a Helper for which there is always room.
+type helperFunc func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error)
+
+// Run implements Helper.
+func (f helperFunc) Run(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+	return f(ctx, in, verb, request, blobs...)
+}
 
 // Open implements Helper.
-func (roomy) Open(context.Context, transport.Container) error { return nil }
+func (helperFunc) Open(context.Context, transport.Container) error { return nil }
 
 func sees(processes ...helperapi.Process) func() (*helperapi.Report, error) {
 	return func() (*helperapi.Report, error) { return &helperapi.Report{Processes: processes}, nil }

@@ -81,14 +81,14 @@ initContainers: [{name: app, restartPolicy: Always, resources: {limits: {ephemer
 func TestStageWithoutSpace(t *testing.T) {
 	var verbs []helperapi.Verb
 	var headroom int64
-	helper := transport.HelperFunc(func(_ context.Context, _ transport.Container, verb helperapi.Verb, r helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
+	helper := helperFunc(func(_ context.Context, _ transport.Container, verb helperapi.Verb, r helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
 		verbs, headroom = append(verbs, verb), r.MemoryHeadroom
 		return &helperapi.Report{}, nil
 	})
 	agent := transport.NewBlob("agent-", make([]byte, 1000), ".jar")
 	for limit, want := range map[string]string{"5k": v1alpha1.ReasonStorageLimitTooLow, "6k": ""} {
 		s := aScope(aProcess("app", 0))
-		s.Artifacts, s.Config.Blob, s.Helper = &Artifacts{Agent: agent, Implementation: agent}, agent, roomy{helper}
+		s.Artifacts, s.Config.Blob, s.Helper = &Artifacts{Agent: agent, Implementation: agent}, agent, helper
 		s.Exporter.Spec.MemoryHeadroom = new(resource.MustParse("1Mi"))
 		s.Pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(limit)}
 		verbs = nil

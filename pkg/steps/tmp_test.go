@@ -79,10 +79,10 @@ func TestTmpInRequests(t *testing.T) {
 		}
 		s.Exporter.Spec.AllowSharedTmp = allow
 		asked := map[helperapi.Verb]helperapi.Request{}
-		s.Helper = roomy{transport.HelperFunc(func(_ context.Context, _ transport.Container, verb helperapi.Verb, r helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
+		s.Helper = helperFunc(func(_ context.Context, _ transport.Container, verb helperapi.Verb, r helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
 			asked[verb] = r
 			return &helperapi.Report{Processes: []helperapi.Process{{Target: aTarget, Implementation: "HotSpot"}}}, nil
-		})}
+		})
 		FindJava{}.Ensure(t.Context(), s)
 		Stage{}.Ensure(t.Context(), s.jvm())
 		Load{}.Ensure(t.Context(), s.jvm())

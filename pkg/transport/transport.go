@@ -56,14 +56,6 @@ type Helper interface {
 	Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
 }
 
-// HelperFunc is a function that is a Helper.
-type HelperFunc func(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
-
-// Run calls f.
-func (f HelperFunc) Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
-	return f(ctx, in, verb, request, blobs...)
-}
-
 // Error says why the helper did not do what it was asked to.
 type Error struct {
 	// Reason is a condition's reason of apis/v1alpha1.

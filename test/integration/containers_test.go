@@ -147,10 +147,18 @@ func fault(reason string) error {
 	return &transport.Error{Reason: reason, Message: "The container says " + reason + "."}
 }
 
+// helperFunc is a function that is a transport.Helper.
+type helperFunc func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error)
+
+// Run implements transport.Helper.
+func (f helperFunc) Run(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+	return f(ctx, in, verb, request, blobs...)
+}
+
 // through is the helper as an operator has it, whose execs pass a seam. What a
 // seam fails with is an exec that broke off.
 func (cs *containers) through(seam effects.Seam) transport.Helper {
-	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+	return helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
 		var report *helperapi.Report
 		effect := effects.Effect{Kind: effects.Exec, What: string(verb), On: fmt.Sprintf("%s/%s/%s", in.Namespace, in.Pod, in.Name)}
 		err := seam(ctx, effect, func(context.Context) error {

@@ -141,8 +141,11 @@ func (c *cluster) admitted(as *rest.Config) transport.Helper {
 	}
 	exec := transport.NewExec(transport.NewStreams(as, clientset.CoreV1().RESTClient()), artifacts, effects.Direct, transport.NewLimits(4, 4, 4))
 	scripted := c.containers.through(effects.Direct)
-	return transport.HelperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
-		_, err := exec.Run(ctx, in, verb, request, blobs...)
+	return helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+		session, err := exec.Open(ctx, in)
+		if err == nil {
+			session.Close()
+		}
 		var known *transport.Error
 		if errors.As(err, &known) && known.Reason != v1alpha1.ReasonExecFailed {
 			return nil, err
