@@ -8,9 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -99,11 +100,8 @@ func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess)
 		ctx, cancel := context.WithTimeout(ctx, p.patience)
 		defer cancel()
 		response, err := p.ask(ctx, host, healthPath)
-		if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() && !unreachable(err) {
+		if timedOut(err) && !errors.Is(err, ErrUnreachable) {
 			return nil
-		}
-		if unreachable(err) {
-			return errors.Join(ErrUnreachable, err)
 		}
 		if err != nil {
 			return err
@@ -134,13 +132,19 @@ func (p *HTTPProber) ask(ctx context.Context, host, path string) (*http.Response
 	if err != nil {
 		return nil, err
 	}
-	return p.client.Do(request)
+	var answered atomic.Bool
+	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }}))
+	response, err := p.client.Do(request)
+	if err != nil && !answered.Load() && (notConnected(err) || !timedOut(err)) {
+		err = errors.Join(ErrUnreachable, err)
+	}
+	return response, err
 }
 
 func (p *HTTPProber) get(ctx context.Context, host string) error {
 	response, err := p.ask(ctx, host, MetricsPath)
-	if unreachable(err) {
-		return notServing("The endpoint cannot be reached.", errors.Join(ErrUnreachable, err))
+	if errors.Is(err, ErrUnreachable) {
+		return notServing("The endpoint cannot be reached.", err)
 	}
 	if err != nil {
 		return notServing(fmt.Sprintf("%s does not answer within %s, or not in HTTP.", MetricsPath, answerTimeout), err)
@@ -155,9 +159,14 @@ func (p *HTTPProber) get(ctx context.Context, host string) error {
 	return nil
 }
 
-func unreachable(err error) bool {
+func notConnected(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial" || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+	return ok && op.Op == "dial"
+}
+
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
 
 func notServing(message string, err error) error {

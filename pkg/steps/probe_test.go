@@ -86,6 +86,7 @@ func TestHTTPProber(t *testing.T) {
 			c.Close()
 		}), unreachable, true, false},
 		"Babbles": {"it does not speak HTTP", process, accepts(func(c net.Conn) {
+			_, _ = c.Read(make([]byte, 1))
 			_, _ = c.Write([]byte("220 mail\r\n"))
 			c.Close()
 		}), "not in HTTP", true, false},
