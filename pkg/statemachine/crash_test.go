@@ -135,7 +135,7 @@ func (w *world) isAt(end Phase) {
 		}
 	}
 	record := decode(w.t, w.record)
-	record.State.Phase = gocmp.Or(record.State.Phase, brewing.Initial())
+	record.State.Phase = gocmp.Or(record.State.Phase, brewing.initial)
 	if diff := cmp.Diff(State{Phase: end}, record.State); diff != "" {
 		w.t.Errorf("record (-want +got):\n%s", diff)
 	}

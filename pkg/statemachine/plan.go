@@ -71,9 +71,6 @@ func MustPlan(initial Phase, stages []Stage, waysBack ...WayBack) *Plan {
 	return p
 }
 
-// Initial is the phase of a record that has reached none.
-func (p *Plan) Initial() Phase { return p.initial }
-
 // Phases are the phases in their order, the initial one aside.
 func (p *Plan) Phases() []Phase {
 	phases := make([]Phase, len(p.stages))

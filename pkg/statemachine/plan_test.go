@@ -85,7 +85,7 @@ func TestNeighbors(t *testing.T) {
 }
 
 func TestReachedAndLeast(t *testing.T) {
-	order := append([]Phase{brewing.Initial()}, brewing.Phases()...)
+	order := append([]Phase{brewing.initial}, brewing.Phases()...)
 	for i, a := range order {
 		for j, b := range order {
 			if got := brewing.Reached(a, b); got != (i >= j) {

@@ -20,6 +20,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
+// ownAnnotations are those that the operator writes.
+var ownAnnotations = []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationFlag}
+
 // scrapeAnnotations are read together by whoever scrapes: ours beside
 // somebody else's would mislead.
 var scrapeAnnotations = []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationScheme}
@@ -166,7 +169,7 @@ func AnnotationRefused(err error) bool {
 // whatever the others say.
 func missing(s *Scope) []string {
 	var missing []string
-	for _, name := range []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationFlag} {
+	for _, name := range ownAnnotations {
 		if !slices.Contains(managersOf(s.Pod, name), string(records.OwnerPodAnnotations)) {
 			missing = append(missing, name)
 		}

@@ -257,7 +257,7 @@ const minAge = 2 * time.Second
 // tooYoung is the time until a container has run for minAge; 0 when it has. One
 // that starts in the future does so by another clock, and is not waited for.
 func (s *Scope) tooYoung(c container) time.Duration {
-	for _, status := range slices.Concat(s.Pod.Status.ContainerStatuses, s.Pod.Status.InitContainerStatuses) {
+	for _, status := range ContainerStatuses(s.Pod) {
 		if running := status.State.Running; running != nil && status.Name == c.name && !running.StartedAt.IsZero() {
 			if age := s.Now.Sub(running.StartedAt.Time); 0 <= age && age < minAge {
 				return minAge - age

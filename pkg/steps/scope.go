@@ -120,6 +120,9 @@ func Revision(exporter *v1alpha1.PrometheusJmxExporter, config Config, artifacts
 	)
 }
 
+// HowToResume is what a message about a halted rollout ends with.
+const HowToResume = "To resume, change the configuration, or give the exporter's annotation " + v1alpha1.AnnotationResume + " another value."
+
 // Resume names the value of the annotation AnnotationResume; empty for none.
 func Resume(exporter *v1alpha1.PrometheusJmxExporter) string {
 	value := exporter.Annotations[v1alpha1.AnnotationResume]
@@ -181,6 +184,12 @@ func (s *Scope) containers() []container {
 	return slices.DeleteFunc(running(s.Pod), func(c container) bool {
 		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.name))
 	})
+}
+
+// ContainerStatuses are what the kubelet says of the pod's containers, init containers
+// after the others.
+func ContainerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
+	return slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses)
 }
 
 // running are the running containers in the order of the spec, sidecars (init

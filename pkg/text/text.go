@@ -19,6 +19,9 @@ func Cut(s string, limit int) string {
 	return strings.ToValidUTF8(s[:max(0, limit-len(ellipsis))], "") + ellipsis
 }
 
+// Note returns what the API server takes of s as the note of an Event.
+func Note(s string) string { return Cut(s, 1024) }
+
 // Line returns the first line of s, without the period at its end, cut to limit
 // bytes.
 func Line(s string, limit int) string {

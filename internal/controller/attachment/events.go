@@ -24,17 +24,14 @@ func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition
 		case c.Status == metav1.ConditionTrue:
 			log.Info("phase reached", "phase", c.Type)
 			if c.Type == string(v1alpha1.PhaseLoaded) || c.Type == string(v1alpha1.PhaseAnnotated) {
-				v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeNormal, c.Type, c.Type, "%s", text.Cut(c.Message, maxNote))
+				v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeNormal, c.Type, c.Type, "%s", text.Note(c.Message))
 			}
 		case c.Status == metav1.ConditionFalse:
 			log.Info("phase failed", "phase", c.Type, "reason", c.Reason)
-			v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, c.Reason, c.Type, "%s", text.Cut(c.Message, maxNote))
+			v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, c.Reason, c.Type, "%s", text.Note(c.Message))
 		}
 	}
 }
-
-// maxNote is what an Event's note may hold, in bytes.
-const maxNote = 1024
 
 // recordRegress records that a phase no longer holds.
 func (v *visit) recordRegress(ctx context.Context, phase statemachine.Phase, cause *statemachine.Cause) {
@@ -53,7 +50,7 @@ func (v *visit) recordNotWithdrawn(err error) {
 func (v *visit) recordDetached(places []string) {
 	if len(places) > 0 {
 		v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeNormal, "Detached", "Detach",
-			"%s", text.Cut(fmt.Sprintf("The operator detached from the pod; the agent in %s is stopped.", strings.Join(places, ", ")), maxNote))
+			"%s", text.Note(fmt.Sprintf("The operator detached from the pod; the agent in %s is stopped.", strings.Join(places, ", "))))
 	}
 }
 
@@ -63,8 +60,8 @@ func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error) {
 	if len(agents) > 0 {
 		left = fmt.Sprintf("the agent in %s stays loaded until its JVM exits", places(agents))
 	}
-	v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeWarning, "AgentLeft", "Detach", "%s", text.Cut(fmt.Sprintf(
-		"Detach timed out after %s; %s: %s.", v.scope.Status().DetachTimeout.Duration, left, text.Line(failure.Error(), 600)), maxNote))
+	v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeWarning, "AgentLeft", "Detach", "%s", text.Note(fmt.Sprintf(
+		"Detach timed out after %s; %s: %s.", v.scope.Status().DetachTimeout.Duration, left, text.Line(failure.Error(), 600))))
 }
 
 func places(agents []*v1alpha1.JavaProcess) string {

@@ -1,8 +1,6 @@
 package attachment
 
 import (
-	"fmt"
-
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -19,7 +17,7 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	}
 	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
-		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+howToResume)
+		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+steps.HowToResume)
 	}
 	if outcome := restarting(s, p); outcome != nil {
 		return outcome
@@ -36,5 +34,3 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	}
 	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")
 }
-
-var howToResume = fmt.Sprintf("To resume, change the configuration, or give the exporter's annotation %s another value.", v1alpha1.AnnotationResume)

@@ -39,7 +39,7 @@ func (v *visit) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
 // finds its process gone, did nothing to it.
 func restartOf(s *steps.Scope, begun *v1alpha1.JmxAttachmentStatus, gone func(*v1alpha1.JavaProcess) bool) *v1alpha1.Restart {
 	processes := begun.Processes
-	window := ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
+	window := restartWindow(s)
 	for i := range processes {
 		p := &processes[i]
 		if window == 0 || p.Intent == nil || p.Adopted || !gone(p) {
@@ -72,6 +72,11 @@ func restartOf(s *steps.Scope, begun *v1alpha1.JmxAttachmentStatus, gone func(*v
 	return nil
 }
 
+// restartWindow is spec.rollout.restartWindow; 0 if it is disabled.
+func restartWindow(s *steps.Scope) time.Duration {
+	return ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
+}
+
 // alone reports whether no other process that was chosen is left in the container.
 func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) bool {
 	for i := range processes {
@@ -85,7 +90,7 @@ func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess, gone func(
 // termination is how the container that the process ran in ended; nil when the
 // kubelet does not report it.
 func termination(pod *corev1.Pod, p *v1alpha1.JavaProcess) *corev1.ContainerStateTerminated {
-	for _, status := range append(append([]corev1.ContainerStatus{}, pod.Status.ContainerStatuses...), pod.Status.InitContainerStatuses...) {
+	for _, status := range steps.ContainerStatuses(pod) {
 		switch {
 		case status.Name != p.Container:
 		case status.State.Terminated != nil:

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
@@ -19,8 +17,8 @@ import (
 // would look like the cause. The window counts twice before that age, and once after it,
 // so that an instance may exit a window earlier or later than the one before.
 func restarting(s *steps.Scope, p *v1alpha1.JavaProcess) *statemachine.Outcome {
-	window := ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
-	all := slices.Concat(s.Pod.Status.ContainerStatuses, s.Pod.Status.InitContainerStatuses)
+	window := restartWindow(s)
+	all := steps.ContainerStatuses(s.Pod)
 	i := slices.IndexFunc(all, func(c corev1.ContainerStatus) bool { return c.Name == p.Container && c.ContainerID == p.ContainerID })
 	if i < 0 {
 		return nil

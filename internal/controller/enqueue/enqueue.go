@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // Map names the reconciles that an event is about. Before is nil when an object
@@ -60,9 +62,6 @@ func SpecChanged[T client.Object](before, after *T) bool {
 // ConflictRetry is the time after which what was stale is read again.
 const ConflictRetry = 200 * time.Millisecond
 
-// MaxBackoff is the longest time between two tries of the same thing.
-const MaxBackoff = 10 * time.Minute
-
 // Earliest is the shorter of two times after which to reconcile; 0 means never.
 func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
@@ -73,5 +72,5 @@ func Earliest(a, b time.Duration) time.Duration {
 
 // RateLimiter spaces the tries of a request that failed with an error.
 func RateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, MaxBackoff)
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, statemachine.MaxBackoff)
 }

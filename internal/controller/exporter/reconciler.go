@@ -19,6 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -82,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if p := f.config.Problem; p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
-		again = enqueue.Earliest(again, enqueue.MaxBackoff)
+		again = enqueue.Earliest(again, statemachine.MaxBackoff)
 	}
 	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, f.problems.Again)}, nil
 }

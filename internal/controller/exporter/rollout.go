@@ -13,6 +13,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -199,8 +200,8 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 			Revision: r.revision,
 			Resume:   r.resume,
 			Reason:   reason,
-			Message: text.Cut(fmt.Sprintf("Pod %s: %s The rollout is halted; existing endpoints keep serving. To resume, change the configuration, or give the exporter's annotation %s another value.",
-				a.Spec.Pod.Name, message, v1alpha1.AnnotationResume), 2048),
+			Message: text.Cut(fmt.Sprintf("Pod %s: %s The rollout is halted; existing endpoints keep serving. %s",
+				a.Spec.Pod.Name, message, steps.HowToResume), 2048),
 		}
 	}
 	return nil

@@ -19,9 +19,6 @@ import (
 // maxListed is how many endpoints the status lists; the EndpointSlices hold all.
 const maxListed = 1000
 
-// maxNote is what the API server takes as the note of an Event.
-const maxNote = 1024
-
 // sum writes the status if it differs, and tells what is new in it.
 func (r *Reconciler) sum(ctx context.Context, f *fleet) error {
 	before := f.exporter.Status
@@ -211,7 +208,7 @@ func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, 
 	tell := func(kind, eventType, action string, when metav1.ConditionStatus) {
 		was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
 		if is.Status == when && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
-			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", text.Cut(is.Message, maxNote))
+			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", text.Note(is.Message))
 		}
 	}
 	tell(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach", metav1.ConditionTrue)

@@ -13,8 +13,8 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/utils/clock"
 
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 const (
@@ -99,5 +99,5 @@ func (l *PodLogs) isDenied(namespace string) bool {
 func (l *PodLogs) deny(namespace string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.denied[namespace] = l.clock.Now().Add(enqueue.MaxBackoff)
+	l.denied[namespace] = l.clock.Now().Add(statemachine.MaxBackoff)
 }
