@@ -21,7 +21,7 @@ func main() {
 	log := ctrl.Log.WithName("manager")
 	log.Info("starting", "version", version.Version, "namespace", o.namespace)
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
-		log.Error(err, "cannot go on")
+		log.Error(err, "manager failed")
 		os.Exit(1)
 	}
 }

@@ -26,7 +26,7 @@ func names(t *testing.T) []string {
 }
 
 // Whoever may write to /tmp can prepare the agent directory before we come.
-func TestHostileHome(t *testing.T) {
+func TestUntrustedAgentDirectory(t *testing.T) {
 	config := []byte(anyMBean)
 	req := helperapi.Request{Files: []helperapi.File{helperapi.NewFile("config-", config, ".yaml")}}
 	for name, prepare := range map[string]func(t *testing.T) error{

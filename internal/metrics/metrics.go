@@ -25,14 +25,14 @@ var (
 	}, []string{"phase", "reason"})
 	effectsInFlight = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "jmx_exporter_operator_effects_in_flight",
-		Help: "Effects under way, by kind: execs in containers, HTTP requests, reads of logs, writes to the API.",
+		Help: "Effects in progress, by kind: execs in containers, HTTP requests, reads of logs, writes to the API.",
 	}, []string{"kind"})
 	effectsDone = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_effects_total",
 		Help: "Effects that ended, by kind and result (success or error).",
 	}, []string{"kind", "result"})
 	attachments = prometheus.NewDesc("jmx_exporter_operator_attachments",
-		"JmxAttachments by phase, and by the reason why they are not further.",
+		"JmxAttachments by phase, and by the reason why their next phase does not hold.",
 		[]string{"namespace", "phase", "reason"}, nil)
 	problemPods = prometheus.NewDesc("jmx_exporter_operator_problem_pods",
 		"Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.",

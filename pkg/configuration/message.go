@@ -34,7 +34,7 @@ func unknownKey(path string, key *yaml.Node, known keys) *Error {
 	if path != "" {
 		where = " in " + path
 	}
-	suggestion := meant(key, known)
+	suggestion := suggest(key, known)
 	if suggestion != "" {
 		suggestion = "; " + suggestion
 	}
@@ -47,8 +47,8 @@ func warning(ignored []*yaml.Node) string {
 	var named []string
 	for _, key := range ignored[:min(few, len(ignored))] {
 		name := fmt.Sprintf("%s on line %d", quote(key), key.Line)
-		if meant := meant(key, rootKeys); meant != "" {
-			name += " (" + meant + ")"
+		if suggestion := suggest(key, rootKeys); suggestion != "" {
+			name += " (" + suggestion + ")"
 		}
 		named = append(named, name)
 	}
@@ -58,9 +58,9 @@ func warning(ignored []*yaml.Node) string {
 	return strings.Join(named, ", ")
 }
 
-// meant asks for the key that a typing error most likely was to be; it is empty
+// suggest asks for the key that a typing error most likely was to be; it is empty
 // where the key resembles none.
-func meant(key *yaml.Node, known keys) string {
+func suggest(key *yaml.Node, known keys) string {
 	near := nearest(resolve(key).Value, slices.Sorted(maps.Keys(known)))
 	if near == "" {
 		return ""

@@ -227,7 +227,7 @@ func (p Process) signal(ctx context.Context) error {
 	}
 	switch {
 	case now.StartTime != p.StartTime:
-		return errorf(ProcessGone, "Process %d is another one now.", p.PID)
+		return errorf(ProcessGone, "Process %d was replaced.", p.PID)
 	case now.UID != p.UID || now.GID != p.GID:
 		return errorf(JVMStarting, "The JVM changed its user from %d to %d.", p.UID, now.UID)
 	case now.Implementation != HotSpot || !now.CatchesQuit || now.Flags.AttachDisabled || now.obscure != "":

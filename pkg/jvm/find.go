@@ -43,7 +43,7 @@ func Lookup(pid int, startTime uint64) (Process, error) {
 		return p, err
 	}
 	if p.StartTime != startTime {
-		return p, errorf(ProcessGone, "Process %d is another one now: it started at %d, not at %d.", pid, p.StartTime, startTime)
+		return p, errorf(ProcessGone, "Process %d was replaced: it started at %d, not at %d.", pid, p.StartTime, startTime)
 	}
 	if !p.isJava() {
 		return p, errorf(UnsupportedJVM, "Process %d has no Java virtual machine in it.", pid)
@@ -74,7 +74,7 @@ func look(pid int) (Process, error) {
 		var err error
 		p.Implementation, library, err = findLibrary(pid)
 		if errors.Is(err, errMapsTooLong) {
-			return errorf(AttachFailed, "Whether there is a Java virtual machine in process %d cannot be told: %v.", pid, err)
+			return errorf(AttachFailed, "It cannot be determined whether process %d runs a JVM: %v.", pid, err)
 		}
 		if err != nil {
 			return errorf(UserMismatch, "The kernel does not let this process look into process %d, which runs as user %d, group %d; it takes the same user and group, and all of its capabilities (ptrace(2)).", pid, p.UID, p.GID)

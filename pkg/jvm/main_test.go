@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	StartTimeout = 0 // the tests' applications say when they are up
 	if target := os.Getenv(foreignTarget); target != "" {
-		stranger(target)
+		otherUser(target)
 		return
 	}
 	jvmtest.Main(m)

@@ -55,7 +55,7 @@ func (p Process) isJava() bool { return p.Implementation != "" || p.unreadable !
 func (p Process) verify() error {
 	start, err := StartTime(p.PID)
 	if err == nil && start != p.StartTime {
-		err = errorf(ProcessGone, "Process %d is another one now.", p.PID)
+		err = errorf(ProcessGone, "Process %d was replaced.", p.PID)
 	}
 	return err
 }

@@ -18,7 +18,7 @@ import (
 // say what kind of error that is.
 const foreignTarget = "JVM_TEST_TARGET"
 
-func stranger(target string) {
+func otherUser(target string) {
 	var p Process
 	if _, err := fmt.Sscan(target, &p.PID, &p.StartTime); err != nil {
 		panic(err)

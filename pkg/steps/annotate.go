@@ -133,7 +133,7 @@ func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 	if err := writer.PodAnnotations(ctx, pod, nil); err != nil && !apply.IsGone(err) {
 		return err
 	}
-	disown(pod)
+	removeOwn(pod)
 	return nil
 }
 

@@ -58,8 +58,8 @@ func managersOf(pod *corev1.Pod, annotation string) []string {
 	return apply.Managers(pod, "metadata", "annotations", annotation)
 }
 
-// disown does to what was read of the pod what Withdraw did to the pod.
-func disown(pod *corev1.Pod) {
+// removeOwn does to what was read of the pod what Withdraw did to the pod.
+func removeOwn(pod *corev1.Pod) {
 	for _, name := range Annotations() {
 		if slices.Equal(managersOf(pod, name), []string{string(records.OwnerPodAnnotations)}) {
 			delete(pod.Annotations, name)

@@ -19,12 +19,12 @@ import (
 // exits are the exit codes that say all; where the sentence has no end yet,
 // what was said on standard error ends it.
 var exits = map[int]Error{
-	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper was installed in " + helperapi.AgentDirectory + ", and was gone again."},
+	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper is missing in " + helperapi.AgentDirectory + " after its installation."},
 	exitCut:            {Reason: v1alpha1.ReasonStagingIncomplete, Message: "The helper arrived incomplete in the container; sending it again."},
 	exitNotWritable:    {Reason: v1alpha1.ReasonTmpNotWritable, Message: "/tmp cannot be written to, and HotSpot opens its attach socket nowhere else. " + jvm.MountTmp},
 	exitNotTrusted:     {Reason: v1alpha1.ReasonAgentDirectoryNotTrusted, Message: helperapi.AgentDirectory + " belongs to another user, or is no directory: remove it."},
 	exitWriteFailed:    {Reason: v1alpha1.ReasonNoSpace, Message: "The helper cannot be written to " + helperapi.AgentDirectory},
-	exitWrongPod:       {Reason: v1alpha1.ReasonWrongPod, Message: "The container's mounts do not show this pod's UID: it is another pod's by now, or mounts nothing of the kubelet's."},
+	exitWrongPod:       {Reason: v1alpha1.ReasonWrongPod, Message: "The container's mounts do not show this pod's UID: the pod was replaced, or the container has no mounts of the kubelet."},
 	exitUnknownMachine: {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The node's CPU is neither amd64 nor arm64: there is no helper for it."},
 	exitToolMissing:    {Reason: v1alpha1.ReasonNoShell, Message: "The container lacks a tool that attaching by exec needs"},
 	126:                {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The helper cannot be executed in " + helperapi.AgentDirectory + ": /tmp is mounted noexec, or a security policy refuses it"},

@@ -37,7 +37,7 @@ func TestClassify(t *testing.T) {
 		"machine":          {exited(exitUnknownMachine, ""), v1alpha1.ReasonHelperNotExecutable, "CPU"},
 		"not executable":   {exited(126, "sh: jmx-attach: Permission denied"), v1alpha1.ReasonHelperNotExecutable, "Permission denied."},
 		"a tool is absent": {exited(exitToolMissing, "sha256sum"), v1alpha1.ReasonNoShell, "a tool that attaching by exec needs: sha256sum."},
-		"gone again":       {exited(exitHelperMissing, ""), v1alpha1.ReasonHelperFailed, "gone again."},
+		"not installed":    {exited(exitHelperMissing, ""), v1alpha1.ReasonHelperFailed, "after its installation"},
 		"no shell, by its exit code": {
 			exited(127, `exec: "sh": executable file not found in $PATH`), v1alpha1.ReasonNoShell, "no shell",
 		},

@@ -80,7 +80,7 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 			return typed(answer.Report)
 		}
 		if sent || answer.Send != size(blobs) {
-			return nil, s.nonsense(fmt.Errorf("the helper asks for %d bytes", answer.Send))
+			return nil, s.protocolError(fmt.Errorf("the helper asks for %d bytes", answer.Send))
 		}
 		var contents [][]byte
 		for _, blob := range blobs {
@@ -99,15 +99,15 @@ func (s *session) answer() (helperapi.Answer, error) {
 		return answer, err
 	}
 	if err := json.Unmarshal([]byte(line), &answer); err != nil {
-		return answer, s.nonsense(err)
+		return answer, s.protocolError(err)
 	}
 	if answer.ID != s.calls {
-		return answer, s.nonsense(fmt.Errorf("call %d is answered by one to %d", s.calls, answer.ID))
+		return answer, s.protocolError(fmt.Errorf("call %d is answered by one to %d", s.calls, answer.ID))
 	}
 	return answer, nil
 }
 
-func (s *session) nonsense(err error) error {
+func (s *session) protocolError(err error) error {
 	known := &Error{v1alpha1.ReasonHelperFailed, "The helper's answer cannot be read.", err}
 	s.wire.cancel(known)
 	return known

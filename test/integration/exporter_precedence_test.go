@@ -79,7 +79,7 @@ func TestTwoExporters(t *testing.T) {
 			if waits.Status.Phase != v1alpha1.PhaseRefused || waits.Status.Pods != "0/1" || waits.Status.Refused != 1 {
 				t.Errorf("the other says %+v", waits.Status)
 			}
-			want := fmt.Sprintf("Refused: app-0: PodClaimed by the older exporter %s.", keeps.Name)
+			want := fmt.Sprintf("Refused pods: app-0: PodClaimed by the older exporter %s.", keeps.Name)
 			if ready := meta.FindStatusCondition(waits.Status.Conditions, v1alpha1.ConditionReady); ready.Message != want {
 				t.Errorf("the other says %q, not %q", ready.Message, want)
 			}

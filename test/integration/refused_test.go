@@ -65,7 +65,7 @@ func TestNeedsPerson(t *testing.T) {
 				t.Errorf("the exporter does not say that its only pod is refused: %+v", e.Status)
 			}
 			if ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); v1alpha1.Halts(reason) && ready.Reason != reason ||
-				!v1alpha1.Halts(reason) && ready.Message != "Refused: app-0: "+reason+"." {
+				!v1alpha1.Halts(reason) && ready.Message != "Refused pods: app-0: "+reason+"." {
 				t.Errorf("the exporter says %s %q", ready.Reason, ready.Message)
 			}
 

@@ -28,7 +28,7 @@ func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.
 		names = append(names, a.Spec.Exporter.Name)
 	}
 	if after == nil {
-		names = append(names, r.heir(ctx, *before)...)
+		names = append(names, r.newOwner(ctx, *before)...)
 	}
 	var requests []reconcile.Request
 	for i, name := range names {
@@ -41,9 +41,9 @@ func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.
 	return requests
 }
 
-// heir is the name of the exporter that the record's pod belongs to; none if there is
+// newOwner is the name of the exporter that the record's pod belongs to; none if there is
 // no such pod.
-func (r *Reconciler) heir(ctx context.Context, record *v1alpha1.JmxAttachment) []string {
+func (r *Reconciler) newOwner(ctx context.Context, record *v1alpha1.JmxAttachment) []string {
 	var pod corev1.Pod
 	err := enqueue.Get(ctx, r.Reader, client.ObjectKey{Namespace: record.Namespace, Name: record.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
 	if err != nil {

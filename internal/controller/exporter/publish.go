@@ -47,7 +47,7 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	for _, m := range f.members {
 		wanted = append(wanted, endpointsOf(m)...)
 		if m.attachment == nil || !steps.EndpointsKnown(&m.attachment.Status) {
-			wanted = append(wanted, standing(existing.Items, m.pod)...) // of a record that was lost
+			wanted = append(wanted, alreadyPublished(existing.Items, m.pod)...) // of a record that was lost
 		}
 	}
 	var failed []error
@@ -57,8 +57,8 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	return errors.Join(failed...)
 }
 
-// standing are the endpoints of the pod that are published already.
-func standing(existing []discoveryv1.EndpointSlice, pod *corev1.Pod) []endpoint {
+// alreadyPublished are the endpoints of the pod that are published already.
+func alreadyPublished(existing []discoveryv1.EndpointSlice, pod *corev1.Pod) []endpoint {
 	var endpoints []endpoint
 	for _, s := range existing {
 		for _, e := range s.Endpoints {

@@ -151,7 +151,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	working := unfinished && valid.Status == metav1.ConditionTrue && status.Halt == nil && !f.exporter.Spec.Suspend
 	reconciling := condition(v1alpha1.ConditionReconciling, working, v1alpha1.ReasonProgressing, progress)
 	if !working {
-		reconciling.Reason, reconciling.Message = v1alpha1.ReasonReconciled, "Nothing is under way."
+		reconciling.Reason, reconciling.Message = v1alpha1.ReasonReconciled, "Reconciled."
 	}
 
 	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
@@ -189,9 +189,9 @@ func (f *fleet) refusals() []string {
 func listed(refusals []string) string {
 	const few = 3
 	if len(refusals) <= few {
-		return "Refused: " + strings.Join(refusals, "; ") + "."
+		return "Refused pods: " + strings.Join(refusals, "; ") + "."
 	}
-	return fmt.Sprintf("Refused: %s; and %d more.", strings.Join(refusals[:few], "; "), len(refusals)-few)
+	return fmt.Sprintf("Refused pods: %s; and %d more.", strings.Join(refusals[:few], "; "), len(refusals)-few)
 }
 
 func condition(kind string, holds bool, reason, message string) metav1.Condition {

@@ -151,7 +151,7 @@ func (c *Checker) Source() source.Source {
 
 // Start implements manager.Runnable: it checks until ctx ends.
 func (c *Checker) Start(ctx context.Context) error {
-	tell := func(pod types.NamespacedName) {
+	notify := func(pod types.NamespacedName) {
 		select {
 		case c.events <- event.TypedGenericEvent[types.NamespacedName]{Object: pod}:
 		case <-ctx.Done():
@@ -160,7 +160,7 @@ func (c *Checker) Start(ctx context.Context) error {
 	var checking sync.WaitGroup
 	for _, l := range lanes {
 		checking.Go(func() {
-			wait.UntilWithContext(ctx, func(ctx context.Context) { c.check(ctx, l, tell) }, tick)
+			wait.UntilWithContext(ctx, func(ctx context.Context) { c.check(ctx, l, notify) }, tick)
 		})
 	}
 	checking.Wait()
@@ -171,20 +171,20 @@ func (c *Checker) Start(ctx context.Context) error {
 // check that says something new.
 func (c *Checker) CheckDue(ctx context.Context) []types.NamespacedName {
 	var mu sync.Mutex
-	news := sets.New[types.NamespacedName]()
+	changed := sets.New[types.NamespacedName]()
 	for _, l := range lanes {
 		c.check(ctx, l, func(pod types.NamespacedName) {
 			mu.Lock()
 			defer mu.Unlock()
-			news.Insert(pod)
+			changed.Insert(pod)
 		})
 	}
-	return news.UnsortedList()
+	return changed.UnsortedList()
 }
 
 // check asks the endpoints of a lane whose time has come, and tells each pod with a
 // check that says something new, at once.
-func (c *Checker) check(ctx context.Context, l lane, tell func(types.NamespacedName)) {
+func (c *Checker) check(ctx context.Context, l lane, notify func(types.NamespacedName)) {
 	var asking errgroup.Group
 	asking.SetLimit(l.concurrent)
 	for pod, processes := range c.due(l) {
@@ -192,7 +192,7 @@ func (c *Checker) check(ctx context.Context, l lane, tell func(types.NamespacedN
 			asking.Go(func() error {
 				err := c.prober.Answers(ctx, &p)
 				if ctx.Err() == nil && c.record(pod, steps.Identity(&p), err) {
-					tell(pod)
+					notify(pod)
 				}
 				return nil
 			})
@@ -221,9 +221,9 @@ func (t *tracked) silent() bool {
 	return t.misses > 0 || t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
 }
 
-// persistent is how often in a row an endpoint is silent before that is examined,
+// examinedMisses is how often in a row an endpoint is silent before that is examined,
 // which takes an exec: a fleet that falls silent for a moment is not examined.
-const persistent = 2
+const examinedMisses = 2
 
 // record keeps a check, and reports whether it says something new: that an endpoint
 // answers which only the helper could reach, that one stays silent which the operator
@@ -249,7 +249,7 @@ func (c *Checker) record(pod types.NamespacedName, id steps.ProcessIdentity, err
 	if t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
 		isNew = err == nil
 	} else {
-		isNew = errors.Is(err, steps.ErrForeign) || t.misses >= persistent
+		isNew = errors.Is(err, steps.ErrForeign) || t.misses >= examinedMisses
 	}
 	if isNew {
 		t.check = &Check{Err: err, Misses: t.misses, Served: t.answeredLast.Sub(t.answeredSince)}

@@ -18,9 +18,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// settle is how long after an event a pod is looked at: what is deleted together is
+// lookDelay is how long after an event a pod is looked at: what is deleted together is
 // gone by then, and so are the annotations that a detach has just withdrawn.
-const settle = time.Second
+const lookDelay = time.Second
 
 // Setup adds the Reconciler to the manager, with what makes it look: pods, all at the
 // start; records that are deleted; and exporters that leave pods.
@@ -28,9 +28,9 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("orphan").
-		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(settle, ofPod))).
-		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(settle, r.ofAttachment))).
-		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(settle, r.ofExporter))).
+		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(lookDelay, ofPod))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(lookDelay, r.ofAttachment))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(lookDelay, r.ofExporter))).
 		WithOptions(controller.Options{ReconciliationTimeout: time.Minute, RateLimiter: enqueue.RateLimiter()}).
 		Complete(r)
 }

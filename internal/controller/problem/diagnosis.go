@@ -9,9 +9,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 )
 
-// patience is how long a pod may take to start, and how long a container that
+// startGrace is how long a pod may take to start, and how long a container that
 // failed has to run before its trouble is over.
-const patience = time.Minute
+const startGrace = time.Minute
 
 // The kubelet's reasons that more is made of than their words.
 const (
@@ -121,7 +121,7 @@ func (d *diagnosis) starting() *v1alpha1.ProblemPod {
 // within reports whether the time to be patient since then is not over, and has
 // the pod looked at again when it is.
 func (d *diagnosis) within(since time.Time) bool {
-	left := since.Add(patience).Sub(d.now)
+	left := since.Add(startGrace).Sub(d.now)
 	if left <= 0 {
 		return false
 	}
