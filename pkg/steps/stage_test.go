@@ -90,10 +90,10 @@ func TestFilesAreLookedForOnce(t *testing.T) {
 	} {
 		s := aScope(aProcess("app", 0), with(aProcess("app", 0), func(p *v1alpha1.JavaProcess) { p.PID, p.StartTime = 8, 12 }))
 		var ran []string
-		s.Helper = roomy{transport.HelperFunc(func(_ context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
+		s.Helper = helperFunc(func(_ context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
 			ran = append(ran, fmt.Sprintf("%s %s %d", in.Name, verb, len(request.Files)))
 			return &helperapi.Report{Processes: []helperapi.Process{{Target: aTarget}, second}, Files: tc.present}, nil
-		})}
+		})
 		tc.how(s)
 		for i := range s.Status().Processes {
 			if got := (Stage{}).Ensure(t.Context(), &JVM{s, &s.Status().Processes[i]}); got.Kind != statemachine.Done {
