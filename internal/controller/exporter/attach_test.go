@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -38,23 +40,27 @@ func (c *counting) Apply(context.Context, runtime.ApplyConfiguration, ...client.
 func TestRecordsInBatches(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pods, fail int
-		want       []int // applies of each reconcile
+		takes      time.Duration // each apply
+		want       []int         // applies of each reconcile
 	}{
 		"a small fleet":      {pods: 7, want: []int{7, 0}},
 		"just a batch":       {pods: 200, want: []int{200, 0}},
 		"a big fleet":        {pods: 450, want: []int{200, 200, 50, 0}},
+		"a slow API server":  {pods: 50, takes: time.Second, want: []int{20, 20, 10, 0}},
 		"some do not get it": {pods: 450, fail: 250, want: []int{450}},
 	} {
+		clock := testclock.NewFakePassiveClock(time.Now())
 		api := &counting{}
-		if tc.fail > 0 {
+		if tc.fail > 0 || tc.takes > 0 {
 			api.fate = func(n int) error {
+				clock.SetTime(clock.Now().Add(tc.takes))
 				if n <= tc.fail {
 					return fmt.Errorf("no %d", n)
 				}
 				return nil
 			}
 		}
-		r := &Reconciler{Writer: records.New(apply.New(api, effects.Direct))}
+		r := &Reconciler{Writer: records.New(apply.New(api, effects.Direct)), Clock: clock}
 		f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}}
 		f.exporter.UID = "exporter"
 		for i := range tc.pods {

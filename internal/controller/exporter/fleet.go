@@ -121,9 +121,13 @@ func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1
 	return &a, nil
 }
 
-// batch is how many records a reconcile writes at most: the first ones of a big fleet
-// take longer than a reconcile may, and nothing would be said of it meanwhile.
-const batch = 200
+// A reconcile writes a batch of records at most, and for no longer than batchTime: the
+// first ones of a big fleet take longer than a reconcile may, and nothing would be said
+// of it meanwhile.
+const (
+	batch     = 200
+	batchTime = 20 * time.Second
+)
 
 // attach grants the revision to those whose turn has come, makes the records that are
 // missing, takes over those of pods that were another exporter's, and takes the grant
@@ -140,10 +144,10 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 			due = append(due, m)
 		}
 	}
-	written := 0
+	written, end := 0, r.Clock.Now().Add(batchTime)
 	var failed []error
 	for i, m := range due {
-		if written == batch {
+		if written == batch || !r.Clock.Now().Before(end) {
 			again = time.Millisecond
 			break
 		}
