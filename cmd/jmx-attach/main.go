@@ -50,8 +50,13 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 0
 	}
 	verb := helperapi.Verb(args[0])
-	if verb == helperapi.VerbServe {
-		return serve(stdin, stdout)
+	switch {
+	case verb == helperapi.VerbServe && slices.Contains(args[1:], helperapi.ServeInDoor):
+		return inDoor(stdin, stdout)
+	case verb == helperapi.VerbServe:
+		return newSession(stdin, stdout, nil).serve()
+	case verb == helperapi.VerbDoor:
+		return door(args[1:], stdout, stderr)
 	}
 	if !slices.Contains(verbs, verb) {
 		fmt.Fprintf(stderr, "jmx-attach: there is no command %q; see jmx-attach --help\n", args[0])

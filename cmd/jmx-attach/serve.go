@@ -36,15 +36,20 @@ var idleLifetime = time.Minute
 type session struct {
 	in     *bufio.Reader
 	helper helper.Helper
+	// detached reports that an agent was unloaded, and none loaded since.
+	detached bool
 
 	mu  sync.Mutex
 	out io.Writer
 }
 
+func newSession(stdin io.Reader, stdout io.Writer, beside helper.Beside) *session {
+	return &session{in: bufio.NewReader(stdin), helper: helper.Helper{Version: version, Beside: beside}, out: stdout}
+}
+
 // serve holds a session until its input ends, and returns the exit code: 1 when it
 // broke off.
-func serve(stdin io.Reader, stdout io.Writer) int {
-	s := &session{in: bufio.NewReader(stdin), helper: helper.Helper{Version: version}, out: stdout}
+func (s *session) serve() int {
 	hello := s.helper.Hello()
 	if err := s.answer(helperapi.Answer{Hello: &hello}); err != nil {
 		return 1
@@ -80,6 +85,9 @@ func (s *session) perform(call helperapi.Call) error {
 	})
 	contents := &contents{session: s, call: call}
 	report := s.helper.Do(context.Background(), call.Verb, call.Request, contents)
+	if report.Error == nil && (call.Verb == helperapi.VerbUnload || call.Verb == helperapi.VerbLoad) {
+		s.detached = call.Verb == helperapi.VerbUnload && !report.AgentsLeft
+	}
 	broken := contents.skip()
 	if !watchdog.Stop() {
 		select {} // the watchdog is answering
@@ -124,7 +132,9 @@ func (c *contents) Read(p []byte) (int, error) {
 	if c.rest == nil {
 		var size int64
 		for _, file := range c.call.Request.Files {
-			size += file.Size
+			if _, beside := c.session.helper.Beside[file]; !beside {
+				size += file.Size
+			}
 		}
 		c.rest = &io.LimitedReader{R: c.session.in, N: size}
 		if size > 0 {

@@ -26,7 +26,13 @@ type talk struct {
 // newTalk starts a helper and awaits its hello.
 func newTalk(t *testing.T, env ...string) *talk {
 	t.Helper()
-	cmd := helperCommand("serve")
+	return newTalkWith(t, []string{"serve"}, env...)
+}
+
+// newTalkWith does so with the arguments given.
+func newTalkWith(t *testing.T, args []string, env ...string) *talk {
+	t.Helper()
+	cmd := helperCommand(args...)
 	cmd.Env = append(cmd.Env, env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {

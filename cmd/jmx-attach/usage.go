@@ -33,7 +33,8 @@ Example:
   $ curl localhost:9404/metrics
   $ jmx-attach unload --pid 4711
 
-The operator runs 'jmx-attach serve', a session in lines of JSON: see docs/agent-protocol.md.
+The operator runs 'jmx-attach serve', a session in lines of JSON: see docs/agent-protocol.md. In an ephemeral container
+it runs 'jmx-attach door', which waits for sessions.
 
 Exit code: 0 done, 1 not done (the error says why), 2 wrong usage.
 `

@@ -23,6 +23,7 @@ func (dir Helper) Hello() helperapi.Hello {
 		ContainerID:   containerID(string(mounts), string(groups)),
 		Instance:      instance(string(mounts)),
 		InitStartTime: start,
+		Files:         dir.Beside.files(),
 	}
 }
 

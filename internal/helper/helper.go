@@ -23,26 +23,28 @@ import (
 type Helper struct {
 	// Version is reported with every answer.
 	Version string
+	// Beside are the files that are staged from there.
+	Beside Beside
 }
 
 // Timeout is how long Do works on a request, reading what is to be staged aside.
 const Timeout = 10 * time.Second
 
 // Do performs one operation and reports what it found or why it failed, in
-// Report.Error. blobs are the contents of req.Files, one after the other, and
-// are read by VerbStage only. Do returns within Timeout, but for blobs: reading
+// Report.Error. blobs are the contents of req.Files, one after the other, those
+// beside the helper aside, and are read by VerbStage only. Do returns within Timeout, but for blobs: reading
 // them takes as long as their reader does.
 func (dir Helper) Do(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader) helperapi.Report {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	report := helperapi.Report{HelperVersion: dir.Version}
-	if err := perform(ctx, verb, req, blobs, &report); err != nil {
+	if err := dir.perform(ctx, verb, req, blobs, &report); err != nil {
 		report.Error = typed(err)
 	}
 	return report
 }
 
-func perform(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader, report *helperapi.Report) error {
+func (dir Helper) perform(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader, report *helperapi.Report) error {
 	if err := checkPod(req.PodUID); err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func perform(ctx context.Context, verb helperapi.Verb, req helperapi.Request, bl
 	case helperapi.VerbInspect:
 		return inspect(ctx, req, report)
 	case helperapi.VerbStage:
-		return stage(req, blobs, report)
+		return stage(req, dir.Beside, blobs, report)
 	case helperapi.VerbLoad:
 		return load(ctx, req, report)
 	case helperapi.VerbStatus:

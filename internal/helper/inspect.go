@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -27,9 +26,9 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	}
 	var exporters []exporterIn
 	for _, p := range found {
-		// A pod's container answers for its own processes: those that it sees of
+		// A container answers for its own processes: those that are seen there of
 		// others, or of the whole node (hostPID), are theirs to report.
-		if req.PodUID != "" && p.InOtherContainer() {
+		if elsewhere(req, p) {
 			continue
 		}
 		process, openFiles, err := observe(ctx, req, p)
@@ -49,9 +48,9 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 		report.Processes = append(report.Processes, process)
 	}
 	askExporters(ctx, exporters)
-	network := os.Getpid()
-	if req.Target != nil {
-		network = req.Target.PID
+	network, err := memberOf(req)
+	if err != nil {
+		return err
 	}
 	if err := listPorts(req, network, report); err != nil {
 		return err

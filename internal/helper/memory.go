@@ -4,7 +4,6 @@ package helper
 
 import (
 	"context"
-	"os"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -17,7 +16,11 @@ const mib = 1 << 20
 // a process leave it: at their limit the kernel kills, and most likely the JVM.
 // Where there is no limit, or none can be seen, nothing is refused.
 func checkMemory(pid int, need int64, what string) error {
-	memory, limited := cgroup.FreeMemory(pid)
+	var memory cgroup.Memory
+	var limited bool
+	if err := jvm.AsUserOf(pid, func() error { memory, limited = cgroup.FreeMemory(pid); return nil }); err != nil {
+		memory, limited = cgroup.FreeMemory(pid)
+	}
 	if !limited || memory.Free >= need {
 		return nil
 	}
@@ -73,9 +76,10 @@ func checkStagedMemory(req helperapi.Request, files []helperapi.File) error {
 	if req.MemoryHeadroom <= 0 || len(files) == 0 {
 		return nil
 	}
-	pid, need, what := os.Getpid(), req.MemoryHeadroom, "The first load of the agent, with its files,"
-	if req.Target != nil {
-		pid = req.Target.PID
+	need, what := req.MemoryHeadroom, "The first load of the agent, with its files,"
+	pid, err := memberOf(req)
+	if err != nil {
+		return err
 	}
 	present, err := agentPresent(req)
 	if err != nil {
@@ -105,7 +109,7 @@ func agentPresent(req helperapi.Request) (bool, error) {
 		return false, err
 	}
 	for _, p := range found {
-		if req.PodUID != "" && p.InOtherContainer() {
+		if elsewhere(req, p) {
 			continue
 		}
 		if loaded, err := agentLoaded(p); err == nil && loaded {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -26,9 +25,9 @@ func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == 
 // isSHA256 reports whether a text is a SHA-256 in lower-case hexadecimal.
 func isSHA256(text string) bool { return len(text) == 64 && isHex(text) }
 
-// stage writes files to the agent directory, in the container of req.Target if there is one,
-// else where the helper runs.
-func stage(req helperapi.Request, blobs io.Reader, report *helperapi.Report) error {
+// stage writes files to the agent directory that req.Target sees, else that of the
+// container.
+func stage(req helperapi.Request, beside Beside, blobs io.Reader, report *helperapi.Report) error {
 	if len(req.Files) > maxFiles {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "%d files are more than %d.", len(req.Files), maxFiles)
 	}
@@ -54,8 +53,13 @@ func stage(req helperapi.Request, blobs io.Reader, report *helperapi.Report) err
 		return err
 	}
 	for _, file := range req.Files {
-		content := io.LimitReader(blobs, file.Size)
-		if err := inDirectory(req, func(dir *directory) error { return dir.stage(file, content) }); err != nil {
+		content, err := beside.open(file, blobs)
+		if err != nil {
+			return err
+		}
+		err = inDirectory(req, func(dir *directory) error { return dir.stage(file, content) })
+		content.Close()
+		if err != nil {
 			return err
 		}
 		report.Files = append(report.Files, file)
@@ -124,22 +128,20 @@ func (dir *directory) stage(file helperapi.File, content io.Reader) error {
 
 // directoryOf opens the agent directory that the target sees, or our own if there is no target.
 func directoryOf(req helperapi.Request, create bool) (*directory, error) {
-	if req.Target == nil {
-		tmp, err := os.OpenRoot("/tmp")
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, helperapi.Errorf(helperapi.ReasonTmpNotWritable, "There is no /tmp. %s", jvm.MountTmp)
-		}
-		if err != nil {
-			return nil, err
-		}
-		defer tmp.Close()
-		return openDirectory(tmp, create)
-	}
-	p, err := lookup(req)
+	tmp, err := openTmp(req)
 	if err != nil {
 		return nil, err
 	}
-	return directoryIn(p, create)
+	defer tmp.Close()
+	var owners []int
+	if req.Target != nil {
+		p, err := lookup(req)
+		if err != nil {
+			return nil, err
+		}
+		owners = append(owners, p.UID)
+	}
+	return openDirectory(tmp, create, owners...)
 }
 
 // directoryIn opens the agent directory that a JVM sees.

@@ -37,7 +37,7 @@ func refusedTmp(req helperapi.Request, p jvm.Process) (*helperapi.Error, error) 
 	if req.TmpMountedElsewhere && tmp.Exposed(trusted...) {
 		return helperapi.Errorf(helperapi.ReasonTmpShared, "The volume at /tmp is mounted in other containers too, and others may replace files in it (%v). %s", tmp.Mode(), tmpRemedy), nil
 	}
-	intruders, err := tmp.Intruders(trusted...)
+	intruders, err := tmp.Intruders(container(req), trusted...)
 	if err != nil || len(intruders) == 0 {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func checkTmp(req helperapi.Request) error {
 	}
 	var refusal error
 	for _, p := range found {
-		if p.InOtherContainer() {
+		if !container(req).Has(p) {
 			continue
 		}
 		if refusal = refuseTmp(req, p); refusal == nil {

@@ -22,7 +22,7 @@ import (
 func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
 	p, err := lookup(req)
 	if err != nil && typed(err).Reason == helperapi.ReasonProcessGone {
-		return clearGone(req.Target)
+		return clearGone(req)
 	}
 	if err != nil {
 		return err
@@ -56,6 +56,7 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 			return err
 		}
 	}
+	report.AgentsLeft = !dir.lastAgent(p)
 	return dir.clear(p)
 }
 
@@ -89,10 +90,9 @@ func (a *agent) stop(ctx context.Context) error {
 // JVM has a desired file. The lock goes last: until then it is held. With it, the agent directory
 // does if it is empty.
 func (dir *directory) clear(p jvm.Process) error {
-	names := dir.names()
 	own := func(name string) bool { return strings.HasPrefix(name, jvmName(p)+".") }
-	shared := !slices.ContainsFunc(names, func(name string) bool { return path.Ext(name) == desiredSuffix && !own(name) })
-	for _, name := range names {
+	shared := dir.lastAgent(p)
+	for _, name := range dir.names() {
 		_, ours := helperapi.FileDigest(name)
 		if name == jvmName(p)+lockSuffix || !own(name) && !(shared && ours) {
 			continue
@@ -108,11 +108,22 @@ func (dir *directory) clear(p jvm.Process) error {
 	return nil
 }
 
-// clearGone removes the files of a JVM that is gone, from our own agent directory, and what
-// others left there.
-func clearGone(target *helperapi.Target) error {
-	dir, err := directoryOf(helperapi.Request{}, false)
+// lastAgent reports whether no other JVM has a desired file.
+func (dir *directory) lastAgent(p jvm.Process) bool {
+	return !slices.ContainsFunc(dir.names(), func(name string) bool {
+		return path.Ext(name) == desiredSuffix && !strings.HasPrefix(name, jvmName(p)+".")
+	})
+}
+
+// clearGone removes the files of a JVM that is gone, from the container's agent
+// directory, and what others left there.
+func clearGone(req helperapi.Request) error {
+	target := req.Target
+	dir, err := directoryOf(helperapi.Request{ContainerID: req.ContainerID}, false)
 	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil && typed(err).Reason == helperapi.ReasonProcessGone { // and the container with it
 		return nil
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ package cgroup
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,19 +28,28 @@ type Memory struct {
 // pid: its own and the groups above. limited is false where none has a limit, and
 // where none can be read: a cgroup namespace hides the groups above a container's
 // own (cgroup_namespaces(7)), and a container may mount no control groups at all.
+//
+// They are read where this process has them mounted, else where process pid has: in
+// another container of the pod, which takes the right to look into it (ptrace(2)).
 func FreeMemory(pid int) (memory Memory, limited bool) {
-	return files("/").freeMemory(pid)
+	if memory, limited = files("/").freeMemory(pid, "self", ""); limited {
+		return memory, limited
+	}
+	process := strconv.Itoa(pid)
+	return files("/").freeMemory(pid, process, path.Join("proc", process, "root"))
 }
 
 // files is the directory in which proc and the hierarchies are mounted.
 type files string
 
-func (fs files) freeMemory(pid int) (tightest Memory, limited bool) {
+// freeMemory reads the groups of process pid where another one has them mounted below
+// its root.
+func (fs files) freeMemory(pid int, mounter, root string) (tightest Memory, limited bool) {
 	groups, err := fs.read("proc", strconv.Itoa(pid), "cgroup")
 	if err != nil {
 		return Memory{}, false
 	}
-	mounts, err := fs.read("proc/self/mountinfo")
+	mounts, err := fs.read("proc", mounter, "mountinfo")
 	if err != nil {
 		return Memory{}, false
 	}
@@ -52,6 +62,7 @@ func (fs files) freeMemory(pid int) (tightest Memory, limited bool) {
 		if !visible {
 			continue
 		}
+		mount.below = root
 		for group := below; ; group = path.Dir(group) {
 			memory, ok := fs.group(mount, group)
 			if ok && (!limited || memory.Free < tightest.Free) {
@@ -76,8 +87,9 @@ const (
 // mount is where a hierarchy that may limit memory can be seen.
 type mount struct {
 	version version
-	// root is the group that is mounted, and point the directory.
-	root, point string
+	// root is the group that is mounted, and point the directory, below the root of
+	// the process that has it mounted.
+	root, point, below string
 }
 
 // parseMount reads a line of proc_pid_mountinfo(5); false for all that is no
@@ -149,7 +161,7 @@ func (fs files) group(m mount, group string) (Memory, bool) {
 	if m.version == v1 {
 		limits, usage, cache = []string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file"
 	}
-	stat, err := fs.read(dir, "memory.stat")
+	stat, err := fs.readIn(m.below, dir, "memory.stat")
 	if err != nil {
 		return Memory{}, false
 	}
@@ -157,9 +169,9 @@ func (fs files) group(m mount, group string) (Memory, bool) {
 	// not be visible. What they use is at least what this one does.
 	limit := value(stat, "hierarchical_memory_limit")
 	for _, name := range limits {
-		limit = min(limit, fs.number(dir, name))
+		limit = min(limit, fs.number(m.below, dir, name))
 	}
-	used := fs.number(dir, usage)
+	used := fs.number(m.below, dir, usage)
 	if limit == unlimited || used == unlimited {
 		return Memory{}, false
 	}
@@ -175,8 +187,8 @@ func (fs files) group(m mount, group string) (Memory, bool) {
 const unlimited int64 = 1 << 62
 
 // number reads a file that holds a number of bytes.
-func (fs files) number(dir, name string) int64 {
-	content, err := fs.read(dir, name)
+func (fs files) number(root, dir, name string) int64 {
+	content, err := fs.readIn(root, dir, name)
 	if err != nil {
 		return unlimited
 	}
@@ -199,6 +211,22 @@ func parse(text string) int64 {
 		return unlimited
 	}
 	return min(n, unlimited)
+}
+
+// readIn reads a file below the root of a process, where it is not this one's: no link
+// that the process made leads out of it.
+func (fs files) readIn(root, dir, name string) (string, error) {
+	if root == "" {
+		return fs.read(dir, name)
+	}
+	f, err := os.OpenInRoot(filepath.Join(string(fs), root), strings.TrimPrefix(path.Join(dir, name), "/"))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	const most = 1 << 20
+	content, err := io.ReadAll(io.LimitReader(f, most))
+	return string(content), err
 }
 
 func (fs files) read(names ...string) (string, error) {

@@ -133,7 +133,7 @@ func TestFreeMemory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got, limited := files(root).freeMemory(7)
+			got, limited := files(root).freeMemory(7, "self", "")
 			if limited != (tc.limit >= 0) {
 				t.Fatalf("limited is %v: %+v", limited, got)
 			}

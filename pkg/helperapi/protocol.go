@@ -39,6 +39,11 @@ type Request struct {
 	// PodUID is the pod in which the helper must find itself; elsewhere it
 	// answers ReasonWrongPod and touches nothing. Empty on a host.
 	PodUID string `json:"podUID,omitempty"`
+	// ContainerID is the container whose processes and files are meant, by the
+	// runtime's ID without a scheme, for a helper that runs in another one of the
+	// pod with the same PID namespace (an ephemeral container). Empty for the
+	// helper's own.
+	ContainerID string `json:"containerID,omitempty"`
 	// Target is the process that Load, Status and Unload are about.
 	Target *Target `json:"target,omitempty"`
 	// Files are what Stage writes to AgentDirectory.
@@ -166,6 +171,9 @@ type Report struct {
 	ListeningPorts []int32 `json:"listeningPorts,omitempty"`
 	// Files are the staged files that lie in AgentDirectory with the right digest.
 	Files []File `json:"files,omitempty"`
+	// AgentsLeft reports, for Unload, that other JVMs of the container have an agent of
+	// ours.
+	AgentsLeft bool `json:"agentsLeft,omitempty"`
 	// Error says why what was asked for did not happen; nil when it did.
 	Error *Error `json:"error,omitempty"`
 }

@@ -14,6 +14,21 @@ import (
 // them. It ends with its standard input.
 const VerbServe Verb = "serve"
 
+// VerbDoor waits in an ephemeral container: sessions are execs of VerbServe with
+// ServeInDoor into it.
+const VerbDoor Verb = "door"
+
+const (
+	// ServeInDoor is the argument of VerbServe in a door.
+	ServeInDoor = "--door"
+	// DoorTarget is the environment variable that names the target container to a
+	// door: the runtime's ID, without a scheme.
+	DoorTarget = "JMX_ATTACH_TARGET"
+	// DoorProgram is the helper in the operator's image. The agent's jars lie in the
+	// folder agent beside it.
+	DoorProgram = "/jmx-attach"
+)
+
 const (
 	// MaxCall is the most bytes that the line of a Call may have.
 	MaxCall = 64 << 10
@@ -34,6 +49,9 @@ type Hello struct {
 	// InitStartTime is when process 1 of the PID namespace started, in clock ticks
 	// since boot; 0 if that cannot be read.
 	InitStartTime uint64 `json:"initStartTime,omitempty"`
+	// Files are those that the helper has beside it: Stage takes them from there, and
+	// does not ask for their contents.
+	Files []File `json:"files,omitempty"`
 }
 
 // Call asks for one operation.
@@ -49,7 +67,8 @@ type Call struct {
 type Answer struct {
 	Hello *Hello `json:"hello,omitempty"`
 	ID    int64  `json:"id,omitempty"`
-	// Send is how many bytes are to be sent: the sum of the sizes of Request.Files.
+	// Send is how many bytes are to be sent: the sum of the sizes of Request.Files,
+	// those in Hello.Files aside.
 	Send   int64   `json:"send,omitempty"`
 	Report *Report `json:"report,omitempty"`
 }

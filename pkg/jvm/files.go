@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -44,12 +45,8 @@ func (p Process) OpenTmp() (*os.Root, error) {
 			tmp, err = os.OpenRoot("/tmp")
 			return err
 		}
-		root, err := p.openRoot("root")
-		if err != nil {
-			return err
-		}
-		defer root.Close()
-		tmp, err = root.OpenRoot("tmp")
+		var err error
+		tmp, err = p.openTmpInRoot()
 		return err
 	})
 	if err != nil {
@@ -62,6 +59,33 @@ func (p Process) OpenTmp() (*os.Root, error) {
 		return nil, errorf(TmpNotWritable, "/tmp of process %d cannot be opened: %v.", p.PID, err)
 	}
 	return tmp, nil
+}
+
+// openTmpInRoot opens the process' /tmp from outside. An absolute link there, as of
+// images with /tmp -> /var/tmp, leads where it does for the process; none leads out
+// of its root, nor through another process' (openat2(2), RESOLVE_IN_ROOT and
+// RESOLVE_NO_MAGICLINKS). A kernel before 5.6, or a filter, has no openat2: then an
+// absolute link is refused.
+func (p Process) openTmpInRoot() (*os.Root, error) {
+	root, err := p.openRoot("root")
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	top, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer top.Close()
+	tmp, err := openInRoot(top, "tmp")
+	if errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EPERM) {
+		return root.OpenRoot("tmp")
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer tmp.Close()
+	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", tmp.Fd()))
 }
 
 // OpenFiles lists the paths of the files that the process has open, as it sees

@@ -14,6 +14,21 @@ import (
 // not be looked into is listed if its command is called java, and one that cannot
 // be read to the end is, whatever it is called: its Refusal says so.
 func Find() ([]Process, error) {
+	pids, err := processIDs()
+	if err != nil {
+		return nil, err
+	}
+	var found []Process
+	for _, pid := range pids {
+		if p, err := look(pid); err == nil && p.isJava() {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// processIDs are the IDs of all processes but this one, ascending.
+func processIDs() ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, err
@@ -25,13 +40,7 @@ func Find() ([]Process, error) {
 		}
 	}
 	slices.Sort(pids)
-	var found []Process
-	for _, pid := range pids {
-		if p, err := look(pid); err == nil && p.isJava() {
-			found = append(found, p)
-		}
-	}
-	return found, nil
+	return pids, nil
 }
 
 // Lookup returns the Java process with this PID and start time. Its error is an

@@ -31,22 +31,18 @@ func (t Tmp) Exposed(trusted ...int) bool {
 }
 
 // Intruders are the users, other than root and those trusted, whose processes
-// may replace the files of others in this /tmp now: in this container, or with the
+// may replace the files of others in this /tmp now: in the container, or with the
 // same /tmp. Ascending, each once.
-func (t Tmp) Intruders(trusted ...int) ([]int, error) {
+func (t Tmp) Intruders(in Container, trusted ...int) ([]int, error) {
 	if !t.Exposed(trusted...) {
 		return nil, nil
 	}
-	entries, err := os.ReadDir("/proc")
+	pids, err := processIDs() // without this one, whose main thread As may have made another user's
 	if err != nil {
 		return nil, err
 	}
 	var users []int
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() { // whose main thread As may have made another user's
-			continue
-		}
+	for _, pid := range pids {
 		data, err := readProc(pid, "status")
 		if _, gone := StartTime(pid); err != nil || gone != nil { // it has exited
 			continue
@@ -56,7 +52,7 @@ func (t Tmp) Intruders(trusted ...int) ([]int, error) {
 			return nil, err
 		}
 		p := Process{PID: pid, UID: s.uid, GID: s.gid}
-		if !t.trusts(s.uid, trusted) && t.admits(s) && t.reachedBy(p) {
+		if !t.trusts(s.uid, trusted) && t.admits(s) && t.reachedBy(in, p) {
 			users = append(users, s.uid)
 		}
 	}
@@ -83,10 +79,10 @@ func (t Tmp) writable(bits fs.FileMode) bool {
 
 func (t Tmp) owner() int { return int(t.info.Sys().(*syscall.Stat_t).Uid) }
 
-// reachedBy reports whether the process can reach this directory: it is of this
+// reachedBy reports whether the process can reach this directory: it is of the
 // container, or has it as its /tmp.
-func (t Tmp) reachedBy(p Process) bool {
-	if p.inOurGroups() {
+func (t Tmp) reachedBy(in Container, p Process) bool {
+	if in.hasGroupsOf(p) {
 		return true
 	}
 	var theirs fs.FileInfo

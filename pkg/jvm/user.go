@@ -36,6 +36,15 @@ func As(uid, gid int, f func() error) error {
 	return <-result
 }
 
+// AsUserOf is As with the user and group of a process.
+func AsUserOf(pid int, f func() error) error {
+	p := Process{PID: pid}
+	if err := p.readStatus(); err != nil {
+		return err
+	}
+	return As(p.UID, p.GID, f)
+}
+
 // become changes the credentials of the calling thread only: the functions of
 // package syscall would change those of all threads.
 func become(uid, gid int) error {

@@ -1,0 +1,74 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// startDoor starts a door, and returns what it ends with.
+func startDoor(t *testing.T, idle string) (door *exec.Cmd, ended chan error) {
+	t.Helper()
+	door = helperCommand("door", "--idle="+idle)
+	out, err := door.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := door.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.Contains(line, "waits for sessions") {
+		t.Fatalf("it says %q, %v", line, err)
+	}
+	ended = make(chan error, 1)
+	go func() { ended <- door.Wait() }()
+	t.Cleanup(func() { _ = door.Process.Kill() })
+	return door, ended
+}
+
+func endsWell(t *testing.T, ended chan error) {
+	t.Helper()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("it does not end")
+	}
+}
+
+// A door ends when nobody has talked to it, and when it is told to.
+func TestDoorEnds(t *testing.T) {
+	_, ended := startDoor(t, "10ms")
+	endsWell(t, ended)
+	door, ended := startDoor(t, "0s")
+	if err := door.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	endsWell(t, ended)
+}
+
+// A session leaves the door open, but for one that leaves no agent behind.
+func TestSessionInDoor(t *testing.T) {
+	_, ended := startDoor(t, "0s")
+	s := newTalkWith(t, []string{"serve", helperapi.ServeInDoor})
+	wantReason(t, s.call(helperapi.VerbInspect, helperapi.Request{}, ""), "")
+	s.end()
+	select {
+	case err := <-ended:
+		t.Fatalf("the door has ended: %v", err)
+	default:
+	}
+	s = newTalkWith(t, []string{"serve", helperapi.ServeInDoor})
+	wantReason(t, s.call(helperapi.VerbUnload, helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}}, ""), "")
+	s.end()
+	endsWell(t, ended)
+}
