@@ -15,6 +15,8 @@ ENV CGO_ENABLED=0
 RUN for arch in amd64 arm64; do \
       GOARCH=$arch go build -trimpath -ldflags="-s -w -X main.version=$VERSION" -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
     done
+# And one for the ephemeral containers, which run this image.
+RUN cp /out/helpers/jmx-attach-$TARGETARCH /out/jmx-attach
 RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -o /out/manager \
       -ldflags="-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$VERSION" ./cmd/manager
 

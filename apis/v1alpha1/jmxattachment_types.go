@@ -178,6 +178,19 @@ type InspectedContainer struct {
 	// reach its endpoints: they notice a JVM that was replaced.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
+	// transport is how the operator reaches the container; absent for Exec.
+	// +optional
+	Transport Transport `json:"transport,omitempty"`
+	// transportReason is why it is EphemeralContainer although Auto was asked for: the
+	// reason of the exec that failed.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TransportReason string `json:"transportReason,omitempty"`
+	// user is whom the JVM was found to run as, <uid>:<gid>, where the ephemeral
+	// container first ran as another.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	User string `json:"user,omitempty"`
 	// rules is the digest of the exporter's fields that choose processes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

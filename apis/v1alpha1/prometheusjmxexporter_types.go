@@ -77,6 +77,15 @@ type PrometheusJmxExporterSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	Processes []ProcessRule `json:"processes,omitempty"`
 
+	// transport is how the operator reaches the containers. Exec runs its helper in
+	// the container itself, which takes a shell there. EphemeralContainer adds an
+	// ephemeral container beside it, which Kubernetes never removes from the pod's
+	// spec. Auto takes the first where it works, else the second.
+	//
+	// +optional
+	// +kubebuilder:default=Auto
+	Transport Transport `json:"transport,omitempty"`
+
 	// allowSharedTmp attaches also where other users may replace files in the
 	// JVM's /tmp: it has no sticky bit, and processes of other users run beside
 	// the JVM, or its volume is mounted in another container of the pod too.
@@ -116,6 +125,22 @@ type PrometheusJmxExporterSpec struct {
 	// +optional
 	Alerts Alerts `json:"alerts,omitzero"`
 }
+
+// Transport is how the operator reaches a container.
+//
+// +kubebuilder:validation:Enum=Auto;Exec;EphemeralContainer
+type Transport string
+
+const (
+	// TransportAuto is TransportExec where the container has a shell, else
+	// TransportEphemeralContainer.
+	TransportAuto Transport = "Auto"
+	// TransportExec executes the helper in the container.
+	TransportExec Transport = "Exec"
+	// TransportEphemeralContainer executes the helper in an ephemeral container beside
+	// it.
+	TransportEphemeralContainer Transport = "EphemeralContainer"
+)
 
 // LabelValue is the value of a label: empty, or letters, digits, '-', '_' and
 // '.', the first and the last a letter or digit.

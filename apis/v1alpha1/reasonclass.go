@@ -39,6 +39,7 @@ var classes = map[string]ReasonClass{
 	ReasonBusy:            ClassPassing,
 
 	ReasonContainerNotRunning: ClassAwaited,
+	ReasonDoorPending:         ClassAwaited,
 	ReasonContainerRestarting: ClassAwaited,
 	ReasonEndpointPending:     ClassAwaited,
 	ReasonPodGone:             ClassAwaited,
@@ -63,12 +64,16 @@ var classes = map[string]ReasonClass{
 	ReasonExecForbidden:           ClassFailing,
 	ReasonExecRefused:             ClassFailing,
 	ReasonExecFailed:              ClassFailing,
+	ReasonDoorForbidden:           ClassFailing,
+	ReasonDoorRefused:             ClassFailing,
 	ReasonContainerNotResponding:  ClassFailing,
 	ReasonExecTimeout:             ClassFailing,
 	ReasonAnnotationRefused:       ClassFailing,
 	ReasonAPIError:                ClassFailing,
 	ReasonHelperFailed:            ClassFailing,
 	ReasonConfigMapForbidden:      ClassFailing,
+
+	ReasonDoorImagePullFailed: ClassMended,
 
 	ReasonConfigMapMissing: ClassMended,
 	ReasonConfigKeyMissing: ClassMended,
@@ -78,6 +83,8 @@ var classes = map[string]ReasonClass{
 	ReasonConfigTooLarge:   ClassMended,
 
 	ReasonNoShell:                  ClassRefused,
+	ReasonDoorFailed:               ClassRefused,
+	ReasonDoorsExhausted:           ClassRefused,
 	ReasonStorageLimitTooLow:       ClassRefused,
 	ReasonTmpNotWritable:           ClassRefused,
 	ReasonAgentDirectoryNotTrusted: ClassRefused,

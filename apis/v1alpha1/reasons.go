@@ -34,6 +34,24 @@ const (
 	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that
 	// exec needs.
 	ReasonNoShell = "NoShell"
+	// ReasonDoorPending surfaces while the ephemeral container that the operator added
+	// starts.
+	ReasonDoorPending = "DoorPending"
+	// ReasonDoorImagePullFailed surfaces when the node cannot pull the image of the
+	// ephemeral container.
+	ReasonDoorImagePullFailed = "DoorImagePullFailed"
+	// ReasonDoorFailed surfaces when the ephemeral container does not start, or ends
+	// with an error.
+	ReasonDoorFailed = "DoorFailed"
+	// ReasonDoorForbidden surfaces when RBAC does not let the operator add ephemeral
+	// containers.
+	ReasonDoorForbidden = "DoorForbidden"
+	// ReasonDoorRefused surfaces when an admission policy, a quota or the API server
+	// refuses the ephemeral container.
+	ReasonDoorRefused = "DoorRefused"
+	// ReasonDoorsExhausted surfaces when the pod has eight ephemeral containers of the
+	// operator.
+	ReasonDoorsExhausted = "DoorsExhausted"
 	// ReasonHelperNotExecutable surfaces when /tmp is mounted noexec, or there is no
 	// helper for the node's CPU.
 	ReasonHelperNotExecutable = "HelperNotExecutable"

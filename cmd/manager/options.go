@@ -23,6 +23,8 @@ type options struct {
 	execs, execsPerNode int
 	execsPerNamespace   int
 	healthCheckInterval time.Duration
+	doorImage           string
+	doorIdle            time.Duration
 	version             bool
 	zap                 zap.Options
 }
@@ -72,6 +74,8 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
+	flags.StringVar(&o.doorImage, "door-image", "", "`image` of the ephemeral containers that are added to pods without a shell; the operator's own if empty")
+	flags.DurationVar(&o.doorIdle, "door-idle", 10*time.Minute, "`time` without a session after which such an ephemeral container ends; 0 keeps it until its target exits")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
@@ -95,6 +99,9 @@ func (o *options) check() error {
 	}
 	if o.healthCheckInterval < 0 {
 		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.healthCheckInterval)
+	}
+	if o.doorIdle < 0 {
+		return fmt.Errorf("--door-idle=%s: must be 0 or more", o.doorIdle)
 	}
 	return nil
 }

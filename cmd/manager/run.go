@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
@@ -39,6 +40,20 @@ func run(ctx context.Context, o *options) error {
 	streams := transport.NewStreams(config, clientset.CoreV1().RESTClient())
 	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
 	exec := transport.NewExec(streams, artifacts, metrics.Seam, limits)
+	pods, err := manager.NewPods(config, metrics.Seam)
+	if err != nil {
+		return err
+	}
+	door := transport.DoorOptions{Image: o.doorImage, Idle: o.doorIdle}
+	if door.Image == "" {
+		if door.Image, err = pods.OwnImage(ctx); err != nil { // as outside of a cluster
+			ctrl.Log.Info("no ephemeral containers are added: set --door-image", "error", err.Error())
+		}
+	}
+	ways := transport.Ways{
+		v1alpha1.TransportExec:               exec,
+		v1alpha1.TransportEphemeralContainer: transport.NewDoor(exec, pods, door),
+	}
 	mgr, err := manager.New(config, manager.Options{
 		Namespace:       o.namespace,
 		MetricsAddress:  o.metrics,
@@ -49,7 +64,7 @@ func run(ctx context.Context, o *options) error {
 
 		HealthCheckInterval: o.healthCheckInterval,
 		Seam:                metrics.Seam,
-		Sessions:            func() attachment.Session { return transport.NewSessions(exec) },
+		Sessions:            func() attachment.Session { return transport.NewSessions(ways) },
 		Prober:              steps.NewHTTPProber(metrics.Seam),
 		Artifacts:           artifacts,
 		Limits:              limits,

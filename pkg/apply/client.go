@@ -52,6 +52,14 @@ func (c *Client) Status(ctx context.Context, owner client.FieldOwner, name strin
 	})
 }
 
+// Subresource states fields of a subresource that others may own parts of, as Shared
+// does of an object.
+func (c *Client) Subresource(ctx context.Context, owner client.FieldOwner, subresource, name string, ac runtime.ApplyConfiguration) error {
+	return c.do(ctx, owner, name, func(ctx context.Context) error {
+		return c.client.SubResource(subresource).Apply(ctx, ac, owner)
+	})
+}
+
 func (c *Client) do(ctx context.Context, owner client.FieldOwner, on string, write func(context.Context) error) error {
 	return c.seam(ctx, effects.Effect{Kind: effects.Apply, What: string(owner), On: on}, write)
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -32,8 +30,8 @@ const (
 )
 
 // Examine asks the helper what became of a process whose endpoint does not answer.
-func Examine(ctx context.Context, helper Helper, pod *corev1.Pod, p *v1alpha1.JavaProcess) Finding {
-	at := Target(pod, p.Container)
+func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess) Finding {
+	at, helper := s.at(p.Container), s.Helper
 	report, err := helper.Run(ctx, at, helperapi.VerbStatus, helperapi.Request{Target: target(p)})
 	switch reason := reasonOf(err); {
 	case reason == v1alpha1.ReasonProcessGone:
@@ -83,13 +81,24 @@ func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
 		})
 }
 
+// lookForAgents inspects a container, through an ephemeral container where exec cannot
+// and the operator has added any: it may have been attached to through one.
+func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Report, error) {
+	report, err := s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
+	if !slices.Contains(execCannot, reasonOf(err)) || len(transport.Doors(s.Pod)) == 0 {
+		return report, err
+	}
+	s.inspectedOrNew(c).Transport = v1alpha1.TransportEphemeralContainer
+	return s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
+}
+
 // FindAgents adds the processes to the record in which an agent of ours is, as far
 // as it can be seen: for a record that was lost. A container that cannot be
 // inspected for good never had one.
 func (s *Scope) FindAgents(ctx context.Context) error {
 	var failures []error
 	for _, c := range running(s.Pod) {
-		report, err := s.Helper.Run(ctx, Target(s.Pod, c.name), helperapi.VerbInspect, helperapi.Request{})
+		report, err := s.lookForAgents(ctx, c)
 		if err != nil {
 			if !v1alpha1.NeedsPerson(reasonOf(err)) {
 				failures = append(failures, err)

@@ -36,7 +36,9 @@ func TestExamine(t *testing.T) {
 		p := aProcess("app", 9400)
 		p.Adopted = tc.adopted
 		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app status": tc.status, "app probe": tc.probe}}
-		if got := Examine(t.Context(), helper, aScope(p).Pod, &p); got != tc.want {
+		s := aScope(p)
+		s.Helper = helper
+		if got := s.Examine(t.Context(), &p); got != tc.want {
 			t.Errorf("%s: it is %s, want %s", name, got, tc.want)
 		}
 	}

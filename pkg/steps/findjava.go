@@ -47,6 +47,9 @@ func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 		}
 		unsaved = outcome.Kind == statemachine.Failed
 	}
+	if outcome := s.inspectThroughDoors(ctx, containers); outcome.Kind == statemachine.Queued {
+		return outcome
+	}
 	s.choosePrimary()
 	recognize(s)
 	return s.found()
@@ -147,11 +150,18 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		s.recordContainer(s.inspectedOrNew(c), young)
 		return young
 	}
+	at := s.at(c.name)
+	if closed := s.doorClosed(at); closed != nil {
+		entry := s.inspectedOrNew(c)
+		entry.Transport = at.Transport
+		s.recordContainer(entry, *closed)
+		return *closed
+	}
 	request := helperapi.Request{Files: s.aboutToStage(c)}
 	if !s.keepsAll() {
 		request.Rules = processRules(s.Exporter)
 	}
-	report, err := s.Helper.Run(ctx, Target(s.Pod, c.name), helperapi.VerbInspect, s.withTmp(c.name, request))
+	report, err := s.Helper.Run(ctx, at, helperapi.VerbInspect, s.withTmp(c.name, request))
 	outcome := Done()
 	if err != nil {
 		outcome = failed(err)
@@ -160,6 +170,7 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		return outcome
 	}
 	entry := s.inspectedOrNew(c)
+	entry.Transport = cmp.Or(at.Transport, entry.Transport)
 	if outcome.Kind != statemachine.Done {
 		s.recordContainer(entry, outcome)
 		return outcome
@@ -169,6 +180,9 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		entry.Rules = rules(s.Exporter)
 	case s.keepsAll():
 		entry.Rules = ""
+	}
+	if s.noteUser(at, entry, report.Processes) {
+		return s.inspect(ctx, c)
 	}
 	if len(request.Files) > 0 {
 		s.foundFiles(c.name, report.Files)

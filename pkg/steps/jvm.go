@@ -112,7 +112,7 @@ func (j *JVM) published() bool {
 }
 
 // at is the container of the process, for the helper.
-func (j *JVM) at() transport.Container { return Target(j.Pod, j.Process.Container) }
+func (j *JVM) at() transport.Container { return j.Scope.at(j.Process.Container) }
 
 // request names the process to the helper.
 func (j *JVM) request() helperapi.Request {

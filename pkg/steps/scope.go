@@ -15,6 +15,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -53,6 +54,8 @@ type Scope struct {
 	Writer PodWriter
 	// Persist writes the record as it is.
 	Persist func(context.Context) error
+	// NotGranted is why the rollout has not come to the pod; nil when it has.
+	NotGranted func() *statemachine.Outcome
 
 	// youth is the longest time that a container is to run before it is inspected.
 	youth time.Duration
@@ -103,7 +106,7 @@ func (s *Scope) Key() string {
 	}
 	return digest(
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
-		rules(s.Exporter), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
+		rules(s.Exporter), s.Exporter.Spec.Transport, transport.Doors(s.Pod), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
 		// Another operator may know how to deal with what this one cannot; its
 		// helper is stamped with its version.
 		s.Artifacts.Helpers["x86_64"].SHA256, s.Artifacts.Agent.SHA256, s.Artifacts.Implementation.SHA256,
@@ -237,7 +240,7 @@ func kubeletUID(pod *corev1.Pod) types.UID {
 func Target(pod *corev1.Pod, name string) transport.Container {
 	target := transport.Container{
 		Namespace: pod.Namespace, Pod: pod.Name, PodUID: kubeletUID(pod), Name: name, Node: pod.Spec.NodeName,
-		Space: space(pod, name),
+		Space: space(pod, name), Object: pod,
 	}
 	for _, c := range running(pod) {
 		if c.name == name {

@@ -125,7 +125,7 @@ func (s *Scope) Held(phase statemachine.Phase) statemachine.Held {
 	case phase == Discovered:
 		return statemachine.Held{Reason: v1alpha1.ReasonSelected, Message: fmt.Sprintf("PrometheusJmxExporter %s selects the pod.", s.Exporter.Name)}
 	case phase == JavaFound:
-		return statemachine.Held{Reason: v1alpha1.ReasonJVMIdentified, Message: strings.Join(slices.Concat(describe(chosen), skipped(s.skips()), s.stopping()), " ")}
+		return statemachine.Held{Reason: v1alpha1.ReasonJVMIdentified, Message: strings.Join(slices.Concat(describe(chosen), s.throughDoors(), skipped(s.skips()), s.stopping()), " ")}
 	case phase == Staged && adopted:
 		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: "Nothing is staged: the stock exporter stays as it is."}
 	case phase == Staged:

@@ -53,31 +53,43 @@ func (e *Exec) Run(ctx context.Context, in Container, verb helperapi.Verb, reque
 }
 
 func (e *Exec) open(ctx context.Context, in Container, always bool) (Session, error) {
+	s, err := e.start(ctx, in, command(e.artifacts.Helpers), func(w *wire, p *place) (helperapi.Hello, error) { return e.greet(w, p, always) })
+	switch {
+	case exitCode(err) == exitNoJava:
+		return withoutJava{}, nil
+	case err != nil:
+		return nil, classify(err)
+	}
+	return s, nil
+}
+
+// start executes a command in a container, and greets what it starts.
+func (e *Exec) start(ctx context.Context, in Container, command []string, greet func(*wire, *place) (helperapi.Hello, error)) (*session, error) {
 	place, err := e.limits.acquire(in)
 	if err != nil {
 		return nil, err
 	}
-	s, java := &session{in: in, seam: e.seam}, true
-	err = e.seam(ctx, effects.Effect{Kind: effects.Exec, What: "session", On: s.on()}, func(context.Context) (err error) {
-		s.wire = dial(ctx, e.streams, in, command(e.artifacts.Helpers), place.release)
-		s.hello, err = e.greet(s.wire, place, always)
-		e.limits.note(in, !errors.Is(err, errNotResponding))
-		if exitCode(err) == exitNoJava {
-			java, err = false, nil
+	s := &session{in: in, seam: e.seam}
+	var greeted error
+	err = e.seam(ctx, effects.Effect{Kind: effects.Exec, What: "session", On: s.on()}, func(context.Context) error {
+		s.wire = dial(ctx, e.streams, in, command, place.release)
+		s.hello, greeted = greet(s.wire, place)
+		e.limits.note(in, !errors.Is(greeted, errNotResponding))
+		if exitCode(greeted) == exitNoJava { // no failure, as it is counted
+			return nil
 		}
-		return err
+		return greeted
 	})
-	switch {
-	case s.wire == nil: // the seam did not let it
+	if s.wire == nil { // the seam did not let it
 		place.release()
-	case err != nil || !java:
-		s.Close()
+		return nil, err
 	}
-	switch {
-	case err != nil:
-		return nil, classify(err)
-	case !java:
-		return withoutJava{}, nil
+	if err == nil {
+		err = greeted
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
 	}
 	return s, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ type session struct {
 	seam  effects.Seam
 	wire  *wire
 	hello helperapi.Hello
+	// target is the container whose processes are meant, where the helper is in another
+	// one: Request.ContainerID.
+	target string
 
 	mu    sync.Mutex // one call at a time
 	calls int64
@@ -44,7 +48,9 @@ func (s *session) on() string { return s.in.Namespace + "/" + s.in.Pod + "/" + s
 func (s *session) Run(ctx context.Context, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	request.PodUID = string(s.in.PodUID)
+	request.PodUID, request.ContainerID = string(s.in.PodUID), s.target
+	// What the helper has beside it does not travel.
+	blobs = slices.DeleteFunc(slices.Clone(blobs), func(b Blob) bool { return slices.Contains(s.hello.Files, b.File) })
 	var report *helperapi.Report
 	err := s.seam(ctx, effects.Effect{Kind: effects.Helper, What: string(verb), On: s.on()}, func(ctx context.Context) (err error) {
 		report, err = s.call(ctx, verb, request, blobs)

@@ -3,10 +3,13 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -24,6 +27,20 @@ type Container struct {
 	Node string
 	// Space is how much may be written there.
 	Space Space
+	// Transport is the way to it; Exec if empty.
+	Transport v1alpha1.Transport
+	// Object is the pod as it was observed, and User whom an inspection found the JVM to
+	// run as where nothing else says it: for a Door.
+	Object *corev1.Pod
+	User   *User
+}
+
+// Ways is a Dialer by each transport.
+type Ways map[v1alpha1.Transport]Dialer
+
+// Open implements Dialer.
+func (w Ways) Open(ctx context.Context, in Container) (Session, error) {
+	return w[cmp.Or(in.Transport, v1alpha1.TransportExec)].Open(ctx, in)
 }
 
 // Dialer opens sessions. Implementations are safe for concurrent use, and each Open

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"testing"
 
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -19,6 +20,7 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		files      []string
+		exporter   string // that of the samples, if empty
 		pods, jvms int
 		phase      v1alpha1.Phase
 		reason     string
@@ -42,7 +44,7 @@ func TestRefused(t *testing.T) {
 			mend: []string{java17, java25}, port: port,
 		},
 		{
-			name: "no-shell", files: []string{"manifests/no-shell/app.yaml"}, pods: 1, jvms: 1,
+			name: "no-shell", files: []string{"manifests/no-shell/app.yaml"}, exporter: "manifests/transport/never.yaml", pods: 1, jvms: 1,
 			phase: v1alpha1.PhaseJavaFound, reason: v1alpha1.ReasonNoShell, words: []string{"no shell"},
 			mend: []string{java17}, port: port,
 		},
@@ -66,7 +68,7 @@ func TestRefused(t *testing.T) {
 			t.Parallel()
 			namespace, applications, feature := running(c.name, c.pods, c.jvms, c.files...)
 			testenv.Test(t, feature.
-				WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+				WithSetup("an exporter", funcs.Apply(namespace, rules, cmp.Or(c.exporter, exporter))).
 				Assess(c.reason+" is told", funcs.ConditionWithReason(namespace, c.pods, c.phase, c.reason, c.words...)).
 				Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
 				Assess("no annotation is written", funcs.Annotations(namespace, nil)).

@@ -32,7 +32,7 @@ func (v *visit) examine(ctx context.Context) {
 			continue // as before
 		}
 		health := steps.Health{
-			Finding: steps.Examine(ctx, s.Helper, s.Pod, p),
+			Finding: s.Examine(ctx, p),
 			Foreign: errors.Is(check.Err, steps.ErrForeign),
 			Misses:  check.Misses,
 			Served:  check.Served,

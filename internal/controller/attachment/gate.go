@@ -22,6 +22,13 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	if outcome := restarting(s, p); outcome != nil {
 		return outcome
 	}
+	return v.notGranted()
+}
+
+// notGranted is why the rollout has not come to the pod; nil when it has.
+func (v *visit) notGranted() *statemachine.Outcome {
+	s := v.scope
+	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	switch {
 	case s.Granted:
 		return nil

@@ -52,6 +52,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=pods/exec,verbs=get;create
+// +kubebuilder:rbac:groups="",resources=pods/ephemeralcontainers,verbs=patch
 
 // Reconcile leads the pod of one JmxAttachment as far as it comes.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {

@@ -188,7 +188,15 @@ func (m member) phase() v1alpha1.Phase {
 // attachable reports whether the pod was inspected, and has a JVM to which something
 // can be attached by what that found.
 func (m member) attachable() bool {
-	return m.attachment != nil && !detaching(m.attachment) && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+	if m.attachment == nil || detaching(m.attachment) {
+		return false
+	}
+	if slices.ContainsFunc(m.attachment.Status.Containers, func(c v1alpha1.InspectedContainer) bool {
+		return c.Transport == v1alpha1.TransportEphemeralContainer && steps.KindOf(c.Reason) == statemachine.Awaiting
+	}) {
+		return true // it takes an ephemeral container, which is added when its turn has come
+	}
+	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
 		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) && p.Reason != v1alpha1.ReasonContainerRestarting
 	})
 }

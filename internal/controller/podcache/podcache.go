@@ -44,6 +44,8 @@ func Trim(obj any) (any, error) {
 			Conditions:            conditions(pod.Status.Conditions),
 			ContainerStatuses:     containerStatuses(pod.Status.ContainerStatuses),
 			InitContainerStatuses: containerStatuses(pod.Status.InitContainerStatuses),
+
+			EphemeralContainerStatuses: doorStatuses(pod.Status.EphemeralContainerStatuses),
 		},
 	}
 	return trimmed, nil

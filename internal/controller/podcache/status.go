@@ -5,6 +5,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // maxMessage bounds what is kept of what others say of a pod: no more of it is
@@ -28,6 +29,17 @@ func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 		}
 	}
 	return kept
+}
+
+// doorStatuses are those of the operator's ephemeral containers: whether they run.
+func doorStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+	var out []corev1.ContainerStatus
+	for _, s := range all {
+		if transport.IsDoor(s.Name) {
+			out = append(out, corev1.ContainerStatus{Name: s.Name, State: state(s.State)})
+		}
+	}
+	return out
 }
 
 func containerStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {

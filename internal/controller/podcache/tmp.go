@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // tmp are the names of the volumes that a container of the pod has its /tmp in. Of
@@ -37,11 +38,11 @@ func (t tmp) mounts(all []corev1.VolumeMount) []corev1.VolumeMount {
 	return out
 }
 
-// ephemeral are the ephemeral containers that mount such a volume.
+// ephemeral are the ephemeral containers that mount such a volume, and the operator's.
 func (t tmp) ephemeral(all []corev1.EphemeralContainer) []corev1.EphemeralContainer {
 	var out []corev1.EphemeralContainer
 	for _, c := range all {
-		if mounts := t.mounts(c.VolumeMounts); len(mounts) > 0 {
+		if mounts := t.mounts(c.VolumeMounts); len(mounts) > 0 || transport.IsDoor(c.Name) {
 			out = append(out, corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: c.Name, VolumeMounts: mounts}})
 		}
 	}

@@ -16,4 +16,6 @@ const (
 	OwnerExporterStatus client.FieldOwner = "jmx-exporter-operator/exporter-status"
 	// OwnerEndpoints owns the Services and EndpointSlices.
 	OwnerEndpoints client.FieldOwner = "jmx-exporter-operator/endpoints"
+	// ownerOfDoors, and its name, owns an ephemeral container.
+	ownerOfDoors = "jmx-exporter-operator/"
 )

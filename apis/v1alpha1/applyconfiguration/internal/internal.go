@@ -138,6 +138,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: time
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: transport
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Transport
+    - name: transportReason
+      type:
+        scalar: string
+    - name: user
+      type:
+        scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.JavaProcess
   map:
     fields:
@@ -481,6 +490,10 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: suspend
       type:
         scalar: boolean
+    - name: transport
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Transport
+      default: Auto
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporterStatus
   map:
     fields:
@@ -599,6 +612,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: implementationSHA256
       type:
         scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Transport
+  scalar: string
 - name: io.k8s.apimachinery.pkg.api.resource.Quantity
   scalar: untyped
   list:

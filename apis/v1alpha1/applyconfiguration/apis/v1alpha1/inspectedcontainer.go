@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -24,6 +25,14 @@ type InspectedContainerApplyConfiguration struct {
 	// not inspected again for becoming ready once more, as long as health checks
 	// reach its endpoints: they notice a JVM that was replaced.
 	Ready *bool `json:"ready,omitempty"`
+	// transport is how the operator reaches the container; absent for Exec.
+	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
+	// transportReason is why it is EphemeralContainer although Auto was asked for: the
+	// reason of the exec that failed.
+	TransportReason *string `json:"transportReason,omitempty"`
+	// user is whom the JVM was found to run as, <uid>:<gid>, where the ephemeral
+	// container first ran as another.
+	User *string `json:"user,omitempty"`
 	// rules is the digest of the exporter's fields that choose processes.
 	Rules *string `json:"rules,omitempty"`
 	// reason is why it could not be inspected; empty when it was.
@@ -69,6 +78,30 @@ func (b *InspectedContainerApplyConfiguration) WithTime(value v1.Time) *Inspecte
 // If called multiple times, the Ready field is set to the value of the last call.
 func (b *InspectedContainerApplyConfiguration) WithReady(value bool) *InspectedContainerApplyConfiguration {
 	b.Ready = &value
+	return b
+}
+
+// WithTransport sets the Transport field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Transport field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithTransport(value apisv1alpha1.Transport) *InspectedContainerApplyConfiguration {
+	b.Transport = &value
+	return b
+}
+
+// WithTransportReason sets the TransportReason field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TransportReason field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithTransportReason(value string) *InspectedContainerApplyConfiguration {
+	b.TransportReason = &value
+	return b
+}
+
+// WithUser sets the User field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the User field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithUser(value string) *InspectedContainerApplyConfiguration {
+	b.User = &value
 	return b
 }
 

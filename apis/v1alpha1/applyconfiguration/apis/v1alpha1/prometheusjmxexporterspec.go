@@ -28,6 +28,11 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// processes are rules that choose among the Java processes found. The first
 	// that matches decides; a process that none matches is included.
 	Processes []ProcessRuleApplyConfiguration `json:"processes,omitempty"`
+	// transport is how the operator reaches the containers. Exec runs its helper in
+	// the container itself, which takes a shell there. EphemeralContainer adds an
+	// ephemeral container beside it, which Kubernetes never removes from the pod's
+	// spec. Auto takes the first where it works, else the second.
+	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
 	// allowSharedTmp attaches also where other users may replace files in the
 	// JVM's /tmp: it has no sticky bit, and processes of other users run beside
 	// the JVM, or its volume is mounted in another container of the pod too.
@@ -108,6 +113,14 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithProcesses(values ...*P
 		}
 		b.Processes = append(b.Processes, *values[i])
 	}
+	return b
+}
+
+// WithTransport sets the Transport field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Transport field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithTransport(value apisv1alpha1.Transport) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.Transport = &value
 	return b
 }
 

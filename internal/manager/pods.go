@@ -1,0 +1,62 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// Pods reads pods from the API server, and adds ephemeral containers to them. It is
+// safe for concurrent use.
+type Pods struct {
+	*records.Writer
+	reader client.Reader
+}
+
+// NewPods returns Pods of the API server of config, whose writes pass the seam.
+func NewPods(config *rest.Config, seam effects.Seam) (*Pods, error) {
+	c, err := client.New(config, client.Options{Scheme: scheme()})
+	if err != nil {
+		return nil, err
+	}
+	return &Pods{records.New(apply.New(c, seam)), c}, nil
+}
+
+// Live implements transport.Pods.
+func (p *Pods) Live(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	var pod corev1.Pod
+	if err := p.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod); err != nil {
+		return nil, err
+	}
+	return &pod, nil
+}
+
+// containerName is the operator's in its own pod (config/manager).
+const containerName = "manager"
+
+// OwnImage is the image of the pod that this process runs in, which POD_NAMESPACE and
+// POD_NAME name.
+func (p *Pods) OwnImage(ctx context.Context) (string, error) {
+	namespace, name := os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
+	if namespace == "" || name == "" {
+		return "", fmt.Errorf("POD_NAMESPACE and POD_NAME do not name the operator's pod")
+	}
+	pod, err := p.Live(ctx, namespace, name)
+	if err != nil {
+		return "", err
+	}
+	for _, c := range pod.Spec.Containers {
+		if c.Name == containerName {
+			return c.Image, nil
+		}
+	}
+	return "", fmt.Errorf("pod %s/%s has no container %s", namespace, name, containerName)
+}

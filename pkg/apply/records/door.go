@@ -1,0 +1,19 @@
+package records
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+)
+
+// AddEphemeralContainer adds an ephemeral container to this pod and to no later one of
+// its name. Each has a field owner of its own, after its name: an owner that stated
+// another one later would take this one away, which the API refuses.
+func (w *Writer) AddEphemeralContainer(ctx context.Context, pod *corev1.Pod, c *corev1ac.EphemeralContainerApplyConfiguration) error {
+	stated := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID).WithSpec(corev1ac.PodSpec().WithEphemeralContainers(c))
+	return w.client.Subresource(ctx, client.FieldOwner(ownerOfDoors+*c.Name), "ephemeralcontainers", apply.Name(pod), stated)
+}

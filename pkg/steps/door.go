@@ -1,0 +1,134 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// at is a container of the pod, for the helper, by the way that leads to it: what the
+// exporter says, else what its record does.
+func (s *Scope) at(name string) transport.Container {
+	at := Target(s.Pod, name)
+	entry := s.inspected(name)
+	if entry != nil && entry.ContainerID == at.ID {
+		at.Transport, at.User = entry.Transport, parseUser(entry.User)
+	}
+	if s.Exporter != nil && s.Exporter.Spec.Transport != "" && s.Exporter.Spec.Transport != v1alpha1.TransportAuto {
+		at.Transport = s.Exporter.Spec.Transport
+	}
+	return at
+}
+
+// execCannot are the reasons for which an ephemeral container is taken where exec was
+// tried first: it needs no shell and executes nothing in the container. A policy that
+// refuses an exec refuses the one into the ephemeral container, too.
+var execCannot = []string{v1alpha1.ReasonNoShell, v1alpha1.ReasonHelperNotExecutable}
+
+// inspectThroughDoors inspects the containers that exec cannot, where the exporter
+// leaves the transport to the operator. An ephemeral container stays in the pod's spec,
+// so none is added beside a container that is not known to matter: not if a Java
+// process is found, or may be about to start, in another one.
+func (s *Scope) inspectThroughDoors(ctx context.Context, containers []container) statemachine.Outcome {
+	if t := s.Exporter.Spec.Transport; t != "" && t != v1alpha1.TransportAuto {
+		return Done()
+	}
+	for _, c := range containers {
+		entry := s.inspected(c.name)
+		if entry == nil || entry.ContainerID != c.id || throughDoor(entry) || !slices.Contains(execCannot, entry.Reason) || !s.matters(c, containers) {
+			continue
+		}
+		entry.Transport, entry.TransportReason = v1alpha1.TransportEphemeralContainer, entry.Reason
+		entry.Reason, entry.Message, entry.Attempt = "", "", nil
+		if outcome := s.inspect(ctx, c); outcome.Kind == statemachine.Queued {
+			return outcome
+		}
+	}
+	return Done()
+}
+
+func throughDoor(entry *v1alpha1.InspectedContainer) bool {
+	return entry.Transport == v1alpha1.TransportEphemeralContainer
+}
+
+// matters reports whether a Java process is to be expected in a container that exec
+// cannot inspect.
+func (s *Scope) matters(c container, containers []container) bool {
+	if slices.Contains(s.Exporter.Spec.Containers, v1alpha1.ContainerName(c.name)) {
+		return true
+	}
+	for _, other := range containers {
+		entry := s.inspected(other.name)
+		switch {
+		case other == c:
+		case len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Container == other.name })) > 0:
+			return false
+		case entry == nil || entry.ContainerID != other.id:
+			return false // it is inspected first
+		case !throughDoor(entry) && entry.Reason == "" && ReadySince(s.Pod).IsZero():
+			return false // a JVM may start there
+		case entry.Reason != "" && !slices.Contains(execCannot, entry.Reason) && !throughDoor(entry) && KindOf(entry.Reason) != statemachine.Refused:
+			return false // it is inspected again
+		}
+	}
+	return true
+}
+
+// doorClosed is why no ephemeral container is added now; nil when it may be. Adding one
+// changes the pod for good, and takes a slot of the rollout as a load does.
+func (s *Scope) doorClosed(at transport.Container) *statemachine.Outcome {
+	if at.Transport != v1alpha1.TransportEphemeralContainer || s.NotGranted == nil {
+		return nil
+	}
+	if len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == at.ID })) > 0 {
+		return nil
+	}
+	return s.NotGranted()
+}
+
+// noteUser takes over whom the JVM of a container runs as, where the ephemeral
+// container ran as another user and could not look into it. It reports whether that
+// is news: the container is then inspected through another one.
+func (s *Scope) noteUser(at transport.Container, entry *v1alpha1.InspectedContainer, found []helperapi.Process) bool {
+	if at.Transport != v1alpha1.TransportEphemeralContainer || entry.User != "" {
+		return false
+	}
+	for _, p := range found {
+		if p.Refusal != nil && string(p.Refusal.Reason) == v1alpha1.ReasonUserMismatch {
+			entry.User = fmt.Sprintf("%d:%d", p.UID, p.GID)
+			return true
+		}
+	}
+	return false
+}
+
+func parseUser(text string) *transport.User {
+	var u transport.User
+	if n, err := fmt.Sscanf(text, "%d:%d", &u.UID, &u.GID); n != 2 || err != nil {
+		return nil
+	}
+	return &u
+}
+
+// throughDoors names the containers that are reached through ephemeral containers, and
+// why.
+func (s *Scope) throughDoors() []string {
+	var sentences []string
+	for _, c := range s.Status().Containers {
+		if c.Transport != v1alpha1.TransportEphemeralContainer || c.Reason != "" {
+			continue
+		}
+		why := ""
+		if c.TransportReason != "" {
+			why = " (exec: " + c.TransportReason + ")"
+		}
+		sentences = append(sentences, strings.Join([]string{"Container", c.Name, "is reached through an ephemeral container" + why + "."}, " "))
+	}
+	return sentences
+}

@@ -1,0 +1,157 @@
+package transport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// Door opens sessions in an ephemeral container beside the one that is meant, and
+// adds one where there is none: the operator's image, with the helper and the agent's
+// jars in it, in the target's PID namespace and as its user. Nothing is executed in
+// the target, which needs no shell. It is safe for concurrent use.
+type Door struct {
+	exec *Exec
+	pods Pods
+	DoorOptions
+}
+
+// DoorOptions are what the ephemeral containers run.
+type DoorOptions struct {
+	// Image is the operator's own.
+	Image string
+	// Idle is the time without a session after which they end; 0 for never.
+	Idle time.Duration
+}
+
+// Pods reads pods past any cache, and adds ephemeral containers to them.
+// Implementations are safe for concurrent use.
+type Pods interface {
+	// Live is the pod as the API server has it.
+	Live(ctx context.Context, namespace, name string) (*corev1.Pod, error)
+	// AddEphemeralContainer adds one to this pod and to no later one of its name. That
+	// it is there already is no error.
+	AddEphemeralContainer(ctx context.Context, pod *corev1.Pod, c *corev1ac.EphemeralContainerApplyConfiguration) error
+}
+
+// NewDoor returns a Door whose sessions pass through exec.
+func NewDoor(exec *Exec, pods Pods, o DoorOptions) *Door {
+	return &Door{exec: exec, pods: pods, DoorOptions: o}
+}
+
+// Open implements Dialer. As long as the ephemeral container does not run, it fails
+// with ReasonDoorPending, or with why it never will.
+func (d *Door) Open(ctx context.Context, in Container) (Session, error) {
+	if d.Image == "" {
+		return nil, &Error{Reason: v1alpha1.ReasonDoorRefused, Message: "The operator does not know its own image; set its flag --door-image."}
+	}
+	if in.ID == "" {
+		return nil, &Error{Reason: v1alpha1.ReasonContainerNotRunning, Message: "The container is not running."}
+	}
+	name, err := doorsOf(in.Object, d.stem(in)).running()
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		return nil, d.add(ctx, in)
+	}
+	door := in
+	door.Name = name
+	s, err := d.exec.start(ctx, door, []string{helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeInDoor}, awaitHello)
+	if err != nil {
+		return nil, classify(err)
+	}
+	s.target = runtimeID(in)
+	s.hello.ContainerID = "" // it is the door's own
+	return s, nil
+}
+
+// runtimeID is the ID of a container without a scheme.
+func runtimeID(in Container) string {
+	_, id, _ := strings.Cut(in.ID, "://")
+	return id
+}
+
+// awaitHello waits for the helper's Hello.
+func awaitHello(w *wire, p *place) (helperapi.Hello, error) {
+	defer time.AfterFunc(helloTimeout, func() { w.cancel(errNotResponding) }).Stop()
+	p.stallAfter(stallTimeout)
+	line, err := w.line()
+	if err != nil {
+		return helperapi.Hello{}, err
+	}
+	var answer helperapi.Answer
+	if err := json.Unmarshal([]byte(line), &answer); err != nil || answer.Hello == nil {
+		w.cancel(errNoHello)
+		return helperapi.Hello{}, errNoHello
+	}
+	p.respond()
+	return *answer.Hello, nil
+}
+
+var errNoHello = errors.New("the helper did not say Hello")
+
+// add adds a door by what the pod is now, since a cache that is behind must not make
+// a second one; then there is nothing to do but to wait for it.
+func (d *Door) add(ctx context.Context, in Container) error {
+	pod, err := d.pods.Live(ctx, in.Namespace, in.Pod)
+	if err != nil {
+		return classifyDoor(err)
+	}
+	if pod.UID != in.Object.UID {
+		return &Error{Reason: v1alpha1.ReasonPodGone, Message: "The pod is gone."}
+	}
+	doors := doorsOf(pod, d.stem(in))
+	name, err := doors.running()
+	if name == "" && err == nil {
+		err = d.addTo(ctx, pod, in, doors)
+	}
+	if err != nil {
+		return err
+	}
+	return doorPending
+}
+
+func (d *Door) addTo(ctx context.Context, pod *corev1.Pod, in Container, doors doors) error {
+	name, err := doors.next()
+	if err != nil {
+		return err
+	}
+	c, err := d.ephemeralContainer(pod, in, name)
+	if err != nil {
+		return err
+	}
+	return classifyDoor(d.pods.AddEphemeralContainer(ctx, pod, c))
+}
+
+var doorPending = &Error{Reason: v1alpha1.ReasonDoorPending, Message: "The ephemeral container that the operator added is starting."}
+
+// classifyDoor says why an ephemeral container could not be added.
+func classifyDoor(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return &Error{v1alpha1.ReasonPodGone, "The pod is gone.", err}
+	case strings.Contains(err.Error(), `"pods/ephemeralcontainers"`) && apierrors.IsForbidden(err) && !deniedByPolicy(err):
+		return &Error{v1alpha1.ReasonDoorForbidden, "RBAC does not let the operator add ephemeral containers in this namespace: it needs patch on pods/ephemeralcontainers (config/transport-door).", err}
+	case denied(err), apierrors.IsInvalid(err):
+		return &Error{v1alpha1.ReasonDoorRefused, "The ephemeral container that attaching takes is refused: " + text.Denial(err) + ".", err}
+	}
+	return &Error{v1alpha1.ReasonAPIError, "The API server did not accept the ephemeral container; retrying.", err}
+}
+
+// deniedByPolicy reports whether it was an admission policy or webhook, not RBAC.
+func deniedByPolicy(err error) bool {
+	return strings.Contains(err.Error(), "denied request") || strings.Contains(err.Error(), "denied the request")
+}

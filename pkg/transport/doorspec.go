@@ -1,0 +1,118 @@
+package transport
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// User is whom a process runs as.
+type User struct{ UID, GID int64 }
+
+// anyUser is whom a door runs as that is to find out: it may read who runs the
+// processes, and look into none.
+var anyUser = User{65532, 65532}
+
+// ephemeralContainer is a door with the rights of its target and no more, so that a
+// namespace that takes the target takes it: the kernel lets a process look into one
+// of the same user and group, with all of its capabilities (ptrace(2)).
+func (d *Door) ephemeralContainer(pod *corev1.Pod, in Container, name string) (*corev1ac.EphemeralContainerApplyConfiguration, error) {
+	target := containerNamed(pod, in.Name)
+	if target == nil {
+		return nil, &Error{Reason: v1alpha1.ReasonPodGone, Message: "The pod has no container " + in.Name + "."}
+	}
+	security, err := d.securityContext(pod, target, in)
+	if err != nil {
+		return nil, err
+	}
+	return corev1ac.EphemeralContainer().
+		WithName(name).
+		WithTargetContainerName(in.Name).
+		WithImage(d.Image).
+		WithImagePullPolicy(corev1.PullIfNotPresent).
+		WithCommand(helperapi.DoorProgram, string(helperapi.VerbDoor), fmt.Sprintf("--idle=%s", d.Idle)).
+		WithEnv(corev1ac.EnvVar().WithName(helperapi.DoorTarget).WithValue(runtimeID(in))).
+		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
+		WithSecurityContext(security), nil
+}
+
+func (d *Door) securityContext(pod *corev1.Pod, target *corev1.Container, in Container) (*corev1ac.SecurityContextApplyConfiguration, error) {
+	user := userOf(pod, target, in)
+	stated := corev1.SecurityContext{
+		RunAsUser: &user.UID, RunAsGroup: &user.GID,
+		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+	if user.UID != 0 {
+		stated.RunAsNonRoot = new(true)
+	}
+	if of := target.SecurityContext; of != nil {
+		stated.SeccompProfile, stated.SELinuxOptions, stated.AppArmorProfile = of.SeccompProfile, of.SELinuxOptions, of.AppArmorProfile
+	}
+	if user.UID == 0 { // who is not root has none to begin with
+		stated.Capabilities = capabilities(target)
+	}
+	data, err := json.Marshal(stated)
+	if err != nil {
+		return nil, err
+	}
+	ac := corev1ac.SecurityContext()
+	return ac, json.Unmarshal(data, ac)
+}
+
+// capabilities are those of the target. The API takes no CAP_SYS_ADMIN without
+// privilege escalation; a target that has it is not looked into.
+func capabilities(target *corev1.Container) *corev1.Capabilities {
+	if target.SecurityContext == nil || target.SecurityContext.Capabilities == nil {
+		return nil
+	}
+	caps := target.SecurityContext.Capabilities.DeepCopy()
+	caps.Add = slices.DeleteFunc(caps.Add, func(c corev1.Capability) bool { return c == "SYS_ADMIN" || c == "CAP_SYS_ADMIN" || c == "ALL" })
+	return caps
+}
+
+// userOf is whom the door runs as: whom an inspection found the JVM to run as, else
+// whom the kubelet reports, else whom the spec asks for.
+func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
+	if in.User != nil {
+		return *in.User
+	}
+	for _, s := range slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses) {
+		if s.Name == target.Name && s.User != nil && s.User.Linux != nil {
+			return User{s.User.Linux.UID, s.User.Linux.GID}
+		}
+	}
+	uid, gid := target.SecurityContext, pod.Spec.SecurityContext
+	var user User
+	switch {
+	case uid != nil && uid.RunAsUser != nil:
+		user.UID = *uid.RunAsUser
+	case gid != nil && gid.RunAsUser != nil:
+		user.UID = *gid.RunAsUser
+	default:
+		return anyUser
+	}
+	switch {
+	case uid != nil && uid.RunAsGroup != nil:
+		user.GID = *uid.RunAsGroup
+	case gid != nil && gid.RunAsGroup != nil:
+		user.GID = *gid.RunAsGroup
+	default: // the image decides
+		return anyUser
+	}
+	return user
+}
+
+func containerNamed(pod *corev1.Pod, name string) *corev1.Container {
+	all := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
+	if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
