@@ -82,6 +82,7 @@ var classes = map[string]ReasonClass{
 	ReasonConfigForbidden:  ClassMended,
 	ReasonConfigTooLarge:   ClassMended,
 
+	ReasonUnsupportedOS:            ClassRefused,
 	ReasonNoShell:                  ClassRefused,
 	ReasonDoorFailed:               ClassRefused,
 	ReasonDoorsExhausted:           ClassRefused,

@@ -28,6 +28,8 @@ const (
 	// ReasonNoProcessIncluded surfaces on JavaFound when spec.processes excludes every
 	// Java process.
 	ReasonNoProcessIncluded = "NoProcessIncluded"
+	// ReasonUnsupportedOS surfaces on JavaFound when the pod runs on Windows.
+	ReasonUnsupportedOS = "UnsupportedOS"
 	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
 	// but answers on no port.
 	ReasonStockExporterNotServing = "StockExporterNotServing"

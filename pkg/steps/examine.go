@@ -96,6 +96,9 @@ func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Repo
 // as it can be seen: for a record that was lost. A container that cannot be
 // inspected for good never had one.
 func (s *Scope) FindAgents(ctx context.Context) error {
+	if runsWindows(s.Pod) {
+		return nil
+	}
 	var failures []error
 	for _, c := range running(s.Pod) {
 		report, err := s.lookForAgents(ctx, c)

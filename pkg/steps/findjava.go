@@ -26,6 +26,9 @@ func (FindJava) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
 func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
+	if runsWindows(s.Pod) {
+		return unsupportedOS()
+	}
 	containers := s.containers()
 	s.exclude(containers)
 	if len(containers) == 0 {

@@ -30,6 +30,8 @@ func Trim(obj any) (any, error) {
 		},
 		Spec: corev1.PodSpec{
 			NodeName:       pod.Spec.NodeName,
+			NodeSelector:   nodeSelector(pod.Spec.NodeSelector),
+			OS:             pod.Spec.OS,
 			RestartPolicy:  pod.Spec.RestartPolicy,
 			Containers:     tmp.containers(pod.Spec.Containers),
 			InitContainers: tmp.containers(pod.Spec.InitContainers),
@@ -59,6 +61,14 @@ func annotations(all map[string]string) map[string]string {
 		}
 	}
 	return kept
+}
+
+// nodeSelector is what it says of the operating system.
+func nodeSelector(all map[string]string) map[string]string {
+	if os, ok := all[corev1.LabelOSStable]; ok {
+		return map[string]string{corev1.LabelOSStable: os}
+	}
+	return nil
 }
 
 // containers are the containers by name, with their ports, with who mounts a /tmp and

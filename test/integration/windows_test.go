@@ -1,0 +1,43 @@
+package integration
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// A pod that runs on Windows is refused, and nothing is ever executed in it: not for
+// the first look, and not when its exporter is deleted.
+func TestWindowsPod(t *testing.T) {
+	t.Parallel()
+	f := aFleet(t, 1, nil)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("canaries", isAnnotated)
+	f.o.containers.called()
+	windows := aPod("app-windows")
+	windows.pod.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
+	pod := f.run(windows)
+	f.pods = append(f.pods, pod)
+	f.expect("in between", isAnnotated, "Discovered UnsupportedOS")
+	if a := f.attachment(pod); a.Spec.Revision == "" {
+		t.Error("a pod that is ready is granted with its record; this one was not")
+	}
+	remove(t, f.attachment(pod))
+	f.o.settle()
+	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "other"}
+	})
+	f.o.outlast()
+	if a := f.attachment(pod); a != nil {
+		t.Errorf("the record is left: %+v", a)
+	}
+	for _, verb := range f.containers.called() {
+		if verb != "unload" { // of the other pod
+			t.Errorf("%s was run", verb)
+		}
+	}
+}
