@@ -99,6 +99,7 @@ var classes = map[string]ReasonClass{
 	ReasonOptionsUnknown:           ClassRefused,
 	ReasonAttachDisabled:           ClassRefused,
 	ReasonAgentLoadingDisabled:     ClassRefused,
+	ReasonAgentLoadingWarns:        ClassRefused,
 	ReasonMissingModule:            ClassRefused,
 	ReasonConfigRejected:           ClassRefused,
 	ReasonRuleTooExpensive:         ClassRefused,

@@ -77,6 +77,9 @@ const (
 	// ReasonAgentLoadingDisabled surfaces when the JVM runs with
 	// -XX:-EnableDynamicAgentLoading.
 	ReasonAgentLoadingDisabled = "AgentLoadingDisabled"
+	// ReasonAgentLoadingWarns surfaces when a load makes the JVM write the warning lines
+	// of JEP 451, and spec.dynamicAgentLoading is RefuseOnWarning.
+	ReasonAgentLoadingWarns = "AgentLoadingWarns"
 	// ReasonMissingModule surfaces when the Java runtime lacks a module that the agent
 	// needs.
 	ReasonMissingModule = "MissingModule"

@@ -24,8 +24,10 @@ type agent struct {
 	// jar is the name of the trampoline that is loaded if there is none yet, and
 	// sha256 its digest; empty if not known. Both are for load only.
 	jar, sha256 string
-	mark        *helperapi.Mark
-	jarOpen     bool
+	// silent refuses a load that makes the JVM print a warning.
+	silent  bool
+	mark    *helperapi.Mark
+	jarOpen bool
 }
 
 // look reads mark and open jars. The JVM answers in the order of the requests, so
@@ -82,12 +84,18 @@ func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bo
 	if err := a.checkPort(d.Port); err != nil {
 		return false, err
 	}
+	load := a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStopped
+	if load {
+		if err := a.checkWarning(); err != nil {
+			return false, err
+		}
+	}
 	noteReloads(want, current, a.mark)
 	want.Set("token", newToken(want, time.Now()))
 	if err := a.dir.writePairs(a.file, want); err != nil {
 		return false, err
 	}
-	if a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStopped {
+	if load {
 		err := loadAgent(a.process, ctx, path.Join(helperapi.AgentDirectory, d.Agent), path.Join(helperapi.AgentDirectory, a.file))
 		if err != nil {
 			if looked := a.look(ctx); isForeign(looked) {

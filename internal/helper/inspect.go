@@ -39,6 +39,7 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 			return err
 		}
 		process.Excluded = excluded(p, rules)
+		process.Memory = memoryOf(p)
 		if foreignJar(process) == nil {
 			process.Exporter = stockExporter(p, openFiles)
 		}
@@ -130,6 +131,7 @@ func describe(p jvm.Process) helperapi.Process {
 		Vendor:         p.Vendor,
 		Version:        p.Version,
 		MainClass:      bounded(p.MainClass),
+		LoadWarns:      loadWarns(p),
 	}
 }
 

@@ -56,7 +56,7 @@ func load(ctx context.Context, req helperapi.Request, report *helperapi.Report) 
 	if err := dir.verify(*req.Desired); err != nil {
 		return err
 	}
-	a := agent{process: p, dir: dir, file: jvmName(p) + desiredSuffix, jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256}
+	a := agent{process: p, dir: dir, file: jvmName(p) + desiredSuffix, jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256, silent: req.RefuseOnWarning}
 	if err := a.attach(ctx, *req.Desired, req.MemoryHeadroom); err != nil {
 		return err
 	}
@@ -127,9 +127,22 @@ func (dir *directory) verify(d helperapi.Desired) error {
 	return nil
 }
 
-// loadWarning tells what a load leaves on the application's standard error.
+// loadWarns reports whether a load makes the JVM print the lines of JEP 451.
+func loadWarns(p jvm.Process) bool {
+	return jvm.Major(p.Version) >= 21 && p.Flags.AgentLoading != jvm.On
+}
+
+// checkWarning refuses such a load where the request does not accept it.
+func (a *agent) checkWarning() error {
+	if !a.silent || !loadWarns(a.process) {
+		return nil
+	}
+	return helperapi.Errorf(helperapi.ReasonAgentLoadingWarns, "Loading the agent makes Java %d write the four warning lines of JEP 451 to the application's standard error. Start the JVM with -XX:+EnableDynamicAgentLoading, or accept the lines with spec.dynamicAgentLoading: Allow.", jvm.Major(a.process.Version))
+}
+
+// loadWarning is what a load leaves on the application's standard error.
 func loadWarning(p jvm.Process) string {
-	if jvm.Major(p.Version) < 21 || p.Flags.AgentLoading == jvm.On {
+	if !loadWarns(p) {
 		return ""
 	}
 	return "The JVM wrote the four warning lines of JEP 451 to the application's standard error; -XX:+EnableDynamicAgentLoading hides them."

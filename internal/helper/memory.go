@@ -49,6 +49,9 @@ func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64)
 		return err
 	}
 	if !loaded {
+		if err := a.checkWarning(); err != nil {
+			return err
+		}
 		if err := checkMemory(a.process.PID, headroom, "The first load of the agent"); err != nil {
 			return err
 		}
@@ -92,6 +95,15 @@ func checkStagedMemory(req helperapi.Request, files []helperapi.File) error {
 		need += 2 * file.Size
 	}
 	return checkMemory(pid, need, what)
+}
+
+// memoryOf is what the control groups of a process leave it; nil without a limit.
+func memoryOf(p jvm.Process) *helperapi.Memory {
+	memory, limited := cgroup.FreeMemory(p.PID)
+	if !limited {
+		return nil
+	}
+	return &helperapi.Memory{Limit: memory.Limit, Free: memory.Free}
 }
 
 // agentPresent reports whether our agent is in the target or, without one, in any

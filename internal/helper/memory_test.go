@@ -45,6 +45,10 @@ func TestLittleMemory(t *testing.T) {
 		app, group := limitedJVM(t, jdk)
 		req := stagedInside(t, app)
 		group.Leave(16 << 20)
+		if found := do(t, helperapi.VerbInspect, helperapi.Request{}).Processes; len(found) != 1 || found[0].Memory == nil ||
+			found[0].Memory.Free > 20<<20 || found[0].Memory.Limit <= found[0].Memory.Free {
+			t.Errorf("inspect reports %+v", found)
+		}
 		report := do(t, helperapi.VerbLoad, req)
 		for range 20 {
 			scrape(req.Desired.Port)

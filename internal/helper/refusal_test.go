@@ -4,6 +4,8 @@ package helper
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +86,67 @@ func TestWarning(t *testing.T) {
 	}
 	if report := do(t, helperapi.VerbLoad, req); report.Processes[0].Warning != "" {
 		t.Errorf("warning %q without a load", report.Processes[0].Warning)
+	}
+}
+
+// A load that would make the JVM print a warning is refused where that is asked for,
+// before anything is written for it; an agent that is in the JVM is reconfigured.
+func TestRefusedWarning(t *testing.T) {
+	for name, tc := range map[string]struct {
+		jdk   int
+		args  []string
+		warns bool
+	}{
+		"it prints the lines":     {jdk: 25, warns: true},
+		"they are switched off":   {jdk: 25, args: silentLoad.Args},
+		"the release has none":    {jdk: 17},
+		"the last option decides": {jdk: 25, args: []string{"-XX:-EnableDynamicAgentLoading", "-XX:+EnableDynamicAgentLoading"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cleanDirectory(t)
+			app := jvmtest.Need(t, tc.jdk).Start(t, jvmtest.Options{Args: tc.args})
+			inspected := do(t, helperapi.VerbInspect, helperapi.Request{})
+			if len(inspected.Processes) != 1 || inspected.Processes[0].LoadWarns != tc.warns {
+				t.Errorf("inspect says %+v", inspected.Processes)
+			}
+			req := staged(t, app)
+			req.RefuseOnWarning = true
+			if !tc.warns {
+				wantReason(t, do(t, helperapi.VerbLoad, req), "")
+				app.Unharmed()
+				return
+			}
+			report := do(t, helperapi.VerbLoad, req)
+			wantReason(t, report, helperapi.ReasonAgentLoadingWarns)
+			if report.Processes[0].AgentJarOpen || strings.Contains(app.Output(), "WARNING") {
+				t.Errorf("got %+v for the output\n%s", report.Processes[0], app.Output())
+			}
+			for _, name := range names(t) {
+				if strings.HasSuffix(name, desiredSuffix) {
+					t.Errorf("%s was written", name)
+				}
+			}
+			if _, err := os.Stat(fmt.Sprintf("/tmp/.java_pid%d", app.PID)); err == nil {
+				t.Error("the JVM was signaled")
+			}
+
+			// What was loaded while that was accepted stays in use.
+			accepting := req
+			accepting.RefuseOnWarning = false
+			wantReason(t, do(t, helperapi.VerbLoad, accepting), "")
+			moved := req
+			moved.Desired = stageAgent(t, nil, otherConfig, req.Desired.Port)
+			wantReason(t, do(t, helperapi.VerbLoad, moved), "")
+
+			// Stopped, it would be loaded again.
+			wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
+			req.Desired = stageAgent(t, nil, anyMBean, req.Desired.Port)
+			wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonAgentLoadingWarns)
+			if strings.Count(app.Output(), "WARNING") != 4 {
+				t.Errorf("the output is\n%s", app.Output())
+			}
+			app.Tell("ping")
+		})
 	}
 }
 

@@ -61,6 +61,10 @@ type Request struct {
 	// before Stage writes the files for that. A quarter of it is needed for another
 	// implementation, nothing for another configuration or port. 0 or less checks nothing.
 	MemoryHeadroom int64 `json:"memoryHeadroom,omitempty"`
+	// RefuseOnWarning has Load refuse, with ReasonAgentLoadingWarns, a load that makes
+	// the JVM print a warning: see Process.LoadWarns. An agent that is in the JVM
+	// already is reconfigured all the same.
+	RefuseOnWarning bool `json:"refuseOnWarning,omitempty"`
 	// Probe is the endpoint that Probe asks, on the loopback address.
 	Probe *Endpoint `json:"probe,omitempty"`
 	// ListeningPorts asks Inspect and Status for Report.ListeningPorts. To list them the
@@ -207,9 +211,23 @@ type Process struct {
 	// -javaagent or attached by hand; nil when none was found. It is looked for
 	// by Inspect, and by Load before a first load.
 	Exporter *Exporter `json:"exporter,omitempty"`
+	// LoadWarns reports that a load makes the JVM write the lines of JEP 451 to the
+	// application's standard error.
+	LoadWarns bool `json:"loadWarns,omitempty"`
+	// Memory is what Inspect found of the memory limit of the process' control
+	// groups; nil where there is none, or none that can be read.
+	Memory *Memory `json:"memory,omitempty"`
 	// Warning is what the application's output shows because of the load, such
 	// as the four lines of JEP 451; empty if nothing.
 	Warning string `json:"warning,omitempty"`
+}
+
+// Memory is the tightest memory limit of a process, in bytes.
+type Memory struct {
+	// Limit is the limit itself.
+	Limit int64 `json:"limit"`
+	// Free is what may still be used below it.
+	Free int64 `json:"free"`
 }
 
 // Exporter is a stock JMX exporter: a Java agent that is none of ours.

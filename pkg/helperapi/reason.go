@@ -56,6 +56,9 @@ const (
 	ReasonAttachDisabled Reason = "AttachDisabled"
 	// ReasonAgentLoadingDisabled: -XX:-EnableDynamicAgentLoading (JEP 451).
 	ReasonAgentLoadingDisabled Reason = "AgentLoadingDisabled"
+	// ReasonAgentLoadingWarns: a load makes the JVM print the warning of JEP 451, and
+	// Request.RefuseOnWarning does not accept that.
+	ReasonAgentLoadingWarns Reason = "AgentLoadingWarns"
 	// ReasonMissingModule: the runtime lacks a module that the agent needs.
 	ReasonMissingModule Reason = "MissingModule"
 	// ReasonAttachFailed: the JVM answered, but not as it should.
