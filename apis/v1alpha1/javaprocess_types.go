@@ -96,6 +96,10 @@ type JavaProcess struct {
 	// agentFound reports that an agent of ours was found in it.
 	// +optional
 	AgentFound bool `json:"agentFound,omitempty"`
+	// loadWarns reports that a load makes the JVM write the warning lines of JEP 451 to
+	// the application's standard error.
+	// +optional
+	LoadWarns bool `json:"loadWarns,omitempty"`
 	// warning is what the application's output shows because of the load.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512

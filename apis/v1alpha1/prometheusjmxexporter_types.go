@@ -94,6 +94,16 @@ type PrometheusJmxExporterSpec struct {
 	// +optional
 	AllowSharedTmp bool `json:"allowSharedTmp,omitempty"`
 
+	// dynamicAgentLoading is what becomes of a JVM that writes four warning lines to
+	// the application's standard error when an agent is loaded (JEP 451: Java 21 and
+	// later, unless started with -XX:+EnableDynamicAgentLoading). Allow accepts the
+	// lines, and the condition Loaded says so. RefuseOnWarning loads nothing into such
+	// a JVM: it is refused with the reason AgentLoadingWarns. An agent that is in a
+	// JVM already is kept.
+	// +optional
+	// +kubebuilder:default=Allow
+	DynamicAgentLoading DynamicAgentLoading `json:"dynamicAgentLoading,omitempty"`
+
 	// memoryHeadroom is how much memory must be free below the container's limit
 	// before an agent is loaded into a JVM for the first time: what the agent takes
 	// outside the Java heap, load and scrapes together, with a margin. With less, a
@@ -148,6 +158,18 @@ const (
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
+
+// DynamicAgentLoading is what becomes of a JVM that warns of an agent that is loaded.
+//
+// +kubebuilder:validation:Enum=Allow;RefuseOnWarning
+type DynamicAgentLoading string
+
+const (
+	// DynamicAgentLoadingAllow accepts the warning.
+	DynamicAgentLoadingAllow DynamicAgentLoading = "Allow"
+	// DynamicAgentLoadingRefuseOnWarning loads nothing where the JVM would warn.
+	DynamicAgentLoadingRefuseOnWarning DynamicAgentLoading = "RefuseOnWarning"
+)
 
 // ConfigMapKey names a key of a ConfigMap in the same namespace.
 type ConfigMapKey struct {

@@ -53,8 +53,9 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	}
 	files, identity := j.files(), Fingerprint(p)
 	report, err := j.Helper.Run(ctx, j.at(), helperapi.VerbLoad, j.withTmp(p.Container, helperapi.Request{
-		Target:         target(p),
-		MemoryHeadroom: memoryHeadroom(j.Exporter),
+		Target:          target(p),
+		MemoryHeadroom:  memoryHeadroom(j.Exporter),
+		RefuseOnWarning: j.refusesOnWarning(),
 		Desired: &helperapi.Desired{
 			Agent:                helperapi.FileName("agent-", files.AgentSHA256, ".jar"),
 			AgentSHA256:          files.AgentSHA256,

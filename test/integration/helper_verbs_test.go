@@ -90,6 +90,9 @@ func (c *container) load(request helperapi.Request) (*helperapi.Report, error) {
 		return nil, fault(v1alpha1.ReasonStagingIncomplete)
 	}
 	if j.Mark == nil {
+		if request.RefuseOnWarning && j.LoadWarns {
+			return nil, fault(v1alpha1.ReasonAgentLoadingWarns)
+		}
 		j.loads++
 	}
 	j.AgentJarOpen = true // as long as the JVM lives

@@ -22,6 +22,9 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	if outcome := restarting(s, p); outcome != nil {
 		return outcome
 	}
+	if refused := s.RefusesWarning(p); refused != nil {
+		return refused
+	}
 	return v.notGranted()
 }
 

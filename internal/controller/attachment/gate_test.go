@@ -42,33 +42,42 @@ func TestGate(t *testing.T) {
 		}
 	}
 	suspended := func(s *steps.Scope) { s.Exporter.Spec.Suspend = true }
+	warns := func(s *steps.Scope) {
+		s.Exporter.Spec.DynamicAgentLoading = v1alpha1.DynamicAgentLoadingRefuseOnWarning
+		s.Status().Processes[0].LoadWarns = true
+	}
+	loaded := func(s *steps.Scope) { staged(s); s.Status().Processes[0].AgentFound = true }
 	broken := func(s *steps.Scope) { s.Config.Problem = &steps.Problem{Reason: v1alpha1.ReasonConfigNotYAML} }
 	both := func(reason string) []string { return []string{"Staged " + reason, "Loaded " + reason} }
 	for name, tc := range map[string]struct {
 		how  []func(*steps.Scope)
 		want []string
 	}{
-		"granted":                            {how: []func(*steps.Scope){granted}},
-		"not granted":                        {want: both("RolloutPending")},
-		"not granted, and staged":            {how: []func(*steps.Scope){staged}, want: both("RolloutPending")[1:]},
-		"not granted, and it serves":         {how: []func(*steps.Scope){attached}},
-		"not granted, the stock exporter":    {how: []func(*steps.Scope){adopted}, want: both("RolloutPending")[:1]},
-		"suspended":                          {how: []func(*steps.Scope){suspended}, want: both("Suspended")},
-		"suspended, and broken":              {how: []func(*steps.Scope){suspended, broken}, want: both("Suspended")},
-		"broken":                             {how: []func(*steps.Scope){broken}, want: both("ConfigNotYAML")},
-		"broken, and it serves":              {how: []func(*steps.Scope){broken, attached}},
-		"halted":                             {how: []func(*steps.Scope){halted(revision)}, want: both("RolloutHalted")},
-		"another rollout was halted":         {how: []func(*steps.Scope){halted("old")}, want: both("RolloutPending")},
-		"halted and suspended":               {how: []func(*steps.Scope){halted(revision), suspended}, want: both("Suspended")},
-		"it restarted":                       {how: []func(*steps.Scope){restarted(revision)}, want: both("RestartedAfterAttach")},
-		"it restarted, and this JVM serves":  {how: []func(*steps.Scope){restarted(revision), attached}},
-		"it restarts by itself":              {how: []func(*steps.Scope){granted, restarting(20, 20)}, want: both("ContainerRestarting")},
-		"it does, and waits for its turn":    {how: []func(*steps.Scope){restarting(20, 20)}, want: both("ContainerRestarting")},
-		"it does, and this JVM serves":       {how: []func(*steps.Scope){granted, restarting(20, 20), attached}},
-		"it does, after an attach":           {how: []func(*steps.Scope){restarted(revision), restarting(20, 20)}, want: both("RestartedAfterAttach")},
-		"it has outlived the one before":     {how: []func(*steps.Scope){granted, restarting(80, 20)}},
-		"the one before ran for long":        {how: []func(*steps.Scope){granted, restarting(20, 140)}},
-		"it restarted with another revision": {how: []func(*steps.Scope){restarted("old")}},
+		"granted":                             {how: []func(*steps.Scope){granted}},
+		"not granted":                         {want: both("RolloutPending")},
+		"not granted, and staged":             {how: []func(*steps.Scope){staged}, want: both("RolloutPending")[1:]},
+		"not granted, and it serves":          {how: []func(*steps.Scope){attached}},
+		"not granted, the stock exporter":     {how: []func(*steps.Scope){adopted}, want: both("RolloutPending")[:1]},
+		"suspended":                           {how: []func(*steps.Scope){suspended}, want: both("Suspended")},
+		"suspended, and broken":               {how: []func(*steps.Scope){suspended, broken}, want: both("Suspended")},
+		"broken":                              {how: []func(*steps.Scope){broken}, want: both("ConfigNotYAML")},
+		"broken, and it serves":               {how: []func(*steps.Scope){broken, attached}},
+		"halted":                              {how: []func(*steps.Scope){halted(revision)}, want: both("RolloutHalted")},
+		"another rollout was halted":          {how: []func(*steps.Scope){halted("old")}, want: both("RolloutPending")},
+		"halted and suspended":                {how: []func(*steps.Scope){halted(revision), suspended}, want: both("Suspended")},
+		"it restarted":                        {how: []func(*steps.Scope){restarted(revision)}, want: both("RestartedAfterAttach")},
+		"it restarted, and this JVM serves":   {how: []func(*steps.Scope){restarted(revision), attached}},
+		"it restarts by itself":               {how: []func(*steps.Scope){granted, restarting(20, 20)}, want: both("ContainerRestarting")},
+		"it does, and waits for its turn":     {how: []func(*steps.Scope){restarting(20, 20)}, want: both("ContainerRestarting")},
+		"it does, and this JVM serves":        {how: []func(*steps.Scope){granted, restarting(20, 20), attached}},
+		"it does, after an attach":            {how: []func(*steps.Scope){restarted(revision), restarting(20, 20)}, want: both("RestartedAfterAttach")},
+		"it has outlived the one before":      {how: []func(*steps.Scope){granted, restarting(80, 20)}},
+		"the one before ran for long":         {how: []func(*steps.Scope){granted, restarting(20, 140)}},
+		"it restarted with another revision":  {how: []func(*steps.Scope){restarted("old")}},
+		"a load would warn":                   {how: []func(*steps.Scope){granted, warns}, want: both("AgentLoadingWarns")},
+		"a load would warn, not granted":      {how: []func(*steps.Scope){warns}, want: both("AgentLoadingWarns")},
+		"the agent is there, which warned":    {how: []func(*steps.Scope){granted, loaded, warns}},
+		"the stock exporter warns of nothing": {how: []func(*steps.Scope){granted, adopted, warns}},
 	} {
 		s := aScope()
 		for _, how := range tc.how {

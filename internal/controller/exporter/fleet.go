@@ -185,6 +185,10 @@ func (m member) phase() v1alpha1.Phase {
 	return m.attachment.Status.Phase
 }
 
+// notAttachable are the reasons for which nothing is attached to a JVM that was found
+// to be fit for it, whatever the rollout grants.
+var notAttachable = []string{v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonAgentLoadingWarns}
+
 // attachable reports whether the pod was inspected, and has a JVM to which something
 // can be attached by what that found.
 func (m member) attachable() bool {
@@ -197,7 +201,7 @@ func (m member) attachable() bool {
 		return true // it takes an ephemeral container, which is added when its turn has come
 	}
 	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
-		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) && p.Reason != v1alpha1.ReasonContainerRestarting
+		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) && !slices.Contains(notAttachable, p.Reason)
 	})
 }
 

@@ -81,6 +81,8 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
       default: 2m
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.DynamicAgentLoading
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Endpoint
   map:
     fields:
@@ -189,6 +191,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: intent
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
+    - name: loadWarns
+      type:
+        scalar: boolean
     - name: losses
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Losses
@@ -465,6 +470,10 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Detach
       default: {}
+    - name: dynamicAgentLoading
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.DynamicAgentLoading
+      default: Allow
     - name: labelSelector
       type:
         map:

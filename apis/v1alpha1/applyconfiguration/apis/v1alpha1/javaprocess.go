@@ -65,6 +65,9 @@ type JavaProcessApplyConfiguration struct {
 	Adopted *bool `json:"adopted,omitempty"`
 	// agentFound reports that an agent of ours was found in it.
 	AgentFound *bool `json:"agentFound,omitempty"`
+	// loadWarns reports that a load makes the JVM write the warning lines of JEP 451 to
+	// the application's standard error.
+	LoadWarns *bool `json:"loadWarns,omitempty"`
 	// warning is what the application's output shows because of the load.
 	Warning *string `json:"warning,omitempty"`
 	// staged names the files in its container.
@@ -265,6 +268,14 @@ func (b *JavaProcessApplyConfiguration) WithAdopted(value bool) *JavaProcessAppl
 // If called multiple times, the AgentFound field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithAgentFound(value bool) *JavaProcessApplyConfiguration {
 	b.AgentFound = &value
+	return b
+}
+
+// WithLoadWarns sets the LoadWarns field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LoadWarns field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithLoadWarns(value bool) *JavaProcessApplyConfiguration {
+	b.LoadWarns = &value
 	return b
 }
 

@@ -39,6 +39,13 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// Whoever can write there can then run code as the JVM's user at the moment
 	// of the load. Left out, such a pod is refused with the reason TmpShared.
 	AllowSharedTmp *bool `json:"allowSharedTmp,omitempty"`
+	// dynamicAgentLoading is what becomes of a JVM that writes four warning lines to
+	// the application's standard error when an agent is loaded (JEP 451: Java 21 and
+	// later, unless started with -XX:+EnableDynamicAgentLoading). Allow accepts the
+	// lines, and the condition Loaded says so. RefuseOnWarning loads nothing into such
+	// a JVM: it is refused with the reason AgentLoadingWarns. An agent that is in a
+	// JVM already is kept.
+	DynamicAgentLoading *apisv1alpha1.DynamicAgentLoading `json:"dynamicAgentLoading,omitempty"`
 	// memoryHeadroom is how much memory must be free below the container's limit
 	// before an agent is loaded into a JVM for the first time: what the agent takes
 	// outside the Java heap, load and scrapes together, with a margin. With less, a
@@ -129,6 +136,14 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithTransport(value apisv1
 // If called multiple times, the AllowSharedTmp field is set to the value of the last call.
 func (b *PrometheusJmxExporterSpecApplyConfiguration) WithAllowSharedTmp(value bool) *PrometheusJmxExporterSpecApplyConfiguration {
 	b.AllowSharedTmp = &value
+	return b
+}
+
+// WithDynamicAgentLoading sets the DynamicAgentLoading field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the DynamicAgentLoading field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithDynamicAgentLoading(value apisv1alpha1.DynamicAgentLoading) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.DynamicAgentLoading = &value
 	return b
 }
 

@@ -1,0 +1,20 @@
+package steps
+
+import (
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// RefusesWarning is why nothing is loaded into a process: its JVM would warn of it,
+// and the exporter does not accept that; nil when it does, or nothing is to be loaded.
+// What the record does not know, the helper sees before it loads.
+func (s *Scope) RefusesWarning(p *v1alpha1.JavaProcess) *statemachine.Outcome {
+	if !s.refusesOnWarning() || !p.LoadWarns || p.Excluded || p.Adopted || MayHaveAgent(p) {
+		return nil
+	}
+	return new(NotDone(v1alpha1.ReasonAgentLoadingWarns, "Loading the agent makes the JVM write the four warning lines of JEP 451 to the application's standard error. Start the JVM with -XX:+EnableDynamicAgentLoading, or accept the lines with spec.dynamicAgentLoading: Allow."))
+}
+
+func (s *Scope) refusesOnWarning() bool {
+	return s.Exporter.Spec.DynamicAgentLoading == v1alpha1.DynamicAgentLoadingRefuseOnWarning
+}

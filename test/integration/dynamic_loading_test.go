@@ -1,0 +1,57 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Nothing is loaded into a JVM that would warn of it, and no slot is held for it, until
+// the exporter accepts that; what was loaded before is kept and reconfigured.
+func TestRefuseOnWarning(t *testing.T) {
+	t.Parallel()
+	policy := func(f *fleet, is v1alpha1.DynamicAgentLoading) {
+		change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.DynamicAgentLoading = is })
+	}
+	const refused = "Discovered AgentLoadingWarns"
+	f := aFleet(t, 1, nil)
+	f.jvm(f.pods[0]).LoadWarns = true
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("allowed, which is the default", isAnnotated)
+	if got := f.exporter; got.Spec.DynamicAgentLoading != v1alpha1.DynamicAgentLoadingAllow {
+		t.Errorf("the default is %q", got.Spec.DynamicAgentLoading)
+	}
+	f.later(2 * time.Minute)
+
+	policy(f, v1alpha1.DynamicAgentLoadingRefuseOnWarning)
+	quiet, warns := aPod("app-1"), aPod("app-2")
+	warns.jvms["app"][0].LoadWarns = true
+	f.pods = append(f.pods, f.run(quiet), f.run(warns))
+	f.expect("refused", isAnnotated, isAnnotated, refused)
+	f.expectSums("refused", "3/2/3, Ready False PodsRefused, Stalled True PodsRefused")
+	if says := (&story{f.cluster, f.pods[2], f.exporter}).message("JavaFound"); !strings.Contains(says, "-XX:+EnableDynamicAgentLoading") {
+		t.Errorf("it says %q", says)
+	}
+	f.containers.called()
+	f.o.did()
+	f.later(24 * time.Hour)
+	if f.o.settle(); f.o.count() > 0 || len(f.containers.called()) > 0 {
+		t.Errorf("refused, it did %q", f.o.did())
+	}
+
+	f.configure(changed)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("reconfigured", isAnnotated, isAnnotated, refused)
+	if j := f.jvm(f.pods[0]); j.loads != 1 || len(j.asked) != 2 {
+		t.Errorf("it was loaded %d times, for %d configurations", j.loads, len(j.asked))
+	}
+
+	policy(f, v1alpha1.DynamicAgentLoadingAllow)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("allowed again", isAnnotated, isAnnotated, isAnnotated)
+}
