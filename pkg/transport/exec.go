@@ -103,6 +103,9 @@ func (e *Exec) greet(w *wire, p *place, always bool) (helperapi.Hello, error) {
 	if always {
 		first += " always"
 	}
+	if p.in.Transient {
+		first += " transient"
+	}
 	w.send([]byte(first + "\n"))
 	for read := 0; read <= maxBanner; {
 		line, err := w.line()

@@ -49,9 +49,19 @@ const (
 // enter refuses a link in the place of the agent directory: the way to where it leads is another
 // one. "./" keeps CDPATH out of it. set -C has > create files only, so that it
 // writes into none that is there, nor through a link.
+//
+// leave removes the helper, what was left of its installation, and the directory if
+// that is empty then: at any end of a session that is to leave nothing.
 var prelude = fmt.Sprintf(`helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d
 set -C
-end() { echo; echo "%s"; cat >/dev/null; exit "$1"; }
+helper= inside= transient= t=
+leave() {
+  [ "$inside" ] && [ "$transient" ] || return 0
+  rm -f "./$helper" ${t:+"$t"}
+  cd -P .. && rmdir "./$name"
+  inside=
+} 2>/dev/null
+end() { leave; echo; echo "%s"; cat >/dev/null; exit "$1"; }
 for tool in cat chmod head ls mkdir mv rm sha256sum uname; do
   command -v "$tool" >/dev/null || { echo "$tool" >&2; end $tool_missing; }
 done
@@ -99,6 +109,7 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
     end $write_failed
   fi
   enter || { there && end $not_trusted; end $helper_missing; }
+  inside=1
   [ -w . ] || [ -O . ] || end $not_trusted
   t=./.$1.$$
   true >"$t" || end $write_failed
@@ -114,22 +125,25 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
 // script holds a session with the helper, and installs it before if it is missing:
 // $1 name, $2 size and $3 SHA-256 of the helper for x86_64, $4, $5 and $6 for aarch64.
 // Linux 6.1 and later names the machine in a file, which takes no process to read.
-// The first line of standard input is the pod's UID and, if the helper is to be
-// installed also where no Java runs, a second word. What lies in a directory of
+// The first line of standard input is the pod's UID; the word "always" after it has
+// the helper installed also where no Java runs, "transient" has it removed at the end.
+// What lies in a directory of
 // somebody else is not run.
 //
 // The shell stays until the helper has ended: containerd cuts standard input
 // when the command that it runs closes its output early. A helper that cannot be
 // executed (126: /tmp is mounted noexec) is removed again: nothing else would. What a
 // shell printed when it started, before the empty line, is not part of the session.
-var script = prelude + lookForJava + install + `read -r uid always
+var script = prelude + lookForJava + install + `read -r uid flags
+case $flags in *always*) always=1 ;; *) always= ;; esac
+case $flags in *transient*) transient=1 ;; esac
 { read -r m </proc/sys/kernel/arch; } 2>/dev/null || m=$(uname -m)
 case $m in
 x86_64) set -- "$1" "$2" "$3" ;;
 aarch64) set -- "$4" "$5" "$6" ;;
 *) end $unknown_machine ;;
 esac
-inside=
+helper=$1
 if there; then
   if enter; then inside=1; elif there; then end $not_trusted; fi
 fi
@@ -141,10 +155,8 @@ fi
 echo
 "./$1" serve
 code=$?
-if [ $code -eq 126 ]; then
-  rm -f "./$1"
-  cd -P .. && rmdir "./$name"
-fi 2>/dev/null
+[ $code -ne 126 ] || transient=1
+leave
 [ $code -eq 0 ] || end $code`
 
 func command(helpers map[string]Blob) []string {

@@ -27,6 +27,8 @@ type sandbox struct {
 	t         *testing.T
 	tmp, proc string
 	sh        []string // how its shell is started
+	// transient has sessions leave nothing.
+	transient bool
 	// cut is after how many bytes standard input ends; 0 for not at all.
 	cut int64
 	// unread is how often a command ended and left standard input behind.
@@ -98,7 +100,9 @@ func (s *sandbox) talk(helper Blob, always bool) int {
 	// More than fits into a pipe: a script that leaves it would hang an exec.
 	helper.Content = append(slices.Clone(helper.Content), make([]byte, max(0, helper.Size-int64(len(helper.Content))))...)
 	e := s.execInto(helper)
-	session, err := e.open(s.t.Context(), app, always)
+	in := app
+	in.Transient = s.transient
+	session, err := e.open(s.t.Context(), in, always)
 	defer wantFree(s.t, e.limits)
 	if err != nil {
 		if exitCode(err) < 0 {

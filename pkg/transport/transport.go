@@ -33,6 +33,9 @@ type Container struct {
 	// run as where nothing else says it: for a Door.
 	Object *corev1.Pod
 	User   *User
+	// Transient has the session leave nothing there: what it brought in is removed
+	// when it ends.
+	Transient bool
 }
 
 // Ways is a Dialer by each transport.
