@@ -10,6 +10,9 @@ const (
 	ConditionReconciling = "Reconciling"
 	// ConditionStalled holds when something needs a person (kstatus).
 	ConditionStalled = "Stalled"
+	// ConditionPreflightComplete of a PrometheusJmxExporter in mode Preflight holds when
+	// all matched pods were inspected.
+	ConditionPreflightComplete = "PreflightComplete"
 	// ConditionConfigValid of a PrometheusJmxExporter holds when its ConfigMap
 	// can be read and the exporter accepts its content.
 	ConditionConfigValid = "ConfigValid"

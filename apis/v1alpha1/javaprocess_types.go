@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
 
 // JavaProcess is a Java process in a container of the pod.
 type JavaProcess struct {
@@ -96,6 +99,11 @@ type JavaProcess struct {
 	// agentFound reports that an agent of ours was found in it.
 	// +optional
 	AgentFound bool `json:"agentFound,omitempty"`
+	// freeMemory is what was free below the memory limit of its container when it was
+	// inspected last, rounded down to a multiple of 8Mi; absent without a limit that
+	// can be seen.
+	// +optional
+	FreeMemory *resource.Quantity `json:"freeMemory,omitempty"`
 	// loadWarns reports that a load makes the JVM write the warning lines of JEP 451 to
 	// the application's standard error.
 	// +optional

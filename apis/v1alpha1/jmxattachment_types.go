@@ -195,6 +195,10 @@ type InspectedContainer struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Rules string `json:"rules,omitempty"`
+	// helperRemoved reports that the inspection left nothing of the operator's in the
+	// container (spec.mode Preflight of the exporter).
+	// +optional
+	HelperRemoved bool `json:"helperRemoved,omitempty"`
 	// reason is why it could not be inspected; empty when it was.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64

@@ -15,6 +15,7 @@ import (
 // +kubebuilder:resource:path=prometheusjmxexporters,shortName=pjmx,categories=monitoring
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="The least advanced of the matched pods, refused ones aside"
 // +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.status.pods`,description="Annotated of matched pods"
+// +kubebuilder:printcolumn:name="Attachable",type=string,JSONPath=`.status.preflight.attachable`,description="Attachable of matched pods, in mode Preflight"
 // +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refused`,description="Pods that need a person"
 // +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.spec.port`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
@@ -40,7 +41,8 @@ type PrometheusJmxExporter struct {
 type PrometheusJmxExporterSpec struct {
 	// labelSelector selects running pods of this namespace: those that carry
 	// all of these labels. It cannot be empty. A pod that two exporters select
-	// belongs to the older one.
+	// belongs to the older one, and to one in mode Attach before one in mode
+	// Preflight.
 	//
 	// +required
 	// +kubebuilder:validation:MinProperties=1
@@ -52,6 +54,16 @@ type PrometheusJmxExporterSpec struct {
 	// reaches every pod.
 	// +required
 	Config ConfigMapKey `json:"config"`
+
+	// mode is what the exporter does with the pods. Attach attaches to them. Preflight
+	// inspects them, reports in status.preflight whether they can be attached to, loads
+	// nothing and leaves nothing in their containers; a pod that an exporter in mode
+	// Attach selects, too, belongs to that one, whichever is older. Changed to Attach,
+	// it continues from what was found. Changed to Preflight, it attaches and changes
+	// nothing more; existing endpoints keep serving.
+	// +optional
+	// +kubebuilder:default=Attach
+	Mode Mode `json:"mode,omitempty"`
 
 	// port is the TCP port in the pod on which the primary JVM's /metrics is
 	// served. It must be free in every matched pod. Left out, a free one is

@@ -66,6 +66,10 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	Halt *Halt `json:"halt,omitempty"`
 
+	// preflight is what was found of the pods; only in mode Preflight.
+	// +optional
+	Preflight *Preflight `json:"preflight,omitempty"`
+
 	// problemPods are the pods that have the labels and do not run, sorted by
 	// name: the first 50. Only with spec.alerts.checkRunningPods.
 	// +optional
@@ -77,7 +81,8 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	ProblemPodsOmitted int32 `json:"problemPodsOmitted,omitempty"`
 
-	// conditions are Ready, Reconciling, Stalled and ConfigValid.
+	// conditions are Ready, Reconciling, Stalled and ConfigValid, and PreflightComplete
+	// in mode Preflight.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

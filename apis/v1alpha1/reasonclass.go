@@ -46,6 +46,7 @@ var classes = map[string]ReasonClass{
 	ReasonRolloutPending:      ClassAwaited,
 	ReasonRolloutHalted:       ClassAwaited,
 	ReasonSuspended:           ClassAwaited,
+	ReasonPreflight:           ClassAwaited,
 
 	ReasonNoJavaProcess:           ClassFailing,
 	ReasonNoProcessIncluded:       ClassFailing,

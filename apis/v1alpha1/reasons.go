@@ -108,6 +108,9 @@ const (
 	ReasonRolloutHalted = "RolloutHalted"
 	// ReasonSuspended surfaces when the pod waits because the exporter is suspended.
 	ReasonSuspended = "Suspended"
+	// ReasonPreflight surfaces on Staged when the pod can be attached to, and on Ready of
+	// its exporter, when spec.mode is Preflight: nothing is attached.
+	ReasonPreflight = "Preflight"
 	// ReasonContainerRestarting surfaces when the container restarted, and is about as
 	// old as its previous instance was when it exited: from two of
 	// spec.rollout.restartWindow before that age to one after it.
@@ -298,6 +301,9 @@ const (
 	// ReasonPodClaimed surfaces in the status of an exporter when an older one selects
 	// the pod, too.
 	ReasonPodClaimed = "PodClaimed"
+	// ReasonPodsInspected surfaces on PreflightComplete when every matched pod was
+	// inspected.
+	ReasonPodsInspected = "PodsInspected"
 	// ReasonPodsRefused surfaces on Stalled and Ready of an exporter when some pods
 	// are refused; their JmxAttachments say why.
 	ReasonPodsRefused = "PodsRefused"

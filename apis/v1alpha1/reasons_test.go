@@ -68,7 +68,7 @@ func TestReasonsAreClassed(t *testing.T) {
 	// Of conditions that hold, and of sums.
 	for _, reason := range []string{
 		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonReconciled,
-		ReasonNoPodsMatched, ReasonPodsRefused,
+		ReasonNoPodsMatched, ReasonPodsInspected, ReasonPodsRefused,
 	} {
 		if !known[reason] || Known(reason) {
 			t.Errorf("%s is classed, but says nothing of why a pod is not further", reason)

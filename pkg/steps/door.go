@@ -31,17 +31,20 @@ func (s *Scope) at(name string) transport.Container {
 // refuses an exec refuses the one into the ephemeral container, too.
 var execCannot = []string{v1alpha1.ReasonNoShell, v1alpha1.ReasonHelperNotExecutable}
 
+// ExecCannot reports whether a reason is one for which an ephemeral container is taken.
+func ExecCannot(reason string) bool { return slices.Contains(execCannot, reason) }
+
 // inspectThroughDoors inspects the containers that exec cannot, where the exporter
 // leaves the transport to the operator. An ephemeral container stays in the pod's spec,
 // so none is added beside a container that is not known to matter: not if a Java
 // process is found, or may be about to start, in another one.
 func (s *Scope) inspectThroughDoors(ctx context.Context, containers []container) statemachine.Outcome {
-	if t := s.Exporter.Spec.Transport; t != "" && t != v1alpha1.TransportAuto {
+	if t := s.Exporter.Spec.Transport; t != "" && t != v1alpha1.TransportAuto || s.Exporter.Spec.Mode == v1alpha1.ModePreflight {
 		return Done()
 	}
 	for _, c := range containers {
 		entry := s.inspected(c.name)
-		if entry == nil || entry.ContainerID != c.id || throughDoor(entry) || !slices.Contains(execCannot, entry.Reason) || !s.matters(c, containers) {
+		if entry == nil || entry.ContainerID != c.id || throughDoor(entry) || !ExecCannot(entry.Reason) || !s.matters(c, containers) {
 			continue
 		}
 		entry.Transport, entry.TransportReason = v1alpha1.TransportEphemeralContainer, entry.Reason
@@ -73,7 +76,7 @@ func (s *Scope) matters(c container, containers []container) bool {
 			return false // it is inspected first
 		case !throughDoor(entry) && entry.Reason == "" && ReadySince(s.Pod).IsZero():
 			return false // a JVM may start there
-		case entry.Reason != "" && !slices.Contains(execCannot, entry.Reason) && !throughDoor(entry) && KindOf(entry.Reason) != statemachine.Refused:
+		case entry.Reason != "" && !ExecCannot(entry.Reason) && !throughDoor(entry) && KindOf(entry.Reason) != statemachine.Refused:
 			return false // it is inspected again
 		}
 	}

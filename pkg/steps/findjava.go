@@ -164,6 +164,7 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 	if !s.keepsAll() {
 		request.Rules = processRules(s.Exporter)
 	}
+	at.Transient = s.transient(c.name)
 	report, err := s.Helper.Run(ctx, at, helperapi.VerbInspect, s.withTmp(c.name, request))
 	outcome := Done()
 	if err != nil {
@@ -178,6 +179,7 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		s.recordContainer(entry, outcome)
 		return outcome
 	}
+	entry.HelperRemoved = at.Transient
 	switch {
 	case s.Chooses():
 		entry.Rules = rules(s.Exporter)

@@ -45,7 +45,7 @@ func (s *Scope) merge(c container, found []helperapi.Process) {
 func carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
 	known.UID, known.GID, known.VM, known.Vendor = found.UID, found.GID, found.VM, found.Vendor
 	known.Version, known.MainClass = found.Version, found.MainClass
-	known.LoadWarns = found.LoadWarns
+	known.LoadWarns, known.FreeMemory = found.LoadWarns, found.FreeMemory
 	known.Excluded = false // as it is found
 	return known
 }
@@ -171,7 +171,7 @@ func javaProcess(c container, p helperapi.Process) v1alpha1.JavaProcess {
 		PID: int32(p.PID), StartTime: int64(p.StartTime), UID: int64(p.UID), GID: int64(p.GID),
 		VM: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
 		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
-		Phase: v1alpha1.PhaseDiscovered, LoadWarns: p.LoadWarns,
+		Phase: v1alpha1.PhaseDiscovered, LoadWarns: p.LoadWarns, FreeMemory: freeMemory(p.Memory),
 	}
 }
 

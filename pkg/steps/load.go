@@ -106,7 +106,7 @@ func loadFailed(j *JVM, err error) statemachine.Outcome {
 // directory with the last agent in the container, and also where there was none.
 func (Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 	p := j.Process
-	if !Runs(j.Pod, p) {
+	if !Runs(j.Pod, p) || j.untouched() {
 		return Done()
 	}
 	if _, err := j.Helper.Run(ctx, j.at(), helperapi.VerbUnload, j.request()); err != nil {

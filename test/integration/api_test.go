@@ -158,6 +158,7 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: "prometheus-jmx-exporter-config", ConfigMapKey: "config.yaml"},
 		Port:          9400,
 
+		Mode: v1alpha1.ModeAttach, DynamicAgentLoading: v1alpha1.DynamicAgentLoadingAllow,
 		MemoryHeadroom: new(resource.MustParse("64Mi")),
 		Rollout: v1alpha1.Rollout{
 			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: &metav1.Duration{Duration: time.Minute},
@@ -178,8 +179,8 @@ func TestColumns(t *testing.T) {
 	o.settle()
 	for resource, want := range map[string]string{
 		"prometheusjmxexporters": `
-			Name Phase Pods Refused Port Ready Reason(wide) Updated(wide) Age
-			exporter Annotated 1/2 1 9400 False PodsRefused 2 *`,
+			Name Phase Pods Attachable Refused Port Ready Reason(wide) Updated(wide) Age
+			exporter Annotated 1/2 <nil> 1 9400 False PodsRefused 2 *`,
 		"jmxattachments": `
 			Name Pod Phase Port Ready Reason Container(wide) JVM(wide) Node(wide) Age
 			` + selection.AttachmentName(s.pod) + ` app-0 Annotated 9400 True <nil> app 17.0.15 node-1 *

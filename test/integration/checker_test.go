@@ -136,13 +136,15 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 	}
 	// What belongs to the exporter may fail to be written.
 	failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Reason == v1alpha1.ReasonAPIError
-	if want := status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed; holds[v1alpha1.ConditionReady] != want {
+	// Of a preflight, what it found is the answer: it is never Ready, and nothing stalls it.
+	attaches := status.Preflight == nil
+	if want := attaches && status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed; holds[v1alpha1.ConditionReady] != want {
 		problems = append(problems, fmt.Sprintf("Ready is %t with %s pods, of which %d are updated", holds[v1alpha1.ConditionReady], status.Pods, status.Updated))
 	}
 	if holds[v1alpha1.ConditionReady] && (holds[v1alpha1.ConditionReconciling] || holds[v1alpha1.ConditionStalled]) {
 		problems = append(problems, "is Ready and Reconciling or Stalled")
 	}
-	if want := status.Refused > 0 || status.Halt != nil || !holds[v1alpha1.ConditionConfigValid]; holds[v1alpha1.ConditionStalled] != want {
+	if want := attaches && (status.Refused > 0 || status.Halt != nil || !holds[v1alpha1.ConditionConfigValid]); holds[v1alpha1.ConditionStalled] != want {
 		problems = append(problems, fmt.Sprintf("Stalled is %t with %d refused", holds[v1alpha1.ConditionStalled], status.Refused))
 	}
 	return problems

@@ -44,6 +44,10 @@ type container struct {
 	jvms  []*jvm
 	// busy are ports that somebody else listens on.
 	busy []int32
+	// helper reports that the helper was left there, and looks counts the inspections
+	// that looked for Java.
+	helper bool
+	looks  int
 	// exposed: whoever has its /tmp too may replace files there.
 	exposed bool
 	// pod are the containers of the pod: they have the network in common.
@@ -188,6 +192,7 @@ func (cs *containers) exec(in transport.Container, verb helperapi.Verb, request 
 	if err := errors.Join(cs.faults[verb], c.fault); err != nil {
 		return nil, err
 	}
+	c.helper = !in.Transient
 	switch verb {
 	case helperapi.VerbInspect:
 		return c.inspect(request), nil

@@ -9,6 +9,9 @@ import (
 )
 
 func (c *container) inspect(request helperapi.Request) *helperapi.Report {
+	if len(request.Files) == 0 {
+		c.looks++
+	}
 	report := &helperapi.Report{}
 	for _, j := range c.jvms {
 		p := j.Process

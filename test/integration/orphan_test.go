@@ -11,8 +11,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // manage starts the operator as cmd/manager runs it, until it is stopped.

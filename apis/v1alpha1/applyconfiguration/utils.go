@@ -50,6 +50,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.ObjectIdentityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PhaseCount"):
 		return &apisv1alpha1.PhaseCountApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Preflight"):
+		return &apisv1alpha1.PreflightApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreflightMemory"):
+		return &apisv1alpha1.PreflightMemoryApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PreflightReason"):
+		return &apisv1alpha1.PreflightReasonApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProblemPod"):
 		return &apisv1alpha1.ProblemPodApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("ProcessRule"):
@@ -68,6 +74,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.RolloutApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StagedFiles"):
 		return &apisv1alpha1.StagedFilesApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("TransportCount"):
+		return &apisv1alpha1.TransportCountApplyConfiguration{}
 
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 // server.
 func (r *Reconciler) confirm(ctx context.Context, attachment *v1alpha1.JmxAttachment) (subjects, error) {
 	found, err := subject(ctx, r.Reader, attachment)
-	if err != nil || found.owner != nil || attachment.Status.DetachStartTime != nil {
+	if err != nil || found.inherited(attachment) || attachment.Status.DetachStartTime != nil {
 		return found, err
 	}
 	pod, err := podOf(ctx, r.Live, attachment)

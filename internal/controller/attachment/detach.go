@@ -34,8 +34,8 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 	if found.owned(attachment) {
 		return ctrl.Result{}, errors.New("the cache is behind: the pod still belongs to the exporter")
 	}
-	if found.owner != nil {
-		return ctrl.Result{}, nil // which takes the record over
+	if found.inherited(attachment) {
+		return ctrl.Result{}, nil // the owner takes the record over
 	}
 	if found.pod != nil && found.pod.DeletionTimestamp.IsZero() {
 		if waits, err := r.awaitHalt(ctx, attachment, found); err != nil || waits {

@@ -25,6 +25,9 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	if refused := s.RefusesWarning(p); refused != nil {
 		return refused
 	}
+	if s.Exporter.Spec.Mode == v1alpha1.ModePreflight {
+		return new(j.Preflight())
+	}
 	return v.notGranted()
 }
 
@@ -33,6 +36,8 @@ func (v *visit) notGranted() *statemachine.Outcome {
 	s := v.scope
 	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	switch {
+	case s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
+		return closed(v1alpha1.ReasonPreflight, "Only an ephemeral container reaches the container, and mode Preflight adds none.")
 	case s.Granted:
 		return nil
 	case s.Exporter.Spec.Suspend:

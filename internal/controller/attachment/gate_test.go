@@ -46,6 +46,10 @@ func TestGate(t *testing.T) {
 		s.Exporter.Spec.DynamicAgentLoading = v1alpha1.DynamicAgentLoadingRefuseOnWarning
 		s.Status().Processes[0].LoadWarns = true
 	}
+	preflight := func(s *steps.Scope) {
+		s.Exporter.Spec.Mode = v1alpha1.ModePreflight
+		s.Artifacts = &steps.Artifacts{}
+	}
 	loaded := func(s *steps.Scope) { staged(s); s.Status().Processes[0].AgentFound = true }
 	broken := func(s *steps.Scope) { s.Config.Problem = &steps.Problem{Reason: v1alpha1.ReasonConfigNotYAML} }
 	both := func(reason string) []string { return []string{"Staged " + reason, "Loaded " + reason} }
@@ -74,6 +78,10 @@ func TestGate(t *testing.T) {
 		"it has outlived the one before":      {how: []func(*steps.Scope){granted, restarting(80, 20)}},
 		"the one before ran for long":         {how: []func(*steps.Scope){granted, restarting(20, 140)}},
 		"it restarted with another revision":  {how: []func(*steps.Scope){restarted("old")}},
+		"preflight":                           {how: []func(*steps.Scope){preflight}, want: both("Preflight")},
+		"preflight, suspended, and broken":    {how: []func(*steps.Scope){preflight, suspended, broken}, want: both("Preflight")},
+		"preflight, and a load would warn":    {how: []func(*steps.Scope){preflight, warns}, want: both("AgentLoadingWarns")},
+		"preflight, and it serves":            {how: []func(*steps.Scope){preflight, attached}},
 		"a load would warn":                   {how: []func(*steps.Scope){granted, warns}, want: both("AgentLoadingWarns")},
 		"a load would warn, not granted":      {how: []func(*steps.Scope){warns}, want: both("AgentLoadingWarns")},
 		"the agent is there, which warned":    {how: []func(*steps.Scope){granted, loaded, warns}},

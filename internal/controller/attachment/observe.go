@@ -33,7 +33,7 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 	}
 	scope := &steps.Scope{
 		Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published,
-		Granted: !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
+		Granted: exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
 			attachment.Spec.Revision == steps.Revision(exporter, config, r.Artifacts),
 		Now:       r.now(),
 		Artifacts: r.Artifacts, Helper: helper, Prober: r.Prober, Writer: r.Writer,
@@ -63,6 +63,11 @@ type subjects struct {
 // owned reports whether the pod still belongs to the exporter of the record.
 func (s subjects) owned(attachment *v1alpha1.JmxAttachment) bool {
 	return s.owner != nil && s.owner.UID == attachment.Spec.Exporter.UID
+}
+
+// inherited reports whether the pod's owner takes the record over as it is.
+func (s subjects) inherited(attachment *v1alpha1.JmxAttachment) bool {
+	return s.owner != nil && selection.Inherits(s.owner, attachment)
 }
 
 // subject reads what the record is about. Exporters are only read, so they are
@@ -95,7 +100,7 @@ func podOf(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAtta
 
 // among are a record's subjects among the exporters of the namespace.
 func among(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) subjects {
-	found := subjects{pod: pod, owner: selection.Owner(exporters, pod)}
+	found := subjects{pod: pod, owner: selection.OwnerOf(exporters, pod, attachment)}
 	for i := range exporters {
 		if exporters[i].UID == attachment.Spec.Exporter.UID {
 			found.exporter = &exporters[i]

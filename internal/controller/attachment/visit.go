@@ -135,6 +135,7 @@ func (v *visit) begin() {
 		}
 	}
 	resume(v.scope)
+	v.scope.KeepHelpers()
 	if s.Restart != nil && s.Restart.Revision != v.scope.Attachment.Spec.Revision {
 		s.Restart = nil
 	}

@@ -28,8 +28,11 @@ type fleet struct {
 	rollout  rollout
 	// members are the matched pods that belong to the exporter, by name.
 	members []member
-	// claimed are the matched pods that belong to an older one, by name.
+	// claimed are the matched pods that belong to another one, by name.
 	claimed []claim
+	// detaching are the pods that are detached from another one before the exporter,
+	// which is in mode Preflight, inspects them; by name.
+	detaching []string
 	// problems are the pods with the labels that do not run.
 	problems problem.Found
 	// failure is what kept records, Service or slices from being written.
@@ -72,7 +75,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		record := attachments[pod.UID]
-		switch owner := selection.Owner(exporters.Items, pod); {
+		switch owner := selection.OwnerOf(exporters.Items, pod, record); {
 		case owner == nil && record != nil && f.rollout.awaitsHalt(pod, record):
 			f.rollout.failed++
 		case owner == nil:
@@ -81,6 +84,14 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 				if record, err = r.attachment(ctx, pod); err != nil {
 					return nil, err
 				}
+			}
+			if record != nil && !selection.Inherits(exporter, record) {
+				if owner := selection.OwnerOf(exporters.Items, pod, record); owner.UID != exporter.UID {
+					f.claimed = append(f.claimed, claim{pod: pod.Name, owner: owner.Name})
+				} else {
+					f.detaching = append(f.detaching, pod.Name)
+				}
+				continue
 			}
 			f.members = append(f.members, member{pod: pod, attachment: record})
 		case selection.Matched(exporter, pod):
@@ -135,7 +146,7 @@ const (
 // other from its record.
 func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration, err error) {
 	var due []member
-	if !f.exporter.Spec.Suspend {
+	if !f.exporter.Spec.Suspend && !f.preflighting() {
 		due, again = f.rollout.grants(f.members, f.config.Problem != nil)
 	}
 	turns := len(due)

@@ -33,9 +33,6 @@ const (
 // publish keeps the headless Service and its EndpointSlices: all endpoints that
 // answered last, in pods that still belong to the exporter.
 func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
-	if err := r.service(ctx, f.exporter); err != nil {
-		return err
-	}
 	var existing discoveryv1.EndpointSliceList
 	if err := r.Reader.List(ctx, &existing, client.InNamespace(f.exporter.Namespace), ours(f.exporter), client.UnsafeDisableDeepCopy); err != nil {
 		return err
@@ -49,6 +46,12 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 		if m.attachment == nil || !steps.EndpointsKnown(&m.attachment.Status) {
 			wanted = append(wanted, alreadyPublished(existing.Items, m.pod)...) // of a record that was lost
 		}
+	}
+	if f.preflighting() && len(wanted)+len(existing.Items) == 0 {
+		return nil
+	}
+	if err := r.service(ctx, f.exporter); err != nil {
+		return err
 	}
 	var failed []error
 	for _, s := range plan(selection.ServiceName(f.exporter), existing.Items, wanted) {

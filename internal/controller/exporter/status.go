@@ -37,13 +37,14 @@ func (r *Reconciler) sum(ctx context.Context, f *fleet) error {
 func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 	status := &v1alpha1.PrometheusJmxExporterStatus{
 		ObservedGeneration: f.exporter.Generation,
-		Matched:            int32(len(f.members) + len(f.claimed)),
+		Matched:            int32(f.matched()),
 		Refused:            int32(len(f.claimed)),
 		ServiceName:        selection.ServiceName(f.exporter),
 		Phase:              f.phase(),
 		Phases:             f.phases(),
 		Revision:           f.rollout.revision,
 		Halt:               f.rollout.halt,
+		Preflight:          f.preflight(),
 		ProblemPods:        f.problems.Pods,
 		ProblemPodsOmitted: f.problems.Omitted,
 	}
@@ -62,9 +63,15 @@ func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 			status.MetricsEndpoints = append(status.MetricsEndpoints, e)
 		}
 	}
+	if f.preflighting() && len(status.MetricsEndpoints) == 0 { // there may be none
+		status.ServiceName = ""
+	}
 	status.Pods = fmt.Sprintf("%d/%d", f.count(v1alpha1.PhaseAnnotated), status.Matched)
 
 	status.Conditions = append([]metav1.Condition(nil), f.exporter.Status.Conditions...)
+	if !f.preflighting() {
+		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionPreflightComplete)
+	}
 	for _, c := range f.conditions(status) {
 		c.ObservedGeneration = f.exporter.Generation
 		c.LastTransitionTime = metav1.NewTime(r.Clock.Now()).Rfc3339Copy()
@@ -72,6 +79,9 @@ func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 	}
 	return status
 }
+
+// matched is how many pods the exporter selects.
+func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.detaching) }
 
 // exposed are the endpoints of a member whose Exposed holds.
 func (m member) exposed() []v1alpha1.MetricsEndpoint {
@@ -89,7 +99,7 @@ func (m member) exposed() []v1alpha1.MetricsEndpoint {
 
 // phase is that of the least advanced member, refused ones aside.
 func (f *fleet) phase() v1alpha1.Phase {
-	if len(f.members)+len(f.claimed) == 0 {
+	if len(f.members)+len(f.claimed) == 0 || len(f.detaching) > 0 {
 		return v1alpha1.PhasePending
 	}
 	for _, p := range append([]v1alpha1.Phase{v1alpha1.PhasePending}, v1alpha1.Phases()...) {
@@ -104,6 +114,9 @@ func (f *fleet) phase() v1alpha1.Phase {
 
 func (f *fleet) count(phase v1alpha1.Phase) int32 {
 	var n int32
+	if phase == v1alpha1.PhasePending {
+		n = int32(len(f.detaching))
+	}
 	for _, m := range f.members {
 		if m.phase() == phase {
 			n++
@@ -138,6 +151,13 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	if p := f.config.Problem; p != nil {
 		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
 	}
+	if f.preflighting() {
+		ready, reconciling, stalled, complete := f.preflightConditions(status)
+		if f.failure != nil {
+			ready, reconciling = f.failed()
+		}
+		return []metav1.Condition{ready, reconciling, stalled, valid, complete}
+	}
 	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing needs a person.")
 	switch {
 	case valid.Status == metav1.ConditionFalse:
@@ -157,8 +177,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
 	switch {
 	case f.failure != nil:
-		ready.Reason, ready.Message = v1alpha1.ReasonAPIError, "The exporter's records, Service or EndpointSlices cannot be written: "+text.Denial(f.failure)+"."
-		reconciling = condition(v1alpha1.ConditionReconciling, true, ready.Reason, ready.Message)
+		ready, reconciling = f.failed()
 	case stalled.Status == metav1.ConditionTrue:
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
@@ -169,6 +188,13 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonAllAnnotated, progress)
 	}
 	return []metav1.Condition{ready, reconciling, stalled, valid}
+}
+
+// failed are Ready and Reconciling when something cannot be written.
+func (f *fleet) failed() (ready, reconciling metav1.Condition) {
+	message := "The exporter's records, Service or EndpointSlices cannot be written: " + text.Denial(f.failure) + "."
+	return condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonAPIError, message),
+		condition(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonAPIError, message)
 }
 
 // refusals say which pods need a person and why, by pod name.
@@ -207,10 +233,11 @@ func condition(kind string, holds bool, reason, message string) metav1.Condition
 func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, after []metav1.Condition) {
 	tell := func(kind, eventType, action string, when metav1.ConditionStatus) {
 		was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
-		if is.Status == when && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
+		if is != nil && is.Status == when && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
 			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", text.Note(is.Message))
 		}
 	}
 	tell(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach", metav1.ConditionTrue)
+	tell(v1alpha1.ConditionPreflightComplete, corev1.EventTypeNormal, "Inspect", metav1.ConditionTrue)
 	tell(v1alpha1.ConditionStalled, corev1.EventTypeWarning, "Attach", metav1.ConditionTrue)
 }

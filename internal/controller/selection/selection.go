@@ -26,17 +26,25 @@ func Selects(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
 }
 
 // Owner is the exporter that the pod belongs to: the oldest that matches it; of
-// those created in the same second, the one with the lowest UID. It is nil when
-// none does.
+// those created in the same second, the one with the lowest UID. One in mode
+// Preflight never competes: it has the pod only where no other matches. It is nil
+// when none does.
 func Owner(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) *v1alpha1.PrometheusJmxExporter {
 	var owner *v1alpha1.PrometheusJmxExporter
 	for i := range exporters {
 		e := &exporters[i]
-		if e.DeletionTimestamp.IsZero() && Matched(e, pod) && (owner == nil || older(e, owner)) {
+		if e.DeletionTimestamp.IsZero() && Matched(e, pod) && (owner == nil || precedes(e, owner)) {
 			owner = e
 		}
 	}
 	return owner
+}
+
+func precedes(a, b *v1alpha1.PrometheusJmxExporter) bool {
+	if preflight := a.Spec.Mode == v1alpha1.ModePreflight; preflight != (b.Spec.Mode == v1alpha1.ModePreflight) {
+		return !preflight
+	}
+	return older(a, b)
 }
 
 func older(a, b *v1alpha1.PrometheusJmxExporter) bool {

@@ -61,6 +61,11 @@ func TestOwner(t *testing.T) {
 	now := metav1.Now()
 	deleted := anExporter("deleted", 9, "a", app)
 	deleted.DeletionTimestamp = &now
+	preflight := func(name string, age int) v1alpha1.PrometheusJmxExporter {
+		e := anExporter(name, age, types.UID(name), app)
+		e.Spec.Mode = v1alpha1.ModePreflight
+		return e
+	}
 	cases := map[string]struct {
 		exporters []v1alpha1.PrometheusJmxExporter
 		want      string
@@ -70,6 +75,9 @@ func TestOwner(t *testing.T) {
 		"the older":                  {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "a", app), anExporter("b", 2, "b", app)}, "b"},
 		"of a second, the lower UID": {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "b", app), anExporter("b", 1, "a", app)}, "b"},
 		"not one that is deleted":    {[]v1alpha1.PrometheusJmxExporter{deleted, anExporter("b", 1, "b", app)}, "b"},
+		"attaching before preflight": {[]v1alpha1.PrometheusJmxExporter{preflight("a", 9), anExporter("b", 1, "b", app), preflight("c", 8)}, "b"},
+		"preflight where none does":  {[]v1alpha1.PrometheusJmxExporter{deleted, preflight("a", 9)}, "a"},
+		"the older preflight":        {[]v1alpha1.PrometheusJmxExporter{preflight("a", 1), preflight("b", 2)}, "b"},
 		"not one of other labels":    {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 9, "a", map[string]v1alpha1.LabelValue{"app": "z"}), anExporter("b", 1, "b", app)}, "b"},
 	}
 	for name, tc := range cases {

@@ -122,6 +122,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: containerID
       type:
         scalar: string
+    - name: helperRemoved
+      type:
+        scalar: boolean
     - name: message
       type:
         scalar: string
@@ -179,6 +182,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: excluded
       type:
         scalar: boolean
+    - name: freeMemory
+      type:
+        namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
     - name: gid
       type:
         scalar: numeric
@@ -367,6 +373,8 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: port
       type:
         scalar: numeric
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Mode
+  scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ObjectIdentity
   map:
     fields:
@@ -389,6 +397,68 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: phase
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Preflight
+  map:
+    fields:
+    - name: attachable
+      type:
+        scalar: string
+    - name: loadWarnings
+      type:
+        scalar: numeric
+    - name: memory
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PreflightMemory
+    - name: pending
+      type:
+        scalar: numeric
+    - name: reasons
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PreflightReason
+          elementRelationship: atomic
+    - name: reasonsOmitted
+      type:
+        scalar: numeric
+    - name: transports
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.TransportCount
+          elementRelationship: associative
+          keys:
+          - transport
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PreflightMemory
+  map:
+    fields:
+    - name: minimum
+      type:
+        namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
+    - name: pod
+      type:
+        scalar: string
+    - name: unlimited
+      type:
+        scalar: numeric
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PreflightReason
+  map:
+    fields:
+    - name: count
+      type:
+        scalar: numeric
+    - name: message
+      type:
+        scalar: string
+    - name: pods
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: reason
+      type:
+        scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ProblemPod
   map:
     fields:
@@ -483,6 +553,10 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
       default: 64Mi
+    - name: mode
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Mode
+      default: Attach
     - name: port
       type:
         scalar: numeric
@@ -546,6 +620,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: pods
       type:
         scalar: string
+    - name: preflight
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Preflight
     - name: problemPods
       type:
         list:
@@ -623,6 +700,15 @@ var schemaYAML = typed.YAMLObject(`types:
         scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Transport
   scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.TransportCount
+  map:
+    fields:
+    - name: count
+      type:
+        scalar: numeric
+    - name: transport
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Transport
 - name: io.k8s.apimachinery.pkg.api.resource.Quantity
   scalar: untyped
   list:

@@ -35,6 +35,9 @@ type InspectedContainerApplyConfiguration struct {
 	User *string `json:"user,omitempty"`
 	// rules is the digest of the exporter's fields that choose processes.
 	Rules *string `json:"rules,omitempty"`
+	// helperRemoved reports that the inspection left nothing of the operator's in the
+	// container (spec.mode Preflight of the exporter).
+	HelperRemoved *bool `json:"helperRemoved,omitempty"`
 	// reason is why it could not be inspected; empty when it was.
 	Reason *string `json:"reason,omitempty"`
 	// message is the sentence to that reason.
@@ -110,6 +113,14 @@ func (b *InspectedContainerApplyConfiguration) WithUser(value string) *Inspected
 // If called multiple times, the Rules field is set to the value of the last call.
 func (b *InspectedContainerApplyConfiguration) WithRules(value string) *InspectedContainerApplyConfiguration {
 	b.Rules = &value
+	return b
+}
+
+// WithHelperRemoved sets the HelperRemoved field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HelperRemoved field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithHelperRemoved(value bool) *InspectedContainerApplyConfiguration {
+	b.HelperRemoved = &value
 	return b
 }
 

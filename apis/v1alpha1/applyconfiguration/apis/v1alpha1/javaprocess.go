@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	resource "k8s.io/apimachinery/pkg/api/resource"
 )
 
 // JavaProcessApplyConfiguration represents a declarative configuration of the JavaProcess type for use
@@ -65,6 +66,10 @@ type JavaProcessApplyConfiguration struct {
 	Adopted *bool `json:"adopted,omitempty"`
 	// agentFound reports that an agent of ours was found in it.
 	AgentFound *bool `json:"agentFound,omitempty"`
+	// freeMemory is what was free below the memory limit of its container when it was
+	// inspected last, rounded down to a multiple of 8Mi; absent without a limit that
+	// can be seen.
+	FreeMemory *resource.Quantity `json:"freeMemory,omitempty"`
 	// loadWarns reports that a load makes the JVM write the warning lines of JEP 451 to
 	// the application's standard error.
 	LoadWarns *bool `json:"loadWarns,omitempty"`
@@ -268,6 +273,14 @@ func (b *JavaProcessApplyConfiguration) WithAdopted(value bool) *JavaProcessAppl
 // If called multiple times, the AgentFound field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithAgentFound(value bool) *JavaProcessApplyConfiguration {
 	b.AgentFound = &value
+	return b
+}
+
+// WithFreeMemory sets the FreeMemory field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the FreeMemory field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithFreeMemory(value resource.Quantity) *JavaProcessApplyConfiguration {
+	b.FreeMemory = &value
 	return b
 }
 

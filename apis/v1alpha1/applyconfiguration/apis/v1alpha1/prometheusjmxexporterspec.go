@@ -14,11 +14,19 @@ import (
 type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// labelSelector selects running pods of this namespace: those that carry
 	// all of these labels. It cannot be empty. A pod that two exporters select
-	// belongs to the older one.
+	// belongs to the older one, and to one in mode Attach before one in mode
+	// Preflight.
 	LabelSelector map[string]apisv1alpha1.LabelValue `json:"labelSelector,omitempty"`
 	// config names the exporter's configuration. A change of the ConfigMap
 	// reaches every pod.
 	Config *ConfigMapKeyApplyConfiguration `json:"config,omitempty"`
+	// mode is what the exporter does with the pods. Attach attaches to them. Preflight
+	// inspects them, reports in status.preflight whether they can be attached to, loads
+	// nothing and leaves nothing in their containers; a pod that an exporter in mode
+	// Attach selects, too, belongs to that one, whichever is older. Changed to Attach,
+	// it continues from what was found. Changed to Preflight, it attaches and changes
+	// nothing more; existing endpoints keep serving.
+	Mode *apisv1alpha1.Mode `json:"mode,omitempty"`
 	// port is the TCP port in the pod on which the primary JVM's /metrics is
 	// served. It must be free in every matched pod. Left out, a free one is
 	// chosen in each pod, from 9404 upward, as it is for all other JVMs.
@@ -89,6 +97,14 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithLabelSelector(entries 
 // If called multiple times, the Config field is set to the value of the last call.
 func (b *PrometheusJmxExporterSpecApplyConfiguration) WithConfig(value *ConfigMapKeyApplyConfiguration) *PrometheusJmxExporterSpecApplyConfiguration {
 	b.Config = value
+	return b
+}
+
+// WithMode sets the Mode field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Mode field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithMode(value apisv1alpha1.Mode) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.Mode = &value
 	return b
 }
 

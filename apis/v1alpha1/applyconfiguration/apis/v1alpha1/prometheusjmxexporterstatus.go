@@ -42,12 +42,15 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	Revision *string `json:"revision,omitempty"`
 	// halt says why the rollout is halted.
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
+	// preflight is what was found of the pods; only in mode Preflight.
+	Preflight *PreflightApplyConfiguration `json:"preflight,omitempty"`
 	// problemPods are the pods that have the labels and do not run, sorted by
 	// name: the first 50. Only with spec.alerts.checkRunningPods.
 	ProblemPods []ProblemPodApplyConfiguration `json:"problemPods,omitempty"`
 	// problemPodsOmitted counts the pods beyond those listed.
 	ProblemPodsOmitted *int32 `json:"problemPodsOmitted,omitempty"`
-	// conditions are Ready, Reconciling, Stalled and ConfigValid.
+	// conditions are Ready, Reconciling, Stalled and ConfigValid, and PreflightComplete
+	// in mode Preflight.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
@@ -160,6 +163,14 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithRevision(value strin
 // If called multiple times, the Halt field is set to the value of the last call.
 func (b *PrometheusJmxExporterStatusApplyConfiguration) WithHalt(value *HaltApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
 	b.Halt = value
+	return b
+}
+
+// WithPreflight sets the Preflight field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Preflight field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithPreflight(value *PreflightApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.Preflight = value
 	return b
 }
 

@@ -1,0 +1,253 @@
+package integration
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+const (
+	mib         = 1 << 20
+	isPreflight = "JavaFound Preflight"
+)
+
+// mode changes the mode of an exporter.
+func (c *cluster) mode(e *v1alpha1.PrometheusJmxExporter, is v1alpha1.Mode) {
+	c.t.Helper()
+	change(c.t, e, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = is })
+}
+
+// preflight creates an exporter in mode Preflight.
+func (c *cluster) preflight(name string) *v1alpha1.PrometheusJmxExporter {
+	c.t.Helper()
+	e := c.anExporter(name)
+	e.Spec.Mode = v1alpha1.ModePreflight
+	return create(c.t, e)
+}
+
+// found is what a preflight says: attachable, pending, each reason, and its condition.
+func (c *cluster) found(e *v1alpha1.PrometheusJmxExporter) string {
+	c.t.Helper()
+	get(c.t, e)
+	p := e.Status.Preflight
+	if p == nil {
+		return "nothing"
+	}
+	says := []string{p.Attachable, fmt.Sprintf("pending %d", p.Pending)}
+	for _, r := range p.Reasons {
+		says = append(says, fmt.Sprintf("%s %d %s", r.Reason, r.Count, strings.Join(r.Pods, " ")))
+	}
+	complete := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionPreflightComplete)
+	return strings.Join(append(says, fmt.Sprintf("%s %s", complete.Status, complete.Reason)), ", ")
+}
+
+// expectFound checks what a preflight says.
+func (c *cluster) expectFound(when string, e *v1alpha1.PrometheusJmxExporter, want string) {
+	c.t.Helper()
+	if got := c.found(e); got != want {
+		c.t.Errorf("%s, %s reports %q, want %q", when, e.Name, got, want)
+	}
+}
+
+// mixed is a fleet in mode Preflight: two pods can be attached to, and each other has
+// something that keeps it from that.
+func mixed(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{cluster: newCluster(t)}
+	f.o = f.operate()
+	roomy, warns, tight := aPod("app-0"), aPod("app-1"), aPod("app-3")
+	roomy.jvms["app"][0].Memory = &helperapi.Memory{Limit: 1024 * mib, Free: 301 * mib}
+	warns.jvms["app"][0].LoadWarns = true
+	tight.jvms["app"][0].Memory = &helperapi.Memory{Limit: 512 * mib, Free: 21 * mib}
+	disabled, windows := aPod("app-2"), aPod("app-5")
+	disabled.jvms["app"][0].Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "The container says AttachDisabled."}
+	windows.pod.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
+	for _, pod := range []*podBuilder{roomy, warns, disabled, tight, aPod("app-4"), windows} {
+		f.pods = append(f.pods, f.run(pod))
+	}
+	f.container(f.pods[4]).fault = fault(v1alpha1.ReasonNoShell)
+	f.configure(rules)
+	f.exporter = f.preflight("exporter")
+	return f
+}
+
+const mixedFound = "2/6, pending 0, AttachDisabled 1 app-2, InsufficientMemory 1 app-3, NoShell 1 app-4, UnsupportedOS 1 app-5, True PodsInspected"
+
+// A preflight inspects and reports, loads and leaves nothing, and then does nothing;
+// from what it found, the attach continues.
+func TestPreflight(t *testing.T) {
+	t.Parallel()
+	f := mixed(t)
+	f.expect("preflight", isPreflight, isPreflight, "Discovered AttachDisabled", "JavaFound InsufficientMemory", "Discovered NoShell", "Discovered UnsupportedOS")
+	f.expectFound("preflight", f.exporter, mixedFound)
+	found := f.exporter.Status.Preflight
+	if found.LoadWarnings != 1 || len(found.Transports) != 1 || found.Transports[0] != (v1alpha1.TransportCount{Transport: "Exec", Count: 2}) {
+		t.Errorf("of warnings and transports it reports %+v", found)
+	}
+	if m := found.Memory; m == nil || m.Minimum == nil || m.Minimum.String() != "16Mi" || m.Pod != "app-3" || m.Unlimited != 2 {
+		t.Errorf("of memory it reports %+v", m)
+	}
+	if says := found.Reasons[1].Message; !strings.Contains(says, "65 MiB") || !strings.Contains(says, "16Mi") {
+		t.Errorf("of app-3 it says %q", says)
+	}
+	f.expectSums("preflight", "3/0/6, Ready False Preflight, Stalled False Reconciled")
+	if table := f.table("prometheusjmxexporters"); !strings.Contains(table, "2/6") {
+		t.Errorf("the table is\n%s", table)
+	}
+	for _, verb := range f.containers.called() {
+		if verb != helperapi.VerbInspect {
+			t.Errorf("%s was run", verb)
+		}
+	}
+	for _, pod := range f.pods {
+		if f.container(pod).helper || len(f.annotations(pod)) > 0 {
+			t.Errorf("something is left in %s", pod.Name)
+		}
+	}
+	var services corev1.ServiceList
+	if f.list(&services); len(services.Items) > 0 || f.exporter.Status.ServiceName != "" {
+		t.Errorf("there are Services: %v", services.Items)
+	}
+	if events := f.o.events.with(v1alpha1.ReasonPodsInspected); len(events) != 1 {
+		t.Errorf("of Events there are %v", events)
+	}
+
+	f.o.did()
+	f.later(24 * time.Hour)
+	if f.o.settle(); f.o.count() > 0 {
+		t.Errorf("with nothing new, it did %q", f.o.did())
+	}
+
+	f.mode(f.exporter, v1alpha1.ModeAttach)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("attach", isAnnotated, isAnnotated, "Discovered AttachDisabled", isAnnotated, "Discovered NoShell", "Discovered UnsupportedOS")
+	f.expectFound("attach", f.exporter, "nothing")
+	for _, pod := range f.pods[:3] {
+		if looks := f.container(pod).looks; looks != 1 {
+			t.Errorf("%s was inspected %d times", pod.Name, looks)
+		}
+	}
+	if c := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionPreflightComplete); c != nil {
+		t.Errorf("the condition is left: %+v", c)
+	}
+}
+
+// A preflight that is deleted runs nothing in the pods: there is nothing in them.
+func TestPreflightDeleted(t *testing.T) {
+	t.Parallel()
+	f := mixed(t)
+	f.o.settle()
+	f.containers.called()
+	remove(t, f.exporter)
+	f.garbageCollect()
+	f.o.outlast()
+	if called := f.containers.called(); len(called) > 0 {
+		t.Errorf("run was %v", called)
+	}
+	for _, pod := range f.pods {
+		if f.attachment(pod) != nil {
+			t.Errorf("the record of %s is left", pod.Name)
+		}
+	}
+}
+
+// Less is asked for: that is judged by what was found.
+func TestPreflightHeadroom(t *testing.T) {
+	t.Parallel()
+	f := mixed(t)
+	f.o.settle()
+	f.containers.called()
+	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.MemoryHeadroom = new(resource.MustParse("8Mi")) })
+	f.o.settle()
+	f.expectFound("8Mi", f.exporter, strings.Replace(strings.Replace(mixedFound, "2/6", "3/6", 1), "InsufficientMemory 1 app-3, ", "", 1))
+	if looks := f.container(f.pods[3]).looks; looks != 1 {
+		t.Errorf("it was inspected %d times", looks)
+	}
+}
+
+// An exporter that attaches has the pods, however young it is; of two that do not, the
+// older. A record passes on as it was found.
+func TestPreflightNeverCompetes(t *testing.T) {
+	t.Parallel()
+	f := aFleet(t, 1, nil)
+	f.mode(f.exporter, v1alpha1.ModePreflight)
+	s := &story{f.cluster, f.pods[0], f.exporter}
+	second := s.heir(func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModePreflight })
+	f.expect("two preflights", isPreflight)
+	f.expectFound("two preflights", f.exporter, "1/1, pending 0, True PodsInspected")
+	f.expectFound("two preflights", second, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
+
+	attaching := create(t, f.anExporter("attaching"))
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("one attaches", isAnnotated)
+	for _, e := range []*v1alpha1.PrometheusJmxExporter{f.exporter, second} {
+		f.expectFound("one attaches", e, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
+	}
+	if a := f.attachment(f.pods[0]); a.Spec.Exporter.UID != attaching.UID || f.container(f.pods[0]).looks != 1 {
+		t.Errorf("the pod was inspected %d times, and is %s's", f.container(f.pods[0]).looks, a.Spec.Exporter.Name)
+	}
+	f.later(2 * time.Minute)
+	f.o.settle()
+
+	remove(t, attaching)
+	f.garbageCollect()
+	f.o.tire()
+	f.expect("it is gone", isPreflight)
+	if j := f.jvm(f.pods[0]); j.unloads != 1 || len(f.annotations(f.pods[0])) > 0 {
+		t.Errorf("the agent was stopped %d times, and the annotations are %v", j.unloads, f.pods[0].Annotations)
+	}
+	f.expectFound("it is gone", f.exporter, "1/1, pending 0, True PodsInspected")
+}
+
+// What is attached when the mode changes keeps serving, also where an older exporter
+// is in mode Preflight; nothing new is attached or changed.
+func TestAttachedInPreflight(t *testing.T) {
+	t.Parallel()
+	f := aFleet(t, 1, nil)
+	f.mode(f.exporter, v1alpha1.ModePreflight)
+	older := f.exporter
+	f.exporter = (&story{f.cluster, f.pods[0], older}).heir(nil)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("attached", isAnnotated)
+	f.later(2 * time.Minute)
+	f.o.settle()
+	before := f.endpoints(f.exporter)
+
+	f.mode(f.exporter, v1alpha1.ModePreflight)
+	f.configure(changed)
+	f.expect("preflight", isAnnotated)
+	f.expectFound("preflight", f.exporter, "1/1, pending 0, True PodsInspected")
+	f.expectFound("preflight", older, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
+	f.expectSums("preflight", "0/1/1, Ready False Preflight, Stalled False Reconciled")
+	if ready := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "Existing endpoints keep serving.") {
+		t.Errorf("it says %q", ready.Message)
+	}
+	f.expectAsked("preflight", "1")
+	if got := f.endpoints(f.exporter); got != before || got == "" {
+		t.Errorf("published is %q, want %q", got, before)
+	}
+	if j := f.jvm(f.pods[0]); j.unloads > 0 || !j.running() {
+		t.Errorf("the agent was stopped %d times", j.unloads)
+	}
+
+	f.restart(f.pods[0])
+	f.expect("its container restarts", isPreflight)
+	if f.container(f.pods[0]).helper {
+		t.Error("the helper is left")
+	}
+	if diff := cmp.Diff("", f.endpoints(f.exporter)); diff != "" {
+		t.Errorf("published (-want +got):\n%s", diff)
+	}
+}
