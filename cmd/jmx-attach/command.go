@@ -79,7 +79,7 @@ func parse(verb helperapi.Verb, args []string) (options, error) {
 		flags.StringVar(&o.exporter, "exporter", "", "")
 		flags.BoolVar(&o.allowSharedTmp, "allow-shared-tmp", false, "")
 		flags.IntVar(&o.headroom, "memory-headroom", int(helperapi.DefaultMemoryHeadroom>>20), "")
-	case helperapi.VerbInspect, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbServe:
+	case helperapi.VerbInspect, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbServe, helperapi.VerbDoor:
 	case helperapi.VerbProbe:
 		flags.IntVar(&o.port, "port", 0, "")
 		flags.StringVar(&o.path, "path", "/metrics", "")

@@ -119,7 +119,7 @@ func (d *Door) add(ctx context.Context, in Container) error {
 	if err != nil {
 		return err
 	}
-	return doorPending
+	return errDoorPending
 }
 
 func (d *Door) addTo(ctx context.Context, pod *corev1.Pod, in Container, doors doors) error {
@@ -134,7 +134,7 @@ func (d *Door) addTo(ctx context.Context, pod *corev1.Pod, in Container, doors d
 	return classifyDoor(d.pods.AddEphemeralContainer(ctx, pod, c))
 }
 
-var doorPending = &Error{Reason: v1alpha1.ReasonDoorPending, Message: "The ephemeral container that the operator added is starting."}
+var errDoorPending = &Error{Reason: v1alpha1.ReasonDoorPending, Message: "The ephemeral container that the operator added is starting."}
 
 // classifyDoor says why an ephemeral container could not be added.
 func classifyDoor(err error) error {

@@ -100,7 +100,7 @@ func (d doors) running() (string, error) {
 	case reported && state.Waiting != nil && cannotStart(state.Waiting.Reason):
 		return "", &Error{Reason: waitingReason(state.Waiting.Reason), Message: fmt.Sprintf("Ephemeral container %s does not start: %s", last, said(state.Waiting.Reason, state.Waiting.Message))}
 	}
-	return "", doorPending
+	return "", errDoorPending
 }
 
 // next is the name of the door to add.

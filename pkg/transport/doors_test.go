@@ -245,8 +245,9 @@ func TestDoorRefused(t *testing.T) {
 		_, got := aDoor(api, nil).Open(t.Context(), behind(aPod()))
 		wantError(t, got, reason, "")
 	}
-	static := &apiPods{pod: aPod(), err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "app-0", nil)}
-	static.err.(*apierrors.StatusError).ErrStatus.Message = "static pods do not support ephemeral containers"
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "app-0", nil)
+	invalid.ErrStatus.Message = "static pods do not support ephemeral containers"
+	static := &apiPods{pod: aPod(), err: invalid}
 	_, err := aDoor(static, nil).Open(t.Context(), behind(aPod()))
 	wantError(t, err, v1alpha1.ReasonDoorRefused, "static pods do not support ephemeral containers")
 }

@@ -56,6 +56,6 @@ func JobComplete(namespace, name string) features.Func {
 				return nil
 			}
 		}
-		return fmt.Errorf("Job %s is %+v", name, job.Status)
+		return fmt.Errorf("the Job %s is %+v", name, job.Status)
 	})
 }
