@@ -33,7 +33,7 @@ func TestEphemeralContainer(t *testing.T) {
 				Assess("through one ephemeral container", funcs.Doors(namespace, 1, true)).
 				Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
 				Assess("the metrics are served", funcs.Serves(namespace, "dummyapp_requests_total")).
-				WithSetup("the agents are known", agents.Remember()).
+				Assess("the agents are seen", agents.Remember()).
 				Assess("without the exporter, the agent stops", funcs.All(
 					funcs.Delete(namespace, c.exporter),
 					suite.Stopped(agents, 1))).
