@@ -37,9 +37,9 @@ var classes = map[string]ReasonClass{
 	ReasonProcessGone:     ClassPassing,
 	ReasonQueued:          ClassPassing,
 	ReasonBusy:            ClassPassing,
+	ReasonDoorPending:     ClassPassing,
 
 	ReasonContainerNotRunning: ClassAwaited,
-	ReasonDoorPending:         ClassAwaited,
 	ReasonContainerRestarting: ClassAwaited,
 	ReasonEndpointPending:     ClassAwaited,
 	ReasonPodGone:             ClassAwaited,

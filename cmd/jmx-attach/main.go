@@ -28,6 +28,9 @@ func main() {
 	// It lives on the memory of the application's container, and not for long.
 	debug.SetGCPercent(25)
 	debug.SetMemoryLimit(16 << 20)
+	// Where memory runs out, it is this process that goes, and not the application
+	// (proc_pid_oom_score_adj(5)). A value may always be raised.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	// Who started it may be gone before it is done; it is to finish all the same.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 

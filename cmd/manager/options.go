@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -75,7 +76,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
 	flags.StringVar(&o.doorImage, "door-image", "", "`image` of the ephemeral containers that are added to pods without a shell; the operator's own if empty")
-	flags.DurationVar(&o.doorIdle, "door-idle", 10*time.Minute, "`time` without a session after which such an ephemeral container ends; 0 keeps it until its target exits")
+	flags.DurationVar(&o.doorIdle, "door-idle", 15*time.Minute, "`time` without a session after which such an ephemeral container ends; 0 keeps it until its target exits")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
@@ -100,8 +101,10 @@ func (o *options) check() error {
 	if o.healthCheckInterval < 0 {
 		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.healthCheckInterval)
 	}
-	if o.doorIdle < 0 {
-		return fmt.Errorf("--door-idle=%s: must be 0 or more", o.doorIdle)
+	// What fails is tried again after that long at most, and should find the door open:
+	// each one more stays in the pod's spec.
+	if o.doorIdle < 0 || o.doorIdle > 0 && o.doorIdle <= statemachine.MaxBackoff {
+		return fmt.Errorf("--door-idle=%s: must be 0, or more than %s", o.doorIdle, statemachine.MaxBackoff)
 	}
 	return nil
 }

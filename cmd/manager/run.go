@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"k8s.io/client-go/kubernetes"
@@ -46,8 +47,11 @@ func run(ctx context.Context, o *options) error {
 	}
 	door := transport.DoorOptions{Image: o.doorImage, Idle: o.doorIdle}
 	if door.Image == "" {
-		if door.Image, err = pods.OwnImage(ctx); err != nil { // as outside of a cluster
-			ctrl.Log.Info("no ephemeral containers are added: set --door-image", "error", err.Error())
+		switch door.Image, err = pods.OwnImage(ctx); {
+		case errors.Is(err, manager.ErrNoPod): // outside of a cluster
+			ctrl.Log.Info("no ephemeral containers are added: set --door-image")
+		case err != nil:
+			return fmt.Errorf("cannot read the operator's own image; set --door-image: %w", err)
 		}
 	}
 	ways := transport.Ways{

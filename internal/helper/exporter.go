@@ -147,7 +147,10 @@ func hasStockMetric(page *bufio.Reader) (bool, error) {
 			rest, found := bytes.CutPrefix(line, []byte(name))
 			return found && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '{')
 		}) {
-			return true, nil
+			// To its end: the stock exporter prints a stack trace on the application's
+			// output when somebody hangs up.
+			_, err := io.Copy(io.Discard, page)
+			return true, err
 		}
 		if errors.Is(err, io.EOF) {
 			return false, nil

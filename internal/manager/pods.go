@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -42,12 +43,15 @@ func (p *Pods) Live(ctx context.Context, namespace, name string) (*corev1.Pod, e
 // containerName is the operator's in its own pod (config/manager).
 const containerName = "manager"
 
+// ErrNoPod is that nothing names a pod in which this process runs.
+var ErrNoPod = errors.New("POD_NAMESPACE and POD_NAME do not name the operator's pod")
+
 // OwnImage is the image of the pod that this process runs in, which POD_NAMESPACE and
 // POD_NAME name.
 func (p *Pods) OwnImage(ctx context.Context) (string, error) {
 	namespace, name := os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
 	if namespace == "" || name == "" {
-		return "", fmt.Errorf("POD_NAMESPACE and POD_NAME do not name the operator's pod")
+		return "", ErrNoPod
 	}
 	pod, err := p.Live(ctx, namespace, name)
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 func (s *Scope) at(name string) transport.Container {
 	at := Target(s.Pod, name)
 	entry := s.inspected(name)
-	if entry != nil && entry.ContainerID == at.ID {
+	if entry != nil {
 		at.Transport, at.User = entry.Transport, parseUser(entry.User)
 	}
+	at.Last = s.Exporter == nil
 	if s.Exporter != nil && s.Exporter.Spec.Transport != "" && s.Exporter.Spec.Transport != v1alpha1.TransportAuto {
 		at.Transport = s.Exporter.Spec.Transport
 	}
@@ -86,13 +87,13 @@ func (s *Scope) matters(c container, containers []container) bool {
 // doorClosed is why no ephemeral container is added now; nil when it may be. Adding one
 // changes the pod for good, and takes a slot of the rollout as a load does.
 func (s *Scope) doorClosed(at transport.Container) *statemachine.Outcome {
-	if at.Transport != v1alpha1.TransportEphemeralContainer || s.NotGranted == nil {
+	attached := func(p *v1alpha1.JavaProcess) bool {
+		return p.ContainerID == at.ID && (MayHaveAgent(p) || p.Staged != nil)
+	}
+	if at.Transport != v1alpha1.TransportEphemeralContainer || s.DoorGate == nil || len(s.Filter(attached)) > 0 {
 		return nil
 	}
-	if len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == at.ID })) > 0 {
-		return nil
-	}
-	return s.NotGranted()
+	return s.DoorGate(at.Name, at.ID)
 }
 
 // noteUser takes over whom the JVM of a container runs as, where the ephemeral
@@ -109,6 +110,12 @@ func (s *Scope) noteUser(at transport.Container, entry *v1alpha1.InspectedContai
 		}
 	}
 	return false
+}
+
+// leads reports whether an ephemeral container is the way to an agent that is to be
+// taken out of a container.
+func (s *Scope) leads(c v1alpha1.InspectedContainer) bool {
+	return throughDoor(&c) && len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Container == c.Name && MayHaveAgent(p) })) > 0
 }
 
 func parseUser(text string) *transport.User {

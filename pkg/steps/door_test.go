@@ -85,7 +85,7 @@ func TestTransport(t *testing.T) {
 			if tc.ready {
 				s.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Minute))}}
 			}
-			s.NotGranted = func() *statemachine.Outcome {
+			s.DoorGate = func(string, string) *statemachine.Outcome {
 				if tc.closed == "" {
 					return nil
 				}
@@ -123,5 +123,39 @@ func TestTransportStays(t *testing.T) {
 	want := "HotSpot runs a Java program in container a. Container a is reached through an ephemeral container (exec: NoShell)."
 	if got := s.Held(JavaFound).Message; got != want {
 		t.Errorf("the condition says %q", got)
+	}
+}
+
+// What was found out about a container is kept when it is inspected again, and in its
+// next instance; an end of mode Preflight has it tried again.
+func TestTransportIsKept(t *testing.T) {
+	s := aScope(aProcess("a", 0)).inspectedWell()
+	entry := s.inspected("a")
+	entry.Transport, entry.TransportReason, entry.User = v1alpha1.TransportEphemeralContainer, v1alpha1.ReasonNoShell, "5:6"
+	s.InspectAgain("a")
+	if at := s.at("a"); at.Transport != v1alpha1.TransportEphemeralContainer || at.User == nil {
+		t.Errorf("it is reached by %+v", at)
+	}
+	if got := s.inspectedOrNew(running(s.Pod)[0]); got.TransportReason != v1alpha1.ReasonNoShell || got.User != "5:6" {
+		t.Errorf("the record has %+v", got)
+	}
+	before := s.Key()
+	s.Exporter.Spec.Mode = v1alpha1.ModePreflight
+	if s.Key() == before {
+		t.Error("what was refused in mode Preflight stays refused")
+	}
+}
+
+// No ephemeral container is added only to look at an endpoint that missed a check.
+func TestExamineAddsNoDoor(t *testing.T) {
+	s := aScope(serving("a", 9400)).inspectedWell()
+	s.inspected("a").Transport = v1alpha1.TransportEphemeralContainer
+	helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a" + door: says(v1alpha1.ReasonProcessGone)}}
+	s.Helper = helper
+	if got := s.Examine(t.Context(), &s.Status().Processes[0], silentMisses-1); got != FindingUnclear || len(helper.ran) > 0 {
+		t.Errorf("it is %s after %q", got, helper.ran)
+	}
+	if got := s.Examine(t.Context(), &s.Status().Processes[0], silentMisses); got != FindingGone {
+		t.Errorf("it is %s", got)
 	}
 }

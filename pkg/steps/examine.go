@@ -30,8 +30,11 @@ const (
 )
 
 // Examine asks the helper what became of a process whose endpoint does not answer.
-func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess) Finding {
+func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess, misses int32) Finding {
 	at, helper := s.at(p.Container), s.Helper
+	if at.Transport == v1alpha1.TransportEphemeralContainer && misses < silentMisses && !transport.DoorRuns(s.Pod) {
+		return FindingUnclear // none is added only to look
+	}
 	report, err := helper.Run(ctx, at, helperapi.VerbStatus, helperapi.Request{Target: target(p)})
 	switch reason := reasonOf(err); {
 	case reason == v1alpha1.ReasonProcessGone:
@@ -88,8 +91,13 @@ func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Repo
 	if !ExecCannot(reasonOf(err)) || len(transport.Doors(s.Pod)) == 0 {
 		return report, err
 	}
-	s.inspectedOrNew(c).Transport = v1alpha1.TransportEphemeralContainer
-	return s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
+	entry := s.inspectedOrNew(c)
+	entry.Transport = v1alpha1.TransportEphemeralContainer
+	report, err = s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
+	if err == nil && s.noteUser(s.at(c.name), entry, report.Processes) {
+		report, err = s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
+	}
+	return report, err
 }
 
 // FindAgents adds the processes to the record in which an agent of ours is, as far
@@ -103,7 +111,7 @@ func (s *Scope) FindAgents(ctx context.Context) error {
 	for _, c := range running(s.Pod) {
 		report, err := s.lookForAgents(ctx, c)
 		if err != nil {
-			if !v1alpha1.NeedsPerson(reasonOf(err)) {
+			if !v1alpha1.NeedsPerson(reasonOf(err)) || len(transport.Doors(s.Pod)) > 0 {
 				failures = append(failures, err)
 			}
 			continue

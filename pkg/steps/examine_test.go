@@ -38,7 +38,7 @@ func TestExamine(t *testing.T) {
 		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app status": tc.status, "app probe": tc.probe}}
 		s := aScope(p)
 		s.Helper = helper
-		if got := s.Examine(t.Context(), &p); got != tc.want {
+		if got := s.Examine(t.Context(), &p, 0); got != tc.want {
 			t.Errorf("%s: it is %s, want %s", name, got, tc.want)
 		}
 	}

@@ -31,7 +31,7 @@ func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		from, err := j.probe(ctx)
 		if err != nil {
 			outcome := failed(err)
-			if outcome.Kind != statemachine.Queued && j.Examine(ctx, p) == FindingGone {
+			if outcome.Kind != statemachine.Queued && j.Examine(ctx, p, 0) == FindingGone {
 				outcome = NotDone(v1alpha1.ReasonProcessGone, "The JVM ended before its endpoint answered.")
 				outcome.Back, outcome.Err = Replaced, err
 			}

@@ -231,7 +231,12 @@ func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
 		entry = s.inspected(c.name)
 	}
 	if entry.ContainerID != c.id {
-		*entry = v1alpha1.InspectedContainer{Name: c.name, ContainerID: c.id, Time: entry.Time, Rules: entry.Rules}
+		before := *entry
+		*entry = v1alpha1.InspectedContainer{
+			Name: c.name, ContainerID: c.id, Time: before.Time, Rules: before.Rules,
+			// It is of the same image.
+			Transport: before.Transport, TransportReason: before.TransportReason, User: before.User,
+		}
 	}
 	return entry
 }
@@ -247,7 +252,7 @@ func (s *Scope) exclude(containers []container) {
 	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return !chosen(p.Container) && Runs(s.Pod, p) }) {
 		p.Excluded, p.Primary = true, false
 	}
-	s.Status().Containers = slices.DeleteFunc(s.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return !chosen(c.Name) })
+	s.Status().Containers = slices.DeleteFunc(s.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return !chosen(c.Name) && !s.leads(c) })
 }
 
 // recognize takes endpoints over that are published: they answered to a record that

@@ -55,9 +55,10 @@ const (
 	// healthTimeout is longer than connectTimeout, so that the two can be told
 	// apart.
 	healthTimeout = 5 * time.Second
-	// maxProbed bounds what is read of the answer: it is not parsed, only seen
-	// to come.
-	maxProbed = 64 << 10
+	// maxProbed bounds what is read of the answer: it is not parsed, only seen to come,
+	// to its end, since the stock exporter prints a stack trace on the application's
+	// output when somebody hangs up.
+	maxProbed = 16 << 20
 )
 
 // HTTPProber asks over HTTP, directly and without following redirects.

@@ -123,7 +123,7 @@ func (d *Door) add(ctx context.Context, in Container) error {
 }
 
 func (d *Door) addTo(ctx context.Context, pod *corev1.Pod, in Container, doors doors) error {
-	name, err := doors.next()
+	name, err := doors.next(in.Last)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func classifyDoor(err error) error {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return &Error{v1alpha1.ReasonPodGone, "The pod is gone.", err}
 	case strings.Contains(err.Error(), `"pods/ephemeralcontainers"`) && apierrors.IsForbidden(err) && !deniedByPolicy(err):
-		return &Error{v1alpha1.ReasonDoorForbidden, "RBAC does not let the operator add ephemeral containers in this namespace: it needs patch on pods/ephemeralcontainers (config/transport-door).", err}
+		return &Error{v1alpha1.ReasonDoorForbidden, "RBAC does not let the operator add ephemeral containers in this namespace: it needs patch on pods/ephemeralcontainers.", err}
 	case denied(err), apierrors.IsInvalid(err):
 		return &Error{v1alpha1.ReasonDoorRefused, "The ephemeral container that attaching takes is refused: " + text.Denial(err) + ".", err}
 	}

@@ -18,7 +18,7 @@ const (
 	// doorPrefix is how the names of all doors begin.
 	doorPrefix = "jmx-exporter-door-"
 	// maxDoors bounds the doors of a pod: nobody can remove an ephemeral container from
-	// its spec.
+	// its spec. The last one is kept for taking the agents out.
 	maxDoors = 8
 	// maxFailedDoors is how many doors of one container instance may fail before no
 	// further one is added.
@@ -50,6 +50,13 @@ func Doors(pod *corev1.Pod) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// DoorRuns reports whether a door of the pod runs.
+func DoorRuns(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.EphemeralContainerStatuses, func(s corev1.ContainerStatus) bool {
+		return IsDoor(s.Name) && s.State.Running != nil
+	})
 }
 
 // doors are those of a pod, and of one container instance in it.
@@ -104,7 +111,7 @@ func (d doors) running() (string, error) {
 }
 
 // next is the name of the door to add.
-func (d doors) next() (string, error) {
+func (d doors) next(last bool) (string, error) {
 	failed, why := 0, ""
 	for _, name := range d.own {
 		if t := d.statuses[name].Terminated; t != nil && t.ExitCode != 0 {
@@ -119,7 +126,7 @@ func (d doors) next() (string, error) {
 	switch {
 	case failed >= maxFailedDoors:
 		return "", &Error{Reason: v1alpha1.ReasonDoorFailed, Message: fmt.Sprintf("%d ephemeral containers of the operator failed, the last one with: %s", failed, why)}
-	case d.all >= maxDoors:
+	case d.all >= maxDoors, d.all == maxDoors-1 && !last:
 		return "", &Error{Reason: v1alpha1.ReasonDoorsExhausted, Message: fmt.Sprintf("The operator added %d ephemeral containers to the pod, and Kubernetes removes none: recreate the pod, or keep doors open with --door-idle=0.", d.all)}
 	}
 	return d.stem + strconv.Itoa(number), nil

@@ -99,6 +99,7 @@ func TestDoors(t *testing.T) {
 		"three that failed are enough":         {doors: map[string]corev1.ContainerState{stem + "1": endedBad, stem + "2": endedBad, stem + "3": endedBad}, reason: v1alpha1.ReasonDoorFailed, words: "StartError: exec format error"},
 		"another instance's is none of it":     {doors: map[string]corev1.ContainerState{doorPrefix + "00000000-1": runs}, reason: v1alpha1.ReasonDoorPending, added: stem + "1"},
 		"somebody else's is none of it":        {doors: map[string]corev1.ContainerState{"debugger-x": runs}, reason: v1alpha1.ReasonDoorPending, added: stem + "1"},
+		"the last one is kept to detach":       {doors: many(7), reason: v1alpha1.ReasonDoorsExhausted, words: "--door-idle=0"},
 		"there is an end to adding":            {doors: many(8), reason: v1alpha1.ReasonDoorsExhausted, words: "--door-idle=0"},
 		"one that runs is used before the end": {doors: with(many(8), stem+"1", runs)},
 	} {
@@ -288,3 +289,42 @@ func TestDoorSession(t *testing.T) {
 		t.Errorf("the request is %+v", call.Request)
 	}
 }
+
+// Taking the agents out may add the last door.
+func TestLastDoor(t *testing.T) {
+	pods := &apiPods{pod: aPod()}
+	for name, state := range many(7) {
+		pods.has(name, state)
+	}
+	in := behind(pods.pod)
+	in.Last = true
+	_, err := aDoor(pods, nil).Open(t.Context(), in)
+	wantError(t, err, v1alpha1.ReasonDoorPending, "")
+	if len(pods.added) != 1 {
+		t.Errorf("%d doors were added", len(pods.added))
+	}
+}
+
+// Another user is another session: the first one's door cannot look into the JVM.
+func TestSessionsByUser(t *testing.T) {
+	opened := 0
+	sessions := NewSessions(dialerFunc(func(context.Context, Container) (Session, error) {
+		opened++
+		return withoutJava{}, nil
+	}))
+	in := Container{Name: "app", Transport: v1alpha1.TransportEphemeralContainer}
+	for _, user := range []*User{nil, nil, {5, 6}, {5, 6}} {
+		in.User = user
+		if err := sessions.Open(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if opened != 2 {
+		t.Errorf("%d sessions were opened, want one for each user", opened)
+	}
+}
+
+type dialerFunc func(context.Context, Container) (Session, error)
+
+// Open implements Dialer.
+func (f dialerFunc) Open(ctx context.Context, in Container) (Session, error) { return f(ctx, in) }

@@ -57,6 +57,9 @@ func (d *Door) securityContext(pod *corev1.Pod, target *corev1.Container, in Con
 	}
 	if user.UID == 0 { // who is not root has none to begin with
 		stated.Capabilities = capabilities(target)
+		if of := target.SecurityContext; of != nil {
+			stated.RunAsNonRoot = of.RunAsNonRoot // the pod may say otherwise
+		}
 	}
 	data, err := json.Marshal(stated)
 	if err != nil {

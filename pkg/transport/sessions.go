@@ -14,12 +14,27 @@ import (
 // Close. It is not safe for concurrent use.
 type Sessions struct {
 	dialer Dialer
-	open   map[string]Session // by container
+	open   map[sessionKey]Session
+}
+
+// sessionKey is what a session is held with, and by which way.
+type sessionKey struct {
+	container string
+	transport v1alpha1.Transport
+	user      User
+}
+
+func keyOf(in Container) sessionKey {
+	key := sessionKey{container: in.Name, transport: in.Transport}
+	if in.User != nil {
+		key.user = *in.User
+	}
+	return key
 }
 
 // NewSessions returns Sessions that the dialer opens.
 func NewSessions(dialer Dialer) *Sessions {
-	return &Sessions{dialer: dialer, open: map[string]Session{}}
+	return &Sessions{dialer: dialer, open: map[sessionKey]Session{}}
 }
 
 // Open opens a session with a container, if none is open.
@@ -38,13 +53,13 @@ func (s *Sessions) Run(ctx context.Context, in Container, verb helperapi.Verb, r
 	report, err := session.Run(ctx, verb, request, blobs...)
 	if err != nil && report == nil {
 		session.Close()
-		delete(s.open, in.Name)
+		delete(s.open, keyOf(in))
 	}
 	return report, err
 }
 
 func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
-	if session, ok := s.open[in.Name]; ok {
+	if session, ok := s.open[keyOf(in)]; ok {
 		return session, nil
 	}
 	session, err := s.dialer.Open(ctx, in)
@@ -55,7 +70,7 @@ func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
 		session.Close()
 		return nil, &Error{Reason: v1alpha1.ReasonReplaced, Message: fmt.Sprintf("Container %s was replaced, and the pod's status does not show it yet; waiting for the kubelet.", in.Name)}
 	}
-	s.open[in.Name] = session
+	s.open[keyOf(in)] = session
 	return session, nil
 }
 

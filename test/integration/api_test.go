@@ -158,7 +158,7 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: "prometheus-jmx-exporter-config", ConfigMapKey: "config.yaml"},
 		Port:          9400,
 
-		Mode: v1alpha1.ModeAttach, DynamicAgentLoading: v1alpha1.DynamicAgentLoadingAllow,
+		Mode: v1alpha1.ModeAttach, Transport: v1alpha1.TransportAuto, DynamicAgentLoading: v1alpha1.DynamicAgentLoadingAllow,
 		MemoryHeadroom: new(resource.MustParse("64Mi")),
 		Rollout: v1alpha1.Rollout{
 			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: &metav1.Duration{Duration: time.Minute},

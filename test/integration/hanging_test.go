@@ -26,10 +26,11 @@ import (
 // reach the scripted containers. The test's end ends it.
 func (c *cluster) startManager(as *rest.Config) {
 	c.t.Helper()
-	exec := transport.NewExec(streams{c.containers}, c.artifacts, effects.Direct, transport.NewLimits(16, 4, 12))
+	limits := transport.NewLimits(16, 4, 12)
+	exec := transport.NewExec(streams{c.containers}, c.artifacts, effects.Direct, limits)
 	mgr, err := manager.New(as, manager.Options{
 		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 64, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return transport.NewSessions(exec) }, Prober: prober{c.containers, effects.Direct}, Artifacts: c.artifacts,
+		Sessions: func() attachment.Session { return transport.NewSessions(exec) }, Limits: limits, Prober: prober{c.containers, effects.Direct}, Artifacts: c.artifacts,
 	})
 	if err != nil {
 		c.t.Fatal(err)

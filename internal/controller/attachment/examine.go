@@ -32,7 +32,7 @@ func (v *visit) examine(ctx context.Context) {
 			continue // as before
 		}
 		health := steps.Health{
-			Finding: s.Examine(ctx, p),
+			Finding: s.Examine(ctx, p, check.Misses),
 			Foreign: errors.Is(check.Err, steps.ErrForeign),
 			Misses:  check.Misses,
 			Served:  check.Served,

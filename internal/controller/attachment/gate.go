@@ -19,7 +19,7 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
 		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+steps.HowToResume)
 	}
-	if outcome := restarting(s, p); outcome != nil {
+	if outcome := restarting(s, p.Container, p.ContainerID); outcome != nil {
 		return outcome
 	}
 	if refused := s.RefusesWarning(p); refused != nil {
@@ -27,6 +27,14 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	}
 	if s.Exporter.Spec.Mode == v1alpha1.ModePreflight {
 		return new(j.Preflight())
+	}
+	return v.notGranted()
+}
+
+// doorGate is why no ephemeral container may be added for a container; nil when it may.
+func (v *visit) doorGate(container, id string) *statemachine.Outcome {
+	if outcome := restarting(v.scope, container, id); outcome != nil {
+		return outcome
 	}
 	return v.notGranted()
 }

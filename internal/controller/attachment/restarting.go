@@ -16,10 +16,10 @@ import (
 // exit at about the same age: an attach within spec.rollout.restartWindow before that
 // would look like the cause. The window counts twice before that age, and once after it,
 // so that an instance may exit a window earlier or later than the one before.
-func restarting(s *steps.Scope, p *v1alpha1.JavaProcess) *statemachine.Outcome {
+func restarting(s *steps.Scope, container, id string) *statemachine.Outcome {
 	window := restartWindow(s)
 	all := steps.ContainerStatuses(s.Pod)
-	i := slices.IndexFunc(all, func(c corev1.ContainerStatus) bool { return c.Name == p.Container && c.ContainerID == p.ContainerID })
+	i := slices.IndexFunc(all, func(c corev1.ContainerStatus) bool { return c.Name == container && c.ContainerID == id })
 	if i < 0 {
 		return nil
 	}
@@ -38,7 +38,7 @@ func restarting(s *steps.Scope, p *v1alpha1.JavaProcess) *statemachine.Outcome {
 	}
 	outcome := steps.NotDone(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
 		"Container %s restarted: its previous instance exited %s after its start, and this one may, too. Nothing is attached until it has run for %s; see the log of the previous instance.",
-		p.Container, lifetime, until))
+		container, lifetime, until))
 	outcome.RetryAfter = until - age
 	return &outcome
 }

@@ -57,7 +57,7 @@ func TestRestarting(t *testing.T) {
 			tc.how(s, app)
 		}
 		var got time.Duration
-		if outcome := restarting(s, &s.Status().Processes[0]); outcome != nil {
+		if outcome := restarting(s, s.Status().Processes[0].Container, s.Status().Processes[0].ContainerID); outcome != nil {
 			got = outcome.RetryAfter
 		}
 		if got != tc.want {

@@ -30,7 +30,7 @@ type visit struct {
 func (r *Reconciler) visit(scope *steps.Scope) *visit {
 	begun := scope.Status().DeepCopy()
 	v := &visit{Reconciler: r, scope: scope, pod: steps.PodState(begun), begun: begun, persisted: begun}
-	scope.Persist, scope.NotGranted = v.persist, v.notGranted
+	scope.Persist, scope.DoorGate = v.persist, v.doorGate
 	return v
 }
 

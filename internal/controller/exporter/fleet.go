@@ -207,7 +207,7 @@ func (m member) attachable() bool {
 		return false
 	}
 	if slices.ContainsFunc(m.attachment.Status.Containers, func(c v1alpha1.InspectedContainer) bool {
-		return c.Transport == v1alpha1.TransportEphemeralContainer && steps.KindOf(c.Reason) == statemachine.Awaiting
+		return c.Transport == v1alpha1.TransportEphemeralContainer && steps.KindOf(c.Reason) == statemachine.Awaiting && c.Reason != v1alpha1.ReasonContainerRestarting
 	}) {
 		return true // it takes an ephemeral container, which is added when its turn has come
 	}

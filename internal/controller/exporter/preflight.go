@@ -51,7 +51,7 @@ func (f *fleet) preflight() *v1alpha1.Preflight {
 		switch reason := m.preflightReason(); {
 		case m.fit():
 			attachable++
-			transports[v1alpha1.TransportExec]++
+			transports[m.transport()]++
 			if m.warns() {
 				sum.LoadWarnings++
 			}
@@ -140,6 +140,18 @@ func (m member) warns() bool {
 	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
 		return p.LoadWarns && p.Reason == v1alpha1.ReasonPreflight && !p.Adopted
 	})
+}
+
+// transport is the one by which the pod's JVMs were found.
+func (m member) transport() v1alpha1.Transport {
+	for _, p := range m.attachment.Status.Processes {
+		for _, c := range m.attachment.Status.Containers {
+			if c.Name == p.Container && c.Transport == v1alpha1.TransportEphemeralContainer {
+				return c.Transport
+			}
+		}
+	}
+	return v1alpha1.TransportExec
 }
 
 // takesDoor reports whether the pod is reached through an ephemeral container in mode
