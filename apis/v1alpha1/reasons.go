@@ -33,26 +33,19 @@ const (
 	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
 	// but answers on no port.
 	ReasonStockExporterNotServing = "StockExporterNotServing"
-	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that
-	// exec needs.
+	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that exec needs.
 	ReasonNoShell = "NoShell"
-	// ReasonDoorPending surfaces while the ephemeral container that the operator added
-	// starts.
+	// ReasonDoorPending surfaces while the operator's ephemeral container starts.
 	ReasonDoorPending = "DoorPending"
-	// ReasonDoorImagePullFailed surfaces when the node cannot pull the image of the
-	// ephemeral container.
+	// ReasonDoorImagePullFailed surfaces when the node cannot pull its image.
 	ReasonDoorImagePullFailed = "DoorImagePullFailed"
-	// ReasonDoorFailed surfaces when the ephemeral container does not start, or ends
-	// with an error.
+	// ReasonDoorFailed surfaces when it does not start, or ends with an error.
 	ReasonDoorFailed = "DoorFailed"
-	// ReasonDoorForbidden surfaces when RBAC does not let the operator add ephemeral
-	// containers.
+	// ReasonDoorForbidden surfaces when RBAC does not let the operator add one.
 	ReasonDoorForbidden = "DoorForbidden"
-	// ReasonDoorRefused surfaces when an admission policy, a quota or the API server
-	// refuses the ephemeral container.
+	// ReasonDoorRefused surfaces when a policy, a quota or the API server refuses it.
 	ReasonDoorRefused = "DoorRefused"
-	// ReasonDoorsExhausted surfaces when the pod has eight ephemeral containers of the
-	// operator.
+	// ReasonDoorsExhausted surfaces when the pod has as many of them as it may have.
 	ReasonDoorsExhausted = "DoorsExhausted"
 	// ReasonHelperNotExecutable surfaces when /tmp is mounted noexec, or there is no
 	// helper for the node's CPU.
@@ -60,19 +53,16 @@ const (
 	// ReasonWrongPod surfaces when the container's mounts do not prove that it belongs
 	// to this pod.
 	ReasonWrongPod = "WrongPod"
-	// ReasonUserMismatch surfaces when the JVM runs as a user that the exec cannot
-	// become.
+	// ReasonUserMismatch surfaces when the JVM runs as a user that the exec cannot become.
 	ReasonUserMismatch = "UserMismatch"
 	// ReasonUnsupportedJVM surfaces when the JVM is not HotSpot, or takes no agents.
 	ReasonUnsupportedJVM = "UnsupportedJVM"
-	// ReasonSignalsReduced surfaces when the JVM runs with -Xrs and its attach socket
-	// is gone.
+	// ReasonSignalsReduced surfaces when the JVM runs with -Xrs and its attach socket is gone.
 	ReasonSignalsReduced = "SignalsReduced"
 	// ReasonOptionsUnknown surfaces when it cannot be determined whether the JVM
 	// accepts attachers.
 	ReasonOptionsUnknown = "OptionsUnknown"
-	// ReasonAttachDisabled surfaces when the JVM runs with
-	// -XX:+DisableAttachMechanism.
+	// ReasonAttachDisabled surfaces when the JVM runs with -XX:+DisableAttachMechanism.
 	ReasonAttachDisabled = "AttachDisabled"
 	// ReasonAgentLoadingDisabled surfaces when the JVM runs with
 	// -XX:-EnableDynamicAgentLoading.
@@ -80,11 +70,9 @@ const (
 	// ReasonAgentLoadingWarns surfaces when a load makes the JVM write the warning lines
 	// of JEP 451, and spec.dynamicAgentLoading is RefuseOnWarning.
 	ReasonAgentLoadingWarns = "AgentLoadingWarns"
-	// ReasonMissingModule surfaces when the Java runtime lacks a module that the agent
-	// needs.
+	// ReasonMissingModule surfaces when the Java runtime lacks a module that the agent needs.
 	ReasonMissingModule = "MissingModule"
-	// ReasonTmpNotWritable surfaces when HotSpot cannot open its attach socket in
-	// /tmp.
+	// ReasonTmpNotWritable surfaces when HotSpot cannot open its attach socket in /tmp.
 	ReasonTmpNotWritable = "TmpNotWritable"
 	// ReasonTmpShared surfaces when another user may replace files in the JVM's
 	// /tmp, and spec.allowSharedTmp does not accept that.
@@ -99,8 +87,7 @@ const (
 	// ReasonAdopted surfaces on Staged and Loaded when the stock exporter is in
 	// every JVM, and stays as it is.
 	ReasonAdopted = "Adopted"
-	// ReasonConfigChanged surfaces on Staged when the staged files are no longer those
-	// wanted.
+	// ReasonConfigChanged surfaces on Staged when the staged files are no longer those wanted.
 	ReasonConfigChanged = "ConfigChanged"
 	// ReasonRolloutPending surfaces when the pod waits for a rollout slot.
 	ReasonRolloutPending = "RolloutPending"
@@ -115,8 +102,7 @@ const (
 	// old as its previous instance was when it exited: from two of
 	// spec.rollout.restartWindow before that age to one after it.
 	ReasonContainerRestarting = "ContainerRestarting"
-	// ReasonRestartedAfterAttach surfaces when a container exited soon after an
-	// attach.
+	// ReasonRestartedAfterAttach surfaces when a container exited soon after an attach.
 	ReasonRestartedAfterAttach = "RestartedAfterAttach"
 	// ReasonStagingIncomplete surfaces on Staged when a file did not arrive whole.
 	ReasonStagingIncomplete = "StagingIncomplete"
@@ -137,8 +123,7 @@ const (
 	// ReasonAgentChanged surfaces on Loaded when the agent serves another
 	// configuration or port than those wanted.
 	ReasonAgentChanged = "AgentChanged"
-	// ReasonAgentGone surfaces on Loaded when the agent was loaded and is no longer
-	// present.
+	// ReasonAgentGone surfaces on Loaded when the agent was loaded and is no longer present.
 	ReasonAgentGone = "AgentGone"
 	// ReasonEndpointForeign surfaces on Loaded when the agent serves, and a foreign
 	// process answers at its endpoint.
@@ -158,14 +143,12 @@ const (
 	ReasonAgentNotAnswering = "AgentNotAnswering"
 	// ReasonAgentFailed surfaces on Loaded when the agent cannot start.
 	ReasonAgentFailed = "AgentFailed"
-	// ReasonPortInUse surfaces on Loaded when another process in the pod listens on
-	// the port.
+	// ReasonPortInUse surfaces on Loaded when another process in the pod listens on the port.
 	ReasonPortInUse = "PortInUse"
 	// ReasonForeignJar surfaces when the JVM has a jar open in the place of our
 	// agent's that is not ours.
 	ReasonForeignJar = "ForeignJar"
-	// ReasonConfigRejected surfaces on Loaded when the agent rejects the
-	// configuration.
+	// ReasonConfigRejected surfaces on Loaded when the agent rejects the configuration.
 	ReasonConfigRejected = "ConfigRejected"
 	// ReasonRuleTooExpensive surfaces on Loaded when the agent serves the
 	// configuration without a rule that takes too much of the application's CPU.
@@ -188,8 +171,7 @@ const (
 	// ReasonEndpointLost surfaces on Exposed when the endpoint is missing in the
 	// EndpointSlices.
 	ReasonEndpointLost = "EndpointLost"
-	// ReasonEndpointNotServing surfaces on Exposed when /metrics does not answer as it
-	// should.
+	// ReasonEndpointNotServing surfaces on Exposed when /metrics does not answer as it should.
 	ReasonEndpointNotServing = "EndpointNotServing"
 )
 
@@ -218,13 +200,11 @@ const (
 	// ReasonNotReached surfaces on a phase that an earlier phase must precede, or that
 	// is next.
 	ReasonNotReached = "NotReached"
-	// ReasonQueued surfaces in metrics only, when the limit of concurrent execs is
-	// reached.
+	// ReasonQueued surfaces in metrics only, when the limit of concurrent execs is reached.
 	ReasonQueued = "Queued"
 	// ReasonBusy surfaces when another helper works on this JVM.
 	ReasonBusy = "Busy"
-	// ReasonExecForbidden surfaces when RBAC does not let the operator exec into the
-	// pod.
+	// ReasonExecForbidden surfaces when RBAC does not let the operator exec into the pod.
 	ReasonExecForbidden = "ExecForbidden"
 	// ReasonExecRefused surfaces when an admission policy refuses the exec.
 	ReasonExecRefused = "ExecRefused"
@@ -236,11 +216,9 @@ const (
 	// ReasonContainerNotResponding surfaces when an exec into the container is not
 	// answered within five seconds.
 	ReasonContainerNotResponding = "ContainerNotResponding"
-	// ReasonHelperFailed surfaces when the helper breaks off, or its answer cannot be
-	// read.
+	// ReasonHelperFailed surfaces when the helper breaks off, or its answer cannot be read.
 	ReasonHelperFailed = "HelperFailed"
-	// ReasonBadRequest surfaces when the helper does not understand the operator; a
-	// bug.
+	// ReasonBadRequest surfaces when the helper does not understand the operator; a bug.
 	ReasonBadRequest = "BadRequest"
 	// ReasonAPIError surfaces when the API server answers with an error.
 	ReasonAPIError = "APIError"
@@ -259,8 +237,7 @@ const (
 // every pod of the exporter, and end with the next change of the ConfigMap or of the
 // exporter.
 const (
-	// ReasonValid surfaces on ConfigValid when the configuration was read and
-	// accepted.
+	// ReasonValid surfaces on ConfigValid when the configuration was read and accepted.
 	ReasonValid = "Valid"
 	// ReasonUnknownKeysIgnored surfaces on ConfigValid when the configuration was
 	// accepted, and has keys that the exporter does not know and ignores.
@@ -274,11 +251,9 @@ const (
 	ReasonConfigMapForbidden = "ConfigMapForbidden"
 	// ReasonConfigNotYAML surfaces when the content is not YAML.
 	ReasonConfigNotYAML = "ConfigNotYAML"
-	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong
-	// type.
+	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong type.
 	ReasonConfigInvalid = "ConfigInvalid"
-	// ReasonConfigForbidden surfaces when a key makes no sense in an attached
-	// exporter.
+	// ReasonConfigForbidden surfaces when a key makes no sense in an attached exporter.
 	ReasonConfigForbidden = "ConfigForbidden"
 	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
 	ReasonConfigTooLarge = "ConfigTooLarge"
@@ -286,23 +261,19 @@ const (
 
 // Reasons of Ready, Reconciling and Stalled of a PrometheusJmxExporter.
 const (
-	// ReasonAllAnnotated surfaces on Ready of an exporter when every matched pod is
-	// Annotated.
+	// ReasonAllAnnotated surfaces on Ready of an exporter when every matched pod is Annotated.
 	ReasonAllAnnotated = "AllAnnotated"
 	// ReasonProgressing surfaces on Ready and Reconciling of an exporter while pods
 	// are pending or updating.
 	ReasonProgressing = "Progressing"
-	// ReasonReconciled surfaces on Reconciling and Stalled of an exporter when they are
-	// False.
+	// ReasonReconciled surfaces on Reconciling and Stalled of an exporter when they are False.
 	ReasonReconciled = "Reconciled"
-	// ReasonNoPodsMatched surfaces on Ready of an exporter when no running pod has the
-	// labels.
+	// ReasonNoPodsMatched surfaces on Ready of an exporter when no running pod has the labels.
 	ReasonNoPodsMatched = "NoPodsMatched"
 	// ReasonPodClaimed surfaces in the status of an exporter when an older one selects
 	// the pod, too.
 	ReasonPodClaimed = "PodClaimed"
-	// ReasonPodsInspected surfaces on PreflightComplete when every matched pod was
-	// inspected.
+	// ReasonPodsInspected surfaces on PreflightComplete when every matched pod was inspected.
 	ReasonPodsInspected = "PodsInspected"
 	// ReasonPodsRefused surfaces on Stalled and Ready of an exporter when some pods
 	// are refused; their JmxAttachments say why.

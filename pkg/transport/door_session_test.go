@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// A session in a door names the target, and what lies beside the helper does not
+// travel.
+func TestDoorSession(t *testing.T) {
+	pods := &apiPods{pod: aPod()}
+	agent, config := NewBlob("agent-", []byte("a jar"), ".jar"), NewBlob("config-", []byte("rules"), ".yaml")
+	file, err := json.Marshal(agent.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var call helperapi.Call
+	d := aDoor(pods, acts(
+		prints(`{"hello":{"version":"1","containerID":"`+strings.Repeat("cd", 32)+`","files":[`+string(file)+`]}}`+"\n"),
+		func(_ context.Context, stdin *bufio.Reader, stdout, _ io.Writer) error {
+			line, err := stdin.ReadBytes('\n')
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(line, &call); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(stdout, `{"id":1,"send":%d}`+"\n", config.Size)
+			return err
+		},
+		reads("rules"),
+		prints(`{"id":1,"report":{"files":[]}}`+"\n"), untilEnd))
+	pods.has(d.stem(behind(pods.pod))+"1", runs)
+	sessions := NewSessions(d)
+	defer sessions.Close()
+	_, err = sessions.Run(t.Context(), behind(pods.pod), helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{agent.File, config.File}}, agent, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if call.Request.ContainerID != strings.Repeat("ab", 32) || len(call.Request.Files) != 2 {
+		t.Errorf("the request is %+v", call.Request)
+	}
+}
+
+// Taking the agents out may add the last door.
+func TestLastDoor(t *testing.T) {
+	pods := &apiPods{pod: aPod()}
+	for name, state := range many(7) {
+		pods.has(name, state)
+	}
+	in := behind(pods.pod)
+	in.Last = true
+	_, err := aDoor(pods, nil).Open(t.Context(), in)
+	wantError(t, err, v1alpha1.ReasonDoorPending, "")
+	if len(pods.added) != 1 {
+		t.Errorf("%d doors were added", len(pods.added))
+	}
+}
+
+// Another user is another session: the first one's door cannot look into the JVM.
+func TestSessionsByUser(t *testing.T) {
+	opened := 0
+	sessions := NewSessions(dialerFunc(func(context.Context, Container) (Session, error) {
+		opened++
+		return withoutJava{}, nil
+	}))
+	in := Container{Name: "app", Transport: v1alpha1.TransportEphemeralContainer}
+	for _, user := range []*User{nil, nil, {5, 6}, {5, 6}} {
+		in.User = user
+		if err := sessions.Open(t.Context(), in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if opened != 2 {
+		t.Errorf("%d sessions were opened, want one for each user", opened)
+	}
+}
+
+type dialerFunc func(context.Context, Container) (Session, error)
+
+// Open implements Dialer.
+func (f dialerFunc) Open(ctx context.Context, in Container) (Session, error) { return f(ctx, in) }
