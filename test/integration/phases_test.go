@@ -40,15 +40,13 @@ func TestForward(t *testing.T) {
 		"apply endpoints", // the Service
 		"apply attachment",
 		": apply exporter-status",
+		": exec inspect",
 		": apply attachment-status",
-		"Discovered NotReached: exec inspect",
-		"Discovered NotReached: apply attachment-status",
 		"JavaFound RolloutPending: apply attachment", // the grant
 		"JavaFound RolloutPending: apply exporter-status",
-		"JavaFound RolloutPending: apply attachment-status",
-		"JavaFound NotReached: exec inspect",
-		"JavaFound NotReached: exec stage",
-		"JavaFound NotReached: apply attachment-status", // with the intent
+		"JavaFound RolloutPending: exec inspect",
+		"JavaFound RolloutPending: exec stage",
+		"JavaFound RolloutPending: apply attachment-status", // with the intent
 		"intent, Staged NotReached: exec load",
 		"intent, Staged NotReached: http probe",
 		"intent, Staged NotReached: apply attachment-status",
