@@ -40,12 +40,9 @@ func ExecCannot(reason string) bool { return slices.Contains(execCannot, reason)
 // so none is added beside a container that is not known to matter: not if a Java
 // process is found, or may be about to start, in another one.
 func (s *Scope) inspectThroughDoors(ctx context.Context, containers []container) statemachine.Outcome {
-	if t := s.Exporter.Spec.Transport; t != "" && t != v1alpha1.TransportAuto || s.Exporter.Spec.Mode == v1alpha1.ModePreflight {
-		return Done()
-	}
 	for _, c := range containers {
 		entry := s.inspected(c.name)
-		if entry == nil || entry.ContainerID != c.id || throughDoor(entry) || !ExecCannot(entry.Reason) || !s.matters(c, containers) {
+		if entry == nil || entry.ContainerID != c.id || !s.takesDoor(c, entry) {
 			continue
 		}
 		entry.Transport, entry.TransportReason = v1alpha1.TransportEphemeralContainer, entry.Reason
@@ -59,6 +56,15 @@ func (s *Scope) inspectThroughDoors(ctx context.Context, containers []container)
 
 func throughDoor(entry *v1alpha1.InspectedContainer) bool {
 	return entry.Transport == v1alpha1.TransportEphemeralContainer
+}
+
+// takesDoor reports whether a container that exec could not inspect is to be reached
+// through an ephemeral container from now on. Mode Preflight adds none, so this may be
+// so when that ends.
+func (s *Scope) takesDoor(c container, entry *v1alpha1.InspectedContainer) bool {
+	t := s.Exporter.Spec.Transport
+	return (t == "" || t == v1alpha1.TransportAuto) && s.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
+		!throughDoor(entry) && ExecCannot(entry.Reason) && s.matters(c, s.containers())
 }
 
 // matters reports whether a Java process is to be expected in a container that exec

@@ -126,8 +126,7 @@ func TestTransportStays(t *testing.T) {
 	}
 }
 
-// What was found out about a container is kept when it is inspected again, and in its
-// next instance; an end of mode Preflight has it tried again.
+// What was found out about a container is kept when it is inspected again.
 func TestTransportIsKept(t *testing.T) {
 	s := aScope(aProcess("a", 0)).inspectedWell()
 	entry := s.inspected("a")
@@ -139,10 +138,26 @@ func TestTransportIsKept(t *testing.T) {
 	if got := s.inspectedOrNew(running(s.Pod)[0]); got.TransportReason != v1alpha1.ReasonNoShell || got.User != "5:6" {
 		t.Errorf("the record has %+v", got)
 	}
-	before := s.Key()
+}
+
+// In mode Preflight no ephemeral container is added, and what was refused for that is
+// tried again when it ends.
+func TestTransportAfterPreflight(t *testing.T) {
+	s := aScope()
+	s.runs("a")
 	s.Exporter.Spec.Mode = v1alpha1.ModePreflight
-	if s.Key() == before {
+	jvm := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot"})
+	helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a": says(v1alpha1.ReasonNoShell), "a" + door: jvm}}
+	s.Helper = helper
+	if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != v1alpha1.ReasonNoShell || Due(s) {
+		t.Errorf("it comes to %q, due is %t", got.Reason, Due(s))
+	}
+	s.Exporter.Spec.Mode = v1alpha1.ModeAttach
+	if !Due(s) {
 		t.Error("what was refused in mode Preflight stays refused")
+	}
+	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != statemachine.Done || Due(s) {
+		t.Errorf("it comes to %q after %q, due is %t", got.Reason, helper.ran, Due(s))
 	}
 }
 

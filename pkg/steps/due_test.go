@@ -68,7 +68,7 @@ func TestDue(t *testing.T) {
 		"it failed, and all is new":     {how: []func(*Scope){failed(soon), func(s *Scope) { entry(s).Attempt.Key = "old" }}, due: true, after: soon},
 		"it fails for good": {how: []func(*Scope){func(s *Scope) {
 			failed(past)(s)
-			entry(s).Reason, entry(s).Attempt.NextTime = v1alpha1.ReasonNoShell, nil
+			entry(s).Reason, entry(s).Attempt.NextTime = v1alpha1.ReasonTmpNotWritable, nil
 		}}},
 		"its JVM is starting":               {how: []func(*Scope){starting(soon)}, after: soon},
 		"its JVM should have started":       {how: []func(*Scope){starting(past)}, due: true},

@@ -73,7 +73,7 @@ func (s *Scope) due(c container) bool {
 	}
 	if entry.Reason != "" {
 		state := containerState(entry)
-		return !state.Blocked(s.Key(), KindOf, s.Now.Time)
+		return !state.Blocked(s.Key(), KindOf, s.Now.Time) || s.takesDoor(c, entry)
 	}
 	if s.Chooses() && entry.Rules != rules(s.Exporter) || s.ReinspectAfter(entry) == 0 {
 		return true

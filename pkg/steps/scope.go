@@ -107,7 +107,7 @@ func (s *Scope) Key() string {
 	}
 	return digest(
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
-		rules(s.Exporter), s.Exporter.Spec.Mode, s.Exporter.Spec.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
+		rules(s.Exporter), s.Exporter.Spec.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
 		// Another operator may know how to deal with what this one cannot; its
 		// helper is stamped with its version.
 		s.Artifacts.Helpers["x86_64"].SHA256, s.Artifacts.Agent.SHA256, s.Artifacts.Implementation.SHA256,

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestPreflight(t *testing.T) {
 	f.expect("preflight", isPreflight, isPreflight, "Discovered AttachDisabled", "JavaFound InsufficientMemory", "Discovered NoShell", "Discovered UnsupportedOS")
 	f.expectFound("preflight", f.exporter, mixedFound)
 	found := f.exporter.Status.Preflight
-	if found.LoadWarnings != 1 || len(found.Transports) != 1 || found.Transports[0] != (v1alpha1.TransportCount{Transport: "Exec", Count: 2}) {
+	if found.LoadWarnings != 1 || !slices.Equal(found.Transports, []v1alpha1.TransportCount{{Transport: v1alpha1.TransportEphemeralContainer, Count: 1}, {Transport: v1alpha1.TransportExec, Count: 2}}) {
 		t.Errorf("of warnings and transports it reports %+v", found)
 	}
 	if m := found.Memory; m == nil || m.Minimum == nil || m.Minimum.String() != "16Mi" || m.Pod != "app-3" || m.Unlimited != 2 {
