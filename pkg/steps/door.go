@@ -81,6 +81,8 @@ func (s *Scope) matters(c container, containers []container) bool {
 			return false
 		case entry == nil || entry.ContainerID != other.id:
 			return false // it is inspected first
+		case throughDoor(entry) && entry.Reason != "" && KindOf(entry.Reason) != statemachine.Refused:
+			return false // its ephemeral container is about to tell
 		case !throughDoor(entry) && entry.Reason == "" && ReadySince(s.Pod).IsZero():
 			return false // a JVM may start there
 		case entry.Reason != "" && !ExecCannot(entry.Reason) && !throughDoor(entry) && KindOf(entry.Reason) != statemachine.Refused:

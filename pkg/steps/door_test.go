@@ -62,6 +62,10 @@ func TestTransport(t *testing.T) {
 		"never, if the exporter says so":   {transport: v1alpha1.TransportExec, answers: answers{"a Exec": says(v1alpha1.ReasonNoShell)}, ran: []string{"a Exec"}, want: v1alpha1.ReasonNoShell},
 		"always, if the exporter says so":  {transport: v1alpha1.TransportEphemeralContainer, answers: answers{"a" + door: jvm}, ran: []string{"a" + door}},
 		"a sidecar is let alone":           {answers: answers{"a": jvm, "b": says(v1alpha1.ReasonNoShell)}, ran: []string{"a", "b"}},
+		"one ephemeral container at a time": {
+			answers: answers{"a": says(v1alpha1.ReasonNoShell), "b": says(v1alpha1.ReasonNoShell), "a" + door: says(v1alpha1.ReasonDoorPending)},
+			ran:     []string{"a", "b", "a" + door}, want: v1alpha1.ReasonDoorPending,
+		},
 		"unless it is named": {
 			named:   []v1alpha1.ContainerName{"a", "b"},
 			answers: answers{"a": jvm, "b": says(v1alpha1.ReasonNoShell), "b" + door: jvm}, ran: []string{"a", "b", "b" + door},
