@@ -54,7 +54,7 @@ func TestRefuseOnWarning(t *testing.T) {
 	}
 }
 
-// The helper is told what the exporter does not accept: it sees the JVM that it is
+// The request says what the exporter does not accept: the helper sees the JVM that it is
 // about to load into.
 func TestLoadRefusesOnWarning(t *testing.T) {
 	for _, policy := range []v1alpha1.DynamicAgentLoading{"", v1alpha1.DynamicAgentLoadingAllow, v1alpha1.DynamicAgentLoadingRefuseOnWarning} {

@@ -18,7 +18,7 @@ const (
 	// doorPrefix is how the names of all doors begin.
 	doorPrefix = "jmx-exporter-door-"
 	// maxDoors bounds the doors of a pod: nobody can remove an ephemeral container from
-	// its spec. The last one is kept for taking the agents out.
+	// its spec. The last one is kept for detaching.
 	maxDoors = 8
 	// maxFailedDoors is how many doors of one container instance may fail before no
 	// further one is added.

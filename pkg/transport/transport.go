@@ -33,8 +33,8 @@ type Container struct {
 	// run as where nothing else says it: for a Door.
 	Object *corev1.Pod
 	User   *User
-	// Last lets a Door add the last ephemeral container that a pod may have: it is kept
-	// for taking the agents out.
+	// Last lets a Door add the last ephemeral container that a pod may have, which is
+	// kept for detaching.
 	Last bool
 	// Transient has the session leave nothing there: what it brought in is removed
 	// when it ends.
