@@ -4,7 +4,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,7 +48,7 @@ func endsWell(t *testing.T, ended chan error) {
 	}
 }
 
-// A door ends when nobody has talked to it, and when it is told to.
+// A door ends without a session, and at SIGTERM.
 func TestDoorEnds(t *testing.T) {
 	_, ended := startDoor(t, "10ms")
 	endsWell(t, ended)
@@ -66,6 +69,18 @@ func TestSessionInDoor(t *testing.T) {
 	case err := <-ended:
 		t.Fatalf("the door has ended: %v", err)
 	default:
+	}
+	other := filepath.Join(helperapi.AgentDirectory, "4000001-1.desired")
+	if err := errors.Join(os.MkdirAll(helperapi.AgentDirectory, 0o755), os.WriteFile(other, nil, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	s = newTalkWith(t, []string{"serve", helperapi.ServeInDoor})
+	if report := s.call(helperapi.VerbUnload, helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}}, ""); !report.AgentsLeft {
+		t.Error("the agent of another JVM is not seen")
+	}
+	s.end()
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
 	}
 	s = newTalkWith(t, []string{"serve", helperapi.ServeInDoor})
 	wantReason(t, s.call(helperapi.VerbUnload, helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}}, ""), "")

@@ -22,7 +22,7 @@ import (
 func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
 	p, err := lookup(req)
 	if err != nil && typed(err).Reason == helperapi.ReasonProcessGone {
-		return clearGone(req)
+		return clearGone(req, report)
 	}
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (dir *directory) lastAgent(p jvm.Process) bool {
 
 // clearGone removes the files of a JVM that is gone, from the container's agent
 // directory, and what others left there.
-func clearGone(req helperapi.Request) error {
+func clearGone(req helperapi.Request, report *helperapi.Report) error {
 	target := req.Target
 	dir, err := directoryOf(helperapi.Request{ContainerID: req.ContainerID}, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,6 +134,7 @@ func clearGone(req helperapi.Request) error {
 	dir.discard(stem + desiredSuffix)
 	dir.discard(stem + lockSuffix)
 	dir.sweep()
+	report.AgentsLeft = slices.ContainsFunc(dir.names(), func(name string) bool { return path.Ext(name) == desiredSuffix })
 	self, _ := os.Executable()
 	dir.prune(path.Base(self))
 	dir.abandon()

@@ -120,8 +120,8 @@ func (s *Scope) noteUser(at transport.Container, entry *v1alpha1.InspectedContai
 	return false
 }
 
-// leads reports whether an ephemeral container is the way to an agent that is to be
-// taken out of a container.
+// leads reports whether an agent that is to be stopped is reached through an ephemeral
+// container.
 func (s *Scope) leads(c v1alpha1.InspectedContainer) bool {
 	return throughDoor(&c) && len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Container == c.Name && MayHaveAgent(p) })) > 0
 }

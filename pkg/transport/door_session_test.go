@@ -50,7 +50,7 @@ func TestDoorSession(t *testing.T) {
 	}
 }
 
-// Taking the agents out may add the last door.
+// A detach may add the last door.
 func TestLastDoor(t *testing.T) {
 	pods := &apiPods{pod: aPod()}
 	for name, state := range many(7) {

@@ -70,7 +70,7 @@ func (d *Door) securityContext(pod *corev1.Pod, target *corev1.Container, in Con
 }
 
 // capabilities are those of the target. The API takes no CAP_SYS_ADMIN without
-// privilege escalation; a target that has it is not looked into.
+// privilege escalation; a target that has it cannot be inspected then (UserMismatch).
 func capabilities(target *corev1.Container) *corev1.Capabilities {
 	if target.SecurityContext == nil || target.SecurityContext.Capabilities == nil {
 		return nil

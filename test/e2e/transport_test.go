@@ -41,8 +41,8 @@ func TestEphemeralContainer(t *testing.T) {
 	}
 }
 
-// What keeps an ephemeral container out is told by a typed reason, in the words of
-// who does.
+// What refuses an ephemeral container is reported with a typed reason, in the words of
+// the policy.
 func TestEphemeralContainerRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -58,7 +58,7 @@ func TestEphemeralContainerRefused(t *testing.T) {
 			namespace, applications, feature := running(c.name, 1, 1, c.files...)
 			testenv.Test(t, feature.
 				WithSetup("an exporter", funcs.Apply(namespace, rules, c.exporter)).
-				Assess(c.reason+" is told", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, c.reason, c.words...)).
+				Assess(c.reason+" is reported", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, c.reason, c.words...)).
 				Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
 				Assess("the application is as before", applications.Untouched()).
 				Feature())
