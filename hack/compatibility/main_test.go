@@ -3,74 +3,75 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/kinds"
 )
 
-// The table has a row for each version that is tested with, whichever its builds are.
-func TestTableIsComplete(t *testing.T) {
+// The tables have a row for each version and each kind that is tested with, whichever
+// its results are.
+func TestTablesAreComplete(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("../..", page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(text), begin)
-	table, _, _ := strings.Cut(rest, end)
-	var got []int
-	for major := range parseTable(table) {
-		got = append(got, major)
+	want := map[string][]string{}
+	for _, major := range jvmtest.Majors {
+		want[versions] = append(want[versions], strconv.Itoa(major))
 	}
-	slices.Sort(got)
-	if diff := cmp.Diff(jvmtest.Majors, got); diff != "" {
-		t.Errorf("versions (-tested +in %s):\n%s", page, diff)
+	for _, k := range kinds.All() {
+		want[pods] = append(want[pods], k.Title)
 	}
-}
-
-// What a suite left replaces its column, and what was not run stays.
-func TestWrite(t *testing.T) {
-	root := t.TempDir()
-	files := map[string]string{
-		page: "# Java\n\n" + begin + header +
-			"| 8 | 1.8.0_1 | 2 passed | - | - |\n| 25 | 25+1 | 1 passed | 7 passed | attach, scrape, reload, move, unload |\n" + end + "\nMore.\n",
-		results + "/unit.json": `{"Action":"attr","Test":"TestLife/jdk26","Key":"java","Value":"26+1"}
-{"Action":"pass","Test":"TestLife/jdk26"}
-{"Action":"pass","Test":"TestLife/jdk26/a"}
-{"Action":"output","Test":"TestLife/jdk26","Output":"x"}
-{"Action":"fail","Test":"TestOther/jdk26"}
-{"Action":"pass","Test":"TestLife"}
-{"Action":"pass"}
-`,
-		results + "/agent.log": "== the agent on Java 8\n[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 0, Time elapsed: 2 s\n[INFO] Tests run: 9, Failures: 0, Errors: 0, Skipped: 1\n[INFO] BUILD SUCCESS\n",
-	}
-	for name, text := range files {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := "# Java\n\n" + begin + header +
-		"| 8 | 1.8.0_1 | 2 passed | 8 passed | - |\n" +
-		"| 25 | 25+1 | 1 passed | 7 passed | attach, scrape, reload, move, unload |\n" +
-		"| 26 | 26+1 | **1 failed**, 1 passed | - | - |\n" + end + "\nMore.\n"
-	for range 2 { // the second time, nothing changes
-		if err := write(root); err != nil {
-			t.Fatal(err)
-		}
-		got, err := os.ReadFile(filepath.Join(root, page))
+	for what := range want {
+		_, table, _, err := cut(string(text), what)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, string(got)); diff != "" {
-			t.Errorf("the page (-want +got):\n%s", diff)
+		var got []string
+		for _, row := range cells(table) {
+			got = append(got, row[0])
 		}
+		if diff := cmp.Diff(want[what], got); diff != "" {
+			t.Errorf("%s (-tested +in %s): make compatibility after the tests mends it\n%s", what, page, diff)
+		}
+	}
+}
+
+// What a run left replaces the row of its kind only, and what it says cannot break the
+// table.
+func TestUpdateKinds(t *testing.T) {
+	dir := t.TempDir()
+	k := kinds.All()[1]
+	text, err := json.Marshal(kinds.Result{Kind: k.Name, Transport: "Exec", Outcome: "Annotated", Message: "a | b < c\nd"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, err := json.Marshal(map[string]string{"Action": "attr", "Key": kinds.Attribute, "Value": string(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "e2e.json"), event, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	first := "| " + kinds.All()[0].Title + " | kept | kept | kept |\n"
+	table, err := updateKinds(kindsHeader+first+"| gone | a | b | c |\n", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.SplitAfter(strings.TrimPrefix(table, kindsHeader), "\n")
+	want := []string{first, "| " + k.Title + " | Exec | Annotated | a \\| b &lt; c d |\n", "| " + kinds.All()[2].Title + " | - | - | - |\n"}
+	if diff := cmp.Diff(want, rows[:3]); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Contains(table, "gone") {
+		t.Error("a kind that is not tested any more has its row still")
 	}
 }

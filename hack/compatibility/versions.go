@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	versions = "versions of Java"
+	header   = "| Java | build | helper | agent | on the cluster |\n| --- | --- | --- | --- | --- |\n"
+)
+
+// row is what is known of one version of Java, as the table's cells.
+type row struct{ build, helper, agent, cluster string }
+
+// updateVersions takes over what the suites left.
+func updateVersions(table, dir string) (string, error) {
+	rows := parseTable(table)
+	unit, err := read(filepath.Join(dir, "unit.json"), events)
+	if err != nil {
+		return "", err
+	}
+	e2e, err := read(filepath.Join(dir, "e2e.json"), events)
+	if err != nil {
+		return "", err
+	}
+	agent, err := read(filepath.Join(dir, "agent.log"), agentLog)
+	if err != nil {
+		return "", err
+	}
+	for major, result := range unit {
+		r := rows[major]
+		r.build, r.helper = result.build, result.String()
+		rows[major] = r
+	}
+	for major, result := range agent {
+		r := rows[major]
+		r.agent = result.String()
+		rows[major] = r
+	}
+	for major, result := range e2e {
+		r := rows[major]
+		if r.cluster = "attach, scrape, reload, move, unload"; result.failed > 0 {
+			r.cluster = "**failed**"
+		}
+		rows[major] = r
+	}
+	return render(rows), nil
+}
+
+// result is what the tests of a suite came to on one version of Java.
+type result struct {
+	build          string
+	passed, failed int
+}
+
+func (r result) String() string {
+	if r.failed > 0 {
+		return fmt.Sprintf("**%d failed**, %d passed", r.failed, r.passed)
+	}
+	return fmt.Sprintf("%d passed", r.passed)
+}
+
+// ofOneJava is the name of a test of one version of Java: see jvmtest.EachOf.
+var ofOneJava = regexp.MustCompile(`^[^/]+/jdk(\d+)$`)
+
+// events parses those of go test -json.
+func events(lines *bufio.Scanner) (map[int]result, error) {
+	found := map[int]result{}
+	for lines.Scan() {
+		var event struct{ Action, Test, Key, Value string }
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			return nil, err
+		}
+		name := ofOneJava.FindStringSubmatch(event.Test)
+		if name == nil {
+			continue
+		}
+		major, err := strconv.Atoi(name[1])
+		if err != nil {
+			return nil, err
+		}
+		r := found[major]
+		switch {
+		case event.Action == "pass":
+			r.passed++
+		case event.Action == "fail":
+			r.failed++
+		case event.Action == "attr" && event.Key == "java":
+			r.build = event.Value
+		}
+		found[major] = r
+	}
+	return found, nil
+}
+
+var (
+	agentOn = regexp.MustCompile(`^== the agent on Java (\d+)`)
+	totals  = regexp.MustCompile(`Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$`)
+)
+
+// agentLog parses what agent/test prints: a headline for each version of Java, and
+// Maven's totals, which alone do not say how long they took.
+func agentLog(lines *bufio.Scanner) (map[int]result, error) {
+	found, major := map[int]result{}, 0
+	var err error
+	for lines.Scan() {
+		if on := agentOn.FindStringSubmatch(lines.Text()); on != nil {
+			if major, err = strconv.Atoi(on[1]); err != nil {
+				return nil, err
+			}
+		}
+		if m := totals.FindStringSubmatch(lines.Text()); m != nil {
+			var n [4]int
+			for i := range n {
+				if n[i], err = strconv.Atoi(m[i+1]); err != nil {
+					return nil, err
+				}
+			}
+			found[major] = result{passed: n[0] - n[1] - n[2] - n[3], failed: n[1] + n[2]}
+		}
+	}
+	return found, nil
+}
+
+// parseTable reads the table that render wrote.
+func parseTable(table string) map[int]row {
+	rows := map[int]row{}
+	for _, cells := range cells(table) {
+		if major, err := strconv.Atoi(cells[0]); err == nil && len(cells) == 5 {
+			rows[major] = row{cells[1], cells[2], cells[3], cells[4]}
+		}
+	}
+	return rows
+}
+
+func render(rows map[int]row) string {
+	var majors []int
+	for major := range rows {
+		majors = append(majors, major)
+	}
+	slices.Sort(majors)
+	var table strings.Builder
+	table.WriteString(header)
+	for _, major := range majors {
+		r := rows[major]
+		for _, cell := range []*string{&r.build, &r.helper, &r.agent, &r.cluster} {
+			if *cell == "" {
+				*cell = "-"
+			}
+		}
+		fmt.Fprintf(&table, "| %d | %s | %s | %s | %s |\n", major, r.build, r.helper, r.agent, r.cluster)
+	}
+	return table.String()
+}

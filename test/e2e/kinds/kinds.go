@@ -1,0 +1,72 @@
+// Package kinds lists the kinds of pods and JVMs that the features of TestKinds run
+// on a cluster, and what becomes of each. docs/compatibility.md has a row for each.
+package kinds
+
+import (
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Kind is a kind of pod, and what becomes of it. Without Reason, it is attached to.
+type Kind struct {
+	// Name is the name of the feature, and of its namespace.
+	Name string
+	// Title is the kind's cell in docs/compatibility.md.
+	Title string
+	// Change makes this kind of the ordinary pod and exporter.
+	Change
+	// Files are manifests that are applied before, NAMESPACE in them stands for the
+	// namespace.
+	Files []string
+	// NoJava is true where no process called java runs in the pod.
+	NoJava bool
+	// Metric is one that the endpoint serves: that of the test application, if empty.
+	Metric string
+	// Warned is the image whose JVM prints what JEP 451 wants printed.
+	Warned string
+
+	// Transport is the one that is taken.
+	Transport v1alpha1.Transport
+	// Phase is the one that is not reached, for Reason; its message has Words.
+	Phase  v1alpha1.Phase
+	Reason string
+	Words  []string
+	// Mended is another change in the place of Change, with which the pod is attached to.
+	Mended *Change
+}
+
+// Change is a change of the ordinary pod, which has a container dummyapp on Java 17
+// with a shell, and of the sample's exporter.
+type Change struct {
+	// Pod is merged into the pod's spec, by the strategic merge patch of the API.
+	Pod string
+	// Container is merged into the container.
+	Container string
+	// Exporter is merged into the exporter's spec.
+	Exporter string
+}
+
+// Port is the exporter's: that of the sample, or another one.
+func (c Change) Port() int32 {
+	spec := struct{ Port int32 }{Port: 9400}
+	if err := yaml.Unmarshal([]byte(c.Exporter), &spec); err != nil {
+		panic(err) // The table is wrong.
+	}
+	return spec.Port
+}
+
+// All are the kinds in the order of docs/compatibility.md.
+func All() []Kind { return slices.Concat(containers, jvms) }
+
+const (
+	noShell  = `image: "dummyapp:17-noshell"`
+	tmpMount = `volumeMounts: [{name: tmp, mountPath: /tmp}]`
+)
+
+// options is a change of the container that starts its JVM with these options.
+func options(list string) string {
+	return "command: [java, " + list + ", -jar, /app/dummyapp.jar]"
+}

@@ -1,0 +1,84 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"cmp"
+	"testing"
+
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/kinds"
+)
+
+// Every kind of pod is attached to, or refused with a typed reason and a sentence, and
+// its application is never disturbed. docs/compatibility.md has what is reported here.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds.All() {
+		t.Run(k.Name, func(t *testing.T) {
+			t.Parallel()
+			namespace := funcs.NamespaceFor(k.Name)
+			applications := funcs.ApplicationsIn(namespace)
+			jvms := 1
+			if k.NoJava {
+				jvms = 0
+			}
+			feature := features.New(k.Name).
+				WithSetup("a namespace", funcs.InNamespace(namespace)).
+				WithSetup("what else is there", funcs.Apply(namespace, k.Files...)).
+				WithSetup("an application", funcs.ApplyPatched(namespace, java17, k.PatchPod)).
+				WithSetup("that runs", funcs.Running(namespace, 1, jvms)).
+				WithSetup("as it is before", applications.Remember()).
+				WithSetup("an exporter", funcs.All(
+					funcs.Apply(namespace, rules),
+					funcs.ApplyPatched(namespace, exporter, k.PatchExporter)))
+			if k.Reason == "" {
+				attached(feature, namespace, k, k.Change)
+			} else {
+				feature.Assess(k.Reason+" is reported", funcs.All(
+					funcs.ConditionWithReason(namespace, 1, k.Phase, k.Reason, k.Words...),
+					funcs.Reported(namespace, k))).
+					Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
+					Assess("no annotation is written", funcs.Annotations(namespace, nil))
+			}
+			feature.Assess("the application is as before", applications.UntouchedButWarned(k.Warned))
+			if k.Mended != nil {
+				feature.Assess("it is mended", funcs.All(
+					funcs.ApplyPatched(namespace, java17, k.Mended.PatchPod),
+					funcs.ApplyPatched(namespace, exporter, k.Mended.PatchExporter)))
+				attached(feature, namespace, k, *k.Mended)
+			}
+			if k.Reason == "" {
+				feature.Assess("without the exporter, nothing of the operator is left", funcs.All(
+					funcs.Delete(namespace, exporter),
+					funcs.Doors(namespace, doors(k), false),
+					funcs.NothingInstalled(namespace),
+					applications.UntouchedButWarned(k.Warned)))
+			}
+			testenv.Test(t, feature.Feature())
+		})
+	}
+}
+
+// attached asserts that the pod is attached to through the kind's transport.
+func attached(feature *features.FeatureBuilder, namespace string, k kinds.Kind, c kinds.Change) {
+	feature.
+		Assess("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, c.Port())).
+		Assess("the metrics are served", funcs.Serves(namespace, cmp.Or(k.Metric, "dummyapp_requests_total")))
+	if k.Reason == "" {
+		feature.
+			Assess("through its transport", funcs.Doors(namespace, doors(k), true)).
+			Assess("which is reported", funcs.Reported(namespace, k))
+	}
+}
+
+// doors is how many ephemeral containers a kind needs.
+func doors(k kinds.Kind) int {
+	if k.Transport == v1alpha1.TransportEphemeralContainer {
+		return 1
+	}
+	return 0
+}
