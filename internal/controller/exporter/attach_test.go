@@ -3,13 +3,15 @@ package exporter
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -21,13 +23,18 @@ import (
 // counting is an API server that counts applies; any other call is a panic.
 type counting struct {
 	client.Client
+	mutex   sync.Mutex
 	applies int
+	takes   time.Duration // each
 	// fate is how the n-th one ends, from 1.
 	fate func(n int) error
 }
 
 // Apply implements client.Client.
 func (c *counting) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+	time.Sleep(c.takes)
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
 	c.applies++
 	if c.fate != nil {
 		return c.fate(c.applies)
@@ -36,7 +43,8 @@ func (c *counting) Apply(context.Context, runtime.ApplyConfiguration, ...client.
 }
 
 // A big fleet gets its records a batch at a time, so that the status of the exporter
-// is written in between; who fails keeps no other from its record.
+// is written in between, and several side by side; who fails keeps no other from its
+// record.
 func TestRecordsInBatches(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pods, fail int
@@ -46,50 +54,50 @@ func TestRecordsInBatches(t *testing.T) {
 		"a small fleet":      {pods: 7, want: []int{7, 0}},
 		"just a batch":       {pods: 200, want: []int{200, 0}},
 		"a big fleet":        {pods: 450, want: []int{200, 200, 50, 0}},
-		"a slow API server":  {pods: 50, takes: time.Second, want: []int{20, 20, 10, 0}},
+		"a slow API server":  {pods: 350, takes: time.Second, want: []int{20 * writers, 20 * writers, 350 - 40*writers, 0}},
 		"some do not get it": {pods: 450, fail: 250, want: []int{450}},
 	} {
-		clock := testclock.NewFakePassiveClock(time.Now())
-		api := &counting{}
-		if tc.fail > 0 || tc.takes > 0 {
-			api.fate = func(n int) error {
-				clock.SetTime(clock.Now().Add(tc.takes))
-				if n <= tc.fail {
-					return fmt.Errorf("no %d", n)
-				}
-				return nil
-			}
-		}
-		r := &Reconciler{Writer: records.New(apply.New(api, effects.Direct)), Clock: clock}
-		f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}}
-		f.exporter.UID = "exporter"
-		for i := range tc.pods {
-			pod := &corev1.Pod{}
-			pod.Name, pod.UID = fmt.Sprintf("pod-%03d", i), types.UID(fmt.Sprint(i))
-			f.members = append(f.members, member{pod: pod})
-		}
-		for i, want := range tc.want {
-			before := api.applies
-			again, err := r.attach(t.Context(), f)
-			if (err != nil) != (tc.fail > 0) {
-				t.Errorf("%s: the error is %v", name, err)
-			}
-			did := api.applies - before
-			if did != want {
-				t.Errorf("%s: reconcile %d wrote %d records, not %d", name, i, did, want)
-			}
-			more := 0
-			for j := range f.members {
-				if m := &f.members[j]; m.attachment == nil && did > 0 {
-					m.attachment = &v1alpha1.JmxAttachment{Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{UID: "exporter"}}}
-					did--
-				} else if m.attachment == nil {
-					more++
+		synctest.Test(t, func(t *testing.T) {
+			api := &counting{takes: tc.takes}
+			if tc.fail > 0 {
+				api.fate = func(n int) error {
+					if n <= tc.fail {
+						return fmt.Errorf("no %d", n)
+					}
+					return nil
 				}
 			}
-			if (again > 0) != (more > 0) {
-				t.Errorf("%s: with %d records to write, it reconciles again in %s", name, more, again)
+			r := &Reconciler{Writer: records.New(apply.New(api, effects.Direct)), Clock: clock.RealClock{}}
+			f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}}
+			f.exporter.UID = "exporter"
+			for i := range tc.pods {
+				pod := &corev1.Pod{}
+				pod.Name, pod.UID = fmt.Sprintf("pod-%03d", i), types.UID(fmt.Sprint(i))
+				f.members = append(f.members, member{pod: pod})
 			}
-		}
+			for i, want := range tc.want {
+				before := api.applies
+				again, err := r.attach(t.Context(), f)
+				if (err != nil) != (tc.fail > 0) {
+					t.Errorf("%s: the error is %v", name, err)
+				}
+				did := api.applies - before
+				if did != want {
+					t.Errorf("%s: reconcile %d wrote %d records, not %d", name, i, did, want)
+				}
+				more := 0
+				for j := range f.members {
+					if m := &f.members[j]; m.attachment == nil && did > 0 {
+						m.attachment = &v1alpha1.JmxAttachment{Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{UID: "exporter"}}}
+						did--
+					} else if m.attachment == nil {
+						more++
+					}
+				}
+				if (again > 0) != (more > 0) {
+					t.Errorf("%s: with %d records to write, it reconciles again in %s", name, more, again)
+				}
+			}
+		})
 	}
 }

@@ -6,11 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -134,10 +137,11 @@ func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1
 
 // A reconcile writes a batch of records at most, and for no longer than batchTime: the
 // first ones of a big fleet take longer than a reconcile may, and nothing would be said
-// of it meanwhile.
+// of it meanwhile. So many are written side by side.
 const (
 	batch     = 200
 	batchTime = 20 * time.Second
+	writers   = 8
 )
 
 // attach grants the revision to those whose turn has come, makes the records that are
@@ -149,25 +153,41 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 	if !f.exporter.Spec.Suspend && !f.preflighting() {
 		due, again = f.rollout.grants(f.members, f.config.Problem != nil)
 	}
-	turns := len(due)
+	granted := sets.New[types.UID]()
+	for _, m := range due {
+		granted.Insert(m.pod.UID)
+	}
 	for _, m := range f.members {
-		if (m.attachment == nil || m.attachment.Spec.Exporter.UID != f.exporter.UID || m.cameBack()) && !slices.Contains(due[:turns], m) {
+		if (m.attachment == nil || m.attachment.Spec.Exporter.UID != f.exporter.UID || m.cameBack()) && !granted.Has(m.pod.UID) {
 			due = append(due, m)
 		}
 	}
-	written, end := 0, r.Clock.Now().Add(batchTime)
-	var failed []error
-	for i, m := range due {
-		if written == batch || !r.Clock.Now().Before(end) {
+	var (
+		end     = r.Clock.Now().Add(batchTime)
+		mutex   sync.Mutex // of what follows
+		started int        // without those that failed
+		failed  []error
+	)
+	// A record is a round trip, and most of it is the API server's.
+	workqueue.ParallelizeUntil(ctx, writers, len(due), func(i int) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if started == batch || !r.Clock.Now().Before(end) {
 			again = time.Millisecond
-			break
+			return
 		}
-		if err := r.grant(ctx, f, m, i < turns); err == nil {
-			written++
-		} else if !apply.IsGone(err) {
+		started++
+		mutex.Unlock()
+		err := r.grant(ctx, f, due[i], granted.Has(due[i].pod.UID))
+		mutex.Lock()
+		if err == nil {
+			return
+		}
+		started--
+		if !apply.IsGone(err) {
 			failed = append(failed, err)
 		}
-	}
+	})
 	return again, errors.Join(failed...)
 }
 
