@@ -38,22 +38,7 @@ func NewExec(streams Streams, artifacts *Artifacts, seam effects.Seam, limits *L
 
 // Open implements Dialer.
 func (e *Exec) Open(ctx context.Context, in Container) (Session, error) {
-	return e.open(ctx, in, false)
-}
-
-// Run implements Helper, by a session of one call. What is not only to look brings
-// the helper in also where no Java runs.
-func (e *Exec) Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
-	s, err := e.open(ctx, in, verb != helperapi.VerbInspect)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	return s.Run(ctx, verb, request, blobs...)
-}
-
-func (e *Exec) open(ctx context.Context, in Container, always bool) (Session, error) {
-	s, err := e.start(ctx, in, command(e.artifacts.Helpers), func(w *wire, p *place) (helperapi.Hello, error) { return e.greet(w, p, always) })
+	s, err := e.start(ctx, in, command(e.artifacts.Helpers), e.greet)
 	switch {
 	case exitCode(err) == exitNoJava:
 		return withoutJava{}, nil
@@ -95,14 +80,11 @@ func (e *Exec) start(ctx context.Context, in Container, command []string, greet 
 }
 
 // greet leads the script to where the helper says Hello.
-func (e *Exec) greet(w *wire, p *place, always bool) (helperapi.Hello, error) {
-	patience := time.AfterFunc(helloTimeout, func() { w.cancel(errNotResponding) })
-	defer patience.Stop()
+func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
+	deadline := time.AfterFunc(helloTimeout, func() { w.cancel(errNotResponding) })
+	defer deadline.Stop()
 	p.stallAfter(stallTimeout)
 	first := string(p.in.PodUID)
-	if always {
-		first += " always"
-	}
 	if p.in.Transient {
 		first += " transient"
 	}
@@ -118,7 +100,7 @@ func (e *Exec) greet(w *wire, p *place, always bool) (helperapi.Hello, error) {
 			if err != nil {
 				return helperapi.Hello{}, err
 			}
-			patience.Reset(installTimeout)
+			deadline.Reset(installTimeout)
 			p.stallAfter(helloTimeout)
 			w.send([]byte("\n"), helper.Content)
 			continue

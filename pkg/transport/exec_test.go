@@ -259,16 +259,3 @@ func TestOpenThroughSeam(t *testing.T) {
 		})
 	}
 }
-
-// Run is a session of one call, which installs the helper also where no Java runs
-// unless it only looks.
-func TestRun(t *testing.T) {
-	for verb, first := range map[helperapi.Verb]string{helperapi.VerbInspect: "uid-1\n", helperapi.VerbUnload: "uid-1 always\n"} {
-		e := anExec(acts(reads(first), prints(hello), answers(1, `{"helperVersion":"1"}`), untilEnd))
-		report, err := e.Run(t.Context(), app, verb, helperapi.Request{})
-		if err != nil || report.HelperVersion != "1" {
-			t.Errorf("%s: %+v, %v", verb, report, err)
-		}
-		wantFree(t, e.limits)
-	}
-}

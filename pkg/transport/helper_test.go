@@ -68,7 +68,12 @@ func TestConversation(t *testing.T) {
 			wantFree(t, e.limits)
 		}
 		in.PodUID = "abc-2"
-		_, err := e.Run(t.Context(), in, helperapi.VerbInspect, helperapi.Request{})
+		session, err := e.Open(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		_, err = session.Run(t.Context(), helperapi.VerbInspect, helperapi.Request{})
 		wantError(t, err, v1alpha1.ReasonWrongPod, "UID")
 	})
 	app.Unharmed()

@@ -125,17 +125,14 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
 // script holds a session with the helper, and installs it before if it is missing:
 // $1 name, $2 size and $3 SHA-256 of the helper for x86_64, $4, $5 and $6 for aarch64.
 // Linux 6.1 and later names the machine in a file, which takes no process to read.
-// The first line of standard input is the pod's UID; the word "always" after it has
-// the helper installed also where no Java runs, "transient" has it removed at the end.
-// What lies in a directory of
-// somebody else is not run.
+// The first line of standard input is the pod's UID; the word "transient" after it has
+// the helper removed at the end. What lies in a directory of somebody else is not run.
 //
 // The shell stays until the helper has ended: containerd cuts standard input
 // when the command that it runs closes its output early. A helper that cannot be
 // executed (126: /tmp is mounted noexec) is removed again: nothing else would. What a
 // shell printed when it started, before the empty line, is not part of the session.
 var script = prelude + lookForJava + install + `read -r uid flags
-case $flags in *always*) always=1 ;; *) always= ;; esac
 case $flags in *transient*) transient=1 ;; esac
 { read -r m </proc/sys/kernel/arch; } 2>/dev/null || m=$(uname -m)
 case $m in
@@ -148,7 +145,7 @@ if there; then
   if enter; then inside=1; elif there; then end $not_trusted; fi
 fi
 if [ ! "$inside" ] || ! trusted - "./$1"; then
-  [ "$always" ] || look_for_java
+  look_for_java
   install "$@"
   trusted - "./$1" || end $helper_missing
 fi

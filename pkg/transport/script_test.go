@@ -38,6 +38,7 @@ type sandbox struct {
 func newSandbox(t *testing.T) *sandbox {
 	s := &sandbox{t: t, tmp: t.TempDir(), proc: t.TempDir(), sh: []string{"sh"}}
 	s.write(filepath.Join(s.proc, "self", "mountinfo"), "1 2 /var/lib/kubelet/pods/uid-1/etc-hosts /etc/hosts\n", 0o644)
+	s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /opt/java/lib/server/libjvm.so\n", 0o644)
 	return s
 }
 
@@ -47,6 +48,13 @@ func (s *sandbox) write(path, content string, mode os.FileMode) {
 		s.t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// withoutJava ends the Java process that runs in the container.
+func (s *sandbox) withoutJava() {
+	if err := os.RemoveAll(filepath.Join(s.proc, "7")); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -95,14 +103,14 @@ func (s *sandbox) execInto(helper Blob) *Exec {
 
 // talk opens a session, asks a question, and closes it. It returns what the script
 // ended with, 0 if the helper answered.
-func (s *sandbox) talk(helper Blob, always bool) int {
+func (s *sandbox) talk(helper Blob) int {
 	s.t.Helper()
 	// More than fits into a pipe: a script that leaves it would hang an exec.
 	helper.Content = append(slices.Clone(helper.Content), make([]byte, max(0, helper.Size-int64(len(helper.Content))))...)
 	e := s.execInto(helper)
 	in := app
 	in.Transient = s.transient
-	session, err := e.open(s.t.Context(), in, always)
+	session, err := e.Open(s.t.Context(), in)
 	defer wantFree(s.t, e.limits)
 	if err != nil {
 		if exitCode(err) < 0 {
@@ -137,9 +145,6 @@ exit 0
 func TestScript(t *testing.T) {
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	there := func(s *sandbox) { s.write(s.home(helper.Name), answering, 0o755) }
-	java := func(s *sandbox) {
-		s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /opt/java/lib/server/libjvm.so\n", 0o644)
-	}
 	other := func(s *sandbox) { s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /usr/bin/nginx\n", 0o644) }
 	unreadable := func(s *sandbox) { s.write(filepath.Join(s.proc, "3", "maps", "x"), "", 0o644) }
 	gone := func(s *sandbox) {
@@ -152,7 +157,6 @@ func TestScript(t *testing.T) {
 		return func(s *sandbox) { s.write(filepath.Join(s.proc, "sys", "kernel", "arch"), name+"\n", 0o644) }
 	}
 	cases := map[string]struct {
-		always bool
 		helper *Blob
 		given  []func(*sandbox)
 		want   int
@@ -160,36 +164,35 @@ func TestScript(t *testing.T) {
 		left []string
 	}{
 		"there":                  {given: []func(*sandbox){there}, left: []string{helper.Name}},
-		"missing, with Java":     {given: []func(*sandbox){java}, left: []string{helper.Name}},
+		"missing, with Java":     {left: []string{helper.Name}},
 		"missing, no Java":       {given: []func(*sandbox){other}, want: exitNoJava},
 		"missing, may hide Java": {given: []func(*sandbox){other, unreadable}, left: []string{helper.Name}},
 		"missing, one is gone":   {given: []func(*sandbox){other, gone}, want: exitNoJava},
-		"no process is seen":     {want: exitNoJava},
-		"one is gone, with Java": {given: []func(*sandbox){java, gone}, left: []string{helper.Name}},
-		"the machine is known":   {given: []func(*sandbox){java, machine("aarch64")}, left: []string{helper.Name}},
-		"an unknown machine":     {given: []func(*sandbox){java, machine("riscv64")}, want: exitUnknownMachine},
-		"missing, but wanted":    {always: true, given: []func(*sandbox){other}, left: []string{helper.Name}},
-		"beside an older one":    {given: []func(*sandbox){java, func(s *sandbox) { s.write(s.home("jmx-attach-old"), "", 0o755) }}, left: []string{"jmx-attach-old", helper.Name}},
-		"another pod":            {given: []func(*sandbox){java, func(s *sandbox) { s.write(filepath.Join(s.proc, "self/mountinfo"), "/pods/uid-2/\n", 0o644) }}, want: exitWrongPod},
-		"cut":                    {given: []func(*sandbox){java, func(s *sandbox) { s.cut = 1 << 17 }}, want: exitCut, left: []string{}},
-		"cut before the content": {given: []func(*sandbox){java, func(s *sandbox) { s.cut = 7 }}, want: exitCut, left: []string{}},
-		"cut before the go":      {given: []func(*sandbox){java, func(s *sandbox) { s.cut = 6 }}, want: exitCut},
+		"no process is seen":     {given: []func(*sandbox){(*sandbox).withoutJava}, want: exitNoJava},
+		"one is gone, with Java": {given: []func(*sandbox){gone}, left: []string{helper.Name}},
+		"the machine is known":   {given: []func(*sandbox){machine("aarch64")}, left: []string{helper.Name}},
+		"an unknown machine":     {given: []func(*sandbox){machine("riscv64")}, want: exitUnknownMachine},
+		"beside an older one":    {given: []func(*sandbox){func(s *sandbox) { s.write(s.home("jmx-attach-old"), "", 0o755) }}, left: []string{"jmx-attach-old", helper.Name}},
+		"another pod":            {given: []func(*sandbox){func(s *sandbox) { s.write(filepath.Join(s.proc, "self/mountinfo"), "/pods/uid-2/\n", 0o644) }}, want: exitWrongPod},
+		"cut":                    {given: []func(*sandbox){func(s *sandbox) { s.cut = 1 << 17 }}, want: exitCut, left: []string{}},
+		"cut before the content": {given: []func(*sandbox){func(s *sandbox) { s.cut = 7 }}, want: exitCut, left: []string{}},
+		"cut before the go":      {given: []func(*sandbox){func(s *sandbox) { s.cut = 6 }}, want: exitCut},
 		"other content": {
 			helper: &Blob{File: helperapi.File{Name: helper.Name, Size: helper.Size, SHA256: helper.SHA256}, Content: []byte(strings.ToUpper(answering))},
-			given:  []func(*sandbox){java}, want: exitCut, left: []string{},
+			want:   exitCut, left: []string{},
 		},
 		"a link instead of the directory": {
-			given: []func(*sandbox){java, func(s *sandbox) {
+			given: []func(*sandbox){func(s *sandbox) {
 				if err := os.Symlink(s.proc, strings.TrimSuffix(s.home(""), "/")); err != nil {
 					s.t.Fatal(err)
 				}
 			}}, want: exitNotTrusted, left: []string{"7", "self"},
 		},
 		"a file instead of the directory": {
-			given: []func(*sandbox){java, func(s *sandbox) { s.write(s.home(""), "", 0o644) }}, want: exitNotTrusted,
+			given: []func(*sandbox){func(s *sandbox) { s.write(s.home(""), "", 0o644) }}, want: exitNotTrusted,
 		},
 		"a directory that cannot be made": {
-			given: []func(*sandbox){java, func(s *sandbox) { s.tmp = filepath.Join(s.tmp, "nowhere") }}, want: exitNotWritable,
+			given: []func(*sandbox){func(s *sandbox) { s.tmp = filepath.Join(s.tmp, "nowhere") }}, want: exitNotWritable,
 		},
 	}
 	for name, tc := range cases {
@@ -202,7 +205,7 @@ func TestScript(t *testing.T) {
 			if tc.helper != nil {
 				brought = *tc.helper
 			}
-			if code := s.talk(brought, tc.always); code != tc.want {
+			if code := s.talk(brought); code != tc.want {
 				t.Errorf("it ended with %d, not with %d", code, tc.want)
 			}
 			if n := s.unread.Load(); n > 0 {
@@ -234,7 +237,7 @@ func TestBanner(t *testing.T) {
 	banner := filepath.Join(t.TempDir(), "sh")
 	s.write(banner, "#!/bin/sh\nprintf 'Welcome!\\n{\"hello\":null}\\n$ '\nexec sh \"$@\"\n", 0o755)
 	s.sh = []string{banner}
-	if code := s.talk(helper, true); code != 0 {
+	if code := s.talk(helper); code != 0 {
 		t.Errorf("it ended with %d", code)
 	}
 }
@@ -244,7 +247,7 @@ func TestNoSpaceForHelper(t *testing.T) {
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	s := newSandbox(t)
 	s.sh = []string{"sh", "-c", "ulimit -f 64; trap '' XFSZ; exec sh \"$@\"", "sh"}
-	if code := s.talk(helper, true); code != exitWriteFailed && code != exitCut {
+	if code := s.talk(helper); code != exitWriteFailed && code != exitCut {
 		t.Errorf("it ended with %d", code)
 	}
 	if left, _ := filepath.Glob(s.home("*")); len(left) > 0 || s.unread.Load() > 0 {
@@ -260,7 +263,7 @@ func TestRefusedSpace(t *testing.T) {
 	in.Space = Space{Bytes: 2*helper.Size - 1, Bound: "limits.ephemeral-storage of the container is 1"}
 	e := s.execInto(helper)
 	begin := time.Now()
-	_, err := e.Run(t.Context(), in, helperapi.VerbLoad, helperapi.Request{})
+	_, err := e.Open(t.Context(), in)
 	wantError(t, err, v1alpha1.ReasonStorageLimitTooLow, fmt.Sprintf("%d bytes", 2*helper.Size))
 	if _, err := os.Stat(s.home("")); err == nil {
 		t.Error("the directory was made")
@@ -269,7 +272,7 @@ func TestRefusedSpace(t *testing.T) {
 		t.Errorf("the script did not end by itself: %s", took)
 	}
 	in.Space.Bytes++
-	session, err := e.open(t.Context(), in, true)
+	session, err := e.Open(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}

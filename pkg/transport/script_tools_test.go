@@ -39,7 +39,7 @@ func TestScriptStartsFewTools(t *testing.T) {
 		if err := os.RemoveAll(log); err != nil {
 			t.Fatal(err)
 		}
-		if code := s.talk(helper, false); code != 0 {
+		if code := s.talk(helper); code != 0 {
 			t.Fatalf("a session that %s ended with %d", session.what, code)
 		}
 		ran, err := os.ReadFile(log)

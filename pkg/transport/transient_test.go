@@ -3,7 +3,6 @@ package transport
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,9 +11,6 @@ import (
 // ends, and nothing that is not its own.
 func TestTransient(t *testing.T) {
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
-	java := func(s *sandbox) {
-		s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /opt/java/lib/server/libjvm.so\n", 0o644)
-	}
 	cut := func(after int64) func(*sandbox) { return func(s *sandbox) { s.cut = after } }
 	failing := NewBlob("jmx-attach-", []byte("#!/bin/sh\nexit 1\n"+strings.Repeat("#", 1<<18)+"\n"), "")
 	for name, tc := range map[string]struct {
@@ -23,13 +19,13 @@ func TestTransient(t *testing.T) {
 		want   int
 		left   []string
 	}{
-		"missing":                {helper: helper, given: []func(*sandbox){java}},
-		"no Java":                {helper: helper, want: exitNoJava},
+		"missing":                {helper: helper},
+		"no Java":                {helper: helper, given: []func(*sandbox){(*sandbox).withoutJava}, want: exitNoJava},
 		"there from before":      {helper: helper, given: []func(*sandbox){func(s *sandbox) { s.write(s.home(helper.Name), answering, 0o755) }}},
-		"beside another":         {helper: helper, given: []func(*sandbox){java, func(s *sandbox) { s.write(s.home("jmx-attach-old"), "", 0o755) }}, left: []string{"jmx-attach-old"}},
-		"cut":                    {helper: helper, given: []func(*sandbox){java, cut(1 << 17)}, want: exitCut},
-		"cut before the content": {helper: helper, given: []func(*sandbox){java, cut(17)}, want: exitCut},
-		"the helper fails":       {helper: failing, given: []func(*sandbox){java}, want: 1},
+		"beside another":         {helper: helper, given: []func(*sandbox){func(s *sandbox) { s.write(s.home("jmx-attach-old"), "", 0o755) }}, left: []string{"jmx-attach-old"}},
+		"cut":                    {helper: helper, given: []func(*sandbox){cut(1 << 17)}, want: exitCut},
+		"cut before the content": {helper: helper, given: []func(*sandbox){cut(17)}, want: exitCut},
+		"the helper fails":       {helper: failing, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSandbox(t)
@@ -37,7 +33,7 @@ func TestTransient(t *testing.T) {
 			for _, given := range tc.given {
 				given(s)
 			}
-			if code := s.talk(tc.helper, false); code != tc.want {
+			if code := s.talk(tc.helper); code != tc.want {
 				t.Errorf("it ended with %d, not with %d", code, tc.want)
 			}
 			var left []string

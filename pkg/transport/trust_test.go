@@ -124,10 +124,8 @@ func TestScriptsObeyTheirOwn(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				for _, always := range []bool{false, true} {
-					if code := s.talk(helper, always); code != exitNotTrusted {
-						t.Errorf("it ended with %d", code)
-					}
+				if code := s.talk(helper); code != exitNotTrusted {
+					t.Errorf("it ended with %d", code)
 				}
 				s.notRun(tc.dir, helper)
 			})
@@ -160,7 +158,7 @@ func TestScriptsReplaceFiles(t *testing.T) {
 				if err := given(s); err != nil {
 					t.Fatal(err)
 				}
-				if code := s.talk(helper, true); code != 0 {
+				if code := s.talk(helper); code != 0 {
 					t.Errorf("it ended with %d", code)
 				}
 				if _, err := os.Stat(proof); err == nil {
@@ -197,7 +195,7 @@ func TestScriptsInARace(t *testing.T) {
 					t.Fatalf("after %d rounds it has ended with %v: there was no race", round, ended)
 				}
 				brought := helperOf(round)
-				code := s.talk(brought, true)
+				code := s.talk(brought)
 				if ran, err := os.ReadFile(proof); err == nil {
 					t.Fatalf("round %d: the planted program ran as user %s", round, ran)
 				}
@@ -241,7 +239,7 @@ func TestScriptOnNoexec(t *testing.T) {
 				given(s)
 				jvmtest.NoexecTmp(t)
 				before := listing(t)
-				session, err := s.execInto(helper).open(t.Context(), app, true)
+				session, err := s.execInto(helper).Open(t.Context(), app)
 				if err == nil {
 					session.Close()
 				}
