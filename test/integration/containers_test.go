@@ -55,6 +55,8 @@ type container struct {
 	// fault is what every exec into it fails with; hangs has none respond.
 	fault error
 	hangs bool
+	// noShell: no exec into it finds a shell.
+	noShell bool
 }
 
 // jvm is one Java process.
@@ -166,6 +168,9 @@ func (cs *containers) through(seam effects.Seam) transport.Helper {
 		var report *helperapi.Report
 		effect := effects.Effect{Kind: effects.Exec, What: string(verb), On: fmt.Sprintf("%s/%s/%s", in.Namespace, in.Pod, in.Name)}
 		err := seam(ctx, effect, func(context.Context) error {
+			if c := cs.get(in.PodUID, in.Name); c != nil && c.noShell {
+				return fault(v1alpha1.ReasonNoShell)
+			}
 			var err error
 			report, err = cs.exec(in, verb, request, blobs)
 			return err

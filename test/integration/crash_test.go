@@ -3,16 +3,11 @@ package integration
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
@@ -83,6 +78,29 @@ func TestCrash(t *testing.T) {
 					s.t.Errorf("the second agent was loaded %d times, stopped %d times, and is %s", j.loads, j.unloads, j.Mark.State)
 				}
 			},
+		},
+		"no shell": {
+			pod: func() *podBuilder { return aPod("app-0").withoutShell() },
+			end: func(s *story) {
+				s.isAnnotated("9400")
+				s.hasOneDoor()
+			},
+		},
+		"no shell, and the exporter is deleted": {
+			pod:  func() *podBuilder { return aPod("app-0").withoutShell() },
+			next: func(s *story) { s.deleteExporter() },
+			end: func(s *story) {
+				s.isTakenOut()
+				s.hasOneDoor()
+			},
+		},
+		"mode Preflight, and then Attach": {
+			next: func(s *story) {
+				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModePreflight })
+				s.operate().settle()
+				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModeAttach })
+			},
+			end: func(s *story) { s.isAnnotated("9400") },
 		},
 		"the configuration is rejected": {
 			next: func(s *story) {
@@ -158,7 +176,7 @@ func TestCrash(t *testing.T) {
 							switch {
 							case i == n:
 								happened = true
-								if got := fmt.Sprintf("%s %s", e.Kind, e.What); got != effect {
+								if got := described(e); got != effect {
 									t.Errorf("effect %d is %s, not what was recorded: %s", n, got, effect)
 								}
 								is.at(do)
@@ -187,110 +205,4 @@ func TestCrash(t *testing.T) {
 		})
 	}
 	t.Logf("%d plans", plans)
-}
-
-// deleteExporter deletes the exporter, and with it what it owns.
-func (s *story) deleteExporter() {
-	s.t.Helper()
-	remove(s.t, s.exporter)
-	s.garbageCollect()
-}
-
-// isAnnotated: the pod is Annotated, its exporter Ready, the agent was loaded
-// once, and everything is there once.
-func (s *story) isAnnotated(port string) {
-	s.t.Helper()
-	s.isAnnotatedOf(1, port)
-}
-
-// isAnnotatedOf is isAnnotated in a namespace with several exporters.
-func (s *story) isAnnotatedOf(exporters int, port string) {
-	s.t.Helper()
-	a := s.attachment(s.pod)
-	if a == nil || a.Status.Phase != v1alpha1.PhaseAnnotated {
-		s.t.Fatalf("the pod is not Annotated: %+v", a)
-	}
-	if diff := cmp.Diff(annotatedBy(a, port), s.annotations(s.pod)); diff != "" {
-		s.t.Errorf("annotations (-want +got):\n%s", diff)
-	}
-	owners := 0
-	for _, entry := range s.pod.ManagedFields {
-		if entry.Manager == string(records.OwnerPodAnnotations) {
-			owners++
-		}
-	}
-	if owners != 1 {
-		s.t.Errorf("the annotations are owned by us %d times", owners)
-	}
-	if loads := s.jvm(s.pod).loads; loads != 1 {
-		s.t.Errorf("the agent was loaded %d times", loads)
-	}
-	if get(s.t, s.exporter); !meta.IsStatusConditionTrue(s.exporter.Status.Conditions, v1alpha1.ConditionReady) {
-		s.t.Errorf("the exporter is not Ready: %+v", s.exporter.Status)
-	}
-	if want, got := fmt.Sprintf("app-0 %s:%s", s.pod.Status.PodIP, port), s.endpoints(s.exporter); got != want {
-		s.t.Errorf("published is %q, not %q", got, want)
-	}
-	var services corev1.ServiceList
-	if s.list(&services); len(services.Items) != exporters {
-		s.t.Errorf("there are %d Services", len(services.Items))
-	}
-}
-
-// isHalted: the exporter goes no further, since a configuration was rejected.
-func (s *story) isHalted() {
-	s.t.Helper()
-	if get(s.t, s.exporter); s.exporter.Status.Halt == nil || s.exporter.Status.Halt.Reason != v1alpha1.ReasonConfigRejected {
-		s.t.Errorf("the exporter is not halted: %+v", s.exporter.Status)
-	}
-}
-
-// isTakenOut: nothing of ours is left on the pod, and no record.
-func (s *story) isTakenOut() {
-	s.t.Helper()
-	if left := s.annotations(s.pod); len(left) > 0 {
-		s.t.Errorf("annotations are left: %v", left)
-	}
-	if a := s.attachment(s.pod); a != nil {
-		s.t.Errorf("the record is left: %+v", a.Status)
-	}
-	if j := s.jvm(s.pod); j.loads != 1 || j.unloads != 1 || j.running() {
-		s.t.Errorf("the agent was loaded %d times, stopped %d times, and is %s", j.loads, j.unloads, j.Mark.State)
-	}
-}
-
-// areAnnotated: the pod is Annotated, with a JVM in each of its containers; each
-// serves its port, was loaded into once and is published once, and the annotation
-// names the first.
-func (s *story) areAnnotated(ports ...string) {
-	s.t.Helper()
-	a := s.attachment(s.pod)
-	if a == nil || a.Status.Phase != v1alpha1.PhaseAnnotated {
-		s.t.Fatalf("the pod is not Annotated: %+v", a)
-	}
-	var serve, published []string
-	for _, p := range a.Status.Processes {
-		serve = append(serve, fmt.Sprint(p.Port))
-		published = append(published, fmt.Sprintf("app-0 %s:%d", s.pod.Status.PodIP, p.Port))
-	}
-	if diff := cmp.Diff(ports, serve); diff != "" {
-		s.t.Errorf("ports (-want +got):\n%s", diff)
-	}
-	slices.Sort(published)
-	if diff := cmp.Diff(strings.Join(published, ", "), s.endpoints(s.exporter)); diff != "" {
-		s.t.Errorf("published (-want +got):\n%s", diff)
-	}
-	if got := s.annotations(s.pod)["prometheus.io/port"]; got != ports[0] {
-		s.t.Errorf("the annotation names port %s", got)
-	}
-	for _, container := range s.pod.Spec.Containers {
-		for _, j := range s.containers.get(s.pod.UID, container.Name).jvms {
-			if j.Exporter == nil && j.loads != 1 || !j.running() && j.Exporter == nil {
-				s.t.Errorf("in container %s the agent was loaded %d times", container.Name, j.loads)
-			}
-		}
-	}
-	if get(s.t, s.exporter); len(s.exporter.Status.MetricsEndpoints) != len(ports) {
-		s.t.Errorf("the exporter lists %v", s.exporter.Status.MetricsEndpoints)
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -56,11 +57,11 @@ func (c *cluster) operate() *operator { return c.operateAs(admin, nil) }
 // containers are not meant.
 func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator {
 	o := &operator{cluster: c, events: &recorder{}}
-	if helper == nil {
-		helper = c.containers.through(o.seam)
-	}
 	reader := cached{as}
 	writer := records.New(apply.New(as, o.seam))
+	if helper == nil {
+		helper = o.byTransport(as, writer)
+	}
 	configs := source.New(as, as)
 	asks := prober{c.containers, o.seam}
 	o.health = health.New(asks, c.listenEvery, c.clock)
@@ -122,10 +123,19 @@ func (o *operator) did() []string {
 	defer o.mu.Unlock()
 	var did []string
 	for _, effect := range o.effects {
-		did = append(did, fmt.Sprintf("%s %s", effect.Kind, effect.What))
+		did = append(did, described(effect))
 	}
 	o.effects = nil
 	return did
+}
+
+// doorName is the name of an ephemeral container, which has a digest of the container's
+// ID: it differs from run to run.
+var doorName = regexp.MustCompile(`jmx-exporter-door-[0-9a-f]+`)
+
+// described is an effect as the ways of TestCrash know it.
+func described(e effects.Effect) string {
+	return fmt.Sprintf("%s %s", e.Kind, doorName.ReplaceAllString(e.What, "jmx-exporter-door"))
 }
 
 func (o *operator) count() int {
@@ -165,6 +175,7 @@ func (o *operator) round() (again time.Duration, err error) {
 			again = result.RequeueAfter
 		}
 	}
+	o.startDoors()
 	var exporters v1alpha1.PrometheusJmxExporterList
 	o.list(&exporters)
 	for i := range exporters.Items {

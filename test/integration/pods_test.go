@@ -15,6 +15,8 @@ type podBuilder struct {
 	jvms    map[string][]*jvm
 	// hangs has no exec into any of its containers respond.
 	hangs bool
+	// noShell: none finds a shell.
+	noShell bool
 }
 
 func aPod(name string) *podBuilder {
@@ -34,6 +36,11 @@ func (p *podBuilder) container(name string, jvms ...*jvm) *podBuilder {
 
 func (p *podBuilder) annotated(key, value string) *podBuilder {
 	metav1.SetMetaDataAnnotation(&p.pod.ObjectMeta, key, value)
+	return p
+}
+
+func (p *podBuilder) withoutShell() *podBuilder {
+	p.noShell = true
 	return p
 }
 
@@ -63,7 +70,8 @@ func (c *cluster) run(p *podBuilder) *corev1.Pod {
 	}
 	for _, container := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, running(container.Name))
-		c.containers.start(pod.UID, container.Name, p.jvms[container.Name]...).hangs = p.hangs
+		scripted := c.containers.start(pod.UID, container.Name, p.jvms[container.Name]...)
+		scripted.hangs, scripted.noShell = p.hangs, p.noShell
 	}
 	c.updateStatus(pod)
 	return pod

@@ -29,6 +29,11 @@ func (s streams) Stream(ctx context.Context, in transport.Container, _ []string,
 		<-ctx.Done()
 		return ctx.Err()
 	}
+	return s.serve(in, from, to)
+}
+
+// serve is the helper that runs in a container.
+func (cs *containers) serve(in transport.Container, from *bufio.Reader, to *json.Encoder) error {
 	if err := to.Encode(helperapi.Answer{Hello: &helperapi.Hello{Version: "1"}}); err != nil {
 		return err
 	}
@@ -58,7 +63,7 @@ func (s streams) Stream(ctx context.Context, in transport.Container, _ []string,
 			}
 		}
 		answer.Send = 0
-		if answer.Report, err = s.exec(in, call.Verb, call.Request, blobs); err != nil {
+		if answer.Report, err = cs.exec(in, call.Verb, call.Request, blobs); err != nil {
 			known, ok := errors.AsType[*transport.Error](err)
 			if !ok {
 				known = &transport.Error{Reason: v1alpha1.ReasonHelperFailed, Message: err.Error()}
