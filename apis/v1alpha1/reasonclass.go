@@ -84,6 +84,7 @@ var classes = map[string]ReasonClass{
 	ReasonConfigTooLarge:   ClassMended,
 
 	ReasonUnsupportedOS:            ClassRefused,
+	ReasonPodProtected:             ClassRefused,
 	ReasonNoShell:                  ClassRefused,
 	ReasonDoorFailed:               ClassRefused,
 	ReasonDoorsExhausted:           ClassRefused,

@@ -30,6 +30,10 @@ const (
 	ReasonNoProcessIncluded = "NoProcessIncluded"
 	// ReasonUnsupportedOS surfaces on JavaFound when the pod runs on Windows.
 	ReasonUnsupportedOS = "UnsupportedOS"
+	// ReasonPodProtected surfaces when the operator's flags do not allow to attach to the
+	// pod or container: in kube-system, in the operator's own namespace, with hostPID or
+	// hostNetwork, or privileged.
+	ReasonPodProtected = "PodProtected"
 	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
 	// but answers on no port.
 	ReasonStockExporterNotServing = "StockExporterNotServing"

@@ -26,6 +26,11 @@ type options struct {
 	healthCheckInterval time.Duration
 	doorImage           string
 	doorIdle            time.Duration
+	allowKubeSystem     bool
+	allowOwnNamespace   bool
+	allowPrivileged     bool
+	allowHostPID        bool
+	allowHostNetwork    bool
 	version             bool
 	zap                 zap.Options
 }
@@ -77,6 +82,11 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
 	flags.StringVar(&o.doorImage, "door-image", "", "`image` of the ephemeral containers that are added to pods without a shell; the operator's own if empty")
 	flags.DurationVar(&o.doorIdle, "door-idle", 15*time.Minute, "`time` without a session after which such an ephemeral container ends; 0 keeps it until its target exits")
+	flags.BoolVar(&o.allowKubeSystem, "allow-kube-system", false, "attach to pods in the namespace kube-system, too")
+	flags.BoolVar(&o.allowOwnNamespace, "allow-own-namespace", false, "attach to pods in the namespace that the operator itself runs in, too")
+	flags.BoolVar(&o.allowPrivileged, "allow-privileged", false, "attach to privileged containers, too")
+	flags.BoolVar(&o.allowHostPID, "allow-host-pid", false, "attach to pods that share the process IDs of their node (hostPID), too")
+	flags.BoolVar(&o.allowHostNetwork, "allow-host-network", false, "attach to pods that share the network of their node (hostNetwork), too: the metrics are served on the node's addresses")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it

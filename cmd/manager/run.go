@@ -72,7 +72,15 @@ func run(ctx context.Context, o *options) error {
 		Prober:              steps.NewHTTPProber(metrics.Seam),
 		Artifacts:           artifacts,
 		Limits:              limits,
-		Logs:                problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{}),
+		Protection: steps.Protection{
+			OwnNamespace:      manager.OwnNamespace(),
+			AllowKubeSystem:   o.allowKubeSystem,
+			AllowOwnNamespace: o.allowOwnNamespace,
+			AllowPrivileged:   o.allowPrivileged,
+			AllowHostPID:      o.allowHostPID,
+			AllowHostNetwork:  o.allowHostNetwork,
+		},
+		Logs: problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{}),
 	})
 	if err != nil {
 		return err

@@ -63,6 +63,8 @@ type Options struct {
 	Limits    attachment.Limits
 	Prober    steps.Prober
 	Artifacts *steps.Artifacts
+	// Protection says which pods are not attached to.
+	Protection steps.Protection
 	// Logs are those of pods that do not run.
 	Logs problem.Logs
 }
@@ -118,7 +120,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	return mgr, (&attachment.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
 		Artifacts: o.Artifacts, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
-		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+		Protection: o.Protection,
+		Recorder:   mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)
 }
 

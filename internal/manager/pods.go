@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -45,6 +46,19 @@ const containerName = "manager"
 
 // ErrNoPod is that nothing names a pod in which this process runs.
 var ErrNoPod = errors.New("POD_NAMESPACE and POD_NAME do not name the operator's pod")
+
+// OwnNamespace is the namespace that this process runs in: that of POD_NAMESPACE, or
+// else of its service account; empty outside of a cluster.
+func OwnNamespace() string {
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace
+	}
+	namespace, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(namespace))
+}
 
 // OwnImage is the image of the pod that this process runs in, which POD_NAMESPACE and
 // POD_NAME name.

@@ -102,13 +102,16 @@ func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Repo
 
 // FindAgents adds the processes to the record in which an agent of ours is, as far
 // as it can be seen: for a record that was lost. A container that cannot be
-// inspected for good never had one.
+// inspected for good never had one, nor one that is protected and serves nothing.
 func (s *Scope) FindAgents(ctx context.Context) error {
 	if runsWindows(s.Pod) {
 		return nil
 	}
 	var failures []error
 	for _, c := range running(s.Pod) {
+		if s.containerProtected(c) != nil {
+			continue
+		}
 		report, err := s.lookForAgents(ctx, c)
 		if err != nil {
 			if !v1alpha1.NeedsPerson(reasonOf(err)) || len(transport.Doors(s.Pod)) > 0 {

@@ -29,6 +29,9 @@ func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 	if runsWindows(s.Pod) {
 		return unsupportedOS()
 	}
+	if refused := s.podProtected(); refused != nil {
+		return *refused
+	}
 	containers := s.containers()
 	s.exclude(containers)
 	if len(containers) == 0 {
@@ -146,6 +149,10 @@ func (s *Scope) fewestTriesFirst(containers []container) []container {
 // inspect looks into one container, and takes what it finds into the record; nothing
 // when there was no room for it.
 func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
+	if refused := s.containerProtected(c); refused != nil {
+		s.recordContainer(s.inspectedOrNew(c), *refused)
+		return *refused
+	}
 	if wait := s.tooYoung(c); wait > 0 {
 		young := NotDone(v1alpha1.ReasonJVMStarting, "The container started less than 2s ago; inspection is delayed.")
 		young.RetryAfter = wait

@@ -54,6 +54,8 @@ type Scope struct {
 	Writer PodWriter
 	// Persist writes the record as it is.
 	Persist func(context.Context) error
+	// Protection says what is attached to only where the operator's flags allow it.
+	Protection Protection
 	// DoorGate is why no ephemeral container may be added now for a container with this
 	// ID; nil when it may.
 	DoorGate func(container, id string) *statemachine.Outcome
@@ -108,6 +110,7 @@ func (s *Scope) Key() string {
 	return digest(
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
 		rules(s.Exporter), s.Exporter.Spec.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
+		s.Protection,
 		// Another operator may know how to deal with what this one cannot; its
 		// helper is stamped with its version.
 		s.Artifacts.Helpers["x86_64"].SHA256, s.Artifacts.Agent.SHA256, s.Artifacts.Implementation.SHA256,

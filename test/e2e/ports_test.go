@@ -64,6 +64,7 @@ func TestPortChosen(t *testing.T) {
 	namespace, applications, feature := running("port-chosen", 3, 3, java17, "manifests/ports/host.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
+		WithSetup("an operator that attaches on the host's network", suite.Flags("--allow-host-network")).
 		WithSetup("an exporter without a port", funcs.Apply(namespace, rules, "manifests/ports/chosen.yaml")).
 		Assess("every JVM is served, those on the host's network on different ports", funcs.All(
 			jvms.Served(3, 3),

@@ -18,6 +18,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -29,6 +30,8 @@ type cluster struct {
 	containers *containers
 	clock      *testclock.FakePassiveClock
 	checker    *checker
+	// protection is what operators have that are started from now on.
+	protection steps.Protection
 	// artifacts are what operators bring along that are started from now on,
 	// and listenEvery is how often they ask an endpoint; 0 for never.
 	artifacts   *transport.Artifacts

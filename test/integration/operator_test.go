@@ -68,7 +68,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{
 		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: c.artifacts,
-		Sessions: func() attachment.Session { return perCall{helper} }, Prober: asks, Health: o.health,
+		Sessions: func() attachment.Session { return perCall{helper} }, Prober: asks, Health: o.health, Protection: c.protection,
 	}
 	return o
 }

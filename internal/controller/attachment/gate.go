@@ -25,6 +25,9 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 	if refused := s.RefusesWarning(p); refused != nil {
 		return refused
 	}
+	if refused := s.ProcessProtected(p); refused != nil {
+		return refused
+	}
 	if s.Exporter.Spec.Mode == v1alpha1.ModePreflight {
 		return new(j.Preflight())
 	}

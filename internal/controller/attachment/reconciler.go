@@ -30,7 +30,7 @@ type Session interface {
 // Sessions begins the Session of a reconcile; it executes nothing by itself.
 type Sessions func() Session
 
-// Reconciler reconciles JmxAttachments. All fields are required.
+// Reconciler reconciles JmxAttachments. All fields but Protection are required.
 type Reconciler struct {
 	Reader client.Reader
 	// Live reads from the API server, past the cache.
@@ -42,6 +42,8 @@ type Reconciler struct {
 	// Limits announces room to the pods that wait for a Session.
 	Limits Limits
 	Prober steps.Prober
+	// Protection says which pods are not attached to.
+	Protection steps.Protection
 	// Health checks exposed endpoints now and then.
 	Health   *health.Checker
 	Recorder events.EventRecorder

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -32,6 +33,8 @@ func Trim(obj any) (any, error) {
 			NodeName:       pod.Spec.NodeName,
 			NodeSelector:   nodeSelector(pod.Spec.NodeSelector),
 			OS:             pod.Spec.OS,
+			HostNetwork:    pod.Spec.HostNetwork,
+			HostPID:        pod.Spec.HostPID,
 			RestartPolicy:  pod.Spec.RestartPolicy,
 			Containers:     tmp.containers(pod.Spec.Containers),
 			InitContainers: tmp.containers(pod.Spec.InitContainers),
@@ -72,7 +75,7 @@ func nodeSelector(all map[string]string) map[string]string {
 }
 
 // containers are the containers by name, with their ports, with who mounts a /tmp and
-// how much they may write to disk, and with what becomes of them when they end, which
+// how much they may write to disk, whether they are privileged, and with what becomes of them when they end, which
 // also tells sidecars from init containers.
 func (t tmp) containers(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
@@ -80,6 +83,9 @@ func (t tmp) containers(containers []corev1.Container) []corev1.Container {
 		out[i] = corev1.Container{
 			Name: c.Name, Ports: ports(c.Ports), VolumeMounts: t.mounts(c.VolumeMounts),
 			RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules,
+		}
+		if c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
+			out[i].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 		}
 		if limit, ok := c.Resources.Limits[corev1.ResourceEphemeralStorage]; ok {
 			out[i].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: limit}

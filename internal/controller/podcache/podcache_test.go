@@ -25,6 +25,9 @@ func full() *corev1.Pod {
 	pod.Spec.OS, pod.Spec.NodeSelector = &corev1.PodOS{Name: corev1.Windows}, map[string]string{corev1.LabelOSStable: "windows", "example.com/disk": "fast"}
 	pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "x", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true), RunAsUser: new(int64(0))}
+	pod.Spec.InitContainers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(false)}
+	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = true, true, true
 	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
 	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{
 		corev1.ResourceEphemeralStorage: resource.MustParse("1Gi"), corev1.ResourceMemory: resource.MustParse("2Gi"),
@@ -72,6 +75,8 @@ func TestTrim(t *testing.T) {
 	want.Spec.OS, want.Spec.NodeSelector = &corev1.PodOS{Name: corev1.Windows}, map[string]string{corev1.LabelOSStable: "windows"}
 	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	want.Spec.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	want.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+	want.Spec.HostNetwork, want.Spec.HostPID = true, true
 	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
 	want.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Gi")}
 	want.Spec.Volumes = []corev1.Volume{

@@ -79,17 +79,34 @@ func (s *Suite) Runs(image string) features.Func {
 	})
 }
 
+// Flags has the operator of config/default run with these flags until the feature
+// ends. It belongs into a Setup.
+func (s *Suite) Flags(flags ...string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		s.assertRanThrough(ctx, t, c)
+		run := func(ctx context.Context, args []string) error {
+			return errors.Join(
+				c.changeOperator(ctx, OperatorNamespace, func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = args }),
+				c.operatorReady(ctx, OperatorNamespace), s.acquainted(ctx, c))
+		}
+		t.Cleanup(func() {
+			if err := run(context.WithoutCancel(ctx), nil); err != nil {
+				t.Error(err)
+			}
+		})
+		if err := run(ctx, flags); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // Scaled scales the operator of config/default until the feature ends. It
 // belongs into a Setup.
 func (s *Suite) Scaled(replicas int32) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		pod := c.theOperator(ctx, t)
-		if string(pod.UID) != s.operatorUID {
-			t.Errorf("the operator is another one: %s", pod.Name)
-		} else if err := s.ranThrough(ctx, c, pod); err != nil {
-			t.Error(err)
-		}
+		s.assertRanThrough(ctx, t, c)
 		t.Cleanup(func() {
 			ctx := context.WithoutCancel(ctx)
 			if err := c.scale(ctx, OperatorNamespace, 1); err != nil {

@@ -161,6 +161,17 @@ func (s *Suite) ranThrough(ctx context.Context, c *cluster, operator *corev1.Pod
 	return errors.Join(err, fmt.Errorf("the operator was restarted %d times, killed %d times: %+v\n%s", n, s.kills, operator.Status.ContainerStatuses, log))
 }
 
+// assertRanThrough asserts that of the operator that is about to be replaced.
+func (s *Suite) assertRanThrough(ctx context.Context, t *testing.T, c *cluster) {
+	t.Helper()
+	pod := c.theOperator(ctx, t)
+	if string(pod.UID) != s.operatorUID {
+		t.Errorf("the operator is another one: %s", pod.Name)
+	} else if err := s.ranThrough(ctx, c, pod); err != nil {
+		t.Error(err)
+	}
+}
+
 // acquainted makes the operator that runs now the one that must not restart.
 func (s *Suite) acquainted(ctx context.Context, c *cluster) error {
 	return await(ctx, patience, func(ctx context.Context) error {

@@ -1,0 +1,111 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// Protection says which pods and containers the operator attaches to only where its
+// flags allow it, whatever an exporter selects: those with power over the node, and
+// those that the cluster or the operator itself lives on. The zero value allows none.
+type Protection struct {
+	// OwnNamespace is the namespace that the operator runs in; empty outside of a cluster.
+	OwnNamespace string
+	// AllowKubeSystem allows pods in the namespace kube-system.
+	AllowKubeSystem bool
+	// AllowOwnNamespace allows pods in OwnNamespace.
+	AllowOwnNamespace bool
+	// AllowPrivileged allows privileged containers.
+	AllowPrivileged bool
+	// AllowHostPID allows pods with hostPID.
+	AllowHostPID bool
+	// AllowHostNetwork allows pods with hostNetwork.
+	AllowHostNetwork bool
+}
+
+// pod is why nothing is attached to in a pod; nil when it may be.
+func (p Protection) pod(pod *corev1.Pod) *statemachine.Outcome {
+	var is, flags []string
+	for _, kind := range []struct {
+		applies, allowed bool
+		is, flag         string
+	}{
+		{pod.Namespace == metav1.NamespaceSystem, p.AllowKubeSystem, "is in namespace " + metav1.NamespaceSystem, "--allow-kube-system"},
+		{p.OwnNamespace != "" && pod.Namespace == p.OwnNamespace, p.AllowOwnNamespace, "is in the operator's own namespace", "--allow-own-namespace"},
+		{pod.Spec.HostPID, p.AllowHostPID, "shares the node's process IDs (hostPID)", "--allow-host-pid"},
+		{pod.Spec.HostNetwork, p.AllowHostNetwork, "shares the node's network (hostNetwork)", "--allow-host-network"},
+	} {
+		if kind.applies && !kind.allowed {
+			is, flags = append(is, kind.is), append(flags, kind.flag)
+		}
+	}
+	return protected("The pod", is, flags)
+}
+
+// container is why a container is not attached to; nil when it may be. Privileges are
+// the container's: nothing of the operator enters a privileged one beside that of the
+// JVM, and an exec into one gains nothing by the other.
+func (p Protection) container(pod *corev1.Pod, name string) *statemachine.Outcome {
+	if refused := p.pod(pod); refused != nil || p.AllowPrivileged {
+		return refused
+	}
+	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
+		if c.Name == name && c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
+			return protected("The container", []string{"is privileged"}, []string{"--allow-privileged"})
+		}
+	}
+	return nil
+}
+
+func protected(subject string, is, flags []string) *statemachine.Outcome {
+	if len(flags) == 0 {
+		return nil
+	}
+	return new(NotDone(v1alpha1.ReasonPodProtected, fmt.Sprintf(
+		"%s %s; the operator does not attach to it. To allow that, start the operator with %s.",
+		subject, strings.Join(is, " and "), strings.Join(flags, " and "))))
+}
+
+// podProtected is why nothing is executed in the pod; nil when something may be, or an
+// agent is to be looked after.
+func (s *Scope) podProtected() *statemachine.Outcome {
+	if slices.ContainsFunc(running(s.Pod), s.mayServe) {
+		return nil
+	}
+	return s.Protection.pod(s.Pod)
+}
+
+// containerProtected is why nothing is executed in the container; nil when something
+// may be, or an agent is to be looked after.
+func (s *Scope) containerProtected(c container) *statemachine.Outcome {
+	if s.mayServe(c) {
+		return nil
+	}
+	return s.Protection.container(s.Pod, c.name)
+}
+
+// mayServe reports whether the container serves metrics, or an agent is in it: it was
+// attached to when the flags allowed it. Of a record that was lost nobody knows where.
+func (s *Scope) mayServe(c container) bool {
+	lost := len(s.Published) > 0 && !EndpointsKnown(s.Status())
+	return lost || len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && serves(p) })) > 0
+}
+
+func serves(p *v1alpha1.JavaProcess) bool { return MayHaveAgent(p) || p.Endpoint != nil }
+
+// ProcessProtected is why nothing is loaded into a process that was found when the
+// flags allowed it; nil when it may be, or was.
+func (s *Scope) ProcessProtected(p *v1alpha1.JavaProcess) *statemachine.Outcome {
+	if serves(p) {
+		return nil
+	}
+	return s.Protection.container(s.Pod, p.Container)
+}

@@ -1,0 +1,147 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+const ownNamespace = "jmx-exporter-system"
+
+var (
+	inKubeSystem   = func(pod *corev1.Pod) { pod.Namespace = "kube-system" }
+	inOwnNamespace = func(pod *corev1.Pod) { pod.Namespace = ownNamespace }
+	sharesPIDs     = func(pod *corev1.Pod) { pod.Spec.HostPID = true }
+	sharesNetwork  = func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }
+	privileged     = func(pod *corev1.Pod) {
+		pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+	}
+)
+
+// Each kind of pod that is protected is refused before anything is executed in it, in
+// words that name what it is and the flag, which allows it and no other.
+func TestPodProtected(t *testing.T) {
+	all := Protection{AllowKubeSystem: true, AllowOwnNamespace: true, AllowPrivileged: true, AllowHostPID: true, AllowHostNetwork: true}
+	for name, tc := range map[string]struct {
+		pod   func(*corev1.Pod)
+		says  string
+		flag  string
+		allow func(*Protection, bool)
+	}{
+		"in kube-system": {inKubeSystem, "The pod is in namespace kube-system; ", "--allow-kube-system",
+			func(p *Protection, is bool) { p.AllowKubeSystem = is }},
+		"in the operator's namespace": {inOwnNamespace, "The pod is in the operator's own namespace; ", "--allow-own-namespace",
+			func(p *Protection, is bool) { p.AllowOwnNamespace = is }},
+		"hostPID": {sharesPIDs, "The pod shares the node's process IDs (hostPID); ", "--allow-host-pid",
+			func(p *Protection, is bool) { p.AllowHostPID = is }},
+		"hostNetwork": {sharesNetwork, "The pod shares the node's network (hostNetwork); ", "--allow-host-network",
+			func(p *Protection, is bool) { p.AllowHostNetwork = is }},
+		"privileged": {privileged, "Container a: The container is privileged; ", "--allow-privileged",
+			func(p *Protection, is bool) { p.AllowPrivileged = is }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			without, only := all, Protection{}
+			tc.allow(&without, false)
+			tc.allow(&only, true)
+			for _, p := range []Protection{{}, without} {
+				got, ran := examined(t, p, tc.pod)
+				if got.Reason != v1alpha1.ReasonPodProtected || !strings.HasPrefix(got.Message, tc.says) || !strings.Contains(got.Message, tc.flag+".") {
+					t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+				}
+				if len(ran) > 0 {
+					t.Errorf("run was %q", ran)
+				}
+			}
+			if got, _ := examined(t, only, tc.pod); got.Reason == v1alpha1.ReasonPodProtected {
+				t.Errorf("with %s it comes to %q", tc.flag, got.Message)
+			}
+		})
+	}
+	if got, _ := examined(t, Protection{}, func(*corev1.Pod) {}); got.Reason == v1alpha1.ReasonPodProtected {
+		t.Errorf("an ordinary pod is refused: %q", got.Message)
+	}
+}
+
+// examined is what a pod of two containers comes to, and what was run in it.
+func examined(t *testing.T, p Protection, change func(*corev1.Pod)) (statemachine.Outcome, []string) {
+	t.Helper()
+	s := aScope()
+	s.runs("a")
+	s.Pod.Namespace = "shop"
+	change(s.Pod)
+	s.Protection = p
+	s.Protection.OwnNamespace = ownNamespace
+	helper := &answering{}
+	s.Helper = helper
+	got := FindJava{}.Ensure(t.Context(), s)
+	if err := s.FindAgents(t.Context()); (err == nil) != (got.Reason == v1alpha1.ReasonPodProtected) {
+		t.Errorf("the search for agents comes to %v", err)
+	}
+	return got, helper.ran
+}
+
+// A pod that is several of them names all flags at once.
+func TestPodProtectedTwice(t *testing.T) {
+	got, _ := examined(t, Protection{}, func(pod *corev1.Pod) { inKubeSystem(pod); sharesNetwork(pod) })
+	want := "The pod is in namespace kube-system and shares the node's network (hostNetwork); the operator does not attach to it. To allow that, start the operator with --allow-kube-system and --allow-host-network."
+	if diff := cmp.Diff(want, got.Message); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The container beside a privileged one is attached to.
+func TestBesidePrivileged(t *testing.T) {
+	s := aScope()
+	s.runs("a")
+	s.runs("b")
+	privileged(s.Pod)
+	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"b inspect": sees(helperapi.Process{Target: aTarget})}}
+	s.Helper = helper
+	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != Done().Kind {
+		t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+	}
+	if diff := cmp.Diff([]string{"b inspect"}, helper.ran); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+	if says := s.Held(JavaFound).Message; !strings.Contains(says, "Skipped container a: PodProtected.") {
+		t.Errorf("it says %q", says)
+	}
+}
+
+// What was attached before the flag was taken away is looked after; nothing new is
+// begun, neither in another container nor in another process.
+func TestProtectedWhenAttached(t *testing.T) {
+	s := aScope(serving("a", 9400), aProcess("b", 0)).inspectedWell()
+	sharesNetwork(s.Pod)
+	s.InspectAgain("a")
+	s.InspectAgain("b")
+	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget, Mark: isRunning, AgentJarOpen: true})}}
+	s.Helper = helper
+	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != Done().Kind {
+		t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+	}
+	if diff := cmp.Diff([]string{"a inspect"}, helper.ran); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
+		if refused := s.ProcessProtected(p); (refused == nil) != (p.Container == "a") {
+			t.Errorf("of the process in %s it says %+v", p.Container, refused)
+		}
+	}
+}
+
+// With another flag, a pod that was refused is tried again.
+func TestKeyOfProtection(t *testing.T) {
+	s := aScope()
+	before := s.Key()
+	s.Protection.AllowHostNetwork = true
+	if s.Key() == before {
+		t.Error("the key is the same")
+	}
+}

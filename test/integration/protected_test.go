@@ -1,0 +1,111 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// A protected pod is counted by a preflight and refused by an attach, with nothing ever
+// executed in it; its flag allows it. What was attached then goes on without the flag,
+// until its JVM ends.
+func TestPodProtected(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		namespace string
+		pod       func(*corev1.Pod)
+		flag      string
+		allow     steps.Protection
+	}{
+		"kube-system":   {namespace: metav1.NamespaceSystem, flag: "--allow-kube-system", allow: steps.Protection{AllowKubeSystem: true}},
+		"own namespace": {flag: "--allow-own-namespace", allow: steps.Protection{AllowOwnNamespace: true}},
+		"hostPID": {flag: "--allow-host-pid", allow: steps.Protection{AllowHostPID: true},
+			pod: func(pod *corev1.Pod) { pod.Spec.HostPID = true }},
+		"hostNetwork": {flag: "--allow-host-network", allow: steps.Protection{AllowHostNetwork: true},
+			pod: func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }},
+		"privileged": {flag: "--allow-privileged", allow: steps.Protection{AllowPrivileged: true},
+			pod: func(pod *corev1.Pod) {
+				pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+			}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fleet{cluster: newCluster(t)}
+			var own string
+			switch {
+			case tc.namespace != "":
+				f.namespace = tc.namespace
+			case tc.pod == nil:
+				own = f.namespace
+			}
+			operate := func(is steps.Protection) {
+				f.protection = is
+				f.protection.OwnNamespace = own
+				f.o = f.operate()
+				f.o.settle()
+				f.later(5 * time.Second)
+			}
+			pod := aPod("app-0")
+			if tc.pod != nil {
+				tc.pod(&pod.pod)
+			}
+			f.pods = []*corev1.Pod{f.run(pod)}
+			f.configure(rules)
+			f.exporter = f.preflight("exporter")
+
+			operate(steps.Protection{})
+			f.expectFound("preflight", f.exporter, "0/1, pending 0, PodProtected 1 app-0, True PodsInspected")
+			f.mode(f.exporter, v1alpha1.ModeAttach)
+			f.expect("attach", "Discovered PodProtected")
+			f.expectSums("attach", "1/0/1, Ready False PodsRefused, Stalled True PodsRefused")
+			if says := meta.FindStatusCondition(f.attachment(f.pods[0]).Status.Conditions, "JavaFound").Message; !strings.Contains(says, tc.flag+".") {
+				t.Errorf("it says %q", says)
+			}
+			f.expectNotCalled("attach")
+
+			operate(tc.allow)
+			f.expect("with the flag", isAnnotated)
+			f.later(2 * time.Minute)
+			f.o.settle()
+			published := f.endpoints(f.exporter)
+
+			operate(steps.Protection{})
+			f.configure(changed)
+			f.expectAsked("without the flag", "2")
+			f.later(2 * time.Minute)
+			f.expect("without the flag", isAnnotated)
+			if got := f.endpoints(f.exporter); got != published || got == "" {
+				t.Errorf("published is %q, want %q", got, published)
+			}
+			f.containers.called()
+
+			f.restart(f.pods[0])
+			f.expect("its container restarted", "Discovered PodProtected")
+			if got := f.endpoints(f.exporter); got != "" {
+				t.Errorf("published is %q", got)
+			}
+			remove(t, f.exporter)
+			f.garbageCollect()
+			f.o.outlast()
+			if a := f.attachment(f.pods[0]); a != nil {
+				t.Errorf("the record is left: %+v", a)
+			}
+			f.expectNotCalled("the rest of its life")
+		})
+	}
+}
+
+// expectNotCalled checks that nothing was executed in any container since it was asked last.
+func (f *fleet) expectNotCalled(when string) {
+	f.t.Helper()
+	if called := f.containers.called(); len(called) > 0 {
+		f.t.Errorf("%s: run was %v", when, called)
+	}
+}
