@@ -26,21 +26,41 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 		table.Flush()
 	}
 	for _, p := range report.Processes {
+		if verb == helperapi.VerbInspect {
+			printFound(w, p)
+		}
 		if p.Refusal != nil && report.Error == nil {
 			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Refusal.Message)
 		}
 		if p.Mark != nil && p.Mark.Message != "" {
 			fmt.Fprintf(w, "%d: %s: %s\n", p.PID, p.Mark.Reason, p.Mark.Message)
 		}
+		if p.Mark != nil && p.Mark.Reloads != nil && p.Mark.ReloadFailures != nil {
+			fmt.Fprintf(w, "%d: The configuration was reloaded %d times, and rejected %d times.\n", p.PID, *p.Mark.Reloads, *p.Mark.ReloadFailures)
+		}
 		if p.Warning != "" {
 			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Warning)
 		}
+	}
+	if report.AgentsLeft {
+		fmt.Fprintln(w, "Other JVMs of the container still have an agent.")
 	}
 	if verb == helperapi.VerbInspect && len(report.ListeningPorts) > 0 {
 		fmt.Fprintf(w, "Ports in use: %s\n", strings.Trim(fmt.Sprint(report.ListeningPorts), "[]"))
 	}
 	if verb == helperapi.VerbProbe && report.Error == nil {
 		fmt.Fprintln(w, "It answers.")
+	}
+}
+
+// printFound writes what an inspection found that a load depends on.
+func printFound(w io.Writer, p helperapi.Process) {
+	const mib = 1 << 20
+	if p.Memory != nil {
+		fmt.Fprintf(w, "%d: %d MiB are free below the memory limit of %d MiB.\n", p.PID, p.Memory.Free/mib, p.Memory.Limit/mib)
+	}
+	if p.LoadWarns && attachable(p) == "yes" && agent(p) == "-" {
+		fmt.Fprintf(w, "%d: A load makes the JVM write the four warning lines of JEP 451 to the application's standard error.\n", p.PID)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
@@ -32,6 +33,48 @@ func TestTable(t *testing.T) {
 			printReport(&out, helperapi.VerbInspect, helperapi.Report{Processes: []helperapi.Process{test.process}})
 			row := strings.Fields(strings.Split(out.String(), "\n")[1])
 			if diff := cmp.Diff(test.want, strings.Join(row[4:], " ")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a load depends on, and what an agent counts, is said in sentences.
+func TestSentences(t *testing.T) {
+	const (
+		memory   = "7: 212 MiB are free below the memory limit of 256 MiB."
+		warns    = "7: A load makes the JVM write the four warning lines of JEP 451 to the application's standard error."
+		reloads  = "7: The configuration was reloaded 3 times, and rejected 1 times."
+		left     = "Other JVMs of the container still have an agent."
+		disabled = "7: Disabled."
+	)
+	process := func(change func(*helperapi.Process)) []helperapi.Process {
+		p := helperapi.Process{Target: helperapi.Target{PID: 7}}
+		change(&p)
+		return []helperapi.Process{p}
+	}
+	limited := func(p *helperapi.Process) { p.Memory = &helperapi.Memory{Limit: 256 << 20, Free: 212<<20 + 1} }
+	warning := func(p *helperapi.Process) { p.LoadWarns = true }
+	counting := &helperapi.Mark{State: helperapi.AgentRunning, Reloads: new(int64(3)), ReloadFailures: new(int64(1))}
+	for name, test := range map[string]struct {
+		verb   helperapi.Verb
+		report helperapi.Report
+		want   []string
+	}{
+		"a limit":           {helperapi.VerbInspect, helperapi.Report{Processes: process(limited)}, []string{memory}},
+		"no limit":          {helperapi.VerbInspect, helperapi.Report{Processes: process(func(*helperapi.Process) {})}, nil},
+		"a load warns":      {helperapi.VerbInspect, helperapi.Report{Processes: process(warning)}, []string{warns}},
+		"it has warned":     {helperapi.VerbStatus, helperapi.Report{Processes: process(warning)}, nil},
+		"none is to load":   {helperapi.VerbInspect, helperapi.Report{Processes: process(func(p *helperapi.Process) { warning(p); p.AgentJarOpen = true })}, nil},
+		"refused":           {helperapi.VerbInspect, helperapi.Report{Processes: process(func(p *helperapi.Process) { warning(p); p.Refusal = &helperapi.Error{Message: "Disabled."} })}, []string{disabled}},
+		"counts of reloads": {helperapi.VerbStatus, helperapi.Report{Processes: process(func(p *helperapi.Process) { p.Mark = counting })}, []string{reloads}},
+		"others are left":   {helperapi.VerbUnload, helperapi.Report{AgentsLeft: true, Processes: process(func(*helperapi.Process) {})}, []string{left}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			printReport(&out, test.verb, test.report)
+			got := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")[2:] // below the table
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
