@@ -50,9 +50,9 @@ func (p Protection) pod(pod *corev1.Pod) *statemachine.Outcome {
 	return protected("The pod", is, flags)
 }
 
-// container is why a container is not attached to; nil when it may be. Privileges are
-// the container's: nothing of the operator enters a privileged one beside that of the
-// JVM, and an exec into one gains nothing by the other.
+// container is why a container is not attached to; nil when it may be. Each container is
+// judged by itself: an exec has the privileges of its own container, and none of those
+// of a privileged one beside it.
 func (p Protection) container(pod *corev1.Pod, name string) *statemachine.Outcome {
 	if refused := p.pod(pod); refused != nil || p.AllowPrivileged {
 		return refused
