@@ -88,6 +88,7 @@ include hack/cluster.mk
 manifests: ## Generate CRDs and RBAC.
 	$(TOOL) controller-gen crd paths=./apis/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) controller-gen rbac:roleName=jmx-exporter-operator paths=./internal/controller/... output:rbac:dir=config/rbac
+	$(TOOL) controller-gen rbac:roleName=jmx-exporter-operator-ephemeral-containers paths=./internal/manager output:rbac:dir=config/ephemeral-containers
 
 .PHONY: generate
 generate: manifests ## Generate all: manifests, deepcopy, apply configurations, the state diagram and the API reference.

@@ -86,6 +86,7 @@ var classes = map[string]ReasonClass{
 	ReasonUnsupportedOS:            ClassRefused,
 	ReasonPodProtected:             ClassRefused,
 	ReasonNoShell:                  ClassRefused,
+	ReasonTransportForbidden:       ClassRefused,
 	ReasonDoorFailed:               ClassRefused,
 	ReasonDoorsExhausted:           ClassRefused,
 	ReasonStorageLimitTooLow:       ClassRefused,

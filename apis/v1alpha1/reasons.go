@@ -39,6 +39,9 @@ const (
 	ReasonStockExporterNotServing = "StockExporterNotServing"
 	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that exec needs.
 	ReasonNoShell = "NoShell"
+	// ReasonTransportForbidden surfaces when spec.transport asks for the transport that
+	// the operator's flag --transport rules out.
+	ReasonTransportForbidden = "TransportForbidden"
 	// ReasonDoorPending surfaces while the operator's ephemeral container starts.
 	ReasonDoorPending = "DoorPending"
 	// ReasonDoorImagePullFailed surfaces when the node cannot pull its image.

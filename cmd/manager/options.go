@@ -4,11 +4,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -24,6 +26,7 @@ type options struct {
 	execs, execsPerNode int
 	execsPerNamespace   int
 	healthCheckInterval time.Duration
+	transport           string
 	doorImage           string
 	doorIdle            time.Duration
 	allowKubeSystem     bool
@@ -80,6 +83,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
+	flags.StringVar(&o.transport, "transport", string(v1alpha1.TransportAuto), "`way` into containers that the operator may use, whatever an exporter asks for: Exec, EphemeralContainer, or Auto for both")
 	flags.StringVar(&o.doorImage, "door-image", "", "`image` of the ephemeral containers that are added to pods without a shell; the operator's own if empty")
 	flags.DurationVar(&o.doorIdle, "door-idle", 15*time.Minute, "`time` without a session after which such an ephemeral container ends; 0 keeps it until its target exits")
 	flags.BoolVar(&o.allowKubeSystem, "allow-kube-system", false, "attach to pods in the namespace kube-system, too")
@@ -110,6 +114,9 @@ func (o *options) check() error {
 	}
 	if o.healthCheckInterval < 0 {
 		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.healthCheckInterval)
+	}
+	if !slices.Contains([]v1alpha1.Transport{v1alpha1.TransportAuto, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer}, v1alpha1.Transport(o.transport)) {
+		return fmt.Errorf("--transport=%s: must be Auto, Exec or EphemeralContainer", o.transport)
 	}
 	// What fails is tried again after that long at most, and should find the door open:
 	// each one more stays in the pod's spec.

@@ -15,6 +15,8 @@ func TestCheck(t *testing.T) {
 		"none":                             {args: []string{"--max-execs-per-node=0"}, says: "--max-execs-per-node=0: must be 1 or more"},
 		"no worker for pods without execs": {args: []string{"--concurrent-attachments=48"}, says: "must be more than 48, 3 times --max-execs"},
 		"more execs, and the same workers": {args: []string{"--max-execs=32"}, says: "must be more than 96"},
+		"one transport":                    {args: []string{"--transport=EphemeralContainer"}},
+		"a transport that there is not":    {args: []string{"--transport=door"}, says: "--transport=door: must be Auto, Exec or EphemeralContainer"},
 		"a time before now":                {args: []string{"--health-check-interval=-1s"}, says: "must be 0 or more"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,22 +41,9 @@ func run(ctx context.Context, o *options) error {
 	streams := transport.NewStreams(config, clientset.CoreV1().RESTClient())
 	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
 	exec := transport.NewExec(streams, artifacts, metrics.Seam, limits)
-	pods, err := manager.NewPods(config, metrics.Seam)
+	ways, err := waysOf(ctx, o, config, exec)
 	if err != nil {
 		return err
-	}
-	door := transport.DoorOptions{Image: o.doorImage, Idle: o.doorIdle}
-	if door.Image == "" {
-		switch door.Image, err = pods.OwnImage(ctx); {
-		case errors.Is(err, manager.ErrNoPod): // outside of a cluster
-			ctrl.Log.Info("no ephemeral containers are added: set --door-image")
-		case err != nil:
-			return fmt.Errorf("cannot read the operator's own image; set --door-image: %w", err)
-		}
-	}
-	ways := transport.Ways{
-		v1alpha1.TransportExec:               exec,
-		v1alpha1.TransportEphemeralContainer: transport.NewDoor(exec, pods, door),
 	}
 	mgr, err := manager.New(config, manager.Options{
 		Namespace:       o.namespace,
@@ -64,6 +51,7 @@ func run(ctx context.Context, o *options) error {
 		HealthAddress:   o.health,
 		LeaderElect:     o.leaderElect,
 		LeaderNamespace: o.leaderNamespace,
+		Transport:       v1alpha1.Transport(o.transport),
 		Concurrent:      o.concurrent,
 
 		HealthCheckInterval: o.healthCheckInterval,
@@ -87,4 +75,31 @@ func run(ctx context.Context, o *options) error {
 	}
 	metrics.Register(mgr.GetCache())
 	return mgr.Start(ctx)
+}
+
+// waysOf are those into containers that the operator may use, and no other: whatever
+// is decided elsewhere, none leads past them.
+func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transport.Exec) (transport.Ways, error) {
+	ways := transport.Ways{}
+	if o.transport != string(v1alpha1.TransportEphemeralContainer) {
+		ways[v1alpha1.TransportExec] = exec
+	}
+	if o.transport == string(v1alpha1.TransportExec) {
+		return ways, nil
+	}
+	pods, err := manager.NewPods(config, metrics.Seam)
+	if err != nil {
+		return nil, err
+	}
+	door := transport.DoorOptions{Image: o.doorImage, Idle: o.doorIdle}
+	if door.Image == "" {
+		switch door.Image, err = pods.OwnImage(ctx); {
+		case errors.Is(err, manager.ErrNoPod): // outside of a cluster
+			ctrl.Log.Info("no ephemeral containers are added: set --door-image")
+		case err != nil:
+			return nil, fmt.Errorf("cannot read the operator's own image; set --door-image: %w", err)
+		}
+	}
+	ways[v1alpha1.TransportEphemeralContainer] = transport.NewDoor(exec, pods, door)
+	return ways, nil
 }

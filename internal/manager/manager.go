@@ -49,6 +49,9 @@ type Options struct {
 	// LeaderNamespace, or where the pod runs.
 	LeaderElect     bool
 	LeaderNamespace string
+	// Transport is the way into containers that the operator may use; both if it is
+	// empty or Auto.
+	Transport v1alpha1.Transport
 	// Concurrent is the number of pods worked on at once.
 	Concurrent int
 
@@ -103,7 +106,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	configs := source.New(mgr.GetClient(), mgr.GetAPIReader())
 	if err := (&exporter.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
-		Artifacts: o.Artifacts, Logs: o.Logs,
+		Artifacts: o.Artifacts, Transport: o.Transport, Logs: o.Logs,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return nil, err
@@ -119,7 +122,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	return mgr, (&attachment.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
-		Artifacts: o.Artifacts, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
+		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
 		Protection: o.Protection,
 		Recorder:   mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)

@@ -23,6 +23,8 @@ type Pods struct {
 	reader client.Reader
 }
 
+// +kubebuilder:rbac:groups="",resources=pods/ephemeralcontainers,verbs=patch
+
 // NewPods returns Pods of the API server of config, whose writes pass the seam.
 func NewPods(config *rest.Config, seam effects.Seam) (*Pods, error) {
 	c, err := client.New(config, client.Options{Scheme: scheme()})

@@ -12,21 +12,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// at is a container of the pod, for the helper, by the way that leads to it: what the
-// exporter says, else what its record does.
-func (s *Scope) at(name string) transport.Container {
-	at := Target(s.Pod, name)
-	entry := s.inspected(name)
-	if entry != nil {
-		at.Transport, at.User = entry.Transport, parseUser(entry.User)
-	}
-	at.Last = s.Exporter == nil
-	if s.Exporter != nil && s.Exporter.Spec.Transport != "" && s.Exporter.Spec.Transport != v1alpha1.TransportAuto {
-		at.Transport = s.Exporter.Spec.Transport
-	}
-	return at
-}
-
 // execCannot are the reasons for which an ephemeral container is taken where exec was
 // tried first: it needs no shell and executes nothing in the container. A policy that
 // refuses an exec refuses the one into the ephemeral container, too.
@@ -62,8 +47,7 @@ func throughDoor(entry *v1alpha1.InspectedContainer) bool {
 // through an ephemeral container from now on. Mode Preflight adds none, so this may be
 // so when that ends.
 func (s *Scope) takesDoor(c container, entry *v1alpha1.InspectedContainer) bool {
-	t := s.Exporter.Spec.Transport
-	return (t == "" || t == v1alpha1.TransportAuto) && s.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
+	return s.transport() == v1alpha1.TransportAuto && s.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
 		!throughDoor(entry) && ExecCannot(entry.Reason) && s.matters(c, s.containers())
 }
 

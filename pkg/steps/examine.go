@@ -88,7 +88,7 @@ func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
 // and the operator has added any: it may have been attached to through one.
 func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Report, error) {
 	report, err := s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
-	if !ExecCannot(reasonOf(err)) || len(transport.Doors(s.Pod)) == 0 {
+	if s.transport() != v1alpha1.TransportAuto || !ExecCannot(reasonOf(err)) || len(transport.Doors(s.Pod)) == 0 {
 		return report, err
 	}
 	entry := s.inspectedOrNew(c)

@@ -32,6 +32,9 @@ func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 	if refused := s.podProtected(); refused != nil {
 		return *refused
 	}
+	if forbidden := s.transportForbidden(); forbidden != nil {
+		return *forbidden
+	}
 	containers := s.containers()
 	s.exclude(containers)
 	if len(containers) == 0 {
@@ -175,7 +178,7 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 	report, err := s.Helper.Run(ctx, at, helperapi.VerbInspect, s.withTmp(c.name, request))
 	outcome := Done()
 	if err != nil {
-		outcome = failed(err)
+		outcome = s.withoutDoor(failed(err))
 	}
 	if outcome.Kind == statemachine.Queued {
 		return outcome

@@ -46,6 +46,9 @@ type Scope struct {
 
 	// Artifacts are the files that the operator brings into containers.
 	Artifacts *Artifacts
+	// Transport is the way into containers that the operator may use; both if it is
+	// empty or Auto.
+	Transport v1alpha1.Transport
 	// Helper runs the helper in the pod's containers.
 	Helper Helper
 	// Prober asks endpoints over HTTP.
@@ -109,7 +112,7 @@ func (s *Scope) Key() string {
 	}
 	return digest(
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
-		rules(s.Exporter), s.Exporter.Spec.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
+		rules(s.Exporter), s.Exporter.Spec.Transport, s.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
 		s.Protection,
 		// Another operator may know how to deal with what this one cannot; its
 		// helper is stamped with its version.

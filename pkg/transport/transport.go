@@ -5,6 +5,7 @@ package transport
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,12 +42,26 @@ type Container struct {
 	Transient bool
 }
 
-// Ways is a Dialer by each transport.
+// Ways is a Dialer by each transport that the operator may use.
 type Ways map[v1alpha1.Transport]Dialer
 
 // Open implements Dialer.
 func (w Ways) Open(ctx context.Context, in Container) (Session, error) {
-	return w[cmp.Or(in.Transport, v1alpha1.TransportExec)].Open(ctx, in)
+	way := cmp.Or(in.Transport, v1alpha1.TransportExec)
+	dialer, ok := w[way]
+	if !ok {
+		return nil, &Error{Reason: v1alpha1.ReasonTransportForbidden, Message: Forbidden(way)}
+	}
+	return dialer.Open(ctx, in)
+}
+
+// Forbidden says that the operator's flag rules a transport out.
+func Forbidden(way v1alpha1.Transport) string {
+	other := v1alpha1.TransportExec
+	if way == other {
+		other = v1alpha1.TransportEphemeralContainer
+	}
+	return fmt.Sprintf("The operator runs with --transport=%s, which rules out %s: set spec.transport to Auto, or deploy the operator with both (config/default).", other, way)
 }
 
 // Dialer opens sessions. Implementations are safe for concurrent use, and each Open

@@ -47,7 +47,7 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 		}
 		v := r.visit(&steps.Scope{
 			Attachment: attachment, Pod: found.pod, Published: published, Now: r.now(),
-			Artifacts: r.Artifacts, Helper: helper, Prober: r.Prober, Writer: r.Writer, Protection: r.Protection,
+			Artifacts: r.Artifacts, Transport: r.Transport, Helper: helper, Prober: r.Prober, Writer: r.Writer, Protection: r.Protection,
 		})
 		if result, err := v.detach(ctx); err != nil || result.RequeueAfter > 0 {
 			return result, err

@@ -30,7 +30,8 @@ type Session interface {
 // Sessions begins the Session of a reconcile; it executes nothing by itself.
 type Sessions func() Session
 
-// Reconciler reconciles JmxAttachments. All fields but Protection are required.
+// Reconciler reconciles JmxAttachments. All fields but Transport and Protection are
+// required.
 type Reconciler struct {
 	Reader client.Reader
 	// Live reads from the API server, past the cache.
@@ -38,6 +39,9 @@ type Reconciler struct {
 	Writer    *records.Writer
 	Source    *source.Source
 	Artifacts *steps.Artifacts
+	// Transport is the way into containers that the operator may use; both if it is
+	// empty or Auto.
+	Transport v1alpha1.Transport
 	Sessions  Sessions
 	// Limits announces room to the pods that wait for a Session.
 	Limits Limits
@@ -54,7 +58,6 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=pods/exec,verbs=get;create
-// +kubebuilder:rbac:groups="",resources=pods/ephemeralcontainers,verbs=patch
 
 // Reconcile leads the pod of one JmxAttachment as far as it comes.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {

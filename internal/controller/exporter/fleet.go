@@ -28,7 +28,9 @@ import (
 type fleet struct {
 	exporter *v1alpha1.PrometheusJmxExporter
 	config   steps.Config
-	rollout  rollout
+	// transport is the way to the pods; Auto where each container decides.
+	transport v1alpha1.Transport
+	rollout   rollout
 	// members are the matched pods that belong to the exporter, by name.
 	members []member
 	// claimed are the matched pods that belong to another one, by name.
@@ -55,7 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{exporter: exporter, config: config, rollout: rollout{
+	f := &fleet{exporter: exporter, config: config, transport: steps.TransportOf(exporter.Spec.Transport, r.Transport), rollout: rollout{
 		revision: steps.Revision(exporter, config, r.Artifacts), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
 

@@ -45,7 +45,7 @@ func (f *fleet) preflight() *v1alpha1.Preflight {
 	attachable := 0
 	for _, m := range f.members {
 		f.measure(sum, m)
-		if m.takesDoor(f.exporter.Spec.Transport) {
+		if m.takesDoor(f.transport) {
 			transports[v1alpha1.TransportEphemeralContainer]++
 		}
 		switch reason := m.preflightReason(); {
@@ -157,7 +157,7 @@ func (m member) transport() v1alpha1.Transport {
 // takesDoor reports whether the pod is reached through an ephemeral container in mode
 // Attach.
 func (m member) takesDoor(transport v1alpha1.Transport) bool {
-	if m.attachment == nil || m.fit() {
+	if m.attachment == nil || m.fit() || m.attachment.Status.Reason == v1alpha1.ReasonTransportForbidden {
 		return false
 	}
 	return transport == v1alpha1.TransportEphemeralContainer ||

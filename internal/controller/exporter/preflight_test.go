@@ -60,3 +60,24 @@ func TestPreflightSums(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A transport is counted only if the operator may use it.
+func TestPreflightTransport(t *testing.T) {
+	noShell := preflightMember("a", v1alpha1.PhaseDiscovered, v1alpha1.ReasonNoShell)
+	noShell.attachment.Status.Containers = []v1alpha1.InspectedContainer{{Name: "app", Reason: v1alpha1.ReasonNoShell}}
+	forbidden := preflightMember("b", v1alpha1.PhaseDiscovered, v1alpha1.ReasonTransportForbidden)
+	for name, tc := range map[string]struct {
+		member    member
+		transport v1alpha1.Transport
+		want      bool
+	}{
+		"both":                 {noShell, v1alpha1.TransportAuto, true},
+		"exec alone":           {noShell, v1alpha1.TransportExec, false},
+		"ephemeral containers": {noShell, v1alpha1.TransportEphemeralContainer, true},
+		"the operator may not": {forbidden, v1alpha1.TransportEphemeralContainer, false},
+	} {
+		if got := tc.member.takesDoor(tc.transport); got != tc.want {
+			t.Errorf("%s: it takes an ephemeral container: %t", name, got)
+		}
+	}
+}

@@ -23,7 +23,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Reconciler reconciles PrometheusJmxExporters. All fields are required.
+// Reconciler reconciles PrometheusJmxExporters. All fields but Transport are required.
 type Reconciler struct {
 	Reader client.Reader
 	// Live reads from the API server, past the cache.
@@ -32,6 +32,9 @@ type Reconciler struct {
 	Source *source.Source
 	// Artifacts are what the pods are to run; another agent is another revision.
 	Artifacts *steps.Artifacts
+	// Transport is the way into containers that the operator may use; both if it is
+	// empty or Auto.
+	Transport v1alpha1.Transport
 	// Logs are those of pods that do not run, for exporters that ask for them.
 	Logs     problem.Logs
 	Recorder events.EventRecorder

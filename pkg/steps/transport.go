@@ -1,0 +1,60 @@
+package steps
+
+import (
+	"cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// TransportOf is the way to the pods of an exporter that asks for one, by an operator
+// that may use one or, Auto, both: Auto where each container decides.
+func TransportOf(asked, allowed v1alpha1.Transport) v1alpha1.Transport {
+	if asked == "" || asked == v1alpha1.TransportAuto {
+		return cmp.Or(allowed, v1alpha1.TransportAuto)
+	}
+	return asked
+}
+
+// transport is the way to the pod. One that is detached is reached by whichever the
+// operator may use.
+func (s *Scope) transport() v1alpha1.Transport {
+	if s.Exporter == nil {
+		return TransportOf("", s.Transport)
+	}
+	return TransportOf(s.Exporter.Spec.Transport, s.Transport)
+}
+
+// at is a container of the pod, for the helper, by the way that leads to it: what
+// exporter and operator say, else what its record does.
+func (s *Scope) at(name string) transport.Container {
+	at := Target(s.Pod, name)
+	if entry := s.inspected(name); entry != nil {
+		at.Transport, at.User = entry.Transport, parseUser(entry.User)
+	}
+	at.Last = s.Exporter == nil
+	if way := s.transport(); way != v1alpha1.TransportAuto {
+		at.Transport = way
+	}
+	return at
+}
+
+// transportForbidden is that the exporter asks for a way that the operator may not use;
+// nil if it may.
+func (s *Scope) transportForbidden() *statemachine.Outcome {
+	way := s.transport()
+	if allowed := TransportOf("", s.Transport); allowed == v1alpha1.TransportAuto || allowed == way {
+		return nil
+	}
+	return new(NotDone(v1alpha1.ReasonTransportForbidden, transport.Forbidden(way)))
+}
+
+// withoutDoor is the outcome of an inspection, with what to do where exec cannot and
+// the operator may use nothing else.
+func (s *Scope) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
+	if ExecCannot(o.Reason) && s.Transport == v1alpha1.TransportExec {
+		o.Message += " The operator runs with --transport=Exec and adds no ephemeral container: deploy it with both transports (config/default), or exclude the pod by spec.labelSelector."
+	}
+	return o
+}

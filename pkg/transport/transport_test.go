@@ -1,0 +1,40 @@
+package transport
+
+import (
+	"context"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// A session opens by the transports that there are, and never by another one.
+func TestWays(t *testing.T) {
+	const exec, door = v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer
+	opens := func(ways ...v1alpha1.Transport) Ways {
+		w := Ways{}
+		for _, way := range ways {
+			w[way] = dialerFunc(func(context.Context, Container) (Session, error) {
+				return nil, &Error{Reason: string(way)}
+			})
+		}
+		return w
+	}
+	for name, tc := range map[string]struct {
+		ways Ways
+		by   v1alpha1.Transport
+		want string
+	}{
+		"exec":                            {opens(exec, door), exec, "Exec"},
+		"an ephemeral container":          {opens(exec, door), door, "EphemeralContainer"},
+		"exec if nothing is said":         {opens(exec, door), "", "Exec"},
+		"no ephemeral container":          {opens(exec), door, v1alpha1.ReasonTransportForbidden},
+		"no exec":                         {opens(door), exec, v1alpha1.ReasonTransportForbidden},
+		"no exec, not for want of a word": {opens(door), "", v1alpha1.ReasonTransportForbidden},
+		"an ephemeral container, no exec": {opens(door), door, "EphemeralContainer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := tc.ways.Open(t.Context(), Container{Transport: tc.by})
+			wantError(t, err, tc.want, "")
+		})
+	}
+}

@@ -1,0 +1,53 @@
+package integration
+
+import (
+	"errors"
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// The rights of exec alone, config/rbac, add no ephemeral container; those of
+// config/ephemeral-containers do. Both are asked of the API server itself.
+func TestRightsOfTransports(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	name := "operator-of-" + c.namespace
+	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := manager.NewPods(user.Config(), effects.Direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := transport.NewExec(nil, artifacts, effects.Direct, transport.NewLimits(1, 1, 1))
+	door := transport.NewDoor(exec, pods, transport.DoorOptions{Image: "registry.example/operator"})
+	pod := c.run(aPod("app-0"))
+	in := c.inApp(pod)
+	in.ID, in.Object = pod.Status.ContainerStatuses[0].ContainerID, pod
+	reason := func() string {
+		_, err := door.Open(t.Context(), in)
+		known, _ := errors.AsType[*transport.Error](err)
+		if known == nil {
+			t.Fatalf("no door is opened, and it says %v", err)
+		}
+		return known.Reason
+	}
+
+	c.grant(name, "../../config/rbac/role.yaml")
+	eventually(t, func() bool { _, err := pods.Live(t.Context(), pod.Namespace, pod.Name); return err == nil })
+	if got := reason(); got != v1alpha1.ReasonDoorForbidden {
+		t.Errorf("with config/rbac it comes to %s", got)
+	}
+	c.grant(name, "../../config/ephemeral-containers/role.yaml")
+	eventually(t, func() bool { return reason() == v1alpha1.ReasonDoorPending })
+	if get(t, pod); len(pod.Spec.EphemeralContainers) != 1 {
+		t.Errorf("the pod has %d ephemeral containers", len(pod.Spec.EphemeralContainers))
+	}
+}
