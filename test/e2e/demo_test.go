@@ -5,23 +5,64 @@ package e2e
 import (
 	"testing"
 
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
 // The demo's path, with its manifests.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	namespace, applications, feature := running("demo", 4, 4, demo+"dummyapp.yaml")
-	testenv.Test(t, feature.
+	namespace, applications, feature := running("demo", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
+	testenv.Test(t, demoPath(namespace, applications, feature, 5).
+		Assess("by exec, and to the pod without a shell through an ephemeral container",
+			funcs.ReachedBy(namespace, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer)).
+		Feature())
+}
+
+// The demo's path by exec alone: config/transport-exec adds no ephemeral container, and
+// the pod without a shell is refused. No feature runs beside this one.
+func TestDemoByExec(t *testing.T) {
+	namespace, applications, feature := running("demo-by-exec", 4, 4, demo+"dummyapp.yaml")
+	distroless := funcs.NamespaceFor("demo-by-exec-distroless")
+	testenv.Test(t, demoPath(namespace, applications, feature.
+		WithSetup("an operator by exec alone", suite.DeployedInstead("config/transport-exec")).
+		WithSetup("that may add no ephemeral container", funcs.MayPatch("ephemeralcontainers", false)).
+		WithSetup("another namespace", funcs.InNamespace(distroless)).
+		WithSetup("with a pod without a shell", funcs.Apply(distroless, demo+"distroless.yaml", rules, exporter)), 4).
+		Assess("by exec", funcs.ReachedBy(namespace, v1alpha1.TransportExec)).
+		Assess("the pod without a shell is refused, with what to do", funcs.ConditionWithReason(distroless, 1,
+			v1alpha1.PhaseJavaFound, v1alpha1.ReasonNoShell, "--transport=Exec", "config/default")).
+		Assess("and so is what asks for an ephemeral container", funcs.All(
+			funcs.Patch(distroless, funcs.Exporter, `{"spec":{"transport":"EphemeralContainer"}}`),
+			funcs.ConditionWithReason(distroless, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonTransportForbidden, "--transport=Exec"))).
+		Feature())
+}
+
+// The demo's path by ephemeral containers alone: config/transport-door executes
+// nothing in the applications' containers. No feature runs beside this one.
+func TestDemoByEphemeralContainers(t *testing.T) {
+	namespace, applications, feature := running("demo-by-door", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
+	testenv.Test(t, demoPath(namespace, applications, feature.
+		WithSetup("an operator by ephemeral containers alone", suite.DeployedInstead("config/transport-door")).
+		WithSetup("that may add them", funcs.MayPatch("ephemeralcontainers", true)), 5).
+		Assess("by ephemeral containers", funcs.ReachedBy(namespace, v1alpha1.TransportEphemeralContainer)).
+		Assess("no helper was brought into any container", funcs.NoHelperInside(namespace)).
+		Feature())
+}
+
+// demoPath is what the demo shows of so many pods.
+func demoPath(namespace string, applications *funcs.Applications, feature *features.FeatureBuilder, pods int) *features.FeatureBuilder {
+	return feature.
 		Assess("one manifest, and all pods are Annotated", funcs.All(
 			funcs.Apply(namespace, rules, exporter),
-			funcs.AllAnnotated(namespace, funcs.Exporter, 4, port))).
+			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port))).
 		Assess("the applications are as before, but for the warning of Java 25", applications.UntouchedButWarned("dummyapp:25")).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
 		Assess("their metrics are served", funcs.Serves(namespace, "dummyapp_requests_total", "dummyapp_queue_size", "dummyapp_pool_active", "jvm_memory_used_bytes")).
 		Assess("Prometheus scrapes each pod once, by the annotations alone", funcs.All(
 			funcs.Apply(namespace, demo+"prometheus.yaml"),
-			funcs.Scraped(namespace, "dummyapp_requests_total", 4))).
-		Assess("the scrapes have changed nothing", applications.UntouchedButWarned("dummyapp:25")).
-		Feature())
+			funcs.Scraped(namespace, "dummyapp_requests_total", pods))).
+		Assess("the scrapes have changed nothing", applications.UntouchedButWarned("dummyapp:25"))
 }

@@ -44,6 +44,60 @@ func (s *Suite) WithoutRight(resource string) features.Func {
 	})
 }
 
+// withoutRightsBeyond deletes the cluster's roles of config/default, and their bindings,
+// that another kustomization does not have.
+func (s *Suite) withoutRightsBeyond(kustomization string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		had, err := s.build(ctx, "config/default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted, err := s.build(ctx, kustomization)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range had {
+			if !strings.HasPrefix(object.GetKind(), "ClusterRole") || slices.ContainsFunc(wanted, func(w *unstructured.Unstructured) bool {
+				return w.GetKind() == object.GetKind() && w.GetName() == object.GetName()
+			}) {
+				continue
+			}
+			if err := c.remove(ctx, object); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// MayPatch waits until the operator may, or may not, patch a subresource of pods.
+func MayPatch(subresource string, may bool) features.Func {
+	return until(func(ctx context.Context, c *cluster) error {
+		allowed, err := c.operatorMay(ctx, "patch", subresource)
+		if err == nil && allowed != may {
+			err = fmt.Errorf("the operator may patch pods/%s: %t", subresource, allowed)
+		}
+		return err
+	})
+}
+
+// operatorMay asks the API server whether the operator has a right on a subresource of
+// pods.
+func (c *cluster) operatorMay(ctx context.Context, verb, subresource string) (bool, error) {
+	operator, err := kubernetes.NewForConfig(c.asOperator())
+	if err != nil {
+		return false, err
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Resource: "pods", Subresource: subresource, Namespace: "default"},
+	}}
+	review, err = operator.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return false, err
+	}
+	return review.Status.Allowed, nil
+}
+
 // Restored gives the operator all of its rights again.
 func (s *Suite) Restored() features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) { t.Helper(); s.restore(ctx, t, c) })
@@ -103,22 +157,12 @@ func (s *Suite) MayReadLogs() features.Func {
 				t.Fatal(err)
 			}
 		}
-		operator, err := kubernetes.NewForConfig(c.asOperator())
-		if err != nil {
-			t.Fatal(err)
-		}
 		eventually(ctx, t, func(ctx context.Context) error {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods", Subresource: "log", Namespace: "default"},
-			}}
-			review, err := operator.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
-			if err != nil {
-				return err
+			allowed, err := c.operatorMay(ctx, "get", "log")
+			if err == nil && !allowed {
+				err = errors.New("the operator may not read logs yet")
 			}
-			if !review.Status.Allowed {
-				return errors.New("the operator may not read logs yet")
-			}
-			return nil
+			return err
 		})
 	})
 }
