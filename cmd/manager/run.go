@@ -38,7 +38,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	streams := transport.NewStreams(config, clientset.CoreV1().RESTClient())
+	streams := metrics.CountStreams(transport.NewStreams(config, clientset.CoreV1().RESTClient()))
 	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
 	exec := transport.NewExec(streams, artifacts, metrics.Seam, limits)
 	ways, err := waysOf(ctx, o, config, exec)

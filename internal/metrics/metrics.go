@@ -31,6 +31,10 @@ var (
 		Name: "jmx_exporter_operator_effects_total",
 		Help: "Effects that ended, by kind and result (success or error).",
 	}, []string{"kind", "result"})
+	execBytes = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "jmx_exporter_operator_exec_bytes_total",
+		Help: "Bytes on exec streams, which pass the API server, by direction (sent to containers or received).",
+	}, []string{"direction"})
 	attachments = prometheus.NewDesc("jmx_exporter_operator_attachments",
 		"JmxAttachments by phase, and by the reason why their next phase does not hold.",
 		[]string{"namespace", "phase", "reason"}, nil)
@@ -42,7 +46,7 @@ var (
 // Register registers the metrics; attachments and problem pods are counted in
 // the cache when they are asked for.
 func Register(cache client.Reader) {
-	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone,
+	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes,
 		attachmentCollector{cache}, ProblemCollector{cache})
 }
 
