@@ -44,8 +44,8 @@ type result struct {
 	pods int
 	took time.Duration
 	cpu  usage
-	// What only the operator has: how often it did what, and how long the last pod
-	// took from when the rollout granted it until it was Annotated.
+	// What was done how often, the bytes sent aside by the operator only; and how long
+	// its last pod took from when the rollout granted it until it was Annotated.
 	counts  counts
 	granted time.Duration
 }

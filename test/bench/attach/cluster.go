@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,6 +34,9 @@ const (
 	patience = 5 * time.Minute
 )
 
+// stdinSent is how many bytes kubectl has got on standard input, to send on.
+var stdinSent atomic.Int64
+
 // kubectl runs kubectl in the bench's namespace, with something on its standard
 // input unless that is nil.
 func kubectl(ctx context.Context, stdin []byte, args ...string) (string, error) {
@@ -41,6 +45,7 @@ func kubectl(ctx context.Context, stdin []byte, args ...string) (string, error) 
 	command.Stdout, command.Stderr = &out, &errs
 	if stdin != nil {
 		command.Stdin = bytes.NewReader(stdin)
+		stdinSent.Add(int64(len(stdin)))
 	}
 	if err := command.Run(); err != nil {
 		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(errs.String()+out.String()))

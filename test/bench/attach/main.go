@@ -44,7 +44,7 @@ func main() {
 	flag.IntVar(&o.pods, "pods", 20, "`number` of pods, with one JVM each")
 	flag.IntVar(&o.rounds, "rounds", 3, "`number` of times that each way is measured")
 	flag.IntVar(&o.parallel, "parallel", 4, "`number` of pods that each way but the operator works on at once")
-	flag.StringVar(&o.ways, "ways", "abcde", "`letters` of the ways to measure: the ancestor's, one exec, the floor, the operator, the operator with one pod")
+	flag.StringVar(&o.ways, "ways", "abcdef", "`letters` of the ways to measure: the ancestor's, one exec, the floor, the operator, the operator with one pod, the operator by ephemeral containers")
 	flag.StringVar(&o.stock, "stock", "", "`jar` of the stock exporter; empty: what agent/stock fetches")
 	flag.StringVar(&o.operator, "operator", "", "`image` of the operator; empty: the one of config/manager")
 	flag.StringVar(&o.page, "page", "", "`file` to write the tables into; empty: print them only")

@@ -21,11 +21,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// counts are what the operator has done so far.
-type counts struct{ applies, events, execs float64 }
+// counts are what the operator has done so far; sent are bytes on exec streams, which
+// pass the API server.
+type counts struct{ applies, events, execs, sent float64 }
 
 func (c counts) minus(before counts) counts {
-	return counts{c.applies - before.applies, c.events - before.events, c.execs - before.execs}
+	return counts{c.applies - before.applies, c.events - before.events, c.execs - before.execs, c.sent - before.sent}
 }
 
 // countBefore keeps the last run's counts out of this one's.
@@ -42,6 +43,7 @@ func (b *bench) count(ctx context.Context) (c counts, err error) {
 		return c, err
 	}
 	c.applies, c.execs = effectsOf(metrics, "apply"), effectsOf(metrics, "exec")
+	c.sent = sumOf(metrics, `exec_bytes_total{direction="sent"}`)
 	var events eventsv1.EventList
 	if err := b.Client.List(ctx, &events, client.InNamespace(namespace)); err != nil {
 		return c, err
@@ -60,7 +62,12 @@ func (b *bench) count(ctx context.Context) (c counts, err error) {
 
 // effectsOf sums a kind of effects in the operator's metrics, whatever they came to.
 func effectsOf(metrics, kind string) (sum float64) {
-	line := regexp.MustCompile(`(?m)^jmx_exporter_operator_effects_total\{kind="` + kind + `",[^}]*\} (\S+)$`)
+	return sumOf(metrics, `effects_total{kind="`+kind+`",[^}]*}`)
+}
+
+// sumOf sums the series of the operator's metrics that match a pattern.
+func sumOf(metrics, pattern string) (sum float64) {
+	line := regexp.MustCompile(`(?m)^jmx_exporter_operator_` + pattern + ` (\S+)$`)
 	for _, m := range line.FindAllStringSubmatch(metrics, -1) {
 		if n, err := strconv.ParseFloat(m[1], 64); err == nil {
 			sum += n
@@ -69,13 +76,20 @@ func effectsOf(metrics, kind string) (sum float64) {
 	return sum
 }
 
-// operate creates an exporter, and scrapes each pod once it is annotated, as
-// Prometheus would.
-func operate(ctx context.Context, b *bench, pods []corev1.Pod, r *result) error {
-	exporter, err := readExporter()
-	if err != nil {
-		return err
+// operate creates an exporter of a transport, and scrapes each pod once it is
+// annotated, as Prometheus would.
+func operate(by v1alpha1.Transport) func(context.Context, *bench, []corev1.Pod, *result) error {
+	return func(ctx context.Context, b *bench, pods []corev1.Pod, r *result) error {
+		exporter, err := readExporter()
+		if err != nil {
+			return err
+		}
+		exporter.Spec.Transport = by
+		return attachBy(ctx, b, exporter, pods, r)
 	}
+}
+
+func attachBy(ctx context.Context, b *bench, exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, r *result) error {
 	watched, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	group, watched := errgroup.WithContext(watched)

@@ -73,7 +73,7 @@ func goals(results map[string][]result) string {
 
 // details are what each way took, by who used it.
 func details(results map[string][]result) string {
-	all, _ := waysOf("abcd") // which are known
+	all, _ := waysOf("abcdf") // which are known
 	var columns []way
 	for _, w := range all {
 		if len(results[w.letter]) > 0 {
@@ -95,6 +95,7 @@ func details(results map[string][]result) string {
 	}{
 		{"time until all are scraped, s", "%.1f", seconds},
 		{"pods a second", "%.2f", result.perSecond},
+		{"through the API server on exec streams, kB a pod", "%.1f", func(r result) float64 { return r.counts.sent / 1000 / float64(r.pods) }},
 		{"CPU in the JVM, ms a pod", "%.0f", cpu(func(u usage) time.Duration { return u.jvms })},
 		{"CPU outside the JVM, ms a pod", "%.0f", cpu(usage.outside)},
 		{"in the container: what a session costs it", "%.0f", cpu(func(u usage) time.Duration { return u.container })},

@@ -16,14 +16,14 @@ func TestTables(t *testing.T) {
 			results = append(results, result{
 				pods: 10, took: time.Duration(s) * time.Second,
 				cpu:     usage{jvms: 5 * time.Second, container: time.Second, containerd: 2 * time.Second, attacher: time.Second},
-				counts:  counts{applies: 80, events: 20, execs: 10},
+				counts:  counts{applies: 80, events: 20, execs: 10, sent: 45000},
 				granted: time.Duration(s) * time.Second / 20,
 			})
 		}
 		return results
 	}
 	text := tables(options{pods: 10, rounds: 3, parallel: 4}, map[string][]result{
-		"a": took(20, 40, 60), "c": took(10, 10, 10), "d": took(10, 16, 20), "e": took(10, 16, 20),
+		"a": took(20, 40, 60), "c": took(10, 10, 10), "d": took(10, 16, 20), "e": took(10, 16, 20), "f": took(20, 20, 20),
 	})
 	for name, want := range map[string]string{
 		"a ratio of speeds, round by round": "| operator against the ancestor's steps, pods a second | 2.50 (2.00 to 3.00) | 2 | met |\n",
@@ -31,8 +31,9 @@ func TestTables(t *testing.T) {
 		"the sum of CPU":                    "| CPU outside the JVM, s a pod | 0.40 (0.40 to 0.40) | 0.3 | **missed** |\n",
 		"counts":                            "| exec streams a pod, cold | 1.0 (1.0 to 1.0) | 1 | met |\n",
 		"one pod alone":                     "until it is Annotated, s | 0.80 (0.50 to 1.00) | 1 | met |\n",
-		"a column for each way":             "| | the ancestor's steps by kubectl | the floor, from the host | the operator |\n",
-		"a cell for each":                   "| pods a second | 0.25 (0.17 to 0.50) | 1.00 (1.00 to 1.00) | 0.62 (0.50 to 1.00) |\n",
+		"a column for each way":             "| | the ancestor's steps by kubectl | the floor, from the host | the operator | the operator, ephemeral containers |\n",
+		"a cell for each":                   "| pods a second | 0.25 (0.17 to 0.50) | 1.00 (1.00 to 1.00) | 0.62 (0.50 to 1.00) | 0.50 (0.50 to 0.50) |\n",
+		"bytes":                             "| through the API server on exec streams, kB a pod | 4.5 (4.5 to 4.5) |",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s: the tables lack %q:\n%s", name, want, text)
@@ -63,7 +64,12 @@ func TestEffectsOf(t *testing.T) {
 jmx_exporter_operator_effects_total{kind="apply",result="error"} 1
 jmx_exporter_operator_effects_total{kind="apply",result="success"} 140
 jmx_exporter_operator_effects_total{kind="exec",result="success"} 20
+jmx_exporter_operator_exec_bytes_total{direction="received"} 7
+jmx_exporter_operator_exec_bytes_total{direction="sent"} 4.2e+06
 `
+	if got := sumOf(metrics, `exec_bytes_total{direction="sent"}`); got != 4.2e6 {
+		t.Errorf("%v bytes were sent", got)
+	}
 	for kind, want := range map[string]float64{"apply": 141, "exec": 20, "logs": 0} {
 		if got := effectsOf(metrics, kind); got != want {
 			t.Errorf("%s: got %v, want %v", kind, got, want)

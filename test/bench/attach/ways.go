@@ -20,8 +20,9 @@ func waysOf(letters string) (ways []way, err error) {
 		'a': {letter: "a", name: "the ancestor's steps by kubectl", attach: eachPod(ancestor)},
 		'b': {letter: "b", name: "one exec a pod by kubectl", attach: eachPod(oneExec)},
 		'c': {letter: "c", name: "the floor, from the host", prepare: stage, attach: eachPod(loadFromOutside)},
-		'd': {letter: "d", name: "the operator", prepare: countBefore, attach: operate, finish: countAfter},
-		'e': {letter: "e", name: "the operator, one pod alone", pods: 1, prepare: countBefore, attach: operate, finish: countAfter},
+		'd': {letter: "d", name: "the operator", prepare: countBefore, attach: operate(v1alpha1.TransportExec), finish: countAfter},
+		'e': {letter: "e", name: "the operator, one pod alone", pods: 1, prepare: countBefore, attach: operate(v1alpha1.TransportExec), finish: countAfter},
+		'f': {letter: "f", name: "the operator, ephemeral containers", prepare: countBefore, attach: operate(v1alpha1.TransportEphemeralContainer), finish: countAfter},
 	}
 	for _, letter := range letters {
 		w, known := all[letter]
@@ -35,7 +36,9 @@ func waysOf(letters string) (ways []way, err error) {
 
 // eachPod does the same for each pod, for so many at once.
 func eachPod(do func(context.Context, *bench, corev1.Pod) error) func(context.Context, *bench, []corev1.Pod, *result) error {
-	return func(ctx context.Context, b *bench, pods []corev1.Pod, _ *result) error {
+	return func(ctx context.Context, b *bench, pods []corev1.Pod, r *result) error {
+		before := stdinSent.Load()
+		defer func() { r.counts.sent = float64(stdinSent.Load() - before) }()
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(b.parallel)
 		for _, pod := range pods {
