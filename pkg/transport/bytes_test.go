@@ -48,7 +48,7 @@ func TestBytesSent(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			sent := &counting{Streams: act(converses(tc.asks, helper.Size, tc.has))}
+			sent := &counting{Streams: converses(tc.asks, helper.Size, tc.has)}
 			session, err := tc.open(t, sent)
 			if err != nil {
 				t.Fatal(err)
