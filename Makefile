@@ -33,7 +33,7 @@ test-integration: ## Run the operator's controllers against a real etcd and kube
 	@hack/test integration
 
 .PHONY: test-agent
-test-agent: ## Run the agent's tests on Java 8 to 28; with FULL=1 all of them on each.
+test-agent: ## Run the agent's tests on Java 8, 17, 25 and 28; with FULL=1 on all of 8 to 28.
 	@hack/test agent
 
 .PHONY: test-e2e
