@@ -51,6 +51,15 @@ func (s *Scope) takesDoor(c container, entry *v1alpha1.InspectedContainer) bool 
 		!throughDoor(entry) && ExecCannot(entry.Reason) && s.matters(c, s.containers())
 }
 
+// TakesDoor reports whether some container is to be reached through an ephemeral container
+// from now on.
+func (s *Scope) TakesDoor() bool {
+	return slices.ContainsFunc(s.containers(), func(c container) bool {
+		entry := s.inspected(c.name)
+		return entry != nil && entry.ContainerID == c.id && s.takesDoor(c, entry)
+	})
+}
+
 // matters reports whether a Java process is to be expected in a container that exec
 // cannot inspect.
 func (s *Scope) matters(c container, containers []container) bool {

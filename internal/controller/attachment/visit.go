@@ -136,6 +136,9 @@ func (v *visit) begin() {
 	}
 	resume(v.scope)
 	v.scope.KeepHelpers()
+	if v.scope.TakesDoor() { // as when mode Preflight ends: what was tried, was tried by exec
+		v.pod.Attempt = nil
+	}
 	if s.Restart != nil && s.Restart.Revision != v.scope.Attachment.Spec.Revision {
 		s.Restart = nil
 	}
