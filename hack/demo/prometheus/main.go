@@ -81,7 +81,7 @@ func waitForTargets(ctx context.Context, base string, n int) error {
 
 func show(targets []target) {
 	for _, t := range targets {
-		fmt.Printf("%-8s %-32s %s %s\n", t.Health, t.Labels["pod"], t.ScrapeURL, t.LastError)
+		fmt.Printf("%-8s %-36s %s %s\n", t.Health, t.Labels["pod"], t.ScrapeURL, t.LastError)
 	}
 }
 
@@ -100,7 +100,7 @@ func query(ctx context.Context, base, expression string) error {
 	}
 	lines := make([]string, 0, len(answer.Result))
 	for _, sample := range answer.Result {
-		lines = append(lines, fmt.Sprintf("%-32s %v", sample.Metric["pod"], sample.Value[1]))
+		lines = append(lines, fmt.Sprintf("%-36s %v", sample.Metric["pod"], sample.Value[1]))
 	}
 	slices.Sort(lines)
 	for _, line := range lines {
