@@ -4,14 +4,38 @@ package text
 
 import (
 	"errors"
+	"regexp"
 	"strings"
+	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Cut returns at most limit bytes of s, as valid UTF-8.
-func Cut(s string, limit int) string {
+// escapes are the sequences that color a terminal, among others.
+var escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+
+// Clean returns s as valid UTF-8, without colors and without characters that would
+// make a terminal show something else than what is there. Lines stay.
+func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "?")
+	s = escapes.ReplaceAllString(s, "")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// Cut returns at most limit bytes of what Clean makes of s.
+func Cut(s string, limit int) string {
+	s = Clean(s)
 	if len(s) <= limit {
 		return s
 	}
@@ -25,7 +49,7 @@ func Note(s string) string { return Cut(s, 1024) }
 // Line returns the first line of s, without the period at its end, cut to limit
 // bytes.
 func Line(s string, limit int) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	s, _, _ = strings.Cut(strings.TrimSpace(Clean(s)), "\n")
 	return Cut(strings.TrimRight(s, ". \r"), limit)
 }
 

@@ -27,8 +27,8 @@ type verdict struct {
 // pod before where these say the same: so neither the status nor the Events follow
 // the kubelet from one state of a back-off to the next.
 func (v verdict) steady(before, entry *v1alpha1.ProblemPod) {
-	entry.Reason = text.Line(clean(v.reason), maxReason)
-	entry.Message = text.Line(clean(v.message), maxMessage-len(needsRight))
+	entry.Reason = text.Line(v.reason, maxReason)
+	entry.Message = text.Line(v.message, maxMessage-len(needsRight))
 	if before == nil || before.Container != entry.Container {
 		return
 	}
