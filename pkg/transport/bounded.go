@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"sync"
 )
 
@@ -36,4 +37,21 @@ func (b *boundedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.String()
+}
+
+// quota reads as many bytes as are left, and fails then. A command could keep the
+// operator busy otherwise, with empty lines for instance, until its deadline.
+type quota struct {
+	from io.Reader
+	left int
+}
+
+// Read implements io.Reader.
+func (q *quota) Read(p []byte) (int, error) {
+	if q.left <= 0 {
+		return 0, errOutputTooLarge
+	}
+	n, err := q.from.Read(p[:min(len(p), q.left)])
+	q.left -= n
+	return n, err
 }

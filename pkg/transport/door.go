@@ -3,7 +3,6 @@ package transport
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
@@ -99,7 +98,7 @@ func awaitHello(w *wire, p *place) (helperapi.Hello, error) {
 	return *answer.Hello, nil
 }
 
-var errNoHello = errors.New("the helper did not say Hello")
+var errNoHello = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "What answers in the ephemeral container is not the helper; check that the flag --door-image names the operator's own image."}
 
 // add adds a door by what the pod is now, since a cache that is behind must not make
 // a second one; then there is nothing to do but to wait for it.

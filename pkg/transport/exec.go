@@ -89,13 +89,17 @@ func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
 		first += " transient"
 	}
 	w.send([]byte(first + "\n"))
-	for read := 0; read <= maxBanner; {
+	for sent := false; ; {
 		line, err := w.line()
 		if err != nil {
 			return helperapi.Hello{}, err
 		}
-		read += len(line) + 1
 		if machine, asked := strings.CutPrefix(line, saysSend); asked {
+			if sent {
+				w.cancel(errSentAlready)
+				return helperapi.Hello{}, errSentAlready
+			}
+			sent = true
 			helper, err := e.helper(p.in, machine)
 			if err != nil {
 				return helperapi.Hello{}, err
@@ -111,9 +115,9 @@ func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
 			return *answer.Hello, nil
 		}
 	}
-	w.cancel(errOutputTooLarge)
-	return helperapi.Hello{}, errOutputTooLarge
 }
+
+var errSentAlready = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The container asks for the helper more than once: its shell is none, or a tool that the script needs fails."}
 
 // helper is the one for a machine, if there is room for it and for what it is to bring.
 func (e *Exec) helper(in Container, machine string) (Blob, error) {

@@ -155,6 +155,7 @@ func TestOpen(t *testing.T) {
 		"a machine that nobody knows": {
 			acts(prints("jmx-attach send z80\n"), ends(exitCut, "")), v1alpha1.ReasonHelperFailed, "which machine",
 		},
+		"the helper, twice":        {acts(prints("jmx-attach send x86_64\n"), reads("uid-1\n\namd64"), prints("jmx-attach send x86_64\n"), hangs), v1alpha1.ReasonHelperFailed, "more than once"},
 		"a banner without end":     {acts(floods("x\n")), v1alpha1.ReasonHelperFailed, "256 KiB"},
 		"a line without end":       {acts(floods("x")), v1alpha1.ReasonHelperFailed, "256 KiB"},
 		"the helper dies":          {acts(dies(exited(137, ""))), v1alpha1.ReasonHelperFailed, "broke off"},

@@ -117,7 +117,7 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
   head -c "$2" >>"$t" || end $write_failed
   sum=$(sha256sum <"$t")
   [ "${sum%%%% *}" = "$3" ] || end $cut
-  chmod 755 "$t" && mv -f "$t" "./$1" || end $write_failed
+  chmod 755 "$t" && mv -f "$t" "./$1" && [ ! -e "$t" ] || end $write_failed
   trap - EXIT
 }
 `, saysSend)

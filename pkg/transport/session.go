@@ -11,7 +11,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // The longest that a call takes. The helper bounds itself in less (15 seconds, a
@@ -76,6 +75,7 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 	defer time.AfterFunc(timeout, func() { s.wire.cancel(context.DeadlineExceeded) }).Stop()
 	defer context.AfterFunc(ctx, func() { s.wire.cancel(context.Cause(ctx)) })()
 
+	s.wire.quota.left = 2 * helperapi.MaxAnswer // what asks for the files, and the report
 	s.wire.send(append(line, '\n'))
 	for sent := false; ; sent = true {
 		answer, err := s.answer()
@@ -83,6 +83,9 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 			return nil, err
 		}
 		if answer.Report != nil {
+			if err := implausible(answer.Report); err != nil {
+				return nil, s.protocolError(err)
+			}
 			return typed(answer.Report)
 		}
 		if sent || answer.Send != size(blobs) {
@@ -124,30 +127,4 @@ func size(blobs []Blob) (size int64) {
 		size += blob.Size
 	}
 	return size
-}
-
-// typed is a report whose errors may stand in a record and in a metric, with the
-// helper's own error.
-func typed(r *helperapi.Report) (*helperapi.Report, error) {
-	for i := range r.Processes {
-		if refusal := r.Processes[i].Refusal; refusal != nil {
-			bound(refusal)
-		}
-	}
-	if r.Error == nil {
-		return r, nil
-	}
-	bound(r.Error)
-	return r, &Error{Reason: string(r.Error.Reason), Message: r.Error.Message}
-}
-
-// maxSentence bounds what the helper says, in bytes.
-const maxSentence = 500
-
-// bound makes an error fit: what comes out of a container is not to be trusted to.
-func bound(e *helperapi.Error) {
-	if !v1alpha1.Known(string(e.Reason)) {
-		e.Reason = v1alpha1.ReasonHelperFailed
-	}
-	e.Message = text.Line(e.Message, maxSentence) + "."
 }

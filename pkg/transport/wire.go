@@ -30,6 +30,8 @@ var (
 type wire struct {
 	in  *io.PipeWriter
 	out *bufio.Reader
+	// quota bounds what is read of it next.
+	quota *quota
 	// cancel ends it; the first cause is the one that counts.
 	cancel context.CancelCauseFunc
 	// sent is closed when all is written that was sent so far.
@@ -43,7 +45,8 @@ func dial(ctx context.Context, streams Streams, in Container, command []string, 
 	ctx, cancel := context.WithCancelCause(ctx)
 	stdin, toStdin := io.Pipe()
 	fromStdout, stdout := io.Pipe()
-	w := &wire{in: toStdin, out: bufio.NewReader(fromStdout), cancel: cancel, sent: make(chan struct{}), over: make(chan struct{})}
+	quota := &quota{from: fromStdout, left: maxBanner}
+	w := &wire{in: toStdin, out: bufio.NewReader(quota), quota: quota, cancel: cancel, sent: make(chan struct{}), over: make(chan struct{})}
 	close(w.sent)
 	context.AfterFunc(ctx, func() {
 		stdin.CloseWithError(context.Cause(ctx))
@@ -90,6 +93,7 @@ func (w *wire) line() (string, error) {
 		case string(line) == saysEnd:
 			w.in.Close()
 			_, err := io.Copy(io.Discard, w.out)
+			w.cancel(err)
 			return "", err
 		case len(line) > 0:
 			return string(line), nil

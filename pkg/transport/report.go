@@ -1,0 +1,72 @@
+package transport
+
+import (
+	"fmt"
+	"math"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+const (
+	// maxSentence bounds a sentence of the helper, in bytes.
+	maxSentence = 500
+	// maxName bounds what the helper found of a process, in bytes.
+	maxName = 1024
+)
+
+// implausible is why a report can be none of the helper's: numbers in it that a record
+// does not take, or one process twice. What answers in a container may say anything,
+// and a record that the API refuses would not even say so.
+func implausible(r *helperapi.Report) error {
+	seen := map[helperapi.Target]bool{}
+	for _, p := range r.Processes {
+		switch {
+		case p.PID < 1 || p.PID > math.MaxInt32 || p.StartTime > math.MaxInt64:
+			return fmt.Errorf("no process is %d, started at %d", p.PID, p.StartTime)
+		case seen[p.Target]:
+			return fmt.Errorf("process %d is reported twice", p.PID)
+		case p.Mark != nil && !isPort(p.Mark.Port), p.Exporter != nil && !isPort(p.Exporter.Port):
+			return fmt.Errorf("process %d serves no port", p.PID)
+		case p.Memory != nil && (p.Memory.Limit < 0 || p.Memory.Free < 0):
+			return fmt.Errorf("process %d has memory below zero", p.PID)
+		}
+		seen[p.Target] = true
+	}
+	return nil
+}
+
+// isPort reports whether a number is a TCP port, or 0 for none.
+func isPort(n int32) bool { return 0 <= n && n <= math.MaxUint16 }
+
+// typed is a report whose texts may stand in a record and on a terminal, and whose
+// errors in a metric, with the helper's own error.
+func typed(r *helperapi.Report) (*helperapi.Report, error) {
+	for i := range r.Processes {
+		p := &r.Processes[i]
+		if p.Refusal != nil {
+			bound(p.Refusal)
+		}
+		names := []*string{&p.Implementation, &p.Vendor, &p.Version, &p.MainClass, &p.Warning}
+		if m := p.Mark; m != nil {
+			names = append(names, &m.Agent, &m.ConfigSHA256, &m.ImplementationSHA256, &m.Message)
+		}
+		for _, name := range names {
+			*name = text.Cut(*name, maxName)
+		}
+	}
+	if r.Error == nil {
+		return r, nil
+	}
+	bound(r.Error)
+	return r, &Error{Reason: string(r.Error.Reason), Message: r.Error.Message}
+}
+
+// bound makes an error fit: what comes out of a container is not to be trusted to.
+func bound(e *helperapi.Error) {
+	if !v1alpha1.Known(string(e.Reason)) {
+		e.Reason = v1alpha1.ReasonHelperFailed
+	}
+	e.Message = text.Line(e.Message, maxSentence) + "."
+}
