@@ -134,7 +134,7 @@ func (dir *directory) read(name string) (*os.File, error) {
 }
 
 // digest returns the SHA-256 of a file that may be obeyed, in lower-case
-// hexadecimal.
+// hexadecimal; of one that is larger than any of ours, that of its beginning.
 func (dir *directory) digest(name string) (sum string, size int64, err error) {
 	f, err := dir.read(name)
 	if err != nil {
@@ -142,12 +142,16 @@ func (dir *directory) digest(name string) (sum string, size int64, err error) {
 	}
 	defer f.Close()
 	hash := sha256.New()
-	size, err = io.Copy(hash, f)
+	size, err = io.Copy(hash, io.LimitReader(f, maxFileSize+1))
 	return hex.EncodeToString(hash.Sum(nil)), size, err
 }
 
-// has reports whether a file lies there whole, and may be obeyed.
+// has reports whether a file lies there whole, and may be obeyed. One of another size is
+// not read: it may have terabytes.
 func (dir *directory) has(file helperapi.File) bool {
+	if info, err := dir.Lstat(file.Name); err != nil || info.Size() != file.Size {
+		return false
+	}
 	sum, size, err := dir.digest(file.Name)
 	return err == nil && sum == file.SHA256 && size == file.Size
 }
@@ -173,10 +177,19 @@ func (dir *directory) write(name string, mode fs.FileMode, content io.Reader, ve
 		err = closing
 	}
 	if err == nil {
-		err = dir.Rename(temporary, name)
+		err = dir.replace(temporary, name)
 	}
 	if err != nil {
 		_ = dir.Remove(temporary) // the error that counts is known
+	}
+	return err
+}
+
+// replace gives a file its final name.
+func (dir *directory) replace(temporary, name string) error {
+	err := dir.Rename(temporary, name)
+	if info, failed := dir.Lstat(name); err != nil && failed == nil && info.IsDir() {
+		return helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s is a directory; remove it.", path.Join(helperapi.AgentDirectory, name))
 	}
 	return err
 }

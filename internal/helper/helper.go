@@ -78,8 +78,11 @@ func typed(err error) *helperapi.Error {
 	if named, ok := errors.AsType[*fs.PathError](err); ok { // temporary names differ each time, and a sentence should not
 		err = named.Err
 	}
+	if named, ok := errors.AsType[*os.LinkError](err); ok {
+		err = named.Err
+	}
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return helperapi.Errorf(helperapi.ReasonNoSpace, "No space is left for %s: %v.", helperapi.AgentDirectory, err)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
 		return helperapi.Errorf(helperapi.ReasonTmpNotWritable, "User %d cannot write to %s: %v. %s", os.Geteuid(), helperapi.AgentDirectory, err, jvm.MountTmp)

@@ -128,8 +128,8 @@ func describe(p jvm.Process) helperapi.Process {
 		UID:            p.UID,
 		GID:            p.GID,
 		Implementation: string(p.Implementation),
-		Vendor:         p.Vendor,
-		Version:        p.Version,
+		Vendor:         bounded(p.Vendor),
+		Version:        bounded(p.Version),
 		MainClass:      bounded(p.MainClass),
 		LoadWarns:      loadWarns(p),
 	}

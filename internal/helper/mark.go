@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
@@ -70,12 +71,12 @@ func agentReason(reason string) helperapi.Reason {
 	}
 }
 
-// bounded makes a text from the JVM fit for a status: any code in there can set
-// the property.
+// bounded makes a text from the JVM fit for a status, and for a terminal: any code in
+// there can set the property.
 func bounded(text string) string {
 	const most = 1024
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '
 		}
 		return r

@@ -171,7 +171,7 @@ func (p Process) note() error {
 		return err
 	}
 	defer tmp.Close()
-	f, err := tmp.OpenFile(p.announcement(), os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW, 0)
+	f, err := tmp.OpenFile(p.announcement(), os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func (p Process) Property(ctx context.Context, name string) (value string, found
 	if code != 0 {
 		return "", false, errorf(AttachFailed, "The JVM answered %d to the question for its properties.", code)
 	}
-	value, found = parseProperties(text)[name]
+	value, found = findProperty(text, name)
 	return value, found, nil
 }
 

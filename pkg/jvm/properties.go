@@ -1,35 +1,53 @@
 package jvm
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 	"unicode/utf16"
 )
 
-// parseProperties parses the text that java.util.Properties.store writes, by the
-// grammar of Properties.load(Reader), continuation lines included. A malformed
-// \uXXXX stands for itself: this reads other people's properties for the sake of
-// one of ours.
-func parseProperties(text string) map[string]string {
-	properties := map[string]string{}
-	for line, rest := logicalLine(text); line != "" || rest != ""; line, rest = logicalLine(rest) {
-		if line == "" {
-			continue
+// findProperty finds one in the text that java.util.Properties.store writes. The others are
+// not kept: whoever runs code in the JVM may set a million of them.
+func findProperty(text, name string) (value string, found bool) {
+	for key, v := range properties(text) {
+		if key == name {
+			value, found = v, true
 		}
-		end := 0
-		for end < len(line) && !strings.ContainsRune("=: \t\f", rune(line[end])) {
-			if line[end] == '\\' && end+1 < len(line) {
-				end++
+	}
+	return value, found
+}
+
+// properties yields the keys and values in that text, by the grammar of
+// Properties.load(Reader), continuation lines included. A malformed \uXXXX stands for
+// itself: this reads other people's properties for the sake of one of ours.
+func properties(text string) iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for line, rest := logicalLine(text); line != "" || rest != ""; line, rest = logicalLine(rest) {
+			if line == "" {
+				continue
 			}
+			if key, value := splitProperty(line); !yield(unescape(key), unescape(value)) {
+				return
+			}
+		}
+	}
+}
+
+// splitProperty splits a line into key and value, with their escapes.
+func splitProperty(line string) (key, value string) {
+	end := 0
+	for end < len(line) && !strings.ContainsRune("=: \t\f", rune(line[end])) {
+		if line[end] == '\\' && end+1 < len(line) {
 			end++
 		}
-		value := strings.TrimLeft(line[end:], " \t\f")
-		if value != "" && (value[0] == '=' || value[0] == ':') {
-			value = strings.TrimLeft(value[1:], " \t\f")
-		}
-		properties[unescape(line[:end])] = unescape(value)
+		end++
 	}
-	return properties
+	value = strings.TrimLeft(line[end:], " \t\f")
+	if value != "" && (value[0] == '=' || value[0] == ':') {
+		value = strings.TrimLeft(value[1:], " \t\f")
+	}
+	return line[:end], value
 }
 
 // logicalLine returns the first line of text without its leading white space,
@@ -44,6 +62,9 @@ func logicalLine(text string) (line, rest string) {
 		}
 		backslashes := len(line) - len(strings.TrimRight(line, `\`))
 		if backslashes%2 == 0 || rest == "" {
+			if first {
+				return line, rest
+			}
 			b.WriteString(line)
 			return b.String(), rest
 		}

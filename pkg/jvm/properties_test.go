@@ -3,13 +3,14 @@
 package jvm
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseProperties(t *testing.T) {
+func TestProperties(t *testing.T) {
 	const text = `#Sat Nov 21 08:50:00 UTC 2026
 ! also a comment
 plain=value
@@ -36,16 +37,11 @@ last=1`
 		"long": "one, two, three", "backslashes": "even\\", "last": "1",
 	}
 	for name, ending := range map[string]string{"lf": "\n", "cr": "\r", "crlf": "\r\n"} {
-		if diff := cmp.Diff(want, parseProperties(strings.ReplaceAll(text, "\n", ending))); diff != "" {
+		if diff := cmp.Diff(want, maps.Collect(properties(strings.ReplaceAll(text, "\n", ending)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	for _, edge := range []string{"", "\n\n", "#only", `open\`, "=", `\`} {
-		parseProperties(edge) // ends
+		_, _ = findProperty(edge, "") // ends
 	}
-}
-
-func FuzzParseProperties(f *testing.F) {
-	f.Add("a=b\\\n c\\u00e9\n")
-	f.Fuzz(func(_ *testing.T, text string) { parseProperties(text) })
 }

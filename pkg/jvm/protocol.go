@@ -101,6 +101,7 @@ func decodeLoad(code int, text string) *Error {
 
 // excerpt is the beginning of a text in one line, for a message.
 func excerpt(text string) string {
+	text = text[:min(len(text), 4096)] // a reply may have megabytes
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" {
 		return "no explanation"
