@@ -1,0 +1,249 @@
+//go:build linux
+
+package hostile
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+const (
+	podUID = "abc-1"
+	// tools are the folders of this machine's.
+	tools = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	// fakes is a folder of the row's programs.
+	fakes = "/mnt/bin"
+)
+
+// boot makes namespaces a container of the pod: with a /proc and a /tmp of its own, a
+// mount of the kubelet's, and in /mnt what the row puts there. $1 is its control group,
+// $2 are the options of its /tmp, and $3 is the helper, which lies in a door.
+const boot = `set -e
+[ -z "$1" ] || echo 0 >"$1/cgroup.procs"
+mount --make-rprivate /
+mount -t proc proc /proc
+mount -t tmpfs side /mnt
+[ -z "$3" ] || cp "$3" /mnt/jmx-attach
+mkdir -p /mnt/bin /mnt/pods/` + podUID + `
+: >/mnt/pods/` + podUID + `/etc-hosts
+: >/mnt/hosts
+mount --bind /mnt/pods/` + podUID + `/etc-hosts /mnt/hosts
+mount -t tmpfs -o "mode=1777,$2" tmp /tmp
+echo up
+exec sleep infinity`
+
+// container is one on this machine.
+type container struct {
+	t *testing.T
+	// id is the runtime's, and group the control group that is named after it.
+	id, group string
+	// init is its first process, and door that of the ephemeral container beside it, as
+	// this process sees them.
+	init, door int
+	// path are the folders in which it looks for commands.
+	path string
+	// limits are prlimit's, for all that is executed in it.
+	limits []string
+	// program takes the place of the helper in the door; the real one if empty.
+	program string
+	// taken counts the bytes that the operator's side took of a session.
+	taken atomic.Int64
+}
+
+// newContainer starts a container that ends with the test. tmp are mount options.
+func newContainer(t *testing.T, tmp string) *container {
+	t.Helper()
+	id := make([]byte, 32)
+	_, _ = rand.Read(id) // never fails
+	c := &container{t: t, id: hex.EncodeToString(id), path: tools}
+	c.group = makeGroup(t, c.id)
+	cmd := exec.CommandContext(t.Context(), "unshare", "--pid", "--mount", "--fork", "--kill-child", "sh", "-c", boot, "sh", c.group, tmp, "")
+	run := jvmtest.Run(t, cmd)
+	run.AwaitOutput("up\n")
+	c.init = c.firstProcess(func(pid int) bool { return parent(pid) == run.PID })
+	return c
+}
+
+// openDoor starts the ephemeral container beside it.
+func (c *container) openDoor() {
+	c.t.Helper()
+	if c.group == "" {
+		c.t.Fatal("a door needs control groups that this process may make: run the tests as root")
+	}
+	binary, err := helperBinary()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	cmd := exec.CommandContext(c.t.Context(), "nsenter", "--target", strconv.Itoa(c.init), "--pid", "unshare", "--mount", "sh", "-c", boot, "sh", "", "size=1m", binary)
+	jvmtest.Run(c.t, cmd).AwaitOutput("up\n")
+	mounts := link(c.init, "ns/mnt")
+	c.door = c.firstProcess(func(pid int) bool { return c.has(pid) && link(pid, "ns/mnt") != mounts })
+	c.t.Cleanup(func() { kill(c.door) })
+}
+
+// makeGroup makes a control group for a container; none where that is not allowed.
+func makeGroup(t *testing.T, id string) string {
+	t.Helper()
+	for _, hierarchy := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
+		group := filepath.Join(hierarchy, id)
+		if os.Mkdir(group, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			eventually(t, "the control group is removed", func() bool {
+				err := os.Remove(group)
+				return err == nil || errors.Is(err, fs.ErrNotExist)
+			})
+		})
+		if _, err := os.Stat(filepath.Join(group, "cgroup.procs")); err == nil {
+			return group
+		}
+	}
+	return ""
+}
+
+// in is a path in the container, for this process.
+func (c *container) in(path string) string {
+	return filepath.Join("/proc", strconv.Itoa(c.init), "root", path)
+}
+
+// write writes a file in the container, by a process of it: what this one writes is
+// busy as long as another one has just been forked.
+func (c *container) write(path, content string, mode os.FileMode) {
+	c.t.Helper()
+	cmd := c.command("sh", "-c", fmt.Sprintf(`mkdir -p "${0%%/*}" && cat >"$0" && chmod %o "$0"`, mode), path)
+	cmd.Stdin = strings.NewReader(content)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.t.Fatalf("%s: %v\n%s", path, err, out)
+	}
+}
+
+// sh runs a shell script in the container, which must succeed.
+func (c *container) sh(script string) {
+	c.t.Helper()
+	if out, err := c.command("sh", "-c", script).CombinedOutput(); err != nil {
+		c.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
+// command is one that is run in the container, as a process of it.
+func (c *container) command(args ...string) *exec.Cmd {
+	args = append([]string{"-c", `[ -z "$0" ] || echo 0 >"$0/cgroup.procs"; exec "$@"`, c.group, "nsenter", "--target", strconv.Itoa(c.init), "--mount", "--pid", "--"}, args...)
+	return exec.CommandContext(c.t.Context(), "sh", args...)
+}
+
+// starts starts a process of the container, which says up, and returns its PID as the
+// container and as this process see it.
+func (c *container) starts(cmd *exec.Cmd) (inside, outside int) {
+	c.t.Helper()
+	before := c.processes()
+	run := jvmtest.Run(c.t, cmd)
+	run.AwaitOutput("up\n")
+	outside = c.firstProcess(func(pid int) bool {
+		_, old := before[pid]
+		return !old && c.has(pid) && parent(pid) == run.PID
+	})
+	c.t.Cleanup(func() { kill(outside) })
+	ids := strings.Fields(statusLine(outside, "NSpid"))
+	inside, err := strconv.Atoi(ids[len(ids)-1])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return inside, outside
+}
+
+// has reports whether a process is in the container's PID namespace.
+func (c *container) has(pid int) bool {
+	space := link(pid, "ns/pid")
+	return space != "" && space == link(c.init, "ns/pid")
+}
+
+// processes are the command lines of those in the container that have not ended.
+func (c *container) processes() map[int]string {
+	all := map[int]string{}
+	for _, pid := range pids() {
+		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && len(line) > 0 && c.has(pid) {
+			all[pid] = strings.ReplaceAll(string(line), "\x00", " ")
+		}
+	}
+	return all
+}
+
+// firstProcess is the process that matches, once there is one.
+func (c *container) firstProcess(match func(pid int) bool) (found int) {
+	c.t.Helper()
+	eventually(c.t, "the process is there", func() bool {
+		for _, pid := range pids() {
+			if match(pid) {
+				found = pid
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+// kill ends a process that may have ended.
+func kill(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
+
+func pids() []int {
+	entries, _ := os.ReadDir("/proc")
+	var all []int
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+func link(pid int, name string) string {
+	target, _ := os.Readlink(fmt.Sprintf("/proc/%d/%s", pid, name)) // it may have ended
+	return target
+}
+
+func parent(pid int) int {
+	n, _ := strconv.Atoi(statusLine(pid, "PPid"))
+	return n
+}
+
+// statusLine is the value of a line of proc_pid_status(5).
+func statusLine(pid int, key string) string {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
+	for line := range strings.Lines(string(data)) {
+		if value, ok := strings.CutPrefix(line, key+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.After(2 * time.Minute)
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !condition() {
+		select {
+		case <-deadline:
+			t.Fatalf("not within two minutes: %s", what)
+		case <-ticker.C:
+		}
+	}
+}

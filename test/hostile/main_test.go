@@ -1,0 +1,48 @@
+//go:build linux
+
+package hostile
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// asJVM makes this binary a process that looks like a JVM: its value is what it does.
+const asJVM = "HOSTILE_JVM"
+
+func TestMain(m *testing.M) {
+	if does := os.Getenv(asJVM); does != "" {
+		fakeJVM(does)
+	}
+	flag.Parse()
+	// Rows wait, most of the time.
+	if err := flag.Set("test.parallel", "24"); err != nil {
+		panic(err)
+	}
+	jvmtest.Main(m)
+}
+
+// helperBinary is the helper, built once.
+var helperBinary = sync.OnceValues(func() (string, error) {
+	root, err := jvmtest.ModuleRoot()
+	if err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "helper") //nolint:usetesting // all tests use it
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "jmx-attach")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/jmx-attach") //nolint:noctx // it ends
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", &exec.Error{Name: string(out), Err: err}
+	}
+	return binary, nil
+})
