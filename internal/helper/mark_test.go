@@ -51,15 +51,6 @@ func TestParseMark(t *testing.T) {
 	}
 }
 
-func FuzzParseMark(f *testing.F) {
-	f.Add("protocol=1&state=running&port=1&message=%C3")
-	f.Fuzz(func(t *testing.T, value string) {
-		if mark, err := parseMark(value); err == nil && len(mark.Message) > 2048 {
-			t.Errorf("a message of %d bytes", len(mark.Message))
-		}
-	})
-}
-
 func TestDesired(t *testing.T) {
 	d := helperapi.Desired{Implementation: "exporter-1.jar", ImplementationSHA256: "ab", Config: "config-1.yaml", ConfigSHA256: "cd", Port: 9404}
 	running := runningPairs(d)

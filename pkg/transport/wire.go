@@ -60,10 +60,13 @@ func dial(ctx context.Context, streams Streams, in Container, command []string, 
 		if err == nil {
 			err = errEnded
 		}
-		cancel(&execError{err: err, stderr: text.Line(stderr.String(), 200)})
+		cancel(&execError{err: err, stderr: cutStderr(stderr.String())})
 	}()
 	return w
 }
+
+// cutStderr is what an error has of a command's standard error.
+func cutStderr(said string) string { return text.Line(said, 200) }
 
 // send writes after what was sent before, and does not wait: the command may end
 // without reading it, and says why in a line. It is not safe for concurrent use.

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -38,6 +39,9 @@ func Main(m *testing.M) {
 		check(syscall.Exec(os.Args[1], os.Args[1:], os.Environ()))
 	case racer:
 		check(race(os.Args[1], os.Args[2]))
+	}
+	if slices.Contains(os.Args, "-test.fuzzworker") { // in the sandbox of the one that started it, with pipes to it
+		os.Exit(m.Run())
 	}
 	runtime.LockOSThread() // Pdeathsig is about the thread
 	cmd := reexec(sandboxed, testDirectories(), os.Args[1:]...)

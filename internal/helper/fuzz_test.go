@@ -1,0 +1,114 @@
+//go:build linux
+
+package helper
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+)
+
+// isBounded reports whether a text fits into a report, and onto a terminal.
+func isBounded(text string) bool {
+	return len(text) <= 1024 && utf8.ValidString(text) &&
+		!strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) })
+}
+
+// The agent's answer, which any code in the JVM may write.
+func FuzzParseMark(f *testing.F) {
+	for _, seed := range []string{
+		"protocol=1&state=running&port=1&message=%C3",
+		"protocol=1&state=failed&reason=PortInUse&message=Port+9404+is+in+use%3A+%C3%A9.",
+		"state=running&agent=%1B%5B31m&config.sha256=%E2%80%AE&reloads=-1&loads=99999999999",
+		"state=stopped&state=running&%zz", "",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		mark, err := parseMark(value)
+		if err != nil {
+			return
+		}
+		for _, text := range []string{mark.Agent, mark.ConfigSHA256, mark.ImplementationSHA256, mark.Desired, mark.Message} {
+			if !isBounded(text) {
+				t.Errorf("%q", text)
+			}
+		}
+	})
+}
+
+// What the kernel says of mounts and control groups: a container names both.
+func FuzzHello(f *testing.F) {
+	id := strings.Repeat("0123456789abcdef", 4)
+	f.Add("1 2 0:3 /var/lib/kubelet/pods/8f0c/containers/app/1a2b3c4d /dev/termination-log rw - ext4 /dev/sda rw\n", "0::/kubepods/pod1/"+id+"\n")
+	f.Add("1 2 0:3 /kubepods/pod1/"+id+" /sys/fs/cgroup/memory rw - cgroup none rw,memory\n", "9:memory:/kubepods/pod1/"+id+"\n1:name=systemd:/\n")
+	f.Add("1 2 8:1 /a\\040b/pods/8f0c/etc-hosts /etc/hosts - - - \n - \n", ":::\n0::/..\n")
+	f.Fuzz(func(t *testing.T, mountinfo, cgroup string) {
+		if id := containerID(mountinfo, cgroup); id != "" && !isSHA256(id) {
+			t.Errorf("container %q", id)
+		}
+		if instance := instance(mountinfo); instance != "" && !strings.Contains(mountinfo, instance) {
+			t.Errorf("instance %q", instance)
+		}
+		inPod(mountinfo, "8f0c")
+	})
+}
+
+// What answers on a port of the container.
+func FuzzPage(f *testing.F) {
+	f.Add("HTTP/1.0 200 OK\r\n\r\n# HELP x\njmx_scrape_error 0.0\n")
+	f.Add("HTTP/1.1 99999999999999999999 \r\n")
+	f.Add("jmx_exporter_build_info{version=\"1\"} 1\n\x00\x1b\xff")
+	f.Fuzz(func(t *testing.T, page string) {
+		_, _ = statusCode(page)
+		found, err := hasStockMetric(bufio.NewReader(strings.NewReader(page)))
+		if err != nil || found && !slices.ContainsFunc(stockMetrics, func(name string) bool { return strings.Contains(page, name) }) {
+			t.Errorf("found %v, %v", found, err)
+		}
+	})
+}
+
+// The desired file, which lies where the container may write.
+func FuzzDesiredFile(f *testing.F) {
+	f.Add([]byte("config=%2Ftmp%2Fconfig-1.yaml&port=9404&protocol=1&state=running&token=x&reloads.before=1"))
+	f.Add([]byte("a=1;b=2&%zz\x00\xff"))
+	root, err := os.OpenRoot(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer root.Close()
+	dir := &directory{root, []int{os.Geteuid()}}
+	const name = "1-1.desired"
+	f.Fuzz(func(t *testing.T, content []byte) {
+		if err := os.WriteFile(filepath.Join(root.Name(), name), content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		read := dir.readPairs(name)
+		if countIn(read, reloadsBefore) != nil && !read.Has(reloadsBefore) {
+			t.Error("a count out of nothing")
+		}
+		if len(read.Encode()) > 3*(16<<10)+2 {
+			t.Errorf("%d bytes are kept", len(read.Encode()))
+		}
+	})
+}
+
+// The names in the agent directory.
+func FuzzFileName(f *testing.F) {
+	for _, name := range []string{"1-1.desired", "1-1.lock", ".x.tmp", "-.desired", "99999999999999999999-1.lock", "agent-0123456789ab.jar", "/tmp/.jmx-exporter/agent-0123456789ab.jar"} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if isGone(name) && !strings.HasSuffix(name, desiredSuffix) && !strings.HasSuffix(name, lockSuffix) {
+			t.Errorf("%q belongs to a process", name)
+		}
+		if isAgentJar(name) && isStockJar(name) {
+			t.Errorf("%q is two jars", name)
+		}
+	})
+}
