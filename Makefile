@@ -25,8 +25,12 @@ test: ## Run all tests, and print one summary; with FULL=1 also those that take 
 	@hack/test
 
 .PHONY: test-unit
-test-unit: ## Run the unit tests, those of pkg/jvm and internal/helper on real JVMs.
+test-unit: ## Run the unit tests, on real JVMs, and those of hostile containers.
 	@hack/test unit
+
+.PHONY: fuzz
+fuzz: ## Fuzz each parser of what comes from a container, FUZZTIME (60s) each.
+	@hack/fuzz
 
 .PHONY: test-integration
 test-integration: ## Run the operator's controllers against a real etcd and kube-apiserver.
