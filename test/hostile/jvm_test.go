@@ -61,13 +61,13 @@ func TestProcesses(t *testing.T) {
 			c.startsLibrary("/mnt/jdk/lib/server/libjvm.so.so")
 			c.startsLibrary(library)
 		}},
-		"a process that renames itself": {check: one, given: func(c *container, call *call) {
+		"a process that renames itself": {check: one, given: func(c *container, _ *call) {
 			c.sh("mkdir -p /mnt/jdk/lib/server")
 			c.startsLibrary("/mnt/other.so")
 			c.sh("cp /mnt/other.so " + library)
 			c.starts(c.command("sh", "-c", `LD_PRELOAD=`+library+` exec bash -c 'printf "a) Z 1 1\nb" >/proc/$$/comm; echo up; read -r line'`))
 		}},
-		"arguments that are files without end": {check: one, given: func(c *container, call *call) {
+		"arguments that are files without end": {check: one, given: func(c *container, _ *call) {
 			c.startsLibrary("/mnt/other.so")
 			c.sh("mkdir -p /mnt/jdk/lib/server; cp /mnt/other.so " + library + "; cp /bin/sleep /mnt/java; mkfifo /mnt/fifo")
 			c.starts(c.command("sh", "-c", `echo up; LD_PRELOAD=`+library+` JAVA_TOOL_OPTIONS=-XX:VMOptionsFile=/dev/zero JDK_JAVA_OPTIONS=@/mnt/fifo exec /mnt/java 1000`))
@@ -162,10 +162,10 @@ func fakeJVM(does string) {
 	for used.Utime.Nano()+used.Stime.Nano() < time.Second.Nanoseconds() { // a JVM that did less is taken to be starting
 		must(syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	}
-	listener, err := net.Listen("unix", "/tmp/.java_pid"+strconv.Itoa(os.Getpid())) //nolint:noctx // it ends with the process
+	listener, err := net.Listen("unix", "/tmp/.java_pid"+strconv.Itoa(os.Getpid()))
 	must(err)
 	manyProperties()
-	fmt.Println("up") //nolint:forbidigo // for starts
+	fmt.Println("up")
 	if does == "never takes anything" {
 		select {}
 	}

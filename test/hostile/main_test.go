@@ -34,12 +34,12 @@ var helperBinary = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp("", "helper") //nolint:usetesting // all tests use it
+	dir, err := os.MkdirTemp("", "helper")
 	if err != nil {
 		return "", err
 	}
 	binary := filepath.Join(dir, "jmx-attach")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/jmx-attach") //nolint:noctx // it ends
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, "./cmd/jmx-attach")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}

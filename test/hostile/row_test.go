@@ -20,6 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -72,6 +73,7 @@ const (
 // test runs rows, each by its transports, beside each other.
 func test(t *testing.T, rows map[string]row) {
 	t.Helper()
+	jvmtest.NeedUsers(t)
 	neighbor := newContainer(t, "size=16m")
 	t.Run("rows", func(t *testing.T) {
 		for name, r := range rows {

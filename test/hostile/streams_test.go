@@ -45,7 +45,7 @@ func (c *container) stream(ctx context.Context, command []string, stdin io.Reade
 		enter = slices.Concat([]string{"prlimit"}, c.limits, enter)
 	}
 	enter = append(append(enter, "--"), command...)
-	cmd := exec.Command(enter[0], enter[1:]...) //nolint:noctx // see above
+	cmd := exec.Command(enter[0], enter[1:]...)
 	cmd.Env = []string{"PATH=" + c.path}
 	toStdin, err := cmd.StdinPipe()
 	if err != nil {
