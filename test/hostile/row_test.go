@@ -265,8 +265,10 @@ func (o *operator) asks(ctx context.Context, way v1alpha1.Transport, call call) 
 // once that succeeded.
 func (o *operator) besides(ctx context.Context) error {
 	in := transport.Container{Namespace: "ns", Pod: "neighbor", PodUID: types.UID(podUID), Name: "app", Node: "node"}
+	sessions := transport.NewSessions(o.exec)
+	defer sessions.Close()
 	for {
-		report, err := o.exec.Run(ctx, in, helperapi.VerbInspect, helperapi.Request{})
+		report, err := sessions.Run(ctx, in, helperapi.VerbInspect, helperapi.Request{})
 		if err == nil && report.Error == nil {
 			return nil
 		}
