@@ -63,6 +63,9 @@ public final class DummyApp {
         }
     }
 
+    /** As a Java agent, which it is where a test wants one that is none of an exporter, it does nothing. */
+    public static void premain(String arguments) {}
+
     public static void main(String[] args) throws Exception {
         AtomicLong requests = new AtomicLong(Long.getLong("dummy.requests", 0));
         register("dummyapp:type=Requests,endpoint=/orders", (Requests) requests::get);

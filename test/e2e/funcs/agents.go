@@ -128,6 +128,26 @@ func NothingInstalled(namespace string) features.Func {
 	})
 }
 
+// Uninstalled waits until our directory is in no container of the applications.
+func Uninstalled(namespace string) features.Func {
+	return until(func(ctx context.Context, c *cluster) error {
+		pods, err := podsOf(namespace, label)(ctx, c)
+		if err != nil {
+			return err
+		}
+		seen, err := c.look(ctx, pods)
+		if err != nil {
+			return err
+		}
+		for id, names := range seen.left {
+			if names[".jmx-exporter"] {
+				return fmt.Errorf("our directory is in container %s", id)
+			}
+		}
+		return nil
+	})
+}
+
 // seenIn is a verb about what the observer sees in the applications.
 func seenIn(namespace string, assert func(t *testing.T, seen *sight)) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {

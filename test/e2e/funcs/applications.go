@@ -46,7 +46,8 @@ func Running(namespace string, pods, jvms int) features.Func {
 		}
 		ready := 0
 		for _, pod := range found {
-			for _, status := range pod.Status.ContainerStatuses {
+			statuses := lasting(&pod)
+			for _, status := range statuses {
 				if status.State.Running == nil {
 					return fmt.Errorf("container %s of pod %s does not run: %+v", status.Name, pod.Name, status.State)
 				}
@@ -56,7 +57,7 @@ func Running(namespace string, pods, jvms int) features.Func {
 				}
 				ready += strings.Count(log, "dummyapp is ready")
 			}
-			if len(pod.Status.ContainerStatuses) != len(pod.Spec.Containers) {
+			if len(statuses) < len(pod.Spec.Containers) {
 				return fmt.Errorf("pod %s has not started: %s", pod.Name, pod.Status.Phase)
 			}
 		}
@@ -87,7 +88,7 @@ func (a *Applications) now(ctx context.Context, c *cluster) (map[types.UID]appli
 	now := map[types.UID]application{}
 	for _, pod := range pods {
 		app := application{pod: pod, logs: map[string]string{}, left: map[string]map[string]bool{}}
-		for _, status := range pod.Status.ContainerStatuses {
+		for _, status := range lasting(&pod) {
 			if app.logs[status.Name], err = c.log(ctx, &pod, status.Name); err != nil {
 				return nil, err
 			}
@@ -176,12 +177,13 @@ func (a *Applications) same(now map[types.UID]application, more func(corev1.Cont
 }
 
 func (before application) same(after application, more func(corev1.Container) []string) error {
-	for _, was := range before.pod.Status.ContainerStatuses {
-		i := slices.IndexFunc(after.pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == was.Name })
+	now := lasting(&after.pod)
+	for _, was := range lasting(&before.pod) {
+		i := slices.IndexFunc(now, func(s corev1.ContainerStatus) bool { return s.Name == was.Name })
 		if i < 0 {
 			return fmt.Errorf("nothing is said of container %s", was.Name)
 		}
-		is := after.pod.Status.ContainerStatuses[i]
+		is := now[i]
 		if is.ContainerID != was.ContainerID || is.RestartCount != was.RestartCount {
 			return fmt.Errorf("container %s was restarted: %+v", is.Name, is.LastTerminationState)
 		}
@@ -189,7 +191,7 @@ func (before application) same(after application, more func(corev1.Container) []
 	if !slices.Equal(before.jvms, after.jvms) {
 		return fmt.Errorf("other JVMs run: %+v, not %+v", after.jvms, before.jvms)
 	}
-	for _, container := range before.pod.Spec.Containers {
+	for _, container := range slices.Concat(before.pod.Spec.Containers, before.pod.Spec.InitContainers) {
 		var expected []string
 		if more != nil {
 			expected = more(container)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,8 @@ func ApplyPatched(namespace, file string, change func(*unstructured.Unstructured
 	})
 }
 
+var attachSocket = regexp.MustCompile(`\.java_pid\d+`)
+
 // Reported asserts the transport of the only attachment, and leaves what became of
 // this kind of pod among the events of the test, for docs/compatibility.md.
 func Reported(namespace string, k kinds.Kind) features.Func {
@@ -43,17 +46,14 @@ func Reported(namespace string, k kinds.Kind) features.Func {
 			t.Fatalf("%d attachments are there, not 1", len(records))
 		}
 		status, result := records[0].Status, kinds.Result{Kind: k.Name, Outcome: string(records[0].Status.Phase)}
-		phase := v1alpha1.PhaseJavaFound // which says how the JVM was reached
+		phase := cmp.Or(k.Phase, v1alpha1.PhaseJavaFound) // which says how the JVM was reached
 		for _, container := range status.Containers {
-			if container.Name == "dummyapp" {
+			if container.Name == cmp.Or(k.JavaIn, "dummyapp") {
 				result.Transport = string(cmp.Or(container.Transport, v1alpha1.TransportExec))
 			}
 		}
 		if result.Transport != string(k.Transport) {
 			t.Fatalf("the transport is %q, not %q: %+v", result.Transport, k.Transport, status.Containers)
-		}
-		if k.Reason != "" {
-			phase = k.Phase
 		}
 		condition := meta.FindStatusCondition(status.Conditions, string(phase))
 		if condition == nil {
@@ -63,8 +63,9 @@ func Reported(namespace string, k kinds.Kind) features.Func {
 		if k.Reason != "" {
 			result.Outcome = condition.Reason
 		}
-		// The names differ from run to run.
+		// The names differ from run to run, and so do the process IDs.
 		result.Message = strings.ReplaceAll(result.Message, records[0].Spec.Pod.Name, "dummyapp-0")
+		result.Message = attachSocket.ReplaceAllString(result.Message, ".java_pid<pid>")
 		text, err := json.Marshal(result)
 		if err != nil {
 			t.Fatal(err)

@@ -86,6 +86,8 @@ type sight struct {
 	jars map[string][]string
 	// left are the names in /tmp and the attach triggers in working directories, by container ID.
 	left map[string]map[string]bool
+	// stopped are the processes that are stopped (SIGSTOP).
+	stopped []process
 }
 
 // lookScript prints what the processes of containers are: arguments are their IDs.
@@ -116,7 +118,7 @@ exit 0`
 func (c *cluster) look(ctx context.Context, pods []corev1.Pod) (*sight, error) {
 	byNode := map[string][]string{}
 	for _, pod := range pods {
-		for _, status := range pod.Status.ContainerStatuses {
+		for _, status := range steps.ContainerStatuses(&pod) {
 			if id := shortID(status.ContainerID); id != "" {
 				byNode[pod.Spec.NodeName] = append(byNode[pod.Spec.NodeName], id)
 			}
@@ -133,6 +135,10 @@ func (c *cluster) look(ctx context.Context, pods []corev1.Pod) (*sight, error) {
 				return nil, fmt.Errorf("the observer said %q: %w", line, err)
 			}
 		}
+	}
+	// The signal that is pending for a stopped process needs its attach trigger.
+	for _, p := range seen.stopped {
+		delete(seen.left[p.container], fmt.Sprintf(".attach_pid%d", p.pid))
 	}
 	return seen, nil
 }
@@ -163,7 +169,11 @@ func (s *sight) add(fields []string) error {
 		if stat[0] == "Z" { // it has ended
 			return nil
 		}
-		s.processes = append(s.processes, process{container: fields[1], hostPID: hostPID, pid: pid, command: fields[4], start: stat[22-3]})
+		p := process{container: fields[1], hostPID: hostPID, pid: pid, command: fields[4], start: stat[22-3]}
+		s.processes = append(s.processes, p)
+		if stat[0] == "T" {
+			s.stopped = append(s.stopped, p)
+		}
 	}
 	return nil
 }
@@ -190,7 +200,7 @@ func (c *cluster) running(ctx context.Context, pods []corev1.Pod) (map[steps.Pro
 	}
 	full := map[string]string{}
 	for _, pod := range pods {
-		for _, s := range pod.Status.ContainerStatuses {
+		for _, s := range steps.ContainerStatuses(&pod) {
 			full[shortID(s.ContainerID)] = s.ContainerID
 		}
 	}

@@ -3,6 +3,7 @@ package funcs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,20 @@ func (c *cluster) pods(ctx context.Context, namespace, label string) ([]corev1.P
 		}
 	}
 	return pods, nil
+}
+
+// lasting are the statuses of the containers that run as long as the pod: sidecars,
+// which are among the init containers, too.
+func lasting(pod *corev1.Pod) []corev1.ContainerStatus {
+	statuses := slices.Clone(pod.Status.ContainerStatuses)
+	for _, s := range pod.Status.InitContainerStatuses {
+		if slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool {
+			return c.Name == s.Name && c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+		}) {
+			statuses = append(statuses, s)
+		}
+	}
+	return statuses
 }
 
 // only is the one pod of the application.

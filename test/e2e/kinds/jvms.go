@@ -2,7 +2,7 @@ package kinds
 
 import "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 
-// jvms are kinds of JVMs, by their options and their state.
+// jvms are kinds of JVMs, by their options.
 var jvms = []Kind{
 	{
 		Name: "reduced-signals", Title: "`-Xrs`",
@@ -25,15 +25,70 @@ var jvms = []Kind{
 	},
 	{
 		Name: "agents-refused-25", Title: "`-XX:-EnableDynamicAgentLoading`, Java 25",
-		Change:    Change{Container: `image: "dummyapp:25"` + "\n" + options("-XX:-EnableDynamicAgentLoading")},
+		Change:    Change{Container: java25 + "\n" + options("-XX:-EnableDynamicAgentLoading")},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonAgentLoadingDisabled, Words: []string{"-XX:-EnableDynamicAgentLoading"},
 	},
 	{
-		Name: "port-in-use", Title: "the application listens on the exporter's port",
-		Change:    Change{Container: options("-Ddummy.port=9400")},
+		Name: "warned", Title: "Java 25, `dynamicAgentLoading: Allow`",
+		Change:    Change{Container: java25, Exporter: "dynamicAgentLoading: Allow"},
+		Warned:    "dummyapp:25",
 		Transport: v1alpha1.TransportExec,
-		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonPortInUse, Words: []string{"9400"},
-		Mended: &Change{Container: options("-Ddummy.port=9400"), Exporter: "port: 9401"},
+		Phase:     v1alpha1.PhaseLoaded, Words: []string{"JEP 451"},
 	},
+	{
+		Name: "refused-on-warning", Title: "Java 25, `dynamicAgentLoading: RefuseOnWarning`",
+		Change:    Change{Container: java25, Exporter: "dynamicAgentLoading: RefuseOnWarning"},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonAgentLoadingWarns, Words: []string{"JEP 451", "-XX:+EnableDynamicAgentLoading"},
+		Mended: &Change{Container: java25 + "\n" + options("-XX:+EnableDynamicAgentLoading"), Exporter: "dynamicAgentLoading: RefuseOnWarning"},
+	},
+	{
+		Name: "no-perf-data", Title: "`-XX:-UsePerfData`, distroless",
+		Change:    Change{Container: noShell + "\n" + options("-XX:-UsePerfData")},
+		Transport: v1alpha1.TransportEphemeralContainer,
+	},
+	{
+		Name: "perf-data-unshared", Title: "`-XX:+PerfDisableSharedMem`",
+		Change:    Change{Container: options("-XX:+PerfDisableSharedMem")},
+		Transport: v1alpha1.TransportExec,
+	},
+	{
+		Name: "no-instrument", Title: "a runtime without the module `java.instrument`",
+		Change:    Change{Container: options("--limit-modules, java.management")},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonMissingModule, Words: []string{"java.instrument"},
+		Mended: &Change{},
+	},
+	{
+		Name: "no-management", Title: "a runtime without the module `java.management`",
+		Change: Change{Container: "stdin: true\n" +
+			"command: [java, --limit-modules, java.instrument, -m, java.base/sun.security.tools.keytool.Main, -printcert]"},
+		NoJava:    true,
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonMissingModule, Words: []string{"java.management"},
+		Loaded: true,
+	},
+	{
+		Name: "other-agent", Title: "`JAVA_TOOL_OPTIONS` with another agent",
+		Change:    Change{Container: `env: [{name: JAVA_TOOL_OPTIONS, value: "-javaagent:/app/dummyapp.jar"}]`},
+		Transport: v1alpha1.TransportExec,
+	},
+	{
+		Name: "security-manager", Title: "a security manager that permits everything, Java 17",
+		Change:    Change{Container: secured("grant { permission java.security.AllPermission; };")},
+		Transport: v1alpha1.TransportExec,
+	},
+	{
+		Name: "strict-security-manager", Title: "a security manager that permits the agent nothing, Java 17",
+		Change:    Change{Container: secured(`grant codeBase \"file:/app/-\" { permission java.security.AllPermission; };`)},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonAgentNotAnswering,
+		Loaded: true,
+	},
+}
+
+// secured starts the JVM with a security manager and this policy.
+func secured(policy string) string {
+	return script(`echo "` + policy + `" >/tmp/policy; exec java -Djava.security.manager -Djava.security.policy==/tmp/policy -jar /app/dummyapp.jar`)
 }

@@ -4,6 +4,7 @@ package kinds
 
 import (
 	"slices"
+	"strconv"
 
 	"sigs.k8s.io/yaml"
 
@@ -21,8 +22,12 @@ type Kind struct {
 	// Files are manifests that are applied before, NAMESPACE in them stands for the
 	// namespace.
 	Files []string
-	// NoJava is true where no process called java runs in the pod.
+	// NoJava is true where the test application does not run in the pod.
 	NoJava bool
+	// JVMs is how many JVMs it runs in, if several.
+	JVMs int
+	// JavaIn is the container that has them, if another one than dummyapp.
+	JavaIn string
 	// Metric is one that the endpoint serves: that of the test application, if empty.
 	Metric string
 	// Warned is the image whose JVM prints what JEP 451 wants printed.
@@ -30,10 +35,13 @@ type Kind struct {
 
 	// Transport is the one that is taken.
 	Transport v1alpha1.Transport
-	// Phase is the one that is not reached, for Reason; its message has Words.
+	// Phase is the one that is not reached, for Reason; without Reason, the one whose
+	// condition is reported, JavaFound if empty. Its message has Words.
 	Phase  v1alpha1.Phase
 	Reason string
 	Words  []string
+	// Loaded is true where the agent is in the JVM all the same.
+	Loaded bool
 	// Mended is another change in the place of Change, with which the pod is attached to.
 	Mended *Change
 }
@@ -59,14 +67,29 @@ func (c Change) Port() int32 {
 }
 
 // All are the kinds in the order of docs/compatibility.md.
-func All() []Kind { return slices.Concat(containers, jvms) }
+func All() []Kind { return slices.Concat(containers, filesystems, pods, jvms, processes) }
+
+// Applications is how many JVMs run the test application.
+func (k Kind) Applications() int {
+	if k.NoJava {
+		return 0
+	}
+	return max(k.JVMs, 1)
+}
 
 const (
 	noShell  = `image: "dummyapp:17-noshell"`
 	tmpMount = `volumeMounts: [{name: tmp, mountPath: /tmp}]`
+	asRoot   = `securityContext: {runAsUser: 0, runAsGroup: 0}`
+	java25   = `image: "dummyapp:25"`
 )
 
 // options is a change of the container that starts its JVM with these options.
 func options(list string) string {
 	return "command: [java, " + list + ", -jar, /app/dummyapp.jar]"
+}
+
+// script is a change of the container that runs this by its shell.
+func script(lines string) string {
+	return "command: [sh, -c, " + strconv.Quote(lines) + "]"
 }

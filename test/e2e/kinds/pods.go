@@ -1,0 +1,57 @@
+package kinds
+
+import "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+
+// pods are kinds of pods: what runs beside the JVM, and what it may use.
+var pods = []Kind{
+	{
+		Name: "shared-pids", Title: "`shareProcessNamespace`, distroless",
+		Change: Change{
+			Pod: `
+shareProcessNamespace: true
+$setElementOrder/containers: [{name: dummyapp}, {name: pause}]
+containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent}]`,
+			Container: noShell,
+		},
+		Transport: v1alpha1.TransportEphemeralContainer,
+	},
+	{
+		Name: "little-memory", Title: "a heap that fills the memory limit",
+		Change: Change{Container: options("-Xms64m, -Xmx64m, -XX:+AlwaysPreTouch") + `
+resources: {limits: {memory: 128Mi}}`},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"memory limit of 128 MiB", "spec.memoryHeadroom"},
+		Mended: &Change{},
+	},
+	{
+		Name: "little-memory-25", Title: "a heap that fills the memory limit, Java 25",
+		Change: Change{Container: `image: "dummyapp:25"` + "\n" + options("-Xms64m, -Xmx64m, -XX:+AlwaysPreTouch") + `
+resources: {limits: {memory: 128Mi}}`},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"memory limit of 128 MiB", "spec.memoryHeadroom"},
+	},
+	{
+		Name: "init", Title: "a JVM in an init container, which has ended",
+		Change: Change{Pod: `
+initContainers:
+- {name: migrate, image: "dummyapp:17", imagePullPolicy: IfNotPresent, command: [java, -Ddummy.exitAfter=1, -jar, /app/dummyapp.jar]}`},
+		Transport: v1alpha1.TransportExec,
+	},
+	{
+		Name: "sidecar", Title: "a JVM in a sidecar (an init container with `restartPolicy: Always`)",
+		Change: Change{
+			Pod: `
+initContainers:
+- {name: sidecar, image: "dummyapp:17", imagePullPolicy: IfNotPresent, restartPolicy: Always}`,
+			Container: "command: [sleep, infinity]",
+		},
+		JavaIn:    "sidecar",
+		Transport: v1alpha1.TransportExec,
+	},
+	{
+		Name: "two", Title: "two JVMs in a container",
+		Change:    Change{Container: script("java -Xmx32m -jar /app/dummyapp.jar & exec java -Xmx32m -jar /app/dummyapp.jar")},
+		JVMs:      2,
+		Transport: v1alpha1.TransportExec,
+	},
+}
