@@ -3,9 +3,12 @@
 package helper
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 
@@ -103,6 +106,29 @@ func TestReadOnlyTmp(t *testing.T) {
 	cleanDirectory(t)
 	mount(t, "ro", "/tmp", "tmpfs", syscall.MS_RDONLY, "")
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{}), helperapi.ReasonTmpNotWritable)
+}
+
+// A container without /tmp has no files of ours; whether it has a JVM is seen all the
+// same.
+func TestNoTmp(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "proc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mount(t, "/proc", filepath.Join(root, "proc"), "", syscall.MS_BIND|syscall.MS_REC, "")
+	inspected := make(chan helperapi.Report)
+	go func() {
+		runtime.LockOSThread() // for good: the thread ends with its root
+		if err := errors.Join(syscall.Unshare(syscall.CLONE_FS), syscall.Chroot(root)); err != nil {
+			t.Error(err)
+		}
+		inspected <- Helper{}.Do(t.Context(), helperapi.VerbInspect, helperapi.Request{}, nil)
+	}()
+	report := <-inspected
+	wantReason(t, report, "")
+	if len(report.Processes) != 0 {
+		t.Errorf("found %+v", report.Processes)
+	}
 }
 
 // A JVM that cannot use /tmp is refused by itself: what is beside it is seen all the

@@ -56,7 +56,10 @@ func (p Process) OpenTmp() (*os.Root, error) {
 		if _, ok := errors.AsType[*Error](err); ok {
 			return nil, err
 		}
-		return nil, errorf(TmpNotWritable, "/tmp of process %d cannot be opened: %v.", p.PID, err)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, errorf(TmpNotWritable, "There is no /tmp. %s", MountTmp)
+		}
+		return nil, errorf(TmpNotWritable, "/tmp of process %d cannot be opened: %v. %s", p.PID, err, MountTmp)
 	}
 	return tmp, nil
 }
