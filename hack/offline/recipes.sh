@@ -26,6 +26,7 @@ recipe() {
       local stock
       stock=$("$repo/agent/stock")
       dummyapp "$1" 17 with-shell -layer "$stock=/app/jmx_prometheus_javaagent.jar,$repo/test/apps/dummyapp/jmx-exporter-config.yaml=/app/jmx-exporter-config.yaml" ;;
+    dummyapp:17-linked) dummyapp_linked "$1" 17 ;;
     dummyapp:8 | dummyapp:11 | dummyapp:21 | dummyapp:26 | dummyapp:27 | dummyapp:28) dummyapp_of_package "$1" "${1#*:}" ;;
     pause:dev)
       build pause
@@ -79,6 +80,15 @@ dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell, MORE OPTIONS...
 dummyapp_with_jdk() { # NAME, JAVA VERSION
   local java_modules=$java_modules,jdk.jcmd,jdk.attach shell_tools=("${shell_tools[@]}" tar)
   dummyapp "$1" "$2" with-shell
+}
+
+# The same with two runtimes more, each of which lacks a module that the agent needs.
+dummyapp_linked() { # NAME, JAVA VERSION
+  local runtime
+  java_modules=java.management need_runtime "$2"
+  local without_instrument=$runtime
+  java_modules=java.instrument need_runtime "$2"
+  dummyapp "$1" "$2" with-shell -layer "$without_instrument=/jre/without-instrument,$runtime=/jre/without-management"
 }
 
 # The same on a runtime of hack/jvms, which brings its own C library and lies where it was made for.

@@ -54,16 +54,16 @@ var jvms = []Kind{
 		Transport: v1alpha1.TransportExec,
 	},
 	{
-		Name: "no-instrument", Title: "a runtime without the module `java.instrument`",
-		Change:    Change{Container: options("--limit-modules, java.management")},
+		Name: "no-instrument", Title: "a runtime by jlink without `java.instrument`",
+		Change:    Change{Container: linked + "command: [/jre/without-instrument/bin/java, -jar, /app/dummyapp.jar]"},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonMissingModule, Words: []string{"java.instrument"},
 		Mended: &Change{},
 	},
 	{
-		Name: "no-management", Title: "a runtime without the module `java.management`",
-		Change: Change{Container: "stdin: true\n" +
-			"command: [java, --limit-modules, java.instrument, -m, java.base/sun.security.tools.keytool.Main, -printcert]"},
+		Name: "no-management", Title: "a runtime by jlink without `java.management`",
+		// The application needs the module, too. keytool waits for its input.
+		Change:    Change{Container: linked + "stdin: true\ncommand: [/jre/without-management/bin/java, sun.security.tools.keytool.Main, -printcert]"},
 		NoJava:    true,
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonMissingModule, Words: []string{"java.management"},
@@ -87,6 +87,8 @@ var jvms = []Kind{
 		Loaded: true,
 	},
 }
+
+const linked = `image: "dummyapp:17-linked"` + "\n"
 
 // secured starts the JVM with a security manager and this policy.
 func secured(policy string) string {
