@@ -70,7 +70,7 @@ func missingModule(text string) (name string, found bool) {
 func decodeLoad(code int, text string) *Error {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "Dynamic agent loading is not enabled") {
-		return errorf(AgentLoadingDisabled, "The JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading).")
+		return errorf(AgentLoadingDisabled, noAgentLoading)
 	}
 	if name, found := missingModule(text); found {
 		return errorf(MissingModule, "The Java runtime has no module %s.", name)

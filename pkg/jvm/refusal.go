@@ -17,11 +17,11 @@ func (p Process) Refusal() *Error {
 	case p.unreadable != nil:
 		return p.unreadable
 	case p.Implementation != HotSpot:
-		return errorf(UnsupportedJVM, "The JVM is %s; agents can be loaded into HotSpot only.", p.Implementation)
+		return errorf(UnsupportedJVM, "The JVM is %s; agents can be loaded into HotSpot only. Start the exporter as a -javaagent there.", p.Implementation)
 	case p.Flags.AttachDisabled:
-		return errorf(AttachDisabled, "The JVM runs with -XX:+DisableAttachMechanism.")
+		return errorf(AttachDisabled, "The JVM runs with -XX:+DisableAttachMechanism. Remove the option, or start the exporter as a -javaagent.")
 	case p.Flags.AgentLoading == Off:
-		return errorf(AgentLoadingDisabled, "The JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading).")
+		return errorf(AgentLoadingDisabled, noAgentLoading)
 	case !p.started():
 		return errorf(JVMStarting, "The JVM has just started; the application is given %s and %s of CPU for its start, or %s.", startAge, startCPU, StartTimeout)
 	}
@@ -33,6 +33,8 @@ func (p Process) Refusal() *Error {
 	}
 	return p.signalRefusal()
 }
+
+const noAgentLoading = "The JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading). Remove the option, or start the exporter as a -javaagent."
 
 // signalRefusal says why the JVM, which has started, must not be sent SIGQUIT,
 // without which it does not open its attach socket. That nothing catches it, it

@@ -60,7 +60,7 @@ func classify(err error) error {
 	case errors.Is(err, errEnded):
 		return &Error{v1alpha1.ReasonHelperFailed, "The helper ended before it answered.", err}
 	case noShell.MatchString(said):
-		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
+		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs; an ephemeral container needs none (spec.transport: Auto or EphemeralContainer).", err}
 	case code >= 0:
 		return classifyExit(code, err)
 	case apierrors.IsNotFound(err):
