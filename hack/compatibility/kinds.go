@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -50,7 +51,7 @@ func kindRow(k kinds.Kind, r kinds.Result) string {
 	}
 	// A line break would end the table, a bar the cell, and a < begin HTML.
 	message := strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;").Replace(r.Message)
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", k.Title, r.Transport, outcome, message)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", k.Title, cmp.Or(r.Transport, "-"), outcome, message)
 }
 
 // kindEvents are the results among the events of go test -json, by the kind's name.

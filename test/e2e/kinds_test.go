@@ -38,6 +38,11 @@ func TestKinds(t *testing.T) {
 					funcs.ConditionWithReason(namespace, 1, k.Phase, k.Reason, k.Words...),
 					funcs.Reported(namespace, k))).
 					Assess("no annotation is written", funcs.Annotations(namespace, nil))
+				if k.Transport == "" {
+					feature.
+						Assess("nothing is installed", funcs.NothingInstalled(namespace)).
+						Assess("no ephemeral container is added", funcs.Doors(namespace, 0, false))
+				}
 				if !k.Loaded {
 					feature.Assess("nothing is loaded", funcs.NothingLoaded(namespace))
 				}

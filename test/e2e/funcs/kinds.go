@@ -31,7 +31,10 @@ func ApplyPatched(namespace, file string, change func(*unstructured.Unstructured
 	})
 }
 
-var attachSocket = regexp.MustCompile(`\.java_pid\d+`)
+var (
+	attachSocket = regexp.MustCompile(`\.java_pid\d+`)
+	helperName   = regexp.MustCompile(`jmx-attach-[0-9a-f]{12}`)
+)
 
 // Reported asserts the transport of the only attachment, and leaves what became of
 // this kind of pod among the events of the test, for docs/compatibility.md.
@@ -51,6 +54,9 @@ func Reported(namespace string, k kinds.Kind) features.Func {
 			if container.Name == cmp.Or(k.JavaIn, "dummyapp") {
 				result.Transport = string(cmp.Or(container.Transport, v1alpha1.TransportExec))
 			}
+			if container.Reason == v1alpha1.ReasonPodProtected {
+				result.Transport = ""
+			}
 		}
 		if result.Transport != string(k.Transport) {
 			t.Fatalf("the transport is %q, not %q: %+v", result.Transport, k.Transport, status.Containers)
@@ -63,9 +69,10 @@ func Reported(namespace string, k kinds.Kind) features.Func {
 		if k.Reason != "" {
 			result.Outcome = condition.Reason
 		}
-		// The names differ from run to run, and so do the process IDs.
-		result.Message = strings.ReplaceAll(result.Message, records[0].Spec.Pod.Name, "dummyapp-0")
+		// Names and process IDs differ from run to run, digests from build to build.
+		result.Message = strings.NewReplacer(records[0].Spec.Pod.Name, "dummyapp-0", namespace, "<namespace>").Replace(result.Message)
 		result.Message = attachSocket.ReplaceAllString(result.Message, ".java_pid<pid>")
+		result.Message = helperName.ReplaceAllString(result.Message, "jmx-attach-<digest>")
 		text, err := json.Marshal(result)
 		if err != nil {
 			t.Fatal(err)

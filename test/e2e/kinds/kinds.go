@@ -33,7 +33,7 @@ type Kind struct {
 	// Warned is the image whose JVM prints what JEP 451 wants printed.
 	Warned string
 
-	// Transport is the one that is taken.
+	// Transport is the one that is taken; empty where nothing may be executed at all.
 	Transport v1alpha1.Transport
 	// Phase is the one that is not reached, for Reason; without Reason, the one whose
 	// condition is reported, JavaFound if empty. Its message has Words.

@@ -16,6 +16,21 @@ containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent}]`,
 		Transport: v1alpha1.TransportEphemeralContainer,
 	},
 	{
+		Name: "host-network", Title: "`hostNetwork`",
+		Change: Change{Pod: "hostNetwork: true"},
+		Phase:  v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"hostNetwork", "--allow-host-network"},
+	},
+	{
+		Name: "host-pid", Title: "`hostPID`",
+		Change: Change{Pod: "hostPID: true"},
+		Phase:  v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"hostPID", "--allow-host-pid"},
+	},
+	{
+		Name: "privileged", Title: "a privileged container",
+		Change: Change{Container: "securityContext: {privileged: true}"},
+		Phase:  v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"privileged", "--allow-privileged"},
+	},
+	{
 		Name: "little-memory", Title: "a heap that fills the memory limit",
 		Change: Change{Container: options("-Xms64m, -Xmx64m, -XX:+AlwaysPreTouch") + `
 resources: {limits: {memory: 128Mi}}`},
