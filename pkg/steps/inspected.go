@@ -1,0 +1,51 @@
+package steps
+
+import (
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// recordContainer records what inspecting a container came to.
+func (s *Scope) recordContainer(entry *v1alpha1.InspectedContainer, o statemachine.Outcome) {
+	state := containerState(entry)
+	state.Record(JavaFound, s.Key(), o, s.Now.Time)
+	setContainerState(entry, state)
+	if o.Kind == statemachine.Done {
+		entry.Time, entry.Ready = new(s.Now), !ReadySince(s.Pod).IsZero()
+	}
+}
+
+// inspected is what the record has of a container; nil if it has nothing.
+func (s *Scope) inspected(name string) *v1alpha1.InspectedContainer {
+	for i := range s.Status().Containers {
+		if c := &s.Status().Containers[i]; c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// InspectAgain has a container inspected again: a process in it is gone.
+func (s *Scope) InspectAgain(name string) {
+	if entry := s.inspected(name); entry != nil {
+		entry.ContainerID = ""
+	}
+}
+
+// inspectedOrNew is that, or an entry for it.
+func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
+	entry := s.inspected(c.name)
+	if entry == nil {
+		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: c.name})
+		entry = s.inspected(c.name)
+	}
+	if entry.ContainerID != c.id {
+		before := *entry
+		*entry = v1alpha1.InspectedContainer{
+			Name: c.name, ContainerID: c.id, Time: before.Time, Rules: before.Rules,
+			// It is of the same image.
+			Transport: before.Transport, TransportReason: before.TransportReason, User: before.User,
+		}
+	}
+	return entry
+}
