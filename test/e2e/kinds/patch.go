@@ -3,6 +3,7 @@ package kinds
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -64,8 +65,8 @@ func under(document string, path ...string) ([]byte, error) {
 			return nil, fmt.Errorf("%s: %w", document, err)
 		}
 	}
-	for i := len(path) - 1; i >= 0; i-- {
-		at = map[string]any{path[i]: at}
+	for _, field := range slices.Backward(path) {
+		at = map[string]any{field: at}
 	}
 	return json.Marshal(at)
 }
