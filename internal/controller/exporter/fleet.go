@@ -139,11 +139,11 @@ func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1
 
 // A reconcile writes a batch of records at most, and for no longer than batchTime: the
 // first ones of a big fleet take longer than a reconcile may, and nothing would be said
-// of it meanwhile. So many are written side by side.
+// of it meanwhile.
 const (
 	batch     = 200
 	batchTime = 20 * time.Second
-	writers   = 8
+	writers   = 8 // records written at once: most of a write is the API server's time
 )
 
 // attach grants the revision to those whose turn has come, makes the records that are
@@ -165,28 +165,32 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 		}
 	}
 	var (
-		end     = r.Clock.Now().Add(batchTime)
-		mutex   sync.Mutex // of what follows
-		started int        // without those that failed
-		failed  []error
+		end              = r.Clock.Now().Add(batchTime)
+		mutex            sync.Mutex // of what follows
+		settled          = sync.NewCond(&mutex)
+		written, writing int
+		failed           []error
 	)
-	// A record is a round trip, and most of it is the API server's.
 	workqueue.ParallelizeUntil(ctx, writers, len(due), func(i int) {
 		mutex.Lock()
 		defer mutex.Unlock()
-		if started == batch || !r.Clock.Now().Before(end) {
+		for written < batch && written+writing == batch {
+			settled.Wait() // what fails takes no place
+		}
+		if written == batch || !r.Clock.Now().Before(end) {
 			again = time.Millisecond
 			return
 		}
-		started++
+		writing++
 		mutex.Unlock()
 		err := r.grant(ctx, f, due[i], granted.Has(due[i].pod.UID))
 		mutex.Lock()
-		if err == nil {
-			return
-		}
-		started--
-		if !apply.IsGone(err) {
+		writing--
+		settled.Broadcast()
+		switch {
+		case err == nil:
+			written++
+		case !apply.IsGone(err):
 			failed = append(failed, err)
 		}
 	})
