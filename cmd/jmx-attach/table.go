@@ -36,7 +36,7 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 			fmt.Fprintf(w, "%d: %s: %s\n", p.PID, p.Mark.Reason, p.Mark.Message)
 		}
 		if p.Mark != nil && p.Mark.Reloads != nil && p.Mark.ReloadFailures != nil {
-			fmt.Fprintf(w, "%d: The configuration was reloaded %d times, and rejected %d times.\n", p.PID, *p.Mark.Reloads, *p.Mark.ReloadFailures)
+			fmt.Fprintf(w, "%d: Reloads of the configuration: %d, rejected: %d.\n", p.PID, *p.Mark.Reloads, *p.Mark.ReloadFailures)
 		}
 		if p.Warning != "" {
 			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Warning)

@@ -44,7 +44,7 @@ func TestSentences(t *testing.T) {
 	const (
 		memory   = "7: 212 MiB are free below the memory limit of 256 MiB."
 		warns    = "7: A load makes the JVM write the four warning lines of JEP 451 to the application's standard error."
-		reloads  = "7: The configuration was reloaded 3 times, and rejected 1 times."
+		reloads  = "7: Reloads of the configuration: 3, rejected: 1."
 		left     = "Other JVMs of the container still have an agent."
 		disabled = "7: Disabled."
 	)

@@ -83,7 +83,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
-	flags.StringVar(&o.transport, "transport", string(v1alpha1.TransportAuto), "`way` into containers that the operator may use, whatever an exporter asks for: Exec, EphemeralContainer, or Auto for both")
+	flags.StringVar(&o.transport, "transport", string(v1alpha1.TransportAuto), "`transport` that the operator may use, whatever an exporter asks for: Exec, EphemeralContainer, or Auto for both")
 	flags.StringVar(&o.doorImage, "door-image", "", "`image` of the ephemeral containers that are added to pods without a shell; the operator's own if empty")
 	flags.DurationVar(&o.doorIdle, "door-idle", 15*time.Minute, "`time` without a session after which such an ephemeral container ends; 0 keeps it until its target exits")
 	flags.BoolVar(&o.allowKubeSystem, "allow-kube-system", false, "attach to pods in the namespace kube-system, too")

@@ -169,7 +169,7 @@ func (a *agent) silence() error {
 	case a.mark == nil && !a.jarOpen:
 		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The agent was loaded but is no longer present; see the application's standard error.")
 	case a.mark == nil:
-		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but wrote no mark within %s: it may not write the JVM's system properties, or the JVM is starved of CPU or memory.", answerTimeout)
+		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is in the JVM, but wrote no mark within %s: it may not write the JVM's system properties, or the JVM is starved of CPU or memory. Grant it PropertyPermission \"*\", \"read,write\", or more CPU or memory.", answerTimeout)
 	default:
 		return helperapi.Errorf(helperapi.ReasonAgentNotAnswering, "The agent is %s and did not answer within %s.", a.mark.State, answerTimeout)
 	}

@@ -73,10 +73,10 @@ func decodeLoad(code int, text string) *Error {
 		return errorf(AgentLoadingDisabled, noAgentLoading)
 	}
 	if name, found := missingModule(text); found {
-		return errorf(MissingModule, "The Java runtime has no module %s.", name)
+		return errorf(MissingModule, "The Java runtime has no module %[1]s; add it with jlink --add-modules %[1]s.", name)
 	}
 	if strings.Contains(text, "libinstrument") || strings.HasPrefix(text, "instrument was not loaded") {
-		return errorf(MissingModule, "The Java runtime has no module java.instrument: %s.", excerpt(text))
+		return errorf(MissingModule, "The Java runtime has no module java.instrument (%s); add it with jlink --add-modules java.instrument.", excerpt(text))
 	}
 	if code != 0 {
 		return errorf(AttachFailed, "The JVM answered %d to the load: %s.", code, excerpt(text))

@@ -50,11 +50,18 @@ func (s *Scope) transportForbidden() *statemachine.Outcome {
 	return new(NotDone(v1alpha1.ReasonTransportForbidden, transport.Forbidden(way)))
 }
 
-// withoutDoor is the outcome of an inspection, with what to do where exec cannot and
-// the operator may use nothing else.
+// withoutDoor is the outcome of an inspection, with what to do where exec cannot: the
+// operator may use nothing else, or the exporter asks for nothing else; or with what
+// follows, in mode Preflight.
 func (s *Scope) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
-	if ExecCannot(o.Reason) && s.Transport == v1alpha1.TransportExec {
+	switch {
+	case !ExecCannot(o.Reason):
+	case s.Transport == v1alpha1.TransportExec:
 		o.Message += " The operator runs with --transport=Exec and adds no ephemeral container: deploy it with both transports (config/default), or exclude the pod by spec.labelSelector."
+	case s.transport() == v1alpha1.TransportExec:
+		o.Message += " Set spec.transport to Auto: an ephemeral container executes nothing in this one."
+	case s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
+		o.Message += " In mode Attach, it is reached through an ephemeral container."
 	}
 	return o
 }

@@ -54,13 +54,13 @@ func classify(err error) error {
 	case errors.Is(err, errNotResponding):
 		return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The container did not answer an exec within %s: its runtime or its node hangs, or it has no CPU.", helloTimeout), err}
 	case errors.Is(err, errOutputTooLarge), errors.Is(err, helperapi.ErrLineTooLong):
-		return &Error{v1alpha1.ReasonHelperFailed, "The command in the container printed more than 256 KiB.", err}
+		return &Error{v1alpha1.ReasonHelperFailed, "The command in the container printed more than the operator reads: correct the image's shell or tools, or what replaced them.", err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{v1alpha1.ReasonExecTimeout, "The helper in the container did not answer in time.", err}
 	case errors.Is(err, errEnded):
 		return &Error{v1alpha1.ReasonHelperFailed, "The helper ended before it answered.", err}
 	case noShell.MatchString(said):
-		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs; an ephemeral container needs none (spec.transport: Auto or EphemeralContainer).", err}
+		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
 	case code >= 0:
 		return classifyExit(code, err)
 	case apierrors.IsNotFound(err):

@@ -44,7 +44,7 @@ func TestClassify(t *testing.T) {
 		"helper failed": {exited(2, "panic: oh"), v1alpha1.ReasonHelperFailed, "panic: oh."},
 		"helper killed": {exited(137, ""), v1alpha1.ReasonHelperFailed, "The helper broke off."},
 
-		"too much output": {errOutputTooLarge, v1alpha1.ReasonHelperFailed, "256 KiB"},
+		"too much output": {errOutputTooLarge, v1alpha1.ReasonHelperFailed, "more than the operator reads"},
 		"deadline":        {fmt.Errorf("stream: %w", context.DeadlineExceeded), v1alpha1.ReasonExecTimeout, "in time"},
 		"pod gone":        {apierrors.NewNotFound(pods, "app-0"), v1alpha1.ReasonPodGone, "gone"},
 		"RBAC": {

@@ -117,7 +117,7 @@ func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
 	}
 }
 
-var errSentAlready = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The container asks for the helper more than once: its shell is none, or a tool that the script needs fails."}
+var errSentAlready = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The container asks for the helper more than once: its sh is no POSIX shell, or a tool that the script needs fails. Correct the image, or set spec.transport to EphemeralContainer."}
 
 // helper is the one for a machine, if there is room for it and for what it is to bring.
 func (e *Exec) helper(in Container, machine string) (Blob, error) {

@@ -24,11 +24,11 @@ func implausible(r *helperapi.Report) error {
 	for _, p := range r.Processes {
 		switch {
 		case p.PID < 1 || p.PID > math.MaxInt32 || p.StartTime > math.MaxInt64:
-			return fmt.Errorf("no process is %d, started at %d", p.PID, p.StartTime)
+			return fmt.Errorf("process %d with start time %d is out of range", p.PID, p.StartTime)
 		case seen[p.Target]:
 			return fmt.Errorf("process %d is reported twice", p.PID)
 		case p.Mark != nil && !isPort(p.Mark.Port), p.Exporter != nil && !isPort(p.Exporter.Port):
-			return fmt.Errorf("process %d serves no port", p.PID)
+			return fmt.Errorf("process %d reports a port out of range", p.PID)
 		case p.Memory != nil && (p.Memory.Limit < 0 || p.Memory.Free < 0):
 			return fmt.Errorf("process %d has memory below zero", p.PID)
 		}

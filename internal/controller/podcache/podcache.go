@@ -75,8 +75,8 @@ func nodeSelector(all map[string]string) map[string]string {
 }
 
 // containers are the containers by name, with their ports, with who mounts a /tmp and
-// how much they may write to disk, whether they are privileged, and with what becomes of them when they end, which
-// also tells sidecars from init containers.
+// how much they may write to disk, whether they are privileged, and with what becomes
+// of them when they end, which also tells sidecars from init containers.
 func (t tmp) containers(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
