@@ -35,8 +35,10 @@ type operator struct {
 
 	mu      sync.Mutex
 	effects []effects.Effect
-	// fate, if set, performs an effect or has it fail: n counts from 0.
+	// fate, if set, performs an effect or has it fail: n counts from 0. Records are
+	// written side by side, but it is asked of one effect at a time.
 	fate func(n int, effect effects.Effect, do func() error) error
+	one  sync.Mutex
 }
 
 // artifacts are files as good as any: no JVM reads them.
@@ -95,6 +97,8 @@ func (o *operator) seam(ctx context.Context, effect effects.Effect, do func(cont
 	if o.fate == nil {
 		return perform()
 	}
+	o.one.Lock()
+	defer o.one.Unlock()
 	return o.fate(n, effect, perform)
 }
 
