@@ -87,31 +87,31 @@ func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
 // lookForAgents inspects a container, through an ephemeral container where exec cannot
 // and the operator has added any: it may have been attached to through one.
 func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Report, error) {
-	report, err := s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
-	if s.transport() != v1alpha1.TransportAuto || !ExecCannot(reasonOf(err)) || len(transport.Doors(s.Pod)) == 0 {
-		return report, err
+	look := func() (*helperapi.Report, error) {
+		return s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
 	}
-	entry := s.inspectedOrNew(c)
-	entry.Transport = v1alpha1.TransportEphemeralContainer
-	report, err = s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
-	if err == nil && s.noteUser(s.at(c.name), entry, report.Processes) {
-		report, err = s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
+	report, err := look()
+	if s.transport() == v1alpha1.TransportAuto && ExecCannot(reasonOf(err)) && len(transport.Doors(s.Pod)) > 0 {
+		s.inspectedOrNew(c).Transport = v1alpha1.TransportEphemeralContainer
+		report, err = look()
+	}
+	at := s.at(c.name)
+	if err == nil && at.Transport == v1alpha1.TransportEphemeralContainer && s.noteUser(at, s.inspectedOrNew(c), report.Processes) {
+		report, err = look()
 	}
 	return report, err
 }
 
 // FindAgents adds the processes to the record in which an agent of ours is, as far
 // as it can be seen: for a record that was lost. A container that cannot be
-// inspected for good never had one, nor one that is protected and serves nothing.
+// inspected for good never had one. Protection is no reason not to look: something of
+// the operator's is there, and its flags were others then.
 func (s *Scope) FindAgents(ctx context.Context) error {
 	if runsWindows(s.Pod) {
 		return nil
 	}
 	var failures []error
 	for _, c := range running(s.Pod) {
-		if s.containerProtected(c) != nil {
-			continue
-		}
 		report, err := s.lookForAgents(ctx, c)
 		if err != nil {
 			if !v1alpha1.NeedsPerson(reasonOf(err)) || len(transport.Doors(s.Pod)) > 0 {

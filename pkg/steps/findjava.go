@@ -40,6 +40,11 @@ func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 	if len(containers) == 0 {
 		return NotDone(v1alpha1.ReasonContainerNotRunning, notRunning(s))
 	}
+	if s.lost() { // and is not found again before each of these was inspected
+		for _, c := range containers {
+			s.expect(c)
+		}
+	}
 	unsaved := false
 	for _, c := range s.fewestTriesFirst(containers) {
 		if !s.due(c) {

@@ -25,6 +25,13 @@ func (s *Scope) inspected(name string) *v1alpha1.InspectedContainer {
 	return nil
 }
 
+// expect has the record wait for an inspection of the container.
+func (s *Scope) expect(c container) {
+	if s.inspected(c.name) == nil {
+		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: c.name})
+	}
+}
+
 // InspectAgain has a container inspected again: a process in it is gone.
 func (s *Scope) InspectAgain(name string) {
 	if entry := s.inspected(name); entry != nil {
@@ -34,11 +41,8 @@ func (s *Scope) InspectAgain(name string) {
 
 // inspectedOrNew is that, or an entry for it.
 func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
+	s.expect(c)
 	entry := s.inspected(c.name)
-	if entry == nil {
-		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: c.name})
-		entry = s.inspected(c.name)
-	}
 	if entry.ContainerID != c.id {
 		before := *entry
 		*entry = v1alpha1.InspectedContainer{

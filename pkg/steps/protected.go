@@ -75,7 +75,7 @@ func protected(subject string, is, flags []string) *statemachine.Outcome {
 }
 
 // podProtected is why nothing is executed in the pod; nil when something may be, or an
-// agent is to be looked after.
+// agent may be there already.
 func (s *Scope) podProtected() *statemachine.Outcome {
 	if slices.ContainsFunc(running(s.Pod), s.mayServe) {
 		return nil
@@ -84,7 +84,7 @@ func (s *Scope) podProtected() *statemachine.Outcome {
 }
 
 // containerProtected is why nothing is executed in the container; nil when something
-// may be, or an agent is to be looked after.
+// may be, or an agent may be there already.
 func (s *Scope) containerProtected(c container) *statemachine.Outcome {
 	if s.mayServe(c) {
 		return nil
@@ -95,8 +95,7 @@ func (s *Scope) containerProtected(c container) *statemachine.Outcome {
 // mayServe reports whether the container serves metrics, or an agent is in it: it was
 // attached to when the flags allowed it. Of a record that was lost nobody knows where.
 func (s *Scope) mayServe(c container) bool {
-	lost := len(s.Published) > 0 && !EndpointsKnown(s.Status())
-	return lost || len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && serves(p) })) > 0
+	return s.lost() || len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && serves(p) })) > 0
 }
 
 func serves(p *v1alpha1.JavaProcess) bool { return MayHaveAgent(p) || p.Endpoint != nil }

@@ -80,9 +80,6 @@ func examined(t *testing.T, p Protection, change func(*corev1.Pod)) (statemachin
 	helper := &answering{}
 	s.Helper = helper
 	got := FindJava{}.Ensure(t.Context(), s)
-	if err := s.FindAgents(t.Context()); (err == nil) != (got.Reason == v1alpha1.ReasonPodProtected) {
-		t.Errorf("the search for agents comes to %v", err)
-	}
 	return got, helper.ran
 }
 
@@ -114,7 +111,7 @@ func TestBesidePrivileged(t *testing.T) {
 	}
 }
 
-// What was attached before the flag was taken away is looked after; nothing new is
+// What was attached before the flag was taken away keeps serving; nothing new is
 // begun, neither in another container nor in another process.
 func TestProtectedWhenAttached(t *testing.T) {
 	s := aScope(serving("a", 9400), aProcess("b", 0)).inspectedWell()
@@ -132,6 +129,42 @@ func TestProtectedWhenAttached(t *testing.T) {
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
 		if refused := s.ProcessProtected(p); (refused == nil) != (p.Container == "a") {
 			t.Errorf("of the process in %s it says %+v", p.Container, refused)
+		}
+	}
+}
+
+// The agents of a record that was lost are looked for in all containers, also where the
+// flags were others when it was attached to.
+func TestProtectedWhenLost(t *testing.T) {
+	ours := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot", Mark: isRunning, AgentJarOpen: true})
+	lost := func() (*Scope, *answering) {
+		s := aScope()
+		s.runs("a")
+		s.runs("b")
+		sharesNetwork(s.Pod)
+		s.Status().Containers = nil
+		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(), "b inspect": ours}}
+		s.Helper = helper
+		return s, helper
+	}
+	for name, find := range map[string]func(*Scope){
+		"its exporter is there": func(s *Scope) {
+			s.Published = []PublishedEndpoint{{s.Pod.Status.PodIP, 9400}}
+			FindJava{}.Ensure(t.Context(), s)
+		},
+		"it is detached": func(s *Scope) {
+			if err := s.FindAgents(t.Context()); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		s, helper := lost()
+		find(s)
+		if diff := cmp.Diff([]string{"a inspect", "b inspect"}, helper.ran); diff != "" {
+			t.Errorf("%s: run (-want +got):\n%s", name, diff)
+		}
+		if found := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.AgentFound }); len(found) != 1 {
+			t.Errorf("%s: %d agents are found", name, len(found))
 		}
 	}
 }

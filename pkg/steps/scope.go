@@ -170,11 +170,14 @@ func memoryHeadroom(exporter *v1alpha1.PrometheusJmxExporter) int64 {
 
 type container struct{ name, id string }
 
+// lost reports whether endpoints of the pod are published that its record may not know.
+func (s *Scope) lost() bool { return len(s.Published) > 0 && !EndpointsKnown(s.Status()) }
+
 // keepsAll reports whether the record is to be filled from what is in the pod,
 // whatever the exporter chooses when its rollout comes to the pod: the record was
 // lost, and its endpoints are published.
 func (s *Scope) keepsAll() bool {
-	return !s.Granted && len(s.Published) > 0 && !EndpointsKnown(s.Status())
+	return !s.Granted && s.lost()
 }
 
 // Chooses reports whether what the exporter says of containers and processes counts
