@@ -111,6 +111,7 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
   enter || { there && end $not_trusted; end $helper_missing; }
   inside=1
   [ -w . ] || [ -O . ] || end $not_trusted
+  [ ! -d "./$1" ] || end $not_trusted
   t=./.$1.$$
   true >"$t" || end $write_failed
   trap 'rm -f "$t"' EXIT

@@ -188,6 +188,9 @@ func TestScript(t *testing.T) {
 				}
 			}}, want: exitNotTrusted, left: []string{"7", "self"},
 		},
+		"a directory instead of the helper": {
+			given: []func(*sandbox){func(s *sandbox) { s.write(s.home(helper.Name)+"/x", "", 0o644) }}, want: exitNotTrusted, left: []string{helper.Name},
+		},
 		"a file instead of the directory": {
 			given: []func(*sandbox){func(s *sandbox) { s.write(s.home(""), "", 0o644) }}, want: exitNotTrusted,
 		},
