@@ -60,10 +60,11 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil && typed(err).Reason == helperapi.ReasonTmpNotWritable {
-		return nil // the refusal of each JVM says it; where there is no JVM, it does not matter
-	}
 	if err != nil {
+		switch typed(err).Reason {
+		case helperapi.ReasonTmpNotWritable, helperapi.ReasonUserMismatch:
+			return nil // the refusal of each JVM says it; where there is no JVM, it does not matter
+		}
 		return err
 	}
 	defer dir.Close()

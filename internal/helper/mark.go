@@ -2,6 +2,7 @@ package helper
 
 import (
 	"errors"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -14,7 +15,8 @@ import (
 const markProperty = "com.banzaicloud.jmxexporter"
 
 // parseMark parses the value of markProperty. Keys that it does not know are
-// ignored; numbers that are none are 0, and counts that are none are missing.
+// ignored; numbers that are none, and ports that are none, are 0, and counts that are
+// none are missing.
 func parseMark(value string) (*helperapi.Mark, error) {
 	pairs, err := url.ParseQuery(value)
 	if err != nil {
@@ -27,11 +29,15 @@ func parseMark(value string) (*helperapi.Mark, error) {
 		}
 		return n
 	}
+	port := number("port", 32)
+	if port < 0 || port > math.MaxUint16 {
+		port = 0
+	}
 	mark := &helperapi.Mark{
 		Protocol:             int(number("protocol", 32)),
 		State:                helperapi.AgentState(pairs.Get("state")),
 		Agent:                bounded(pairs.Get("agent")),
-		Port:                 int32(number("port", 32)),
+		Port:                 int32(port),
 		ConfigSHA256:         bounded(pairs.Get("config.sha256")),
 		ImplementationSHA256: bounded(pairs.Get("implementation.sha256")),
 		Desired:              bounded(pairs.Get("token")),

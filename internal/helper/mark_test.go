@@ -32,6 +32,7 @@ func TestParseMark(t *testing.T) {
 		"reloads are none":   {"state=running&reloads=-1&reload.failures=x", &helperapi.Mark{State: helperapi.AgentRunning}},
 		"keys of the future": {"protocol=2&state=stopped&new=x", &helperapi.Mark{Protocol: 2, State: helperapi.AgentStopped}},
 		"reason unknown":     {"state=failed&reason=Tired&message=m", &helperapi.Mark{State: helperapi.AgentFailed, Reason: helperapi.ReasonAgentFailed, Message: "m"}},
+		"a port is none":     {"protocol=1&state=running&port=99999", &helperapi.Mark{Protocol: 1, State: helperapi.AgentRunning}},
 		"numbers are none":   {"protocol=x&state=starting&port=99999999999&loads=", &helperapi.Mark{State: helperapi.AgentStarting}},
 		"control characters": {"state=failed&message=a%0Ab%00%1B%5B31m", &helperapi.Mark{State: helperapi.AgentFailed, Message: "a b  [31m"}},
 		"long":               {"state=failed&message=" + strings.Repeat("x", 5000), &helperapi.Mark{State: helperapi.AgentFailed, Message: strings.Repeat("x", 1024)}},
