@@ -182,9 +182,11 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 			return
 		}
 		writing++
-		mutex.Unlock()
-		err := r.grant(ctx, f, due[i], granted.Has(due[i].pod.UID))
-		mutex.Lock()
+		err := func() error {
+			mutex.Unlock()
+			defer mutex.Lock()
+			return r.grant(ctx, f, due[i], granted.Has(due[i].pod.UID))
+		}()
 		writing--
 		settled.Broadcast()
 		switch {

@@ -154,10 +154,13 @@ func (m member) transport() v1alpha1.Transport {
 	return v1alpha1.TransportExec
 }
 
+// unreachable are the reasons for which nothing is executed in a pod by any transport.
+var unreachable = []string{v1alpha1.ReasonTransportForbidden, v1alpha1.ReasonPodProtected, v1alpha1.ReasonUnsupportedOS}
+
 // takesDoor reports whether the pod is reached through an ephemeral container in mode
 // Attach.
 func (m member) takesDoor(transport v1alpha1.Transport) bool {
-	if m.attachment == nil || m.fit() || m.attachment.Status.Reason == v1alpha1.ReasonTransportForbidden {
+	if m.attachment == nil || m.fit() || slices.Contains(unreachable, m.attachment.Status.Reason) {
 		return false
 	}
 	return transport == v1alpha1.TransportEphemeralContainer ||
