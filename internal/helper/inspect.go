@@ -61,8 +61,7 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 		return nil
 	}
 	if err != nil {
-		switch typed(err).Reason {
-		case helperapi.ReasonTmpNotWritable, helperapi.ReasonUserMismatch:
+		if reason := typed(err).Reason; reason == helperapi.ReasonTmpNotWritable || reason == helperapi.ReasonUserMismatch {
 			return nil // the refusal of each JVM says it; where there is no JVM, it does not matter
 		}
 		return err
