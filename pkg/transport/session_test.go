@@ -108,13 +108,13 @@ func TestSessionBreaksOff(t *testing.T) {
 		"the answer to another call":     {act: acts(readsCall, prints(`{"id":7,"report":{}}`+"\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
 		"it asks for more":               {act: acts(readsCall, prints(`{"id":1,"send":1048577}`+"\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
 		"it asks twice":                  {act: acts(readsCall, prints(strings.Repeat(`{"id":1,"send":1048576}`+"\n", 2)), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
-		"an answer without end":          {act: acts(readsCall, floods("x")), want: v1alpha1.ReasonHelperFailed, says: "256 KiB"},
+		"an answer without end":          {act: acts(readsCall, floods("x")), want: v1alpha1.ReasonHelperFailed, says: "more than the operator reads"},
 		"standard error without end": {act: func(ctx context.Context, _ *bufio.Reader, _, stderr io.Writer) error {
 			for ctx.Err() == nil {
 				_, _ = io.WriteString(stderr, long)
 			}
 			return ctx.Err()
-		}, want: v1alpha1.ReasonHelperFailed, says: "256 KiB"},
+		}, want: v1alpha1.ReasonHelperFailed, says: "more than the operator reads"},
 		"no answer": {act: acts(readsCall, hangs), want: v1alpha1.ReasonExecTimeout, says: "in time"},
 	}
 	for name, tc := range cases {
