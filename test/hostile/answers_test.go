@@ -50,7 +50,7 @@ func TestAnswers(t *testing.T) {
 		"an end that does not come":         {program: `echo jmx-attach end; exec sleep 1000`, reason: silent},
 		"nasty errors":                      {program: `printf '\033[31mred\000\r\342\200\256gnp.exe\377' >&2; exit 3`, reason: failed},
 		"a machine that nobody knows":       {by: onlyExec, program: `echo jmx-attach send z80; cat >/dev/null`, reason: failed},
-		"the helper again and again":        {by: onlyExec, program: `exec yes jmx-attach send x86_64`, reason: failed},
+		"the helper repeatedly":             {by: onlyExec, program: `exec yes jmx-attach send x86_64`, reason: failed},
 		"the helper, which is never run":    {by: onlyExec, program: `echo jmx-attach send x86_64; cat >/dev/null`, reason: silent},
 		"the helper, which nobody reads":    {by: onlyExec, program: `echo jmx-attach send x86_64; exec sleep 1000`, reason: silent},
 		"the hello of somebody else":        {program: `echo '{"hello":{"version":"1","containerID":"` + strings.Repeat("ef", 32) + `"}}'; cat >/dev/null`, reason: v1alpha1.ReasonReplaced, doorReason: late},
