@@ -36,7 +36,7 @@ func askCollector(t *testing.T, contents []string) []string {
 		}
 	}
 	classpath := filepath.Join(t.TempDir(), "classpath")
-	run(t, nil, "mvn", "-q", "-B", "-f", "../../agent/collector/pom.xml", "dependency:build-classpath", "-Dmdep.outputFile="+classpath)
+	run(t, nil, "../../agent/mvn", "-q", "-f", "../../agent/collector/pom.xml", "dependency:build-classpath", "-Dmdep.outputFile="+classpath)
 	jars, err := os.ReadFile(classpath)
 	if err != nil {
 		t.Fatal(err)
