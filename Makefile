@@ -9,6 +9,7 @@ TOOL := go tool -modfile=hack/tools/go.mod
 LINT := go tool -modfile=hack/tools/lint/go.mod golangci-lint
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 IMG ?= jmx-exporter-operator:dev
+MANAGER ?= bin/manager
 KUBECTL ?= kubectl
 
 .PHONY: help
@@ -48,6 +49,14 @@ test-e2e: ## Run the whole on a real kind cluster with real JVMs.
 test-offline: ## Test hack/offline: that nothing of a cluster is left, among others.
 	@hack/test offline
 
+.PHONY: test-release
+test-release: ## Build a release twice, push, sign and verify it, with a registry and a key of its own.
+	@hack/test release
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known vulnerabilities in what the binaries call (asks the Go vulnerability database).
+	go tool -modfile=hack/release/go.mod govulncheck ./...
+
 .PHONY: compatibility
 compatibility: ## Write what the last tests came to into the table of docs/compatibility.md.
 	@go run ./hack/compatibility
@@ -65,7 +74,7 @@ bench-agent: agent ## Measure what the agent costs a JVM beside the stock export
 
 .PHONY: build
 build: ## Build the operator, bin/manager.
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o bin/manager ./cmd/manager
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(MANAGER) ./cmd/manager
 
 .PHONY: run
 run: agent helper ## Run the operator from here, against the current context.

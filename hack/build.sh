@@ -17,6 +17,11 @@ binary_is() {
     kind) folder=hack/tools/kind package=sigs.k8s.io/kind ;;
     prometheus) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/prometheus ;;
     image) folder=hack/offline/image package=. ;;
+    crane) folder=hack/release package=github.com/google/go-containerregistry/cmd/crane ;;
+    cosign) folder=hack/release package=github.com/sigstore/cosign/v3/cmd/cosign ;;
+    cyclonedx-gomod) folder=hack/release package=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod ;;
+    govulncheck) folder=hack/release package=golang.org/x/vuln/cmd/govulncheck ;;
+    sbom) folder=hack/release package=./sbom ;;
     pause) folder=hack/offline/pause package=. ;;
     runc-lean) folder=hack/offline/runc-lean package=. ;;
     *) fail "no binary is called $1" ;;
@@ -27,7 +32,7 @@ binary_is() {
 path_of() {
   local folder package
   binary_is "$1"
-  echo "$cache/bin/${folder##*/}-$({ cat "$repo/$folder"/{go.mod,*.sum,*.go}; declare -f compile; } | sha256sum | cut -c1-12)/$1"
+  echo "$cache/bin/${folder##*/}-$({ cat "$repo/$folder"/{go.mod,*.sum,*.go,*/*.go}; declare -f compile; } | sha256sum | cut -c1-12)/$1"
 }
 
 # build NAME...: builds those that are not there yet.

@@ -18,7 +18,11 @@ import (
 )
 
 // layerOf makes a layer of "source=/target[,source=/target...]".
-func layerOf(spec string) (v1.Layer, error) {
+func layerOf(spec string, compress bool) (v1.Layer, error) {
+	level := gzip.NoCompression
+	if compress {
+		level = gzip.BestCompression
+	}
 	var content bytes.Buffer
 	l := layer{tar: tar.NewWriter(&content), has: map[string]bool{}}
 	for part := range strings.SplitSeq(spec, ",") {
@@ -35,7 +39,7 @@ func layerOf(spec string) (v1.Layer, error) {
 	}
 	return tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(content.Bytes())), nil
-	}, tarball.WithCompressionLevel(gzip.NoCompression)) // it travels no further than this machine
+	}, tarball.WithCompressionLevel(level))
 }
 
 // layer is a tar file under way. Owner and times are left out of it, so that only content changes its digest.

@@ -12,7 +12,7 @@ import (
 // entries reads a layer back: what is in it, by name.
 func entries(t *testing.T, spec string) map[string]*tar.Header {
 	t.Helper()
-	l, err := layerOf(spec)
+	l, err := layerOf(spec, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestSameInputSameDigest(t *testing.T) {
 func TestFileTwiceIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")
-	if _, err := layerOf(file + "=/a," + file + "=/a"); err == nil {
+	if _, err := layerOf(file + "=/a," + file + "=/a", false); err == nil {
 		t.Error("the same target twice in a layer was taken")
 	}
 }

@@ -28,7 +28,8 @@ func (l *list) String() string     { return strings.Join(*l, " ") }
 func (l *list) Set(v string) error { *l = append(*l, v); return nil }
 
 type options struct {
-	out, name, user, workdir         string
+	out, name, user, workdir, arch   string
+	compress                         bool
 	entrypoint, command, env, layers list
 }
 
@@ -38,6 +39,8 @@ func main() {
 	flag.StringVar(&o.name, "name", "", "name and tag of the image")
 	flag.StringVar(&o.user, "user", "", "user[:group] that it runs as")
 	flag.StringVar(&o.workdir, "workdir", "/", "working directory")
+	flag.StringVar(&o.arch, "arch", runtime.GOARCH, "architecture that it runs on, as Go names it")
+	flag.BoolVar(&o.compress, "compress", false, "compress the layers: for an image that travels further than this machine")
 	flag.Var(&o.entrypoint, "entrypoint", "one word of the entrypoint (repeat)")
 	flag.Var(&o.command, "cmd", "one word of the command (repeat)")
 	flag.Var(&o.env, "env", "NAME=value (repeat)")
@@ -72,7 +75,7 @@ func writeArchive(o options) error {
 func build(o options) (v1.Image, error) {
 	image := v1.Image(empty.Image)
 	for _, spec := range o.layers {
-		layer, err := layerOf(spec)
+		layer, err := layerOf(spec, o.compress)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +88,7 @@ func build(o options) (v1.Image, error) {
 		return nil, err
 	}
 	file = file.DeepCopy()
-	file.OS, file.Architecture = "linux", runtime.GOARCH
+	file.OS, file.Architecture = "linux", o.arch
 	file.Created = v1.Time{Time: time.Unix(0, 0).UTC()}
 	file.Config = v1.Config{
 		User:       o.user,

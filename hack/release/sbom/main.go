@@ -1,0 +1,122 @@
+// Command sbom writes the software bill of materials of an image, in CycloneDX: each file of the image with its digest,
+// and in it what it was made of, as the tools of its language know it.
+//
+//	sbom -name app -version v1 -o sbom.cdx.json /app=bin/app:app.cdx.json /lib.jar=lib.jar:lib.cdx.json:more.cdx.json
+//
+// Of what several lists of a file name, the first one counts. The same input gives the same bytes.
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/CycloneDX/cyclonedx-go"
+)
+
+// ours is the group of the agent's Maven modules: the jars are made of them, they come from nowhere.
+const ours = "com.banzaicloud.jmxexporter"
+
+func main() {
+	name := flag.String("name", "", "name of the image")
+	version := flag.String("version", "", "version of the image")
+	out := flag.String("o", "", "file to write")
+	flag.Parse()
+	if err := write(*out, *name, *version, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "sbom:", err)
+		os.Exit(1)
+	}
+}
+
+func write(out, name, version string, files []string) error {
+	bom := cyclonedx.NewBOM()
+	bom.Metadata = &cyclonedx.Metadata{Component: &cyclonedx.Component{
+		BOMRef: name, Type: cyclonedx.ComponentTypeContainer, Name: name, Version: version,
+	}}
+	var components []cyclonedx.Component
+	for _, spec := range files {
+		component, err := fileOf(spec)
+		if err != nil {
+			return err
+		}
+		components = append(components, component)
+	}
+	bom.Components = &components
+	file, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	if err := cyclonedx.NewBOMEncoder(file, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+		return err
+	}
+	return file.Close()
+}
+
+// fileOf returns the component of "path in the image=file:list[:list...]".
+func fileOf(spec string) (cyclonedx.Component, error) {
+	target, sources, ok := strings.Cut(spec, "=")
+	source, lists, more := strings.Cut(sources, ":")
+	if !ok || !more {
+		return cyclonedx.Component{}, fmt.Errorf("%q: want path=file:list", spec)
+	}
+	digest, err := digestOf(source)
+	if err != nil {
+		return cyclonedx.Component{}, err
+	}
+	component := cyclonedx.Component{
+		BOMRef: target, Type: cyclonedx.ComponentTypeFile, Name: target,
+		Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: digest}},
+	}
+	var parts []cyclonedx.Component
+	seen := map[string]bool{}
+	for list := range strings.SplitSeq(lists, ":") {
+		in, err := read(list)
+		if err != nil {
+			return cyclonedx.Component{}, err
+		}
+		if in.Components == nil { // made of nothing else
+			continue
+		}
+		for _, part := range *in.Components {
+			name := part.Group + "/" + part.Name
+			if part.Group == ours || seen[name] {
+				continue
+			}
+			seen[name] = true
+			part.BOMRef = target + " " + part.BOMRef // what two files are made of is there twice
+			parts = append(parts, part)
+		}
+	}
+	component.Components = &parts
+	return component, nil
+}
+
+func read(name string) (*cyclonedx.BOM, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	bom := new(cyclonedx.BOM)
+	if err := cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(bom); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return bom, nil
+}
+
+func digestOf(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	digest := sha256.New()
+	if _, err := io.Copy(digest, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(digest.Sum(nil)), nil
+}

@@ -1,0 +1,81 @@
+# The release, from the build to the verification, with a key and a registry of this run's own. Sourced, by release.
+#
+# What it says of each check is what the check found; it ends with the line of totals that hack/test counts.
+run=0 failed=0
+check() { # STATEMENT COMMAND...
+  run=$((run + 1))
+  if "${@:2}" >"$work/output" 2>&1; then say "ok: $1"; else
+    failed=$((failed + 1))
+    printf '=== FAIL: %s\n' "$1"
+    cat "$work/output"
+  fi
+}
+refuses() { ! "$@"; }
+# lists FILE OF THE IMAGE, PACKAGE URL: whether the bill of materials says that it is in it.
+lists() { jq -e --arg file "$1" --arg purl "$2" '.components[] | select(.name == $file) | .components[] | select(.purl | startswith($purl))' "$out/sbom.cdx.json"; }
+digest_of() { jq -r --arg file "$1" '.components[] | select(.name == $file) | .hashes[0].content' "$out/sbom.cdx.json"; }
+has_digest() { [ "$(digest_of "$1")" = "$(sha256sum "$2" | cut -d ' ' -f 1)" ]; }
+platforms() { [ "$(tool crane manifest "$1" | jq -r '[.manifests[].platform | .os + "/" + .architecture] | sort | join(" ")')" = "linux/amd64 linux/arm64" ]; }
+mismatch() { ! "$work/agent/mvn" -q -f "$work/agent/collector/pom.xml" dependency:build-classpath >"$work/mvn.log" && grep 'trusted checksum mismatch' "$work/mvn.log"; }
+attested() { tool cosign verify-attestation --key "$COSIGN_PUBLIC_KEY" --insecure-ignore-tlog=true --private-infrastructure=true --type "$2" "$1" | jq -r '.payload // .dsseEnvelope.payload' | base64 -d | jq -e "$3"; }
+holds() { # IMAGE PLATFORM FILE SOURCE
+  [ "$(tool crane export --platform "$2" "$1" - | tar -xOf - "$3" | sha256sum)" = "$(sha256sum <"$4")" ]
+}
+
+work=$(mktemp -d "$cache/tmp/release.XXXXXX")
+registry=
+trap '[ -z "$registry" ] || kill "$registry"; rm -rf "$work"' EXIT
+. "$repo/hack/packages.sh"
+! debian_root || packages jq:jq
+build cosign crane
+export SOURCE=https://github.com/example/jmx-exporter-operator COMMIT=0123456789abcdef0123456789abcdef01234567
+export COSIGN_PASSWORD= TUF_ROOT=$work/tuf COSIGN_KEY=$work/ours.key COSIGN_PUBLIC_KEY=$work/ours.pub
+for name in ours theirs; do (cd "$work" && tool cosign generate-key-pair --output-key-prefix $name 2>"$work/$name.log"); done
+mkdir "$work/storage"
+: >"$work/registry.log"
+"$(path_of crane)" registry serve --address 127.0.0.1:0 --disk "$work/storage" >"$work/registry.log" 2>&1 &
+registry=$!
+address=
+for ((i = 0; i < 100; i++)); do
+  address=$(sed -nE 's/.*serving on port ([0-9]+).*/127.0.0.1:\1/p' "$work/registry.log")
+  [ -z "$address" ] || break
+  sleep 0.1
+done
+[ -n "$address" ] || fail "The registry did not start:" "$(cat "$work/registry.log")"
+# As users call it: a script of its own, which ends at what fails.
+release() { DIST=$out hack/release/release "$@"; }
+
+out=$work/first
+release build v1.0.0
+out=$work/second
+release build v1.0.0
+for file in amd64.tar arm64.tar sbom.cdx.json; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
+check "the bill of materials names the shaded collector" lists /agent/exporter.jar pkg:maven/io.prometheus.jmx/collector@
+check "the bill of materials names the shaded YAML parser" lists /agent/exporter.jar pkg:maven/org.yaml/snakeyaml@
+check "the bill of materials names the operator's libraries" lists "/manager (arm64)" pkg:golang/sigs.k8s.io/controller-runtime@
+check "the bill of materials names Go's standard library in the helper" lists /helpers/jmx-attach-amd64 pkg:golang/std@
+check "the bill of materials has the digest of exporter.jar" has_digest /agent/exporter.jar bin/agent/exporter.jar
+
+image=$(release push v1.0.0 "$address/jmx-exporter-operator")
+check "the index is for amd64 and arm64" platforms "$image"
+check "the image for arm64 has the operator for arm64" holds "$image" linux/arm64 manager "$out/arm64/manager"
+check "the image for amd64 has the helper for amd64" holds "$image" linux/amd64 jmx-attach bin/jmx-attach-amd64
+check "an image that nobody signed is refused" refuses release verify "$image"
+check "the image is signed" release sign "$image"
+check "signature and attestations are verified" release verify "$image"
+check "the attested bill of materials is the one built" attested "$image" cyclonedx ".predicate.components | length == $(jq '.components | length' "$out/sbom.cdx.json")"
+check "the attested provenance names the revision" attested "$image" slsaprovenance1 ".predicate.buildDefinition.resolvedDependencies[0].digest.gitCommit == \"$COMMIT\""
+check "another key is refused" refuses env COSIGN_PUBLIC_KEY="$work/theirs.pub" DIST="$out" hack/release/release verify "$image"
+release manifests "$image"
+check "the manifests deploy the image by its digest" grep -F "image: $image" "$out/install.yaml"
+# Somebody who may write to the registry moves the tag to an image of their own.
+forged=$(tool crane mutate --label forged=yes --tag "$address/jmx-exporter-operator:v1.0.0" "$image")
+check "an image that took the place of ours is refused" refuses release verify "$forged"
+
+# In a copy, so that nothing can be left in the checksums.
+git ls-files -z agent | xargs -0 cp --parents -t "$work"
+sed -i -E 's#^[0-9a-f]{8}(.*/collector-[0-9.]+\.jar)$#00000000\1#' "$work/agent/checksums/checksums.sha256"
+check "an artifact with another checksum is refused" mismatch
+
+printf 'DONE %d tests, %d failures in %d s\n' $run $failed $SECONDS
+[ $failed = 0 ]
