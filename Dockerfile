@@ -11,9 +11,10 @@ COPY internal internal
 COPY pkg pkg
 ARG TARGETOS=linux TARGETARCH VERSION=dev
 ENV CGO_ENABLED=0
-# The helper for both: the nodes that it runs on need not be like the operator's.
+# The helper for both: the nodes that it runs on need not be like the operator's. Without
+# a version: its digest is its identity (hack/helper-build).
 RUN for arch in amd64 arm64; do \
-      GOARCH=$arch go build -trimpath -ldflags="-s -w -X main.version=$VERSION" -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
+      GOARCH=$arch go build -trimpath -buildvcs=false -ldflags="-s -w" -o /out/helpers/jmx-attach-$arch ./cmd/jmx-attach || exit 1; \
     done
 # And one for the ephemeral containers, which run this image.
 RUN cp /out/helpers/jmx-attach-$TARGETARCH /out/jmx-attach

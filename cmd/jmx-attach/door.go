@@ -81,7 +81,8 @@ func inDoor(stdin io.Reader, stdout io.Writer) int {
 		return 1
 	}
 	signalDoor(syscall.SIGUSR1)
-	s := newSession(stdin, stdout, helper.FindBeside(filepath.Join(filepath.Dir(self), "agent")))
+	beside := helper.FindBeside(filepath.Join(filepath.Dir(self), "agent"))
+	s := newSession(stdin, stdout, beside, beside.Jars())
 	code := s.serve()
 	if s.detached {
 		signalDoor(syscall.SIGTERM)

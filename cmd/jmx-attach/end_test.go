@@ -41,8 +41,8 @@ func TestSessionBreaksOff(t *testing.T) {
 		})
 	}
 	t.Run("half a file", func(t *testing.T) {
-		s := newTalk(t)
 		file := helperapi.NewFile("exporter-", []byte("all of it"), ".jar")
+		s := newTalkOf(t, file)
 		if answer := s.ask(helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{file}}); answer.Send != file.Size {
 			t.Fatalf("got %+v", answer)
 		}
@@ -154,7 +154,7 @@ func TestKilledWhileStaging(t *testing.T) {
 		names, _ := filepath.Glob(filepath.Join(helperapi.AgentDirectory, ".agent-*.tmp"))
 		return names
 	}
-	s := newTalk(t)
+	s := newTalkOf(t, file)
 	if answer := s.ask(helperapi.VerbStage, req); answer.Send != file.Size {
 		t.Fatalf("got %+v", answer)
 	}
@@ -175,7 +175,7 @@ func TestKilledWhileStaging(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s = newTalk(t)
+	s = newTalkOf(t, file)
 	wantReason(t, s.call(helperapi.VerbStage, req, content), "")
 	s.end()
 	if left := partial(); len(left) > 0 {

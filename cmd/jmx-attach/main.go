@@ -14,10 +14,11 @@ import (
 	"slices"
 	"syscall"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// version is set when the helper is built: -ldflags "-X main.version=…".
+// version is set where two helpers are to differ: -ldflags "-X main.version=…".
 var version = "devel"
 
 var verbs = []helperapi.Verb{
@@ -54,10 +55,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	verb := helperapi.Verb(args[0])
 	switch {
-	case verb == helperapi.VerbServe && slices.Contains(args[1:], helperapi.ServeInDoor):
+	case verb == helperapi.VerbServe && slices.Equal(args[1:], []string{helperapi.ServeInDoor}):
 		return inDoor(stdin, stdout)
 	case verb == helperapi.VerbServe:
-		return newSession(stdin, stdout, nil).serve()
+		return newSession(stdin, stdout, nil, append(helper.Jars{}, args[1:]...)).serve()
 	case verb == helperapi.VerbDoor:
 		return door(args[1:], stdout, stderr)
 	}

@@ -43,8 +43,8 @@ type session struct {
 	out io.Writer
 }
 
-func newSession(stdin io.Reader, stdout io.Writer, beside helper.Beside) *session {
-	return &session{in: bufio.NewReader(stdin), helper: helper.Helper{Version: version, Beside: beside}, out: stdout}
+func newSession(stdin io.Reader, stdout io.Writer, beside helper.Beside, jars helper.Jars) *session {
+	return &session{in: bufio.NewReader(stdin), helper: helper.Helper{Version: version, Beside: beside, Jars: jars}, out: stdout}
 }
 
 // serve holds a session until its input ends, and returns the exit code: 1 when it

@@ -15,11 +15,11 @@ import (
 
 // What becomes of one call is no matter of the next.
 func TestSession(t *testing.T) {
-	s := newTalk(t)
 	content := strings.Repeat("all of it", 1<<16)
 	file := helperapi.NewFile("agent-", []byte(content), ".jar")
 	other := helperapi.NewFile("agent-", []byte("something else"), ".jar")
 	other.Size = int64(len(content))
+	s := newTalkOf(t, file, other)
 	for _, step := range []struct {
 		verb   helperapi.Verb
 		req    helperapi.Request
@@ -48,8 +48,8 @@ func TestSession(t *testing.T) {
 
 // What is refused is not asked for.
 func TestRefusedUnread(t *testing.T) {
-	s := newTalk(t)
 	file := helperapi.NewFile("agent-", []byte("all of it"), ".jar")
+	s := newTalkOf(t, file)
 	huge := file
 	huge.Size = 1 << 62
 	for reason, req := range map[helperapi.Reason]helperapi.Request{
@@ -86,10 +86,10 @@ func TestTwoHelpers(t *testing.T) {
 	}
 	target := &helperapi.Target{PID: app.PID, StartTime: start}
 	desired := &helperapi.Desired{
-		Agent: files[0].Name, Implementation: files[1].Name, ImplementationSHA256: files[1].SHA256,
+		Agent: files[0].Name, AgentSHA256: files[0].SHA256, Implementation: files[1].Name, ImplementationSHA256: files[1].SHA256,
 		Config: files[2].Name, ConfigSHA256: files[2].SHA256, Port: jvmtest.FreePort(t),
 	}
-	talks := []*talk{newTalk(t), newTalk(t), newTalk(t)}
+	talks := []*talk{newTalkOf(t, files...), newTalkOf(t, files...), newTalkOf(t, files...)}
 	wantReason(t, talks[0].call(helperapi.VerbStage, helperapi.Request{Files: files}, string(agent)+string(exporter)+anyMBean), "")
 	var wg sync.WaitGroup
 	for _, s := range talks {

@@ -29,6 +29,16 @@ func newTalk(t *testing.T, env ...string) *talk {
 	return newTalkWith(t, []string{"serve"}, env...)
 }
 
+// newTalkOf starts one that may stage and load these jars.
+func newTalkOf(t *testing.T, jars ...helperapi.File) *talk {
+	t.Helper()
+	args := []string{"serve"}
+	for _, jar := range jars {
+		args = append(args, jar.SHA256)
+	}
+	return newTalkWith(t, args)
+}
+
 // newTalkWith does so with the arguments given.
 func newTalkWith(t *testing.T, args []string, env ...string) *talk {
 	t.Helper()

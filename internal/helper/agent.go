@@ -24,6 +24,8 @@ type agent struct {
 	// jar is the name of the trampoline that is loaded if there is none yet, and
 	// sha256 its digest; empty if not known. Both are for load only.
 	jar, sha256 string
+	// jars are those that the JVM may be made to run.
+	jars Jars
 	// silent refuses a load that makes the JVM print a warning.
 	silent  bool
 	mark    *helperapi.Mark
@@ -85,6 +87,9 @@ func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bo
 		return false, err
 	}
 	load := a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStopped
+	if err := a.checkLoaded(d, load); err != nil {
+		return false, err
+	}
 	if load {
 		if err := a.checkWarning(); err != nil {
 			return false, err

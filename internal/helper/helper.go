@@ -25,6 +25,8 @@ type Helper struct {
 	Version string
 	// Beside are the files that are staged from there.
 	Beside Beside
+	// Jars are what may be staged and loaded.
+	Jars Jars
 }
 
 // Timeout is how long Do works on a request, reading what is to be staged aside.
@@ -52,9 +54,9 @@ func (dir Helper) perform(ctx context.Context, verb helperapi.Verb, req helperap
 	case helperapi.VerbInspect:
 		return inspect(ctx, req, report)
 	case helperapi.VerbStage:
-		return stage(req, dir.Beside, blobs, report)
+		return stage(req, dir, blobs, report)
 	case helperapi.VerbLoad:
-		return load(ctx, req, report)
+		return load(ctx, req, dir.Jars, report)
 	case helperapi.VerbStatus:
 		return status(ctx, req, report)
 	case helperapi.VerbUnload:

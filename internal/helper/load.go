@@ -17,7 +17,7 @@ import (
 // load brings the agent in one JVM to what is desired: loads it, or tells the
 // one that is there. Whether it is there is looked at every time, under the
 // JVM's lock; what an earlier load came to is never assumed.
-func load(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
+func load(ctx context.Context, req helperapi.Request, jars Jars, report *helperapi.Report) error {
 	if err := checkDesired(req.Desired); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func load(ctx context.Context, req helperapi.Request, report *helperapi.Report) 
 	if err := dir.verify(*req.Desired); err != nil {
 		return err
 	}
-	a := agent{process: p, dir: dir, file: jvmName(p) + desiredSuffix, jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256, silent: req.RefuseOnWarning}
+	a := agent{process: p, dir: dir, file: jvmName(p) + desiredSuffix, jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256, jars: jars, silent: req.RefuseOnWarning}
 	if err := a.attach(ctx, *req.Desired, req.MemoryHeadroom); err != nil {
 		return err
 	}
@@ -78,9 +78,11 @@ func checkDesired(d *helperapi.Desired) error {
 	if d == nil {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "Nothing is desired.")
 	}
-	for _, name := range []string{d.Agent, d.Implementation, d.Config} {
-		if _, ok := helperapi.FileDigest(name); !ok {
-			return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a file of %s.", name, helperapi.AgentDirectory)
+	for _, file := range []struct{ name, prefix, suffix string }{
+		{d.Agent, "agent-", ".jar"}, {d.Implementation, "exporter-", ".jar"}, {d.Config, "config-", ".yaml"},
+	} {
+		if !isNamed(file.name, file.prefix, file.suffix) {
+			return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of such a file of %s.", file.name, helperapi.AgentDirectory)
 		}
 	}
 	if !isSHA256(d.ImplementationSHA256) || !isSHA256(d.ConfigSHA256) || d.AgentSHA256 != "" && !isSHA256(d.AgentSHA256) {
@@ -93,6 +95,13 @@ func checkDesired(d *helperapi.Desired) error {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "%d is not a port.", d.Port)
 	}
 	return nil
+}
+
+// isNamed reports whether a name is that of a staged file of one kind: what was staged
+// as a configuration is loaded as no jar.
+func isNamed(name, prefix, suffix string) bool {
+	_, ok := helperapi.FileDigest(name)
+	return ok && strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
 }
 
 // lookup finds the process that a request is about.

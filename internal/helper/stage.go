@@ -27,7 +27,7 @@ func isSHA256(text string) bool { return len(text) == 64 && isHex(text) }
 
 // stage writes files to the agent directory that req.Target sees, else that of the
 // container.
-func stage(req helperapi.Request, beside Beside, blobs io.Reader, report *helperapi.Report) error {
+func stage(req helperapi.Request, by Helper, blobs io.Reader, report *helperapi.Report) error {
 	if len(req.Files) > maxFiles {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "%d files are more than %d.", len(req.Files), maxFiles)
 	}
@@ -35,6 +35,9 @@ func stage(req helperapi.Request, beside Beside, blobs io.Reader, report *helper
 		if err := checkFile(file); err != nil {
 			return err
 		}
+	}
+	if err := by.Jars.checkStaged(req.Files); err != nil {
+		return err
 	}
 	if err := checkTmp(req); err != nil {
 		return err
@@ -53,7 +56,7 @@ func stage(req helperapi.Request, beside Beside, blobs io.Reader, report *helper
 		return err
 	}
 	for _, file := range req.Files {
-		content, err := beside.open(file, blobs)
+		content, err := by.Beside.open(file, blobs)
 		if err != nil {
 			return err
 		}

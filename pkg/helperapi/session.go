@@ -11,7 +11,8 @@ import (
 // VerbServe holds a session: the helper says Hello, and then answers each Call with
 // an Answer before it reads the next one. Each is one line of JSON. The contents of
 // what VerbStage writes follow the line of its Call, once an Answer has asked for
-// them. It ends with its standard input.
+// them. It ends with its standard input. Its arguments are the SHA-256 of the jars that
+// it may stage and load: those of the operator that started it.
 const VerbServe Verb = "serve"
 
 // VerbDoor waits in an ephemeral container: sessions are execs of VerbServe with

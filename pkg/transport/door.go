@@ -66,13 +66,19 @@ func (d *Door) Open(ctx context.Context, in Container) (Session, error) {
 	}
 	door := in
 	door.Name = name
-	s, err := d.exec.start(ctx, door, []string{helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeInDoor}, awaitHello)
+	s, err := d.exec.start(ctx, door, DoorCommand(), awaitHello)
 	if err != nil {
 		return nil, classify(err)
 	}
 	s.target = runtimeID(in)
 	s.hello.ContainerID = "" // it is the door's own
 	return s, nil
+}
+
+// DoorCommand is what a session is executed as in a door. It names no digests: the
+// helper stages and loads what lies in its own image.
+func DoorCommand() []string {
+	return []string{helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeInDoor}
 }
 
 // runtimeID is the ID of a container without a scheme.

@@ -38,7 +38,7 @@ func NewExec(streams Streams, artifacts *Artifacts, seam effects.Seam, limits *L
 
 // Open implements Dialer.
 func (e *Exec) Open(ctx context.Context, in Container) (Session, error) {
-	s, err := e.start(ctx, in, command(e.artifacts.Helpers), e.greet)
+	s, err := e.start(ctx, in, e.artifacts.Command(), e.greet)
 	switch {
 	case exitCode(err) == exitNoJava:
 		return withoutJava{}, nil

@@ -42,6 +42,8 @@ func TestConversation(t *testing.T) {
 		in := Container{Namespace: "ns", Pod: "app-0", PodUID: "abc-1", Name: "app"}
 		s.mountOfPod(in.PodUID)
 		e := s.execInto(helper)
+		jar := NewBlob("agent-", bytes.Repeat([]byte(sh[0]), 1<<16), ".jar")
+		e.artifacts.Agent = jar
 		for _, there := range []bool{false, true} {
 			if _, err := os.Stat(s.home(helper.Name)); (err == nil) != there {
 				t.Fatalf("the helper is there: %v", err)
@@ -57,7 +59,6 @@ func TestConversation(t *testing.T) {
 			if err != nil || len(report.Processes) != 1 || report.Processes[0].PID != app.PID {
 				t.Fatalf("inspect: %+v, %v", report, err)
 			}
-			jar := NewBlob("agent-", bytes.Repeat([]byte(sh[0]), 1<<16), ".jar")
 			report, err = session.Run(t.Context(), helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{jar.File}}, jar)
 			if err != nil || len(report.Files) != 1 {
 				t.Errorf("stage: %+v, %v", report, err)

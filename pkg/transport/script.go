@@ -124,7 +124,8 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
 `, saysSend)
 
 // script holds a session with the helper, and installs it before if it is missing:
-// $1 name, $2 size and $3 SHA-256 of the helper for x86_64, $4, $5 and $6 for aarch64.
+// $1 name, $2 size and $3 SHA-256 of the helper for x86_64, $4, $5 and $6 for aarch64,
+// $7 and $8 the SHA-256 of the jars that it may stage and load.
 // Linux 6.1 and later names the machine in a file, which takes no process to read.
 // The first line of standard input is the pod's UID; the word "transient" after it has
 // the helper removed at the end. What lies in a directory of somebody else is not run.
@@ -137,8 +138,8 @@ var script = prelude + lookForJava + install + `read -r uid flags
 case $flags in *transient*) transient=1 ;; esac
 { read -r m </proc/sys/kernel/arch; } 2>/dev/null || m=$(uname -m)
 case $m in
-x86_64) set -- "$1" "$2" "$3" ;;
-aarch64) set -- "$4" "$5" "$6" ;;
+x86_64) set -- "$1" "$2" "$3" "$7" "$8" ;;
+aarch64) set -- "$4" "$5" "$6" "$7" "$8" ;;
 *) end $unknown_machine ;;
 esac
 helper=$1
@@ -151,17 +152,19 @@ if [ ! "$inside" ] || ! trusted - "./$1"; then
   trusted - "./$1" || end $helper_missing
 fi
 echo
-"./$1" serve
+"./$1" serve "$4" "$5"
 code=$?
 [ $code -ne 126 ] || transient=1
 leave
 [ $code -eq 0 ] || end $code`
 
-func command(helpers map[string]Blob) []string {
+// Command is what a session is executed as in a container: the script, this operator's
+// helpers, and the digests of the jars that the helper may stage and load.
+func (a *Artifacts) Command() []string {
 	command := []string{"sh", "-c", script, "jmx-attach"}
 	for _, machine := range []string{"x86_64", "aarch64"} {
-		helper := helpers[machine]
+		helper := a.Helpers[machine]
 		command = append(command, helper.Name, strconv.FormatInt(helper.Size, 10), helper.SHA256)
 	}
-	return command
+	return append(command, a.Agent.SHA256, a.Implementation.SHA256)
 }

@@ -96,7 +96,10 @@ func (s *sandbox) Stream(ctx context.Context, _ Container, command []string, std
 // execInto is an Exec into the sandbox that brings one helper.
 func (s *sandbox) execInto(helper Blob) *Exec {
 	return &Exec{
-		streams: s, artifacts: &Artifacts{Helpers: map[string]Blob{"x86_64": helper, "aarch64": helper}},
+		streams: s, artifacts: &Artifacts{
+			Helpers: map[string]Blob{"x86_64": helper, "aarch64": helper},
+			Agent:   NewBlob("agent-", nil, ".jar"), Implementation: NewBlob("exporter-", nil, ".jar"),
+		},
 		seam: effects.Direct, limits: NewLimits(1, 1, 1),
 	}
 }
@@ -124,7 +127,7 @@ func (s *sandbox) talk(helper Blob) int {
 	}
 	for range 2 {
 		report, err := session.Run(s.t.Context(), helperapi.VerbInspect, helperapi.Request{})
-		if err != nil || report.HelperVersion != "serve" {
+		if err != nil || report.HelperVersion != "serve "+e.artifacts.Agent.SHA256+" "+e.artifacts.Implementation.SHA256 {
 			s.t.Fatalf("the helper said %+v, %v", report, err)
 		}
 	}

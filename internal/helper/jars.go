@@ -1,0 +1,49 @@
+//go:build linux
+
+package helper
+
+import (
+	"slices"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// Jars are the SHA-256 of the jars that a session may bring into JVMs: those that its
+// command line names, or that lie beside the helper. An admission policy sees the
+// command line of an exec and nothing of its standard input, so a request there must
+// not be able to name others. nil allows all, for people on the command line.
+type Jars []string
+
+// Jars are those that lie beside the helper.
+func (b Beside) Jars() Jars {
+	jars := Jars{}
+	for file := range b {
+		jars = append(jars, file.SHA256)
+	}
+	return jars
+}
+
+func (j Jars) allow(sha256 string) bool { return j == nil || slices.Contains(j, sha256) }
+
+// checkStaged refuses files that are neither of the jars nor a configuration.
+func (j Jars) checkStaged(files []helperapi.File) error {
+	for _, file := range files {
+		if !isNamed(file.Name, "config-", ".yaml") && !j.allow(file.SHA256) {
+			return helperapi.Errorf(helperapi.ReasonBadRequest, "%s is none of the jars that the session was started with.", file.Name)
+		}
+	}
+	return nil
+}
+
+// checkLoaded refuses to have a JVM run another jar than those of the session, unless
+// it runs that one already. The operator stages again then, its own.
+func (a *agent) checkLoaded(d helperapi.Desired, load bool) error {
+	runs := a.mark != nil && a.mark.ImplementationSHA256 == d.ImplementationSHA256
+	switch {
+	case load && !a.jars.allow(d.AgentSHA256):
+		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is none of the jars that the session was started with.", d.Agent)
+	case !runs && !a.jars.allow(d.ImplementationSHA256):
+		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is none of the jars that the session was started with.", d.Implementation)
+	}
+	return nil
+}
