@@ -98,10 +98,19 @@ include hack/cluster.mk
 ##@ Generate and verify
 
 .PHONY: manifests
-manifests: ## Generate CRDs and RBAC.
+manifests: ## Generate CRDs, RBAC and admission policies.
 	$(TOOL) controller-gen crd paths=./apis/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) controller-gen rbac:roleName=jmx-exporter-operator paths=./internal/controller/... output:rbac:dir=config/rbac
 	$(TOOL) controller-gen rbac:roleName=jmx-exporter-operator-ephemeral-containers paths=./internal/manager output:rbac:dir=config/ephemeral-containers
+	go run ./hack/policies
+
+.PHONY: policies
+policies: agent helper ## Generate the admission policies, with the digests of helper and agent as they are built.
+	go run ./hack/policies -helpers bin
+
+.PHONY: policies-release
+policies-release: agent helper ## Do the same at a release: what was accepted last becomes the release before.
+	go run ./hack/policies -helpers bin -release
 
 .PHONY: generate
 generate: manifests ## Generate all: manifests, deepcopy, apply configurations, the state diagram and the API reference.

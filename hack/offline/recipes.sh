@@ -59,6 +59,7 @@ build_operator() (
   agent/build
   hack/helper-build
   make --no-print-directory build
+  go run ./hack/policies -helpers bin # what is deployed is to accept what the image holds
 )
 
 # A Java application as people deploy it: a runtime, the C library, perhaps a shell, its jar.

@@ -14,9 +14,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
+// DoorPrefix is how the names of all doors begin.
+const DoorPrefix = "jmx-exporter-door-"
+
 const (
-	// doorPrefix is how the names of all doors begin.
-	doorPrefix = "jmx-exporter-door-"
 	// maxDoors bounds the doors of a pod: nobody can remove an ephemeral container from
 	// its spec. The last one is kept for detaching.
 	maxDoors = 8
@@ -33,11 +34,11 @@ func (d *Door) stem(in Container) string {
 	for _, machine := range []string{"x86_64", "aarch64"} {
 		fmt.Fprint(sum, " ", d.exec.artifacts.Helpers[machine].SHA256)
 	}
-	return doorPrefix + hex.EncodeToString(sum.Sum(nil)[:4]) + "-"
+	return DoorPrefix + hex.EncodeToString(sum.Sum(nil)[:4]) + "-"
 }
 
 // IsDoor reports whether an ephemeral container is one of a Door, by its name.
-func IsDoor(name string) bool { return strings.HasPrefix(name, doorPrefix) }
+func IsDoor(name string) bool { return strings.HasPrefix(name, DoorPrefix) }
 
 // Doors are the names of the doors of a pod that have run, in their order: sorted, each
 // once. A door that ends stays among them.

@@ -95,7 +95,7 @@ func TestDoors(t *testing.T) {
 		"numbers are no text":                  {doors: map[string]corev1.ContainerState{stem + "9": endedWell, stem + "10": endedWell}, reason: v1alpha1.ReasonDoorPending, added: stem + "11"},
 		"one that failed is tried again":       {doors: map[string]corev1.ContainerState{stem + "1": endedBad}, reason: v1alpha1.ReasonDoorPending, added: stem + "2"},
 		"three that failed are enough":         {doors: map[string]corev1.ContainerState{stem + "1": endedBad, stem + "2": endedBad, stem + "3": endedBad}, reason: v1alpha1.ReasonDoorFailed, words: "StartError: exec format error"},
-		"another instance's is none of it":     {doors: map[string]corev1.ContainerState{doorPrefix + "00000000-1": runs}, reason: v1alpha1.ReasonDoorPending, added: stem + "1"},
+		"another instance's is none of it":     {doors: map[string]corev1.ContainerState{DoorPrefix + "00000000-1": runs}, reason: v1alpha1.ReasonDoorPending, added: stem + "1"},
 		"somebody else's is none of it":        {doors: map[string]corev1.ContainerState{"debugger-x": runs}, reason: v1alpha1.ReasonDoorPending, added: stem + "1"},
 		"the last one is kept to detach":       {doors: many(7), reason: v1alpha1.ReasonDoorsExhausted, words: "--door-idle=0"},
 		"there is an end to adding":            {doors: many(8), reason: v1alpha1.ReasonDoorsExhausted, words: "--door-idle=0"},
@@ -130,7 +130,7 @@ func TestDoors(t *testing.T) {
 func many(n int) map[string]corev1.ContainerState {
 	doors := map[string]corev1.ContainerState{}
 	for i := range n {
-		doors[fmt.Sprintf("%s00000000-%d", doorPrefix, i)] = endedWell
+		doors[fmt.Sprintf("%s00000000-%d", DoorPrefix, i)] = endedWell
 	}
 	return doors
 }

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// managedBy keeps the EndpointSlice controller away from our slices.
-	managedBy = "jmx-exporter-operator.banzaicloud.com"
+	// ManagedBy keeps the EndpointSlice controller away from our slices.
+	ManagedBy = "jmx-exporter-operator.banzaicloud.com"
 	portName  = "metrics"
 )
 
@@ -140,7 +140,7 @@ func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJ
 func sliceConfiguration(exporter *v1alpha1.PrometheusJmxExporter, was *discoveryv1.EndpointSlice, s slice) *discoveryv1ac.EndpointSliceApplyConfiguration {
 	l := map[string]string(ours(exporter))
 	l[discoveryv1.LabelServiceName] = selection.ServiceName(exporter)
-	l[discoveryv1.LabelManagedBy] = managedBy
+	l[discoveryv1.LabelManagedBy] = ManagedBy
 	ac := discoveryv1ac.EndpointSlice(s.name, exporter.Namespace).
 		WithLabels(l).
 		WithOwnerReferences(ownedBy(exporter)).

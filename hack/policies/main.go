@@ -1,0 +1,75 @@
+// Command policies writes the admission policies of config/policies, from the code and
+// from config/policies/commands.json: what the current release and the one before
+// execute in containers. With -build it takes the digests of the current release from
+// what was built.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/policies"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+func main() {
+	from := flag.String("from", "config/policies", "`folder` with the commands.json of the releases that are accepted")
+	out := flag.String("o", "config/policies", "`folder` to write to")
+	helpers := flag.String("helpers", "", "`folder` with the helpers that were built; the digests stay as they are if it is empty")
+	agent := flag.String("agent", "bin/agent", "`folder` with the jars that were built")
+	release := flag.Bool("release", false, "what is current so far becomes the previous release")
+	flag.Parse()
+	if err := run(*from, *out, *helpers, *agent, *release); err != nil {
+		fmt.Fprintln(os.Stderr, "policies:", err)
+		os.Exit(1)
+	}
+}
+
+func run(from, out, helpers, agent string, release bool) error {
+	const name = "commands.json"
+	var commands policies.Commands
+	switch data, err := os.ReadFile(filepath.Join(from, name)); {
+	case err == nil:
+		if err := json.Unmarshal(data, &commands); err != nil {
+			return err
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	if release {
+		commands.Previous = commands.Current
+	}
+	if helpers != "" {
+		artifacts, err := transport.ReadArtifacts(helpers, agent)
+		if err != nil {
+			return err
+		}
+		commands.Current = artifacts.Command()
+	} else { // the script is the code's, the digests are those of the last build
+		command := (&transport.Artifacts{}).Command()
+		if len(command) != len(commands.Current) {
+			return errors.New("the arguments of a session changed: make policies builds what they are the digests of")
+		}
+		commands.Current[2] = command[2]
+	}
+	files, err := policies.Files(commands)
+	if err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(commands, "", "  ")
+	if err != nil {
+		return err
+	}
+	files[name] = append(data, '\n')
+	for name, content := range files {
+		path := filepath.Join(out, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+// Package policies are the admission policies of config/policies: what the operator's
+// service account may do, from the constants of what the operator does, so that the two
+// cannot drift.
+package policies
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Commands are what the sessions of the releases that are accepted are executed as in
+// containers: transport.Artifacts.Command.
+type Commands struct {
+	Current  []string `json:"current"`
+	Previous []string `json:"previous,omitempty"`
+}
+
+// session is one of Commands, for the template.
+type session struct {
+	Name, Script string
+	Arguments    []string
+}
+
+func (c Commands) sessions() ([]session, error) {
+	var sessions []session
+	for _, of := range []struct {
+		name    string
+		command []string
+	}{{"current", c.Current}, {"previous", c.Previous}} {
+		if of.command == nil {
+			continue
+		}
+		if len(of.command) < 4 || !slices.Equal(of.command[:2], []string{"sh", "-c"}) || !quotable(of.command[2]) {
+			return nil, fmt.Errorf("the command of the %s release is none that a policy can hold", of.name)
+		}
+		sessions = append(sessions, session{Name: of.name, Script: of.command[2], Arguments: of.command[3:]})
+	}
+	return sessions, nil
+}
+
+// quotable reports whether a script can stand between r""" and """ as it is, and in a
+// block of YAML.
+func quotable(script string) bool {
+	return !strings.Contains(script, `"""`) && !strings.HasPrefix(script, `"`) && !strings.HasSuffix(script, `"`) && !strings.ContainsAny(script, "\t\r") &&
+		!strings.HasSuffix(script, "\n")
+}
+
+// Files are the policies by their paths in config/policies.
+func Files(commands Commands) (map[string][]byte, error) {
+	sessions, err := commands.sessions()
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{
+		"Sessions":            sessions,
+		"DoorCommand":         transport.DoorCommand(),
+		"DoorPrefix":          transport.DoorPrefix,
+		"DoorName":            "^" + transport.DoorPrefix + "[0-9a-f]{8}-[0-9]+$",
+		"DoorProgram":         helperapi.DoorProgram,
+		"Door":                string(helperapi.VerbDoor),
+		"DoorTarget":          helperapi.DoorTarget,
+		"Annotations":         []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationScheme, v1alpha1.AnnotationFlag},
+		"Group":               v1alpha1.GroupVersion.Group,
+		"APIVersion":          v1alpha1.GroupVersion.String(),
+		"LabelExporterUID":    v1alpha1.LabelExporterUID,
+		"LabelManagedBy":      v1alpha1.LabelManagedBy,
+		"ManagedBy":           v1alpha1.ManagedBy,
+		"LabelSliceManagedBy": discoveryv1.LabelManagedBy,
+		"SliceManagedBy":      exporter.ManagedBy,
+		"ServiceName":         "^[a-z]([a-z0-9-]*[a-z0-9])?-jmx-[0-9a-f]{8}$",
+	}
+	parsed := template.New("").Funcs(template.FuncMap{"quote": strconv.Quote, "list": list, "join": join, "indent": indent})
+	files := map[string][]byte{}
+	err = fs.WalkDir(templates, "templates", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := templates.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		one, err := template.Must(parsed.Clone()).Parse(string(text))
+		if err != nil {
+			return err
+		}
+		var out bytes.Buffer
+		if err := one.Execute(&out, values); err != nil {
+			return err
+		}
+		files[strings.TrimPrefix(path, "templates/")] = out.Bytes()
+		return nil
+	})
+	return files, err
+}
+
+// list is a list of strings in CEL, and join its elements.
+func list(elements []string) string { return "[" + join(elements) + "]" }
+
+func join(elements []string) string {
+	var quoted []string
+	for _, e := range elements {
+		quoted = append(quoted, strconv.Quote(e))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// indent indents all lines but the first.
+func indent(spaces int, text string) string {
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", spaces))
+}
