@@ -1,0 +1,180 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/policies"
+)
+
+// contained is an overlay of config for the namespace of a test: with the rights that
+// it gives to the operator's service account, and the policies that bind it.
+type contained struct {
+	*cluster
+	policies []client.Object
+	// config is the operator's, and client its client.
+	config *rest.Config
+	client client.WithWatch
+	// commands are those that the policies accept.
+	commands policies.Commands
+}
+
+// contain builds an overlay, and gives the operator its rights; the policies follow
+// with enforce.
+func contain(t *testing.T, overlay string) *contained {
+	t.Helper()
+	nodeWithoutKubelet(t)
+	c := &contained{cluster: newCluster(t)}
+	for _, object := range c.build(overlay) {
+		switch object.GetObjectKind().GroupVersionKind().Kind {
+		case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
+			create(t, c.renamed(object))
+		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+			c.policies = append(c.policies, object)
+		}
+	}
+	data, err := os.ReadFile("../../config/policies/commands.json")
+	if err := errors.Join(err, json.Unmarshal(data, &c.commands)); err != nil {
+		t.Fatal(err)
+	}
+	c.config = c.as("system:serviceaccount:"+c.namespace+":jmx-exporter-operator", "system:serviceaccounts")
+	if c.client, err = newClient(c.config); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// build is what an overlay of one's own makes of one of config: in another namespace,
+// and with another image.
+func (c *contained) build(overlay string) []client.Object {
+	c.t.Helper()
+	dir := c.t.TempDir()
+	here, err := os.Getwd()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	to, err := filepath.Rel(dir, filepath.Join(here, "..", "..", "config"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	kustomization := fmt.Sprintf(`namespace: %s
+resources: [%[2]s/%[3]s]
+images: [{name: jmx-exporter-operator, newName: registry.example/operator, newTag: "1"}]
+transformers: [%[2]s/policies/installation, %[2]s/policies/namespace]
+`, c.namespace, to, overlay)
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o644); err != nil {
+		c.t.Fatal(err)
+	}
+	command := exec.CommandContext(c.t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", dir)
+	command.Dir = filepath.Join("..", "..")
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var objects []client.Object
+	for decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(string(out)), 4096); ; {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		objects = append(objects, object)
+	}
+}
+
+// renamed is a role or binding under a name of this test's own: other tests have them, too.
+func (c *contained) renamed(object client.Object) client.Object {
+	c.t.Helper()
+	u := object.(*unstructured.Unstructured)
+	u.SetName(u.GetName() + "-" + c.namespace)
+	if name, ok, _ := unstructured.NestedString(u.Object, "roleRef", "name"); ok {
+		if err := unstructured.SetNestedField(u.Object, name+"-"+c.namespace, "roleRef", "name"); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	c.t.Cleanup(func() { _ = admin.Delete(context.Background(), u) })
+	return u
+}
+
+func (c *contained) as(user string, groups ...string) *rest.Config {
+	as := rest.CopyConfig(config)
+	as.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
+	return as
+}
+
+// tenant is somebody who may do everything with the operator's kinds in the namespace.
+func (c *contained) tenant() client.Client {
+	c.t.Helper()
+	create(c.t, &rbacv1.Role{ObjectMeta: c.named("tenant"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"banzaicloud.com"}, Resources: []string{"*"}, Verbs: []string{"*"}}}})
+	create(c.t, &rbacv1.RoleBinding{
+		ObjectMeta: c.named("tenant"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "tenant-" + c.namespace}},
+	})
+	as, err := newClient(c.as("tenant-" + c.namespace))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return as
+}
+
+// enforce has the policies of the overlay count, and waits until they do.
+func (c *contained) enforce(counts func() bool) {
+	c.t.Helper()
+	for _, object := range c.policies {
+		create(c.t, object)
+		c.t.Cleanup(func() { _ = admin.Delete(context.Background(), object) })
+	}
+	eventually(c.t, counts)
+}
+
+// executes asks for an exec. Nil: it was admitted, and failed at the kubelet, which is not there.
+func (c *contained) executes(protocol string, pod *corev1.Pod, o corev1.PodExecOptions) error {
+	c.t.Helper()
+	url := clientsetOf(c.t, c.config).CoreV1().RESTClient().Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("exec").
+		VersionedParams(&o, clientgoscheme.ParameterCodec).URL()
+	var executor remotecommand.Executor
+	var err error
+	if protocol == "SPDY" {
+		executor, err = remotecommand.NewSPDYExecutor(c.config, http.MethodPost, url)
+	} else {
+		executor, err = remotecommand.NewWebSocketExecutor(c.config, http.MethodGet, url.String())
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	err = executor.StreamWithContext(c.t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Tty: o.TTY})
+	if err == nil {
+		c.t.Fatal("something was executed, and there is no kubelet")
+	}
+	if strings.Contains(err.Error(), "connection refused") {
+		return nil
+	}
+	return err
+}
+
+// denied reports whether it was a policy of the operator's that refused.
+func denied(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'jmx-exporter-operator-") && strings.Contains(err.Error(), "denied request")
+}
