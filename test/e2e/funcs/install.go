@@ -32,7 +32,7 @@ func (s *Suite) Deployed(kustomization, namespace string) features.Func {
 // DeployedInstead deploys a kustomization in place of config/default, with the rights
 // of that one alone, until the feature ends. It belongs into a Setup.
 func (s *Suite) DeployedInstead(kustomization string) features.Func {
-	return All(s.PutBack(), s.withoutRightsBeyond(kustomization), s.Deployed(kustomization, OperatorNamespace))
+	return All(s.PutBack(), s.withoutRightsBeyond(kustomization), s.withoutPoliciesBeyond(kustomization), s.Deployed(kustomization, OperatorNamespace))
 }
 
 // Installed installs the operator again, and waits for it.

@@ -70,6 +70,33 @@ func (s *Suite) withoutRightsBeyond(kustomization string) features.Func {
 	})
 }
 
+// withoutPoliciesBeyond deletes the admission policies of a kustomization that
+// config/default does not have, when the feature ends.
+func (s *Suite) withoutPoliciesBeyond(kustomization string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		stay, err := s.build(ctx, "config/default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		has, err := s.build(ctx, kustomization)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range has {
+			if strings.HasPrefix(object.GetKind(), "ValidatingAdmissionPolicy") && !slices.ContainsFunc(stay, func(w *unstructured.Unstructured) bool {
+				return w.GetKind() == object.GetKind() && w.GetName() == object.GetName()
+			}) {
+				t.Cleanup(func() {
+					if err := c.remove(context.WithoutCancel(ctx), object); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	})
+}
+
 // MayPatch waits until the operator may, or may not, patch a subresource of pods.
 func MayPatch(subresource string, may bool) features.Func {
 	return until(func(ctx context.Context, c *cluster) error {
