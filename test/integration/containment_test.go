@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -30,6 +31,8 @@ import (
 type contained struct {
 	*cluster
 	policies []client.Object
+	// rules are those of its roles.
+	rules []rbacv1.PolicyRule
 	// config is the operator's, and client its client.
 	config *rest.Config
 	client client.WithWatch
@@ -46,6 +49,7 @@ func contain(t *testing.T, overlay string) *contained {
 	for _, object := range c.build(overlay) {
 		switch object.GetObjectKind().GroupVersionKind().Kind {
 		case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
+			c.note(object)
 			create(t, c.renamed(object))
 		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
 			c.policies = append(c.policies, object)
@@ -102,6 +106,16 @@ transformers: [%[2]s/policies/installation, %[2]s/policies/namespace]
 		}
 		objects = append(objects, object)
 	}
+}
+
+// note takes over the rules of a role.
+func (c *contained) note(object client.Object) {
+	c.t.Helper()
+	var role rbacv1.ClusterRole
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.(*unstructured.Unstructured).Object, &role); err != nil {
+		c.t.Fatal(err)
+	}
+	c.rules = append(c.rules, role.Rules...)
 }
 
 // renamed is a role or binding under a name of this test's own: other tests have them, too.

@@ -1,0 +1,190 @@
+package integration
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/internal/policies"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// calls are those to the API server, each once: "patch pods/ephemeralcontainers".
+type calls struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// wrap notes what passes. An apply that creates needs both verbs, and so does an exec,
+// whose WebSocket is a GET.
+func (c *calls) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		verb, resource := callOf(r)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if resource != "" {
+			c.seen[verb+" "+resource] = true
+			if resource == "pods/exec" || err == nil && response.StatusCode == http.StatusCreated {
+				c.seen["create "+resource] = true
+			}
+		}
+		return response, err
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// callOf is the verb and the resource that RBAC sees of a request.
+func callOf(r *http.Request) (verb, resource string) {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	switch { // api/v1/… or apis/group/version/…
+	case parts[0] == "api" && len(parts) > 2:
+		parts = parts[2:]
+	case parts[0] == "apis" && len(parts) > 3:
+		parts = parts[3:]
+	default:
+		return "", "" // discovery
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		parts = parts[2:]
+	}
+	resource = parts[0]
+	if len(parts) > 2 {
+		resource += "/" + parts[2]
+	}
+	switch r.Method {
+	case http.MethodGet:
+		verb = "get"
+		if r.URL.Query().Get("watch") != "" {
+			verb = "watch"
+		} else if len(parts) == 1 {
+			verb = "list"
+		}
+	case http.MethodPost:
+		verb = "create"
+	case http.MethodPut:
+		verb = "update"
+	default:
+		verb = strings.ToLower(r.Method)
+	}
+	return verb, resource
+}
+
+// granted are the calls that the roles of the overlay allow.
+func (c *contained) granted() []string {
+	c.t.Helper()
+	var granted []string
+	for _, rule := range c.rules {
+		for _, resource := range rule.Resources {
+			for _, verb := range rule.Verbs {
+				granted = append(granted, verb+" "+resource)
+			}
+		}
+	}
+	slices.Sort(granted)
+	return slices.Compact(granted)
+}
+
+// notSeen are rights that this story has no occasion to use.
+var notSeen = map[string]string{
+	"create endpointslices/restricted": "OpenShift asks for it where endpoints are addresses of pods",
+	"patch events":                     "an Event that repeats itself",
+}
+
+// The operator as it is deployed, with its rights and under its policies: it attaches by
+// both transports, changes, and detaches. Each right is used, and each call is one that
+// a rule names.
+func TestContainedOperator(t *testing.T) {
+	c := contain(t, "default")
+	seen := &calls{seen: map[string]bool{}}
+	c.config.Wrap(seen.wrap)
+	as, err := newClient(c.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.accept(policies.Commands{Current: artifacts.Command()})
+	first := c.run(aPod("app-0"))
+	c.enforce(func() bool {
+		return c.executes("WebSocket", first, corev1.PodExecOptions{Container: "app", Command: []string{"id"}, Stdin: true, Stdout: true, Stderr: true}) != nil
+	})
+	second := c.run(aPod("app-1").withoutShell())
+
+	o := c.operateAs(as, nil)
+	byDoor, byExec := o.byTransport(as, records.New(apply.New(as, effects.Direct))), c.admitted(c.config)
+	helper := helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
+		if in.Transport == v1alpha1.TransportEphemeralContainer {
+			return byDoor.Run(ctx, in, verb, request, blobs...)
+		}
+		return byExec.Run(ctx, in, verb, request, blobs...)
+	})
+	mgr, err := manager.New(c.config, manager.Options{
+		MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, LeaderElect: true, LeaderNamespace: c.namespace, Namespace: c.namespace,
+		Sessions: func() attachment.Session { return perCall{helper} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	serves := func(port string) func() bool {
+		return func() bool {
+			o.startDoors()
+			for _, pod := range []*corev1.Pod{first, second} {
+				a := c.attachment(pod)
+				if a == nil || a.Status.Phase != v1alpha1.PhaseAnnotated || c.annotations(pod)[v1alpha1.AnnotationPort] != port {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	exporter := c.export("exporter")
+	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
+	eventually(t, serves("9400"))
+	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
+	eventually(t, serves("9500"))
+	remove(t, exporter)
+	remove(t, c.attachment(first)) // it is made again, to detach
+	eventually(t, func() bool {
+		o.startDoors()
+		return c.attachment(first) == nil && c.attachment(second) == nil && c.annotations(first)[v1alpha1.AnnotationPort] == ""
+	})
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	granted := c.granted()
+	for _, right := range granted {
+		verb, resource, _ := strings.Cut(right, " ")
+		streams := verb == "list" && seen.seen["watch "+resource] // an API server that cannot is asked for a list
+		if !seen.seen[right] && notSeen[right] == "" && !streams {
+			t.Errorf("no call needs the right to %s", right)
+		}
+	}
+	for call := range seen.seen {
+		if !slices.Contains(granted, call) {
+			t.Errorf("no rule names the call %s", call)
+		}
+	}
+}
