@@ -18,3 +18,12 @@ const (
 	// it gets another value.
 	AnnotationResume = "banzaicloud.com/resume-rollout"
 )
+
+// Annotations that an admission policy (config/stamp) writes on an exporter, whatever the
+// request says: who wrote its spec last.
+const (
+	// AnnotationRequester is the user name.
+	AnnotationRequester = "banzaicloud.com/requester"
+	// AnnotationRequesterGroups are the user's groups: a JSON array of strings, as text.
+	AnnotationRequesterGroups = "banzaicloud.com/requester-groups"
+)

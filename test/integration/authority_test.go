@@ -1,0 +1,163 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// tenancy is a namespace with its users: mallory may write exporters, pods and
+// ConfigMaps, and nothing else; alice may exec, too.
+type tenancy struct {
+	*cluster
+	mallory, alice client.Client
+	// exporter is alice's, stamped by hand where no policy does.
+	exporter *v1alpha1.PrometheusJmxExporter
+}
+
+var (
+	mayWrite = rbacv1.PolicyRule{
+		APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"prometheusjmxexporters", "prometheusjmxexporters/status"},
+		Verbs: []string{"get", "create", "update", "patch"},
+	}
+	mayConfigure = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create", "update", "patch"}}
+	mayExec      = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"create"}}
+	mayAttach    = rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"prometheusjmxexporters"}, Verbs: []string{"attach"}}
+)
+
+// newTenancy enforces the admission policies of the kustomizations.
+func newTenancy(t *testing.T, kustomizations ...string) *tenancy {
+	t.Helper()
+	c := newCluster(t)
+	n := &tenancy{cluster: c, mallory: as(t, c.user("mallory")), alice: as(t, c.user("alice"))}
+	c.bind("mallory", mayWrite, mayConfigure)
+	c.bind("alice", mayWrite, mayConfigure, mayExec)
+	for _, kustomization := range kustomizations {
+		c.enforce(kustomization)
+	}
+	n.exporter = c.anExporter("alices")
+	n.exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: c.user("alice"), v1alpha1.AnnotationRequesterGroups: `["system:authenticated"]`, v1alpha1.AnnotationResume: "1"}
+	eventually(t, func() bool { return n.alice.Create(t.Context(), n.exporter) == nil })
+	return n
+}
+
+// user is the name of a user who is known in this namespace alone.
+func (c *cluster) user(name string) string { return name + "@" + c.namespace }
+
+// as is a client of a user.
+func as(t *testing.T, user string, groups ...string) client.Client {
+	t.Helper()
+	impersonating := rest.CopyConfig(config)
+	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
+	c, err := client.New(impersonating, client.Options{Scheme: scheme})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// bind gives a user rights in the namespace.
+func (c *cluster) bind(name string, rules ...rbacv1.PolicyRule) *rbacv1.RoleBinding {
+	c.t.Helper()
+	meta := c.named("")
+	meta.GenerateName = name + "-"
+	role := create(c.t, &rbacv1.Role{ObjectMeta: meta, Rules: rules})
+	return create(c.t, &rbacv1.RoleBinding{
+		ObjectMeta: meta,
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: c.user(name)}},
+	})
+}
+
+// enforce has the API server enforce the admission policies of a kustomization in the
+// namespace of the test, and no other, and waits until it does.
+func (c *cluster) enforce(kustomization string) {
+	c.t.Helper()
+	for _, object := range built(c.t, kustomization) {
+		kind := object.GetKind()
+		if !strings.Contains(kind, "AdmissionPolicy") {
+			continue
+		}
+		object.SetName(object.GetName() + "-" + c.namespace)
+		if strings.HasSuffix(kind, "Binding") {
+			set(c.t, object, object.GetName(), "spec", "policyName")
+			set(c.t, object, map[string]any{"kubernetes.io/metadata.name": c.namespace}, "spec", "matchResources", "namespaceSelector", "matchLabels")
+		}
+		create[client.Object](c.t, object)
+		c.t.Cleanup(func() {
+			if err := admin.Delete(context.WithoutCancel(c.t.Context()), object); err != nil {
+				c.t.Error(err)
+			}
+		})
+	}
+	c.bind("prober", mayWrite, mayConfigure)
+	enforced := map[string]func() bool{"policies": c.creatorEnforced, "stamp": c.stampEnforced}[filepath.Base(kustomization)]
+	eventually(c.t, enforced)
+}
+
+func (c *cluster) creatorEnforced() bool {
+	prober := as(c.t, c.user("prober"))
+	return denied(prober.Create(c.t.Context(), c.anExporter("probe"), client.DryRunAll), "jmx-exporter-operator-creator")
+}
+
+func (c *cluster) stampEnforced() bool {
+	probe := c.anExporter("probe")
+	err := admin.Create(c.t.Context(), probe, client.DryRunAll)
+	return err == nil && probe.Annotations[v1alpha1.AnnotationRequester] != ""
+}
+
+// denied reports whether an admission policy denied a request.
+func denied(err error, policy string) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), policy)
+}
+
+func set(t *testing.T, object *unstructured.Unstructured, value any, path ...string) {
+	t.Helper()
+	if err := unstructured.SetNestedField(object.Object, value, path...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// built are the objects of a kustomization, as kustomize builds it.
+func built(t *testing.T, kustomization string) []*unstructured.Unstructured {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", kustomization)
+	command.Dir = filepath.Join("..", "..")
+	text, err := command.Output()
+	if err != nil {
+		t.Fatalf("cannot build %s: %v", kustomization, err)
+	}
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(string(text)), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(&object.Object); err != nil {
+			return objects
+		}
+		objects = append(objects, object)
+	}
+}
+
+// patch is a merge patch of this text.
+func patch(format string) client.Patch { return client.RawPatch("application/merge-patch+json", []byte(format)) }
+
+// annotate sets an annotation; nil removes it.
+func annotate(name string, value any) client.Patch {
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
+	if err != nil {
+		panic(err)
+	}
+	return client.RawPatch("application/merge-patch+json", data)
+}
