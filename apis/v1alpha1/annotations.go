@@ -27,3 +27,7 @@ const (
 	// AnnotationRequesterGroups are the user's groups: a JSON array of strings, as text.
 	AnnotationRequesterGroups = "banzaicloud.com/requester-groups"
 )
+
+// LabelRules is the label of a ConfigMap with an exporter's rules, whatever its value,
+// where the operator asks for it: in a cluster of tenants (config/tenants).
+const LabelRules = "banzaicloud.com/jmx-exporter-rules"

@@ -73,15 +73,17 @@ var classes = map[string]ReasonClass{
 	ReasonAPIError:                ClassFailing,
 	ReasonHelperFailed:            ClassFailing,
 	ReasonConfigMapForbidden:      ClassFailing,
+	ReasonNotAuthorized:           ClassFailing,
 
 	ReasonDoorImagePullFailed: ClassMended,
 
-	ReasonConfigMapMissing: ClassMended,
-	ReasonConfigKeyMissing: ClassMended,
-	ReasonConfigNotYAML:    ClassMended,
-	ReasonConfigInvalid:    ClassMended,
-	ReasonConfigForbidden:  ClassMended,
-	ReasonConfigTooLarge:   ClassMended,
+	ReasonConfigMapMissing:   ClassMended,
+	ReasonConfigMapUnlabeled: ClassMended,
+	ReasonConfigKeyMissing:   ClassMended,
+	ReasonConfigNotYAML:      ClassMended,
+	ReasonConfigInvalid:      ClassMended,
+	ReasonConfigForbidden:    ClassMended,
+	ReasonConfigTooLarge:     ClassMended,
 
 	ReasonUnsupportedOS:            ClassRefused,
 	ReasonPodProtected:             ClassRefused,

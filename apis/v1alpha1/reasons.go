@@ -34,6 +34,9 @@ const (
 	// pod or container: in kube-system, in the operator's own namespace, with hostPID or
 	// hostNetwork, or privileged.
 	ReasonPodProtected = "PodProtected"
+	// ReasonNotAuthorized surfaces when the user who wrote the exporter's spec has no
+	// right any more to attach in the namespace.
+	ReasonNotAuthorized = "NotAuthorized"
 	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
 	// but answers on no port.
 	ReasonStockExporterNotServing = "StockExporterNotServing"
@@ -251,6 +254,9 @@ const (
 	ReasonUnknownKeysIgnored = "UnknownKeysIgnored"
 	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
 	ReasonConfigMapMissing = "ConfigMapMissing"
+	// ReasonConfigMapUnlabeled surfaces when the ConfigMap lacks the label that the
+	// operator's flag --require-rules-label asks for.
+	ReasonConfigMapUnlabeled = "ConfigMapUnlabeled"
 	// ReasonConfigKeyMissing surfaces when the ConfigMap does not have the key.
 	ReasonConfigKeyMissing = "ConfigKeyMissing"
 	// ReasonConfigMapForbidden surfaces when RBAC does not let the operator read the

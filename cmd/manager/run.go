@@ -38,6 +38,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	manager.LogStamp(ctrl.Log, clientset.Discovery())
 	streams := metrics.CountStreams(transport.NewStreams(config, clientset.CoreV1().RESTClient()))
 	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
 	exec := transport.NewExec(streams, artifacts, metrics.Seam, limits)
@@ -68,6 +69,8 @@ func run(ctx context.Context, o *options) error {
 			AllowHostPID:      o.allowHostPID,
 			AllowHostNetwork:  o.allowHostNetwork,
 		},
+		RequireRulesLabel: o.requireRulesLabel,
+
 		Logs: problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{}),
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	authorizationv1 "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,6 +25,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/authority"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/orphan"
@@ -68,6 +70,8 @@ type Options struct {
 	Artifacts *steps.Artifacts
 	// Protection says which pods are not attached to.
 	Protection steps.Protection
+	// RequireRulesLabel refuses ConfigMaps without the label v1alpha1.LabelRules.
+	RequireRulesLabel bool
 	// Logs are those of pods that do not run.
 	Logs problem.Logs
 }
@@ -104,6 +108,11 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
 	configs := source.New(mgr.GetClient(), mgr.GetAPIReader())
+	configs.RequireLabel = o.RequireRulesLabel
+	reviews, err := authorizationv1.NewForConfigAndClient(config, mgr.GetHTTPClient())
+	if err != nil {
+		return nil, err
+	}
 	if err := (&exporter.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
 		Artifacts: o.Artifacts, Transport: o.Transport, Logs: o.Logs,
@@ -123,8 +132,8 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	return mgr, (&attachment.Reconciler{
 		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
 		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
-		Protection: o.Protection,
-		Recorder:   mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+		Protection: o.Protection, Authority: authority.New(reviews, o.Seam, clock.RealClock{}),
+		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)
 }
 

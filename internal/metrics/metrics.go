@@ -25,7 +25,7 @@ var (
 	}, []string{"phase", "reason"})
 	effectsInFlight = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "jmx_exporter_operator_effects_in_flight",
-		Help: "Effects in progress, by kind: execs in containers, HTTP requests, reads of logs, writes to the API.",
+		Help: "Effects in progress, by kind: execs in containers, HTTP requests, reads of logs, reviews of rights, writes to the API.",
 	}, []string{"kind"})
 	effectsDone = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_effects_total",

@@ -1,6 +1,6 @@
 // Package effects is the one seam that every effect outside of this process
 // passes: a write to the API, a command in a container, what the helper there is asked
-// for, an HTTP request, the reading of a log. It lets them be counted, and lets a test
+// for, an HTTP request, the reading of a log, the review of a right. It lets them be counted, and lets a test
 // end the operator before or after each.
 package effects
 
@@ -20,6 +20,7 @@ const (
 	Helper Kind = "helper"
 	HTTP   Kind = "http"
 	Logs   Kind = "logs"
+	Review Kind = "review"
 )
 
 // Effect names one effect: for example the apply of a pod's annotations.

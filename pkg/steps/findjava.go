@@ -112,7 +112,7 @@ func Due(s *Scope) bool {
 // event; 0 for never. It counts what due does, so that it never names a time at
 // which nothing would be inspected.
 func (s *Scope) InspectAfter() time.Duration {
-	after := s.youth
+	after := s.retryAfter
 	earliest := func(wait time.Duration) {
 		if wait > 0 && (after == 0 || wait < after) {
 			after = wait
@@ -161,10 +161,15 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 		s.recordContainer(s.inspectedOrNew(c), *refused)
 		return *refused
 	}
+	if refused := s.containerNotAuthorized(ctx, c); refused != nil {
+		s.retryAfter = max(s.retryAfter, refused.RetryAfter)
+		s.recordContainer(s.inspectedOrNew(c), *refused)
+		return *refused
+	}
 	if wait := s.tooYoung(c); wait > 0 {
 		young := NotDone(v1alpha1.ReasonJVMStarting, "The container started less than 2s ago; inspection is delayed.")
 		young.RetryAfter = wait
-		s.youth = max(s.youth, wait)
+		s.retryAfter = max(s.retryAfter, wait)
 		s.recordContainer(s.inspectedOrNew(c), young)
 		return young
 	}

@@ -59,12 +59,15 @@ type Scope struct {
 	Persist func(context.Context) error
 	// Protection says what is attached to only where the operator's flags allow it.
 	Protection Protection
+	// Authority answers whether who wrote the exporter may attach; nil if nobody asks.
+	Authority Authority
 	// DoorGate is why no ephemeral container may be added now for a container with this
 	// ID; nil when it may.
 	DoorGate func(container, id string) *statemachine.Outcome
 
-	// youth is the longest time that a container is to run before it is inspected.
-	youth time.Duration
+	// retryAfter is the longest of the times after which trying to inspect a container
+	// makes sense, where they are known; 0 where they are not.
+	retryAfter time.Duration
 	// present are the files to stage that lie in a container, by its name, as far as
 	// this reconcile has seen or staged them.
 	present map[string][]helperapi.File

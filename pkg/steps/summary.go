@@ -22,7 +22,7 @@ func (s *Scope) found() statemachine.Outcome {
 	for _, o := range obstacles {
 		if o.outcome.Kind != statemachine.Refused {
 			outcome := o.named()
-			outcome.RetryAfter = s.youth
+			outcome.RetryAfter = s.retryAfter
 			return outcome
 		}
 	}

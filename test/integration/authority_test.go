@@ -151,7 +151,9 @@ func built(t *testing.T, kustomization string) []*unstructured.Unstructured {
 }
 
 // patch is a merge patch of this text.
-func patch(format string) client.Patch { return client.RawPatch("application/merge-patch+json", []byte(format)) }
+func patch(format string) client.Patch {
+	return client.RawPatch("application/merge-patch+json", []byte(format))
+}
 
 // annotate sets an annotation; nil removes it.
 func annotate(name string, value any) client.Patch {

@@ -15,6 +15,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/authority"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
@@ -71,6 +72,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	o.attachments = &attachment.Reconciler{
 		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: c.artifacts,
 		Sessions: func() attachment.Session { return perCall{helper} }, Prober: asks, Health: o.health, Protection: c.protection,
+		Authority: authority.New(clientsetOf(c.t, config).AuthorizationV1(), o.seam, c.clock),
 	}
 	return o
 }

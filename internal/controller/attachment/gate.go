@@ -1,6 +1,8 @@
 package attachment
 
 import (
+	"context"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -9,7 +11,7 @@ import (
 // gate is why a phase of a JVM may not be tried yet; nil when it may. It is closed
 // before what is new in the JVM, until the exporter's rollout grants it: what is in
 // there already is kept as it is. Looking for JVMs is free.
-func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcome {
+func (v *visit) gate(ctx context.Context, j *steps.JVM, next statemachine.Phase) *statemachine.Outcome {
 	s, p := v.scope, j.Process
 	switch {
 	case next == steps.Staged && p.Staged != nil, next == steps.Loaded && p.Port != 0, next == steps.Exposed:
@@ -26,6 +28,9 @@ func (v *visit) gate(j *steps.JVM, next statemachine.Phase) *statemachine.Outcom
 		return refused
 	}
 	if refused := s.ProcessProtected(p); refused != nil {
+		return refused
+	}
+	if refused := s.ProcessNotAuthorized(ctx, p); refused != nil {
 		return refused
 	}
 	if s.Exporter.Spec.Mode == v1alpha1.ModePreflight {

@@ -93,7 +93,7 @@ func TestGate(t *testing.T) {
 		}
 		var got []string
 		for _, step := range steps.JVMSteps() {
-			closed := (&visit{scope: s}).gate(&steps.JVM{Scope: s, Process: &s.Status().Processes[0]}, step.Phase())
+			closed := (&visit{scope: s}).gate(t.Context(), &steps.JVM{Scope: s, Process: &s.Status().Processes[0]}, step.Phase())
 			if closed == nil {
 				continue
 			}

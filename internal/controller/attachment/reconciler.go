@@ -48,6 +48,8 @@ type Reconciler struct {
 	Prober steps.Prober
 	// Protection says which pods are not attached to.
 	Protection steps.Protection
+	// Authority answers whether who wrote an exporter may attach.
+	Authority steps.Authority
 	// Health checks exposed endpoints now and then.
 	Health   *health.Checker
 	Recorder events.EventRecorder

@@ -23,7 +23,7 @@ func (v *visit) walkJVM(ctx context.Context, j *steps.JVM) (statemachine.Result,
 		}
 		return v.persist(ctx)
 	}
-	walk.Gate = func(next statemachine.Phase) *statemachine.Outcome { return v.gate(j, next) }
+	walk.Gate = func(next statemachine.Phase) *statemachine.Outcome { return v.gate(ctx, j, next) }
 	switch {
 	case j.Process.Excluded && (steps.MayHaveAgent(j.Process) || j.Process.Endpoint != nil):
 		return walk.Backward(ctx, j, &state, steps.Staged)

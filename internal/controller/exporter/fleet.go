@@ -226,7 +226,7 @@ func (m member) phase() v1alpha1.Phase {
 
 // notAttachable are the reasons for which nothing is attached to a JVM that was found
 // to be fit for it, whatever the rollout grants.
-var notAttachable = []string{v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonAgentLoadingWarns, v1alpha1.ReasonPodProtected}
+var notAttachable = []string{v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonAgentLoadingWarns, v1alpha1.ReasonPodProtected, v1alpha1.ReasonNotAuthorized}
 
 // attachable reports whether the pod was inspected, and has a JVM to which something
 // can be attached by what that found.

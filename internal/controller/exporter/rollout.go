@@ -69,6 +69,8 @@ func (r *rollout) updated(m member) bool {
 		return true
 	case slices.Contains(awaitsPod, reason):
 		return true
+	case reason == v1alpha1.ReasonNotAuthorized: // nothing is tried until the right is granted
+		return true
 	default:
 		return standsStill(m)
 	}

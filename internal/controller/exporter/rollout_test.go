@@ -228,7 +228,7 @@ func TestUpdated(t *testing.T) {
 		// What fails where something is done to the pod is not passed on at once.
 		"Staged PortInUse 1": false, "Staged PortInUse 5": false, "Staged PortInUse 6": true,
 		"JavaFound NoSpace 5": false, "JavaFound NoSpace 6": true, "Loaded EndpointNotServing 1": false,
-		"Discovered ExecForbidden 1": true, "Discovered JVMStarting 5": false, "Discovered JVMStarting 6": true,
+		"Discovered ExecForbidden 1": true, "JavaFound NotAuthorized 1": true, "shut NotAuthorized": true, "Discovered JVMStarting 5": false, "Discovered JVMStarting 6": true,
 		// Who is not granted anything because nothing can be attached there.
 		"shut NoShell": true, "shut NoJavaProcess": true, "shut ContainerRestarting": true, "shut ContainerNotRunning": true,
 		"shut NotReached": false, "shut Replaced": false, "shut JVMStarting": false, "JavaFound ContainerRestarting 1": true,

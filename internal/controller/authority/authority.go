@@ -1,0 +1,88 @@
+// Package authority asks the API server whether who wrote an exporter may attach, by the
+// rights that they have now.
+package authority
+
+import (
+	"context"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+	client "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	"k8s.io/utils/clock"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// maxAnswers is how many answers are kept: one for each exporter and requester.
+const maxAnswers = 4096
+
+// Authority is a steps.Authority by LocalSubjectAccessReviews, which a Role allows in its
+// namespace. It is safe for concurrent use.
+type Authority struct {
+	reviews client.LocalSubjectAccessReviewsGetter
+	seam    effects.Seam
+	answers *cache.LRUExpireCache
+}
+
+var _ steps.Authority = (*Authority)(nil)
+
+// New returns an Authority whose reviews pass the seam.
+func New(reviews client.LocalSubjectAccessReviewsGetter, seam effects.Seam, clock clock.PassiveClock) *Authority {
+	return &Authority{reviews: reviews, seam: seam, answers: cache.NewLRUExpireCacheWithClock(maxAnswers, clock)}
+}
+
+// question is what an answer is kept for.
+type question struct {
+	exporter     types.NamespacedName
+	user, groups string
+}
+
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
+
+// MayAttach implements steps.Authority: who may create pods/exec in the namespace may, and
+// who holds the verb attach on the exporter. An answer is kept for steps.AuthorityPeriod,
+// an error is not.
+func (a *Authority) MayAttach(ctx context.Context, who steps.Requester, exporter types.NamespacedName) (bool, error) {
+	key := question{exporter, who.User, fmt.Sprintf("%q", who.Groups)}
+	if answer, ok := a.answers.Get(key); ok {
+		return answer.(bool), nil
+	}
+	allowed := false
+	for _, right := range []authorizationv1.ResourceAttributes{
+		{Verb: "create", Resource: "pods", Subresource: "exec"},
+		{Verb: "attach", Group: v1alpha1.GroupVersion.Group, Resource: "prometheusjmxexporters", Name: exporter.Name},
+	} {
+		right.Namespace = exporter.Namespace
+		var err error
+		if allowed, err = a.review(ctx, who, exporter, right); err != nil {
+			return false, err
+		}
+		if allowed {
+			break
+		}
+	}
+	a.answers.Add(key, allowed, steps.AuthorityPeriod)
+	return allowed, nil
+}
+
+func (a *Authority) review(ctx context.Context, who steps.Requester, exporter types.NamespacedName, right authorizationv1.ResourceAttributes) (allowed bool, err error) {
+	review := &authorizationv1.LocalSubjectAccessReview{
+		ObjectMeta: metav1.ObjectMeta{Namespace: right.Namespace},
+		Spec:       authorizationv1.SubjectAccessReviewSpec{User: who.User, Groups: who.Groups, ResourceAttributes: &right},
+	}
+	effect := effects.Effect{Kind: effects.Review, What: right.Verb, On: exporter.String()}
+	err = a.seam(ctx, effect, func(ctx context.Context) error {
+		answer, err := a.reviews.LocalSubjectAccessReviews(right.Namespace).Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return fmt.Errorf("cannot review the right to %s: %w", right.Verb, err)
+		}
+		allowed = answer.Status.Allowed
+		return nil
+	})
+	return allowed && err == nil, err
+}

@@ -1,0 +1,87 @@
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// Requester is who wrote an exporter's spec, as the API server authenticated them.
+type Requester struct {
+	User   string
+	Groups []string
+}
+
+// Authority answers whether a requester may have the operator attach for an exporter: the
+// right that writing its spec takes.
+type Authority interface {
+	MayAttach(ctx context.Context, who Requester, exporter types.NamespacedName) (bool, error)
+}
+
+// AuthorityPeriod is how long an answer of the Authority is trusted, and the time after
+// which one that was negative is asked for again: a right that is granted is noticed
+// after twice that time at most.
+const AuthorityPeriod = 5 * time.Minute
+
+// containerNotAuthorized is why nothing is executed in the container; nil when something
+// may be, or an agent may be there already: what serves goes on when a right is withdrawn.
+func (s *Scope) containerNotAuthorized(ctx context.Context, c container) *statemachine.Outcome {
+	if s.mayServe(c) {
+		return nil
+	}
+	return s.notAuthorized(ctx)
+}
+
+// ProcessNotAuthorized is why nothing is loaded into a process that was found when the
+// right was there; nil when it may be, or was.
+func (s *Scope) ProcessNotAuthorized(ctx context.Context, p *v1alpha1.JavaProcess) *statemachine.Outcome {
+	if serves(p) {
+		return nil
+	}
+	return s.notAuthorized(ctx)
+}
+
+// notAuthorized asks for the right of who wrote the exporter. One that nothing stamped is
+// older than the stamp, or in a cluster without it (config/stamp).
+func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
+	const how = "To allow it, %s or have somebody with the right give the exporter's annotation " + v1alpha1.AnnotationResume + " another value."
+	user, ok := s.Exporter.Annotations[v1alpha1.AnnotationRequester]
+	if !ok || s.Authority == nil {
+		return nil
+	}
+	refused := func(message string, args ...any) *statemachine.Outcome {
+		o := NotDone(v1alpha1.ReasonNotAuthorized, fmt.Sprintf(message, args...))
+		o.RetryAfter = AuthorityPeriod
+		return &o
+	}
+	who := Requester{User: user}
+	if groups := s.Exporter.Annotations[v1alpha1.AnnotationRequesterGroups]; json.Unmarshal([]byte(groups), &who.Groups) != nil {
+		return refused("The exporter's annotation %s is not a JSON array of strings, so that the right of who wrote its spec is unknown. "+how,
+			v1alpha1.AnnotationRequesterGroups, "deploy config/stamp,")
+	}
+	allowed, err := s.Authority.MayAttach(ctx, who, client.ObjectKeyFromObject(s.Exporter))
+	switch {
+	case apierrors.IsForbidden(err):
+		o := failed(err)
+		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s, and nothing new is attached without. To allow it, apply the roles of config/rbac.", s.Exporter.Namespace)
+		return &o
+	case err != nil:
+		return new(failed(err))
+	case allowed:
+		return nil
+	}
+	return refused("User %q wrote the exporter's spec, and may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
+		text.Cut(user, maxUser), s.Exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
+}
+
+// maxUser bounds what a message repeats of a user's name, in bytes.
+const maxUser = 253

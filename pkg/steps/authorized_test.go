@@ -1,0 +1,119 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// authority is an Authority that allows some users, and notes who was asked for.
+type authority struct {
+	allows string
+	fails  error
+	asked  []Requester
+}
+
+// MayAttach implements Authority.
+func (a *authority) MayAttach(_ context.Context, who Requester, _ types.NamespacedName) (bool, error) {
+	a.asked = append(a.asked, who)
+	return who.User == a.allows, a.fails
+}
+
+// stamped has an admission policy's annotations on the exporter.
+func (s *Scope) stamped(user, groups string) {
+	s.Exporter.Namespace = "shop"
+	s.Exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: user, v1alpha1.AnnotationRequesterGroups: groups}
+}
+
+// Nothing is executed in a pod before who wrote the exporter is known to have the right.
+func TestNotAuthorized(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "localsubjectaccessreviews"}, "", errors.New("no"))
+	for name, tc := range map[string]struct {
+		user, groups string
+		fails        error
+		want         string
+		says         []string
+		asked        []Requester
+	}{
+		"the right is there": {user: "alice", groups: `["a","b\"c"]`, asked: []Requester{{"alice", []string{"a", `b"c`}}}},
+		"the right is missing": {user: "bob\u202e", groups: `[]`, want: v1alpha1.ReasonNotAuthorized, asked: []Requester{{"bob\u202e", []string{}}},
+			says: []string{`User "bob?" wrote`, "create pods/exec", "attach prometheusjmxexporters", "in namespace shop", "jmx-exporter-operator-attach", v1alpha1.AnnotationResume}},
+		"the groups are no array": {user: "alice", groups: `a,b`, want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},
+		"the groups are missing":  {user: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups}},
+		"no answer":               {user: "alice", groups: `[]`, fails: errors.New("no"), want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}}},
+		"it may not be asked": {user: "alice", groups: `[]`, fails: forbidden, want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}},
+			says: []string{"localsubjectaccessreviews", "config/rbac"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := aScope()
+			s.runs("a")
+			s.stamped(tc.user, tc.groups)
+			asked := &authority{allows: "alice", fails: tc.fails}
+			helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget})}}
+			s.Authority, s.Helper = asked, helper
+			got := FindJava{}.Ensure(t.Context(), s)
+			if got.Reason != tc.want {
+				t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+			}
+			for _, says := range tc.says {
+				if !strings.Contains(got.Message, says) {
+					t.Errorf("it says %q, and nothing of %s", got.Message, says)
+				}
+			}
+			if diff := cmp.Diff(tc.asked, asked.asked); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+			if ran := len(helper.ran) > 0; ran != (tc.want == "") {
+				t.Errorf("run was %q", helper.ran)
+			}
+			if tc.want == v1alpha1.ReasonNotAuthorized && (got.Kind != statemachine.Failed || got.RetryAfter != AuthorityPeriod || s.InspectAfter() != AuthorityPeriod) {
+				t.Errorf("it is asked again after %s, and %s", got.RetryAfter, s.InspectAfter())
+			}
+		})
+	}
+}
+
+// Nobody is asked for who is not known: the exporter is older than the stamp.
+func TestNoStamp(t *testing.T) {
+	s := aScope()
+	asked := &authority{}
+	s.Authority = asked
+	if refused := s.notAuthorized(t.Context()); refused != nil || asked.asked != nil {
+		t.Errorf("asked was for %v, and it comes to %v", asked.asked, refused)
+	}
+}
+
+// What serves goes on when the right is withdrawn; nothing new is begun beside it.
+func TestNotAuthorizedWhenAttached(t *testing.T) {
+	s := aScope(serving("a", 9400), aProcess("b", 0)).inspectedWell()
+	s.stamped("bob", "[]")
+	s.Authority = &authority{}
+	s.InspectAgain("a")
+	s.InspectAgain("b")
+	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget, Mark: isRunning, AgentJarOpen: true})}}
+	s.Helper = helper
+	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != statemachine.Done {
+		t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+	}
+	if diff := cmp.Diff([]string{"a inspect"}, helper.ran); diff != "" {
+		t.Errorf("run (-want +got):\n%s", diff)
+	}
+	if after := s.InspectAfter(); after != AuthorityPeriod {
+		t.Errorf("it is asked again after %s", after)
+	}
+	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
+		if refused := s.ProcessNotAuthorized(t.Context(), p); (refused == nil) != (p.Container == "a") {
+			t.Errorf("of the process in %s it says %+v", p.Container, refused)
+		}
+	}
+}
