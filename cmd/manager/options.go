@@ -34,6 +34,7 @@ type options struct {
 	allowPrivileged     bool
 	allowHostPID        bool
 	allowHostNetwork    bool
+	requireRulesLabel   bool
 	version             bool
 	zap                 zap.Options
 }
@@ -91,6 +92,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.BoolVar(&o.allowPrivileged, "allow-privileged", false, "attach to privileged containers, too")
 	flags.BoolVar(&o.allowHostPID, "allow-host-pid", false, "attach to pods that share the process IDs of their node (hostPID), too")
 	flags.BoolVar(&o.allowHostNetwork, "allow-host-network", false, "attach to pods that share the network of their node (hostNetwork), too: the metrics are served on the node's addresses")
+	flags.BoolVar(&o.requireRulesLabel, "require-rules-label", false, "use only ConfigMaps that have the label "+v1alpha1.LabelRules+", which config/tenants protects")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it

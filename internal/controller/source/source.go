@@ -23,6 +23,9 @@ import (
 
 // Source reads configurations. It is safe for concurrent use.
 type Source struct {
+	// RequireLabel refuses ConfigMaps without the label v1alpha1.LabelRules.
+	RequireLabel bool
+
 	metadata client.Reader
 	live     client.Reader
 
@@ -75,7 +78,7 @@ func (s *Source) Get(ctx context.Context, exporter *v1alpha1.PrometheusJmxExport
 	if err := s.live.Get(ctx, at, &configMap); err != nil {
 		return unreadable(ref, err)
 	}
-	config := parse(ref, &configMap)
+	config := s.parse(ref, &configMap)
 	s.keep(name, content{ref: ref, resourceVersion: configMap.ResourceVersion, config: config})
 	return config, nil
 }
@@ -100,7 +103,11 @@ func (s *Source) keep(exporter types.NamespacedName, c content) {
 	s.kept[exporter] = c
 }
 
-func parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config {
+func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config {
+	if _, labeled := configMap.Labels[v1alpha1.LabelRules]; s.RequireLabel && !labeled {
+		return problem(v1alpha1.ReasonConfigMapUnlabeled, fmt.Sprintf(
+			"ConfigMap %s has no label %s, and the operator runs with --require-rules-label. To use the ConfigMap, set the label.", ref.ConfigMapName, v1alpha1.LabelRules))
+	}
 	text, ok := configMap.Data[ref.ConfigMapKey]
 	if !ok {
 		return problem(v1alpha1.ReasonConfigKeyMissing,

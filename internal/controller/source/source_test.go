@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,16 +15,45 @@ import (
 // configMaps has every ConfigMap, and counts how often one is read whole.
 type configMaps struct {
 	client.Reader
-	read int
+	read   int
+	labels map[string]string
 }
 
 func (c *configMaps) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
 	object.SetResourceVersion("1")
 	if configMap, ok := object.(*corev1.ConfigMap); ok {
 		c.read++
+		configMap.Labels = c.labels
 		configMap.Data = map[string]string{"a": "rules: []\n", "b": "rules: [{pattern: b}]\n"}
 	}
 	return nil
+}
+
+// Where labels are required, a ConfigMap without one is no configuration.
+func TestRequireLabel(t *testing.T) {
+	exporter := &v1alpha1.PrometheusJmxExporter{}
+	exporter.Spec.Config = v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: "a"}
+	for name, tc := range map[string]struct {
+		required bool
+		labels   map[string]string
+		want     bool
+	}{
+		"not required":  {want: true},
+		"missing":       {required: true, labels: map[string]string{"app": "shop"}},
+		"of any value":  {required: true, labels: map[string]string{v1alpha1.LabelRules: ""}, want: true},
+		"not necessary": {labels: map[string]string{v1alpha1.LabelRules: ""}, want: true},
+	} {
+		reader := &configMaps{labels: tc.labels}
+		s := New(reader, reader)
+		s.RequireLabel = tc.required
+		config, err := s.Get(t.Context(), exporter)
+		if err != nil || (config.Problem == nil) != tc.want {
+			t.Errorf("%s: %v, %v", name, config.Problem, err)
+		}
+		if p := config.Problem; p != nil && (p.Reason != v1alpha1.ReasonConfigMapUnlabeled || !strings.Contains(p.Message, v1alpha1.LabelRules)) {
+			t.Errorf("%s: it says %+v", name, p)
+		}
+	}
 }
 
 // A configuration is read once, and kept as long as its exporter is there and
