@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
@@ -25,6 +27,7 @@ type tenancy struct {
 	mallory, alice client.Client
 	// exporter is alice's, stamped by hand where no policy does.
 	exporter *v1alpha1.PrometheusJmxExporter
+	guarded  bool
 }
 
 var (
@@ -41,12 +44,13 @@ var (
 func newTenancy(t *testing.T, kustomizations ...string) *tenancy {
 	t.Helper()
 	c := newCluster(t)
-	n := &tenancy{cluster: c, mallory: as(t, c.user("mallory")), alice: as(t, c.user("alice"))}
+	n := &tenancy{cluster: c, mallory: as(t, c.user("mallory")), alice: as(t, c.user("alice")), guarded: len(kustomizations) > 0}
 	c.bind("mallory", mayWrite, mayConfigure)
 	c.bind("alice", mayWrite, mayConfigure, mayExec)
 	for _, kustomization := range kustomizations {
 		c.enforce(kustomization)
 	}
+	n.optIn("enabled")
 	n.exporter = c.anExporter("alices")
 	n.exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: c.user("alice"), v1alpha1.AnnotationRequesterGroups: `["system:authenticated"]`, v1alpha1.AnnotationResume: "1"}
 	eventually(t, func() bool { return n.alice.Create(t.Context(), n.exporter) == nil })
@@ -56,12 +60,17 @@ func newTenancy(t *testing.T, kustomizations ...string) *tenancy {
 // user is the name of a user who is known in this namespace alone.
 func (c *cluster) user(name string) string { return name + "@" + c.namespace }
 
+// impersonated is how to reach the API server as a user.
+func impersonated(user string, groups ...string) *rest.Config {
+	impersonating := rest.CopyConfig(config)
+	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
+	return impersonating
+}
+
 // as is a client of a user.
 func as(t *testing.T, user string, groups ...string) client.Client {
 	t.Helper()
-	impersonating := rest.CopyConfig(config)
-	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
-	c, err := client.New(impersonating, client.Options{Scheme: scheme})
+	c, err := client.New(impersonated(user, groups...), client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,13 +80,18 @@ func as(t *testing.T, user string, groups ...string) client.Client {
 // bind gives a user rights in the namespace.
 func (c *cluster) bind(name string, rules ...rbacv1.PolicyRule) *rbacv1.RoleBinding {
 	c.t.Helper()
+	return c.bindUser(c.user(name), rules...)
+}
+
+func (c *cluster) bindUser(user string, rules ...rbacv1.PolicyRule) *rbacv1.RoleBinding {
+	c.t.Helper()
 	meta := c.named("")
-	meta.GenerateName = name + "-"
+	meta.GenerateName = "role-"
 	role := create(c.t, &rbacv1.Role{ObjectMeta: meta, Rules: rules})
 	return create(c.t, &rbacv1.RoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: c.user(name)}},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
 	})
 }
 
@@ -103,7 +117,7 @@ func (c *cluster) enforce(kustomization string) {
 		})
 	}
 	c.bind("prober", mayWrite, mayConfigure)
-	enforced := map[string]func() bool{"policies": c.creatorEnforced, "stamp": c.stampEnforced}[filepath.Base(kustomization)]
+	enforced := map[string]func() bool{"policies": c.creatorEnforced, "stamp": c.stampEnforced, "tenants": c.tenantsEnforced}[filepath.Base(kustomization)]
 	eventually(c.t, enforced)
 }
 
@@ -116,6 +130,29 @@ func (c *cluster) stampEnforced() bool {
 	probe := c.anExporter("probe")
 	err := admin.Create(c.t.Context(), probe, client.DryRunAll)
 	return err == nil && probe.Annotations[v1alpha1.AnnotationRequester] != ""
+}
+
+// tenantsEnforced asks in a namespace that has not opted in.
+func (c *cluster) tenantsEnforced() bool {
+	prober := as(c.t, c.user("prober"))
+	return denied(prober.Create(c.t.Context(), c.anExporter("probe"), client.DryRunAll), "jmx-exporter-operator-namespaces") &&
+		denied(prober.Create(c.t.Context(), c.labeledRules("probe"), client.DryRunAll), "jmx-exporter-operator-rules")
+}
+
+// labeledRules are a ConfigMap as config/tenants asks for it.
+func (c *cluster) labeledRules(name string) *corev1.ConfigMap {
+	meta := c.named(name)
+	meta.Labels = map[string]string{v1alpha1.LabelRules: ""}
+	return &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"config.yaml": rules}}
+}
+
+// optIn labels the namespace for config/tenants; nil removes the label.
+func (c *cluster) optIn(value any) {
+	c.t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.namespace}}
+	if err := admin.Patch(c.t.Context(), namespace, metadata(map[string]any{"labels": map[string]any{"banzaicloud.com/jmx-exporter": value}})); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // denied reports whether an admission policy denied a request.
@@ -157,7 +194,12 @@ func patch(format string) client.Patch {
 
 // annotate sets an annotation; nil removes it.
 func annotate(name string, value any) client.Patch {
-	data, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{name: value}}})
+	return metadata(map[string]any{"annotations": map[string]any{name: value}})
+}
+
+// metadata is a merge patch of metadata.
+func metadata(values map[string]any) client.Patch {
+	data, err := json.Marshal(map[string]any{"metadata": values})
 	if err != nil {
 		panic(err)
 	}

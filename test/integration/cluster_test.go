@@ -32,6 +32,8 @@ type cluster struct {
 	checker    *checker
 	// protection is what operators have that are started from now on.
 	protection steps.Protection
+	// requireLabel is whether they ask for v1alpha1.LabelRules.
+	requireLabel bool
 	// artifacts are what operators bring along that are started from now on,
 	// and listenEvery is how often they ask an endpoint; 0 for never.
 	artifacts   *transport.Artifacts

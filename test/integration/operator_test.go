@@ -66,6 +66,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 		helper = o.byTransport(as, writer)
 	}
 	configs := source.New(as, as)
+	configs.RequireLabel = c.requireLabel
 	asks := prober{c.containers, o.seam}
 	o.health = health.New(asks, c.listenEvery, c.clock)
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}

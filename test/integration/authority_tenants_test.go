@@ -1,0 +1,140 @@
+package integration
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// Each attack on a tenant succeeds without config/tenants, and fails with it.
+func TestTenantsAttacks(t *testing.T) {
+	t.Parallel()
+	for name, try := range map[string]func(*tenancy) bool{
+		"an exporter is created in a namespace that did not opt in": func(n *tenancy) bool {
+			n.optOut()
+			return n.by(n.alice.Create(n.t.Context(), n.anExporter("another")))
+		},
+		"its spec is changed in a namespace that opted in no longer": func(n *tenancy) bool {
+			n.optOut()
+			return n.by(n.alice.Patch(n.t.Context(), n.exporter, patch(`{"spec":{"port":9500}}`)))
+		},
+		"a rollout is resumed there": func(n *tenancy) bool {
+			n.optOut()
+			return n.by(n.alice.Patch(n.t.Context(), n.exporter, annotate(v1alpha1.AnnotationResume, "2")))
+		},
+		"the operator executes in a namespace that did not opt in": func(n *tenancy) bool {
+			pod := n.run(aPod("app-0"))
+			n.optOut()
+			return n.byOperator(clientsetOf(n.t, impersonated(n.operator())).CoreV1().RESTClient().Post().
+				Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("exec").
+				VersionedParams(&corev1.PodExecOptions{Container: "app", Command: []string{"sh"}, Stdout: true}, clientgoscheme.ParameterCodec).
+				Do(n.t.Context()).Error())
+		},
+		"the operator adds an ephemeral container there": func(n *tenancy) bool {
+			pod := n.run(aPod("app-0"))
+			n.optOut()
+			door := patch(`{"spec":{"ephemeralContainers":[{"name":"door","image":"operator","terminationMessagePolicy":"File"}]}}`)
+			return n.byOperator(as(n.t, n.operator()).SubResource("ephemeralcontainers").Patch(n.t.Context(), pod, door))
+		},
+		"rules are written without the right": func(n *tenancy) bool {
+			return n.by(n.mallory.Create(n.t.Context(), n.labeledRules("mallorys")))
+		},
+		"rules get the label without the right": func(n *tenancy) bool {
+			configMap := n.labeledRules("mallorys")
+			configMap.Labels = nil
+			n.must(n.mallory.Create(n.t.Context(), configMap))
+			return n.by(n.mallory.Patch(n.t.Context(), configMap, metadata(map[string]any{"labels": map[string]any{v1alpha1.LabelRules: "x"}})))
+		},
+		"rules are changed without the right": func(n *tenancy) bool {
+			configMap := n.labeledRules("alices")
+			n.must(n.alice.Create(n.t.Context(), configMap))
+			return n.by(n.mallory.Patch(n.t.Context(), configMap, patch(`{"data":{"config.yaml":"rules: []"}}`)))
+		},
+		"binary rules are changed without the right": func(n *tenancy) bool {
+			configMap := n.labeledRules("alices")
+			n.must(n.alice.Create(n.t.Context(), configMap))
+			return n.by(n.mallory.Patch(n.t.Context(), configMap, patch(`{"binaryData":{"other.yaml":"cnVsZXM="}}`)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if !try(newTenancy(t)) {
+				t.Error("it fails without the policies, and proves nothing")
+			}
+			if try(newTenancy(t, "config/tenants")) {
+				t.Error("it succeeds")
+			}
+		})
+	}
+}
+
+// optOut takes the namespace's label off, and waits until the policies know.
+func (n *tenancy) optOut() {
+	n.t.Helper()
+	n.optIn(nil)
+	if n.guarded {
+		eventually(n.t, func() bool {
+			return denied(n.alice.Create(n.t.Context(), n.anExporter("probe"), client.DryRunAll), "jmx-exporter-operator-namespaces")
+		})
+	}
+}
+
+// operator is the service account of an operator that is installed in the namespace.
+func (n *tenancy) operator() string {
+	user := "system:serviceaccount:" + n.namespace + ":jmx-exporter-operator"
+	n.bindUser(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/exec", "pods/ephemeralcontainers"}, Verbs: []string{"create", "get", "patch"}})
+	eventually(n.t, func() bool {
+		return apierrors.IsNotFound(as(n.t, user).SubResource("ephemeralcontainers").Patch(n.t.Context(), &corev1.Pod{ObjectMeta: n.named("nobody")}, patch(`{}`)))
+	})
+	return user
+}
+
+// byOperator reports whether a request of the operator passed admission: there is no
+// kubelet that could answer it.
+func (n *tenancy) byOperator(err error) bool {
+	n.t.Helper()
+	if apierrors.IsForbidden(err) && !denied(err, "jmx-exporter-operator-namespaces") {
+		n.t.Fatal(err)
+	}
+	return !apierrors.IsForbidden(err)
+}
+
+// A ConfigMap without the label is no configuration where the operator asks for it; what
+// is attached keeps serving.
+func TestRulesLabelRequired(t *testing.T) {
+	t.Parallel()
+	f := aFleet(t, 1, nil)
+	f.o.settle()
+	f.later(2 * time.Minute)
+	f.expect("not required", isAnnotated)
+	f.requireLabel = true
+	f.o = f.operate()
+	f.expect("required", isAnnotated)
+	f.expectConfigValid("required", metav1.ConditionFalse, v1alpha1.ReasonConfigMapUnlabeled)
+	if f.endpoints(f.exporter) == "" {
+		t.Error("nothing is published")
+	}
+	change(t, f.configMap(), func(c *corev1.ConfigMap) { c.Labels = map[string]string{v1alpha1.LabelRules: ""} })
+	f.expectConfigValid("labeled", metav1.ConditionTrue, "Valid")
+	f.expect("labeled", isAnnotated)
+}
+
+func (f *fleet) configMap() *corev1.ConfigMap { return &corev1.ConfigMap{ObjectMeta: f.named("rules")} }
+
+func (f *fleet) expectConfigValid(when string, status metav1.ConditionStatus, reason string) {
+	f.t.Helper()
+	f.o.settle()
+	get(f.t, f.exporter)
+	if c := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionConfigValid); c == nil || c.Status != status || c.Reason != reason {
+		f.t.Errorf("%s: ConfigValid is %+v", when, c)
+	}
+}

@@ -1,0 +1,160 @@
+package integration
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/authority"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// A right that is withdrawn stops new pods and no other: who is served is served on, also
+// with a new configuration. It is noticed when the right comes back.
+func TestRightWithdrawn(t *testing.T) {
+	t.Parallel()
+	f, alice := stampedFleet(t)
+	f.pods = []*corev1.Pod{f.run(aPod("app-0"))}
+	f.expect("with the right", isAnnotated)
+	f.later(2 * time.Minute)
+	f.o.settle()
+	published := f.endpoints(f.exporter)
+	if published == "" {
+		t.Fatal("nothing is published")
+	}
+
+	f.withdraw(alice)
+	f.containers.called()
+	f.pods = append(f.pods, f.run(aPod("app-1")))
+	f.expect("the right is withdrawn", isAnnotated, "Discovered NotAuthorized")
+	f.expectNotCalled("the right is withdrawn")
+	says := meta.FindStatusCondition(f.attachment(f.pods[1]).Status.Conditions, "JavaFound").Message
+	if !strings.Contains(says, fmt.Sprintf("%q", f.user("alice"))) || !strings.Contains(says, "jmx-exporter-operator-attach") {
+		t.Errorf("it says %q", says)
+	}
+	f.configure(changed)
+	f.expectAsked("another configuration", "2 0")
+	f.later(2 * time.Minute)
+	f.expect("another configuration", isAnnotated, "Discovered NotAuthorized")
+	if got := f.endpoints(f.exporter); got != published {
+		t.Errorf("published is %q, want %q", got, published)
+	}
+
+	f.restart(f.pods[0])
+	f.containers.called()
+	f.expect("its container restarted", "Discovered NotAuthorized", "Discovered NotAuthorized")
+	f.expectNotCalled("its container restarted")
+
+	again := f.o.settle()
+	if again <= 0 || again > steps.AuthorityPeriod {
+		t.Fatalf("it is asked again after %s", again)
+	}
+	f.bind("alice", mayAttach)
+	f.reviewed(true)
+	for range 2 { // an answer that was kept, and then another one
+		f.later(steps.AuthorityPeriod)
+		f.o.settle()
+	}
+	f.later(2 * time.Minute)
+	f.expect("with the right to attach", isAnnotated, isAnnotated)
+}
+
+// A preflight reports who may not attach, and executes nothing.
+func TestPreflightNotAuthorized(t *testing.T) {
+	t.Parallel()
+	f, alice := stampedFleet(t)
+	f.withdraw(alice)
+	f.mode(f.exporter, v1alpha1.ModePreflight)
+	f.stampedBy("alice")
+	f.pods = []*corev1.Pod{f.run(aPod("app-0"))}
+	f.expect("preflight", "Discovered NotAuthorized")
+	f.expectFound("preflight", f.exporter, "0/1, pending 0, NotAuthorized 1 app-0, True PodsInspected")
+	f.expectNotCalled("preflight")
+}
+
+// An API server that does not answer is asked again, with nothing executed meanwhile.
+func TestReviewFails(t *testing.T) {
+	t.Parallel()
+	f, _ := stampedFleet(t)
+	fails := true
+	f.o.fate = func(_ int, effect effects.Effect, do func() error) error {
+		if fails && effect.Kind == effects.Review {
+			return errors.New("no answer")
+		}
+		return do()
+	}
+	f.pods = []*corev1.Pod{f.run(aPod("app-0"))}
+	for range 3 {
+		f.expect("no answer", "Discovered APIError")
+		f.later(time.Minute)
+	}
+	f.expectNotCalled("no answer")
+	fails = false
+	f.later(10 * time.Minute)
+	f.expect("an answer", isAnnotated)
+}
+
+// The rights of config/rbac, in a Role of the namespace, suffice for the review.
+func TestReviewByRole(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.grant(c.user("operator"), "../../config/rbac/role.yaml")
+	c.bind("alice", mayAttach)
+	reviews := authority.New(clientsetOf(t, impersonated(c.user("operator"))).AuthorizationV1(), effects.Direct, c.clock)
+	exporter := c.anExporter("exporter")
+	may := func(name string) (bool, error) {
+		return reviews.MayAttach(t.Context(), steps.Requester{User: c.user(name)}, client.ObjectKeyFromObject(exporter))
+	}
+	eventually(t, func() bool { allowed, err := may("alice"); c.later(time.Hour); return allowed && err == nil })
+	if allowed, err := may("mallory"); allowed || err != nil {
+		t.Errorf("of mallory it says %t, %v", allowed, err)
+	}
+}
+
+// stampedFleet is an exporter of alice, who has the right to exec.
+func stampedFleet(t *testing.T) (*fleet, *rbacv1.RoleBinding) {
+	t.Helper()
+	f := &fleet{cluster: newCluster(t)}
+	f.o = f.operate()
+	f.configure(rules)
+	right := f.bind("alice", mayExec)
+	f.exporter = create(t, f.anExporter("exporter"))
+	f.stampedBy("alice")
+	f.reviewed(true)
+	return f, right
+}
+
+// stampedBy stamps the exporter as config/stamp would.
+func (f *fleet) stampedBy(name string) {
+	f.t.Helper()
+	change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: f.user(name), v1alpha1.AnnotationRequesterGroups: `["system:authenticated"]`}
+	})
+}
+
+// withdraw takes a right back, and lets the operator's answers grow old.
+func (f *fleet) withdraw(right *rbacv1.RoleBinding) {
+	f.t.Helper()
+	remove(f.t, right)
+	f.reviewed(false)
+	f.later(steps.AuthorityPeriod)
+}
+
+// reviewed waits until the API server's own authorizer knows of alice's right.
+func (f *fleet) reviewed(want bool) {
+	f.t.Helper()
+	eventually(f.t, func() bool {
+		reviews := authority.New(clientsetOf(f.t, config).AuthorizationV1(), effects.Direct, f.clock)
+		allowed, err := reviews.MayAttach(f.t.Context(), steps.Requester{User: f.user("alice")}, client.ObjectKeyFromObject(f.exporter))
+		return err == nil && allowed == want
+	})
+}
