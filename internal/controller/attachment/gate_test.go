@@ -1,6 +1,7 @@
 package attachment
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
@@ -52,6 +54,10 @@ func TestGate(t *testing.T) {
 	}
 	loaded := func(s *steps.Scope) { staged(s); s.Status().Processes[0].AgentFound = true }
 	broken := func(s *steps.Scope) { s.Config.Problem = &steps.Problem{Reason: v1alpha1.ReasonConfigNotYAML} }
+	withdrawn := func(s *steps.Scope) {
+		s.Exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: "alice", v1alpha1.AnnotationRequesterGroups: "[]"}
+		s.Authority = noAuthority{}
+	}
 	both := func(reason string) []string { return []string{"Staged " + reason, "Loaded " + reason} }
 	for name, tc := range map[string]struct {
 		how  []func(*steps.Scope)
@@ -82,6 +88,9 @@ func TestGate(t *testing.T) {
 		"preflight, suspended, and broken":    {how: []func(*steps.Scope){preflight, suspended, broken}, want: both("Preflight")},
 		"preflight, and a load would warn":    {how: []func(*steps.Scope){preflight, warns}, want: both("AgentLoadingWarns")},
 		"preflight, and it serves":            {how: []func(*steps.Scope){preflight, attached}},
+		"the right is withdrawn":              {how: []func(*steps.Scope){granted, withdrawn}, want: both("NotAuthorized")},
+		"it is, in a preflight":               {how: []func(*steps.Scope){preflight, withdrawn}, want: both("NotAuthorized")},
+		"it is, and the agent is there":       {how: []func(*steps.Scope){granted, loaded, withdrawn}},
 		"a load would warn":                   {how: []func(*steps.Scope){granted, warns}, want: both("AgentLoadingWarns")},
 		"a load would warn, not granted":      {how: []func(*steps.Scope){warns}, want: both("AgentLoadingWarns")},
 		"the agent is there, which warned":    {how: []func(*steps.Scope){granted, loaded, warns}},
@@ -121,4 +130,12 @@ func TestGrantedAfresh(t *testing.T) {
 			t.Errorf("%s: at revision %s the JVM is %s: %s", reason, s.Status().Revision, p.Reason, p.Message)
 		}
 	}
+}
+
+// noAuthority is a steps.Authority of which nobody has the right.
+type noAuthority struct{}
+
+// MayAttach implements steps.Authority.
+func (noAuthority) MayAttach(context.Context, steps.Requester, types.NamespacedName) (bool, error) {
+	return false, nil
 }
