@@ -78,7 +78,7 @@ build: ## Build the operator, bin/manager.
 
 .PHONY: run
 run: agent helper ## Run the operator from here, against the current context.
-	go run ./cmd/manager --leader-elect=false --helpers=bin --agent=bin/agent
+	go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=:8080 --helpers=bin --agent=bin/agent
 
 .PHONY: agent
 agent: ## Build the agent's jars, bin/agent.

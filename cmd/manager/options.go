@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -20,6 +21,9 @@ type options struct {
 	namespace           string
 	helpers, agent      string
 	metrics, health     string
+	metricsSecure       bool
+	metricsCert         manager.CertificateFiles
+	metricsNames        bool
 	leaderElect         bool
 	leaderNamespace     string
 	concurrent          int
@@ -75,7 +79,12 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.StringVar(&o.namespace, "namespace", "", "the one `namespace` to work in; all if empty")
 	flags.StringVar(&o.helpers, "helpers", "/helpers", "`folder` with the helper's binaries, jmx-attach-amd64 and jmx-attach-arm64")
 	flags.StringVar(&o.agent, "agent", "/agent", "`folder` with the agent's jars, agent.jar and exporter.jar")
-	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`address` of the operator's own /metrics; 0 serves none")
+	flags.StringVar(&o.metrics, "metrics-bind-address", ":8443", "`address` of the operator's own /metrics; 0 serves none")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", true, "serve /metrics over TLS, to who is authenticated by the API server and may get the path; false serves everybody in plain HTTP")
+	flags.StringVar(&o.metricsCert.Dir, "metrics-cert-path", "", "`folder` with the certificate of /metrics, which is read again when it changes; a self-signed one is made if empty")
+	flags.StringVar(&o.metricsCert.Cert, "metrics-cert-name", "tls.crt", "`file` of the certificate in --metrics-cert-path")
+	flags.StringVar(&o.metricsCert.Key, "metrics-cert-key", "tls.key", "`file` of the certificate's key in --metrics-cert-path")
+	flags.BoolVar(&o.metricsNames, "metrics-names", false, "have the names of namespaces and exporters as labels in the metrics")
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work, the others wait")
 	flags.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the lease; where the pod runs if empty")

@@ -55,6 +55,8 @@ func run(ctx context.Context, o *options) error {
 		Transport:       v1alpha1.Transport(o.transport),
 		Concurrent:      o.concurrent,
 
+		MetricsSecure:       o.metricsSecure,
+		MetricsCertificate:  o.metricsCert,
 		HealthCheckInterval: o.healthCheckInterval,
 		Seam:                metrics.Seam,
 		Sessions:            func() attachment.Session { return transport.NewSessions(ways) },
@@ -76,7 +78,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	metrics.Register(mgr.GetCache())
+	metrics.Register(mgr.GetCache(), o.metricsNames)
 	return mgr.Start(ctx)
 }
 

@@ -21,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	controllerconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
@@ -47,6 +46,10 @@ type Options struct {
 	Namespace string
 	// MetricsAddress and HealthAddress are where to serve; "0" is nowhere.
 	MetricsAddress, HealthAddress string
+	// MetricsSecure serves the metrics over TLS, to who may get /metrics, with
+	// MetricsCertificate.
+	MetricsSecure      bool
+	MetricsCertificate CertificateFiles
 	// LeaderElect lets one of several replicas work; its lease is in
 	// LeaderNamespace, or where the pod runs.
 	LeaderElect     bool
@@ -78,10 +81,14 @@ type Options struct {
 
 // New returns a manager with all controllers, ready to start.
 func New(config *rest.Config, o Options) (ctrl.Manager, error) {
+	metricsOptions, err := o.metrics()
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(o.Namespace),
-		Metrics:                       metricsserver.Options{BindAddress: o.MetricsAddress},
+		Metrics:                       metricsOptions,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
 		LeaderElectionID:              name,

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
@@ -35,19 +34,14 @@ var (
 		Name: "jmx_exporter_operator_exec_bytes_total",
 		Help: "Bytes on exec streams, which pass the API server, by direction (sent to containers or received).",
 	}, []string{"direction"})
-	attachments = prometheus.NewDesc("jmx_exporter_operator_attachments",
-		"JmxAttachments by phase, and by the reason why their next phase does not hold.",
-		[]string{"namespace", "phase", "reason"}, nil)
-	problemPods = prometheus.NewDesc("jmx_exporter_operator_problem_pods",
-		"Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.",
-		[]string{"namespace", "exporter", "reason"}, nil)
 )
 
-// Register registers the metrics; attachments and problem pods are counted in
-// the cache when they are asked for.
-func Register(cache client.Reader) {
+// Register registers the metrics; attachments and problem pods are counted in the cache
+// when they are asked for. With names, these two have the names of namespaces and
+// exporters as labels.
+func Register(cache client.Reader, names bool) {
 	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes,
-		attachmentCollector{cache}, ProblemCollector{cache})
+		NewAttachmentCollector(cache, names), NewProblemCollector(cache, names))
 }
 
 // ObserveStep records how a step ended.
@@ -68,60 +62,4 @@ func Seam(ctx context.Context, effect effects.Effect, do func(context.Context) e
 	}
 	effectsDone.WithLabelValues(string(effect.Kind), result).Inc()
 	return err
-}
-
-type attachmentCollector struct{ cache client.Reader }
-
-// Describe implements prometheus.Collector.
-func (attachmentCollector) Describe(descs chan<- *prometheus.Desc) { descs <- attachments }
-
-// Collect implements prometheus.Collector.
-func (c attachmentCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a scrape has no context
-	defer cancel()
-	var list v1alpha1.JmxAttachmentList
-	if err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		out <- prometheus.NewInvalidMetric(attachments, err)
-		return
-	}
-	type labels struct{ namespace, phase, reason string }
-	counts := map[labels]float64{}
-	for i := range list.Items {
-		a := &list.Items[i]
-		counts[labels{a.Namespace, string(a.Status.Phase), a.Status.Reason}]++
-	}
-	for l, count := range counts {
-		out <- prometheus.MustNewConstMetric(attachments, prometheus.GaugeValue, count, l.namespace, l.phase, l.reason)
-	}
-}
-
-// ProblemCollector counts what the exporters' status says of pods that do not
-// run.
-type ProblemCollector struct{ Cache client.Reader }
-
-// Describe implements prometheus.Collector.
-func (ProblemCollector) Describe(descs chan<- *prometheus.Desc) { descs <- problemPods }
-
-// Collect implements prometheus.Collector.
-func (c ProblemCollector) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a scrape has no context
-	defer cancel()
-	var list v1alpha1.PrometheusJmxExporterList
-	if err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		out <- prometheus.NewInvalidMetric(problemPods, err)
-		return
-	}
-	for i := range list.Items {
-		e := &list.Items[i]
-		counts := map[string]float64{}
-		for _, p := range e.Status.ProblemPods {
-			counts[p.Reason]++
-		}
-		if e.Status.ProblemPodsOmitted > 0 {
-			counts["Omitted"] += float64(e.Status.ProblemPodsOmitted)
-		}
-		for reason, count := range counts {
-			out <- prometheus.MustNewConstMetric(problemPods, prometheus.GaugeValue, count, e.Namespace, e.Name, reason)
-		}
-	}
 }

@@ -196,7 +196,7 @@ func TestProblemPods(t *testing.T) {
 func (c *cluster) measured(e *v1alpha1.PrometheusJmxExporter, reason string) float64 {
 	c.t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.ProblemCollector{Cache: inNamespace{admin, c.namespace}})
+	registry.MustRegister(metrics.NewProblemCollector(inNamespace{admin, c.namespace}, true))
 	families, err := registry.Gather()
 	if err != nil {
 		c.t.Fatal(err)

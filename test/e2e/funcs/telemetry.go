@@ -6,6 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 )
 
@@ -18,7 +24,11 @@ func (c *cluster) measured(ctx context.Context) (measures, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := c.get(ctx, operator.Namespace, operator.Name, 8080, "/metrics")
+	token, err := c.scraper(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := c.getAs(ctx, operator.Namespace, operator.Name, 8443, "https", "/metrics", token)
 	if err != nil {
 		return nil, err
 	}
@@ -34,6 +44,33 @@ func (c *cluster) measured(ctx context.Context) (measures, error) {
 		}
 	}
 	return all, nil
+}
+
+// scraper returns a token of a service account that may get the operator's metrics. It
+// goes with the operator's namespace.
+func (c *cluster) scraper(ctx context.Context) (token string, err error) {
+	const name = "e2e-scraper"
+	var namespace corev1.Namespace
+	if err := c.Get(ctx, client.ObjectKey{Name: OperatorNamespace}, &namespace); err != nil {
+		return "", err
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: OperatorNamespace, Name: name}}
+	owner := metav1.OwnerReference{APIVersion: "v1", Kind: "Namespace", Name: namespace.Name, UID: namespace.UID}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{owner}},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: operatorName + "-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: OperatorNamespace, Name: name}},
+	}
+	for _, object := range []client.Object{account, binding} {
+		if err := c.Create(ctx, object); err != nil && !apierrors.IsAlreadyExists(err) {
+			return "", err
+		}
+	}
+	request := &authenticationv1.TokenRequest{}
+	if err := c.SubResource("token").Create(ctx, account, request); err != nil {
+		return "", err
+	}
+	return request.Status.Token, nil
 }
 
 // sum adds up the series that begin so.

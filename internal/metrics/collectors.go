@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// collector counts what is in the cache when it is asked for. Whoever reads the
+// operator's metrics need not be allowed to read what it works on, so the values of the
+// first labels, names that tenants chose, are left out unless asked for.
+type collector struct {
+	desc *prometheus.Desc
+	// labels is the number of labels, skipped that of the names left out before them.
+	labels, skipped int
+	count           func(ctx context.Context, add func(n int, labels ...string)) error
+}
+
+func newCollector(name, help string, names, labels []string, named bool, count func(context.Context, func(int, ...string)) error) prometheus.Collector {
+	c := collector{count: count}
+	if !named {
+		c.skipped, names = len(names), nil
+	}
+	c.labels = len(names) + len(labels)
+	c.desc = prometheus.NewDesc(name, help, slices.Concat(names, labels), nil)
+	return c
+}
+
+// NewAttachmentCollector returns a collector of the JmxAttachments in the cache.
+func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newCollector("jmx_exporter_operator_attachments",
+		"JmxAttachments by phase, and by the reason why their next phase does not hold.",
+		[]string{"namespace"}, []string{"phase", "reason"}, names,
+		func(ctx context.Context, add func(int, ...string)) error {
+			var list v1alpha1.JmxAttachmentList
+			err := cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
+			for i := range list.Items {
+				a := &list.Items[i]
+				add(1, a.Namespace, string(a.Status.Phase), a.Status.Reason)
+			}
+			return err
+		})
+}
+
+// NewProblemCollector returns a collector of what the exporters' status says of pods
+// that do not run.
+func NewProblemCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newCollector("jmx_exporter_operator_problem_pods",
+		"Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.",
+		[]string{"namespace", "exporter"}, []string{"reason"}, names,
+		func(ctx context.Context, add func(int, ...string)) error {
+			var list v1alpha1.PrometheusJmxExporterList
+			err := cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
+			for i := range list.Items {
+				e := &list.Items[i]
+				for _, p := range e.Status.ProblemPods {
+					add(1, e.Namespace, e.Name, p.Reason)
+				}
+				if omitted := e.Status.ProblemPodsOmitted; omitted > 0 {
+					add(int(omitted), e.Namespace, e.Name, "Omitted")
+				}
+			}
+			return err
+		})
+}
+
+// Describe implements prometheus.Collector.
+func (c collector) Describe(descs chan<- *prometheus.Desc) { descs <- c.desc }
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a scrape has no context
+	defer cancel()
+	// Three labels are the most, a comparable key.
+	counts := map[[3]string]int{}
+	err := c.count(ctx, func(n int, labels ...string) {
+		var key [3]string
+		copy(key[:], labels[c.skipped:])
+		counts[key] += n
+	})
+	if err != nil {
+		out <- prometheus.NewInvalidMetric(c.desc, err)
+		return
+	}
+	for key, n := range counts {
+		out <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(n), key[:c.labels]...)
+	}
+}

@@ -1,0 +1,70 @@
+package metrics
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// tenants is a cache with records and exporters of two namespaces.
+type tenants struct{ client.Reader }
+
+// List implements client.Reader.
+func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	for _, namespace := range []string{"red", "blue"} {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: "payroll"}
+		switch list := list.(type) {
+		case *v1alpha1.JmxAttachmentList:
+			list.Items = append(list.Items, v1alpha1.JmxAttachment{ObjectMeta: meta, Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseStaged, Reason: "NoSpace"}})
+		case *v1alpha1.PrometheusJmxExporterList:
+			list.Items = append(list.Items, v1alpha1.PrometheusJmxExporter{ObjectMeta: meta, Status: v1alpha1.PrometheusJmxExporterStatus{
+				ProblemPods: []v1alpha1.ProblemPod{{Pod: "payroll-0", Reason: "OOMKilled"}}, ProblemPodsOmitted: 2,
+			}})
+		}
+	}
+	return nil
+}
+
+func TestNames(t *testing.T) {
+	for name, test := range map[string]struct {
+		names bool
+		want  string
+	}{
+		"names are not in metrics": {want: `
+# HELP jmx_exporter_operator_attachments JmxAttachments by phase, and by the reason why their next phase does not hold.
+# TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{phase="Staged",reason="NoSpace"} 2
+# HELP jmx_exporter_operator_problem_pods Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.
+# TYPE jmx_exporter_operator_problem_pods gauge
+jmx_exporter_operator_problem_pods{reason="OOMKilled"} 2
+jmx_exporter_operator_problem_pods{reason="Omitted"} 4
+`},
+		"names are labels where asked for": {names: true, want: `
+# HELP jmx_exporter_operator_attachments JmxAttachments by phase, and by the reason why their next phase does not hold.
+# TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="NoSpace"} 1
+jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="NoSpace"} 1
+# HELP jmx_exporter_operator_problem_pods Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.
+# TYPE jmx_exporter_operator_problem_pods gauge
+jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="OOMKilled"} 1
+jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="Omitted"} 2
+jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="OOMKilled"} 1
+jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="Omitted"} 2
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			registry := prometheus.NewRegistry()
+			registry.MustRegister(NewAttachmentCollector(tenants{}, test.names), NewProblemCollector(tenants{}, test.names))
+			if err := testutil.GatherAndCompare(registry, strings.NewReader(test.want)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
