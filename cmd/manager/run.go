@@ -15,6 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
+	"banzaicloud.com/jmx-exporter-operator/internal/version"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -32,7 +33,7 @@ func run(ctx context.Context, o *options) error {
 	// Writes come in bursts when a fleet starts; API Priority and Fairness
 	// protects the server.
 	config.QPS, config.Burst = 100, 200
-	config.UserAgent = rest.DefaultKubernetesUserAgent()
+	config.UserAgent = "jmx-exporter-operator/" + version.Version
 
 	clientset, err := kubernetes.NewForConfig(config)
 	if err != nil {

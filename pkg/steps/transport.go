@@ -33,11 +33,36 @@ func (s *Scope) at(name string) transport.Container {
 	if entry := s.inspected(name); entry != nil {
 		at.Transport, at.User = entry.Transport, parseUser(entry.User)
 	}
-	at.Last = s.Exporter == nil
+	at.Last, at.Origin = s.Exporter == nil, s.origin()
 	if way := s.transport(); way != v1alpha1.TransportAuto {
 		at.Transport = way
 	}
 	return at
+}
+
+// origin is on whose behalf the pod is visited. While nothing is granted to it and
+// nothing is staged in it, nothing can be loaded.
+func (s *Scope) origin() transport.Origin {
+	origin := transport.Origin{
+		Namespace: s.Attachment.Namespace, Exporter: s.Attachment.Spec.Exporter.Name, Requester: Requester(s.Exporter), Purpose: transport.PurposeAttach,
+	}
+	staged := func(p *v1alpha1.JavaProcess) bool { return p.Staged != nil }
+	switch {
+	case s.Exporter == nil:
+		origin.Purpose = transport.PurposeDetach
+	case !s.Granted && len(s.Filter(staged)) == 0:
+		origin.Purpose = transport.PurposeInspect
+	}
+	return origin
+}
+
+// Requester is who wrote the spec of an exporter last, as far as an admission policy
+// stamped it (config/stamp); empty if that is unknown, as of no exporter.
+func Requester(exporter *v1alpha1.PrometheusJmxExporter) string {
+	if exporter == nil {
+		return ""
+	}
+	return exporter.Annotations[v1alpha1.AnnotationRequester]
 }
 
 // transportForbidden is that the exporter asks for a way that the operator may not use;

@@ -39,11 +39,14 @@ func (s execStreams) Stream(ctx context.Context, in Container, command []string,
 		VersionedParams(&corev1.PodExecOptions{
 			Container: in.Name, Command: command, Stdin: true, Stdout: true, Stderr: true,
 		}, scheme.ParameterCodec).URL()
-	spdy, err := remotecommand.NewSPDYExecutor(s.config, http.MethodPost, url)
+	// An upgrade takes a connection of its own in any case: a copy costs none.
+	config := rest.CopyConfig(s.config)
+	config.UserAgent = in.Origin.userAgent(config.UserAgent)
+	spdy, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, url)
 	if err != nil {
 		return err
 	}
-	webSocket, err := remotecommand.NewWebSocketExecutor(s.config, http.MethodGet, url.String())
+	webSocket, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, url.String())
 	if err != nil {
 		return err
 	}

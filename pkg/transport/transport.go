@@ -37,6 +37,8 @@ type Container struct {
 	// Last lets a Door add the last ephemeral container that a pod may have, which is
 	// kept for detaching.
 	Last bool
+	// Origin is why there is to be a session, for the API server's audit log.
+	Origin Origin
 	// Transient has the session leave nothing there: what it brought in is removed
 	// when it ends.
 	Transient bool

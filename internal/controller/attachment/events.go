@@ -11,11 +11,12 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// recordConditions records as an Event on the record, related to the pod, what was
-// done to the JVM, that the pod is done, and each failure.
+// recordConditions records as an Event on the pod what was done to the JVM, and on the
+// record that the pod is done, and each failure.
 func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, c := range changed {
@@ -23,7 +24,10 @@ func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition
 		case c.Type == v1alpha1.ConditionReady:
 		case c.Status == metav1.ConditionTrue:
 			log.Info("phase reached", "phase", c.Type)
-			if c.Type == string(v1alpha1.PhaseLoaded) || c.Type == string(v1alpha1.PhaseAnnotated) {
+			switch c.Type {
+			case string(v1alpha1.PhaseLoaded):
+				v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeNormal, c.Type, "Attach", "%s", text.Note(fmt.Sprintf("Attached by %s. %s", v.origin(), c.Message)))
+			case string(v1alpha1.PhaseAnnotated):
 				v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeNormal, c.Type, c.Type, "%s", text.Note(c.Message))
 			}
 		case c.Status == metav1.ConditionFalse:
@@ -50,8 +54,18 @@ func (v *visit) recordNotWithdrawn(err error) {
 func (v *visit) recordDetached(places []string) {
 	if len(places) > 0 {
 		v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeNormal, "Detached", "Detach",
-			"%s", text.Note(fmt.Sprintf("The operator detached from the pod; the agent in %s is stopped.", strings.Join(places, ", "))))
+			"%s", text.Note(fmt.Sprintf("Detached for %s; the agent in %s is stopped.", v.origin(), strings.Join(places, ", "))))
 	}
+}
+
+// origin names the exporter on whose behalf the pod is visited, and, if that is known,
+// who wrote its spec.
+func (v *visit) origin() string {
+	origin := "exporter " + v.scope.Attachment.Spec.Exporter.Name
+	if requester := steps.Requester(v.scope.Exporter); requester != "" {
+		origin += fmt.Sprintf(" of requester %q", text.Line(requester, 256))
+	}
+	return origin
 }
 
 // recordLeft records what stays behind in a pod whose detach timed out.
