@@ -13,13 +13,13 @@ type recorder struct {
 	events []event
 }
 
-type event struct{ Type, Reason, Note string }
+type event struct{ Type, Reason, Note, Regarding string }
 
 // Eventf implements events.EventRecorder.
-func (r *recorder) Eventf(_, _ runtime.Object, eventType, reason, _, note string, args ...any) {
+func (r *recorder) Eventf(regarding, _ runtime.Object, eventType, reason, _, note string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, event{eventType, reason, fmt.Sprintf(note, args...)})
+	r.events = append(r.events, event{eventType, reason, fmt.Sprintf(note, args...), fmt.Sprintf("%T", regarding)})
 }
 
 // with are the Events of a reason since the last time they were asked for.

@@ -54,6 +54,12 @@ func run(m *testing.M) int {
 	// No controller manager runs, hence nobody makes the service accounts that
 	// this plugin asks for.
 	environment.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
+	unaudit, err := audit(environment)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer unaudit()
 	defer func() {
 		if err := environment.Stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "cannot stop etcd and kube-apiserver:", err)

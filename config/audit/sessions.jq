@@ -1,0 +1,11 @@
+# The operator's execs into one pod ($namespace, $pod), oldest first, from the API server's
+# audit log: jq -s --arg namespace N --arg pod P -f sessions.jq audit.log
+map(select(
+  .objectRef.subresource == "exec" and .objectRef.namespace == $namespace and .objectRef.name == $pod
+  and (.userAgent // "" | startswith("jmx-exporter-operator/"))
+)) | unique_by(.auditID) | sort_by(.requestReceivedTimestamp)[] | {
+  time: .requestReceivedTimestamp,
+  operator: .user.username,
+  container: (.requestURI | capture("[?&]container=(?<c>[^&]*)").c),
+  code: .responseStatus.code
+} + (.userAgent | capture("\\((?<fields>.*)\\)$").fields | split("; ") | map(split("=") | {(.[0]): .[1:] | join("=")}) | add)

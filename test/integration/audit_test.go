@@ -1,0 +1,197 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// auditLog is that of the API server, by the policy that is shipped.
+var auditLog string
+
+// audit has the API server write it.
+func audit(environment *envtest.Environment) (remove func(), err error) {
+	folder, err := os.MkdirTemp("", "audit-")
+	if err != nil {
+		return nil, err
+	}
+	policy, err := filepath.Abs("../../config/audit/policy.yaml")
+	if err != nil {
+		return nil, err
+	}
+	auditLog = filepath.Join(folder, "audit.log")
+	environment.ControlPlane.GetAPIServer().Configure().Append("audit-policy-file", policy).Append("audit-log-path", auditLog)
+	return func() { os.RemoveAll(folder) }, nil
+}
+
+// auditEvent is what is read of the log.
+type auditEvent struct {
+	Verb      string
+	UserAgent string
+	// ImpersonatedUser is whose rights counted.
+	ImpersonatedUser struct{ Username string }
+	ObjectRef        struct{ Resource, Subresource, Namespace, Name string }
+}
+
+// audited are the events on objects of the namespace.
+func (c *cluster) audited() (events []auditEvent) {
+	c.t.Helper()
+	log, err := os.ReadFile(auditLog)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(log))
+	for {
+		var e auditEvent
+		err := decoder.Decode(&e)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // the last line may be half written
+			return events
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if e.ObjectRef.Namespace == c.namespace {
+			events = append(events, e)
+		}
+	}
+}
+
+// The audit log joins an exec to the exporter that it is for, and that to the user who
+// asked for it, also one whose name would forge both.
+func TestAuditLogNamesRequester(t *testing.T) {
+	t.Parallel()
+	for name, user := range map[string]string{
+		"a developer": "dev@example.com",
+		"a forger":    "eve; exporter=shop/innocent) (verb=inspect",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &story{cluster: newCluster(t)}
+			s.pod = s.run(aPod("app-0"))
+			s.configure(rules)
+			exporter := s.anExporter("exporter")
+			// As the stamp does.
+			exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: user}
+			if err := s.impersonating(user).Create(t.Context(), exporter); err != nil {
+				t.Fatal(err)
+			}
+			// No kubelet answers: what the scripted containers are attached to, the API
+			// server is then asked to bring to another configuration.
+			s.operate().settle()
+			s.configure("lowercaseOutputName: true\n" + rules)
+			o := s.overTheAPI()
+			for range 3 {
+				o.round() //nolint:errcheck // as said
+				o.later(time.Hour)
+			}
+
+			exporterName := s.namespace + "/exporter"
+			eventually(t, func() bool {
+				var asked, executed string
+				for _, e := range s.audited() {
+					switch {
+					case e.ObjectRef.Resource == "prometheusjmxexporters" && e.Verb == "create":
+						asked = e.ImpersonatedUser.Username
+					case e.ObjectRef.Subresource == "exec" && e.ObjectRef.Name == s.pod.Name:
+						executed = e.UserAgent
+					}
+				}
+				return asked == user && executed == "jmx-exporter-operator/test (exporter="+exporterName+"; requester="+url.PathEscape(user)+"; verb=attach)"
+			})
+			s.answersByJQ(map[string]string{"exporter": exporterName, "requester": url.PathEscape(user), "verb": "attach", "container": "app"})
+		})
+	}
+}
+
+// The Events of a pod say who had it attached, and for which exporter it is detached.
+func TestEventsNameRequester(t *testing.T) {
+	t.Parallel()
+	s := &story{cluster: newCluster(t)}
+	s.pod = s.run(aPod("app-0"))
+	s.exporter = s.export("exporter")
+	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: "eve\x1b[31m\" of exporter innocent\u202e"}
+	})
+	o := s.operate()
+	o.settle()
+	is := func(reason, begins string) {
+		t.Helper()
+		events := o.events.with(reason)
+		if len(events) != 1 || !strings.HasPrefix(events[0].Note, begins) || events[0].Regarding != "*v1.Pod" {
+			t.Errorf("there are the Events %q, want one on the pod that begins with %q", events, begins)
+		}
+	}
+	is("Loaded", `Attached by exporter exporter of requester "eve\" of exporter innocent?". The agent serves port 9400`)
+	remove(t, s.exporter)
+	s.garbageCollect()
+	o.outlast()
+	is("Detached", "Detached for exporter exporter; the agent in process 7 of container app (port 9400) is stopped.")
+}
+
+// answersByJQ asserts what the documented command says of the pod.
+func (s *story) answersByJQ(want map[string]string) {
+	s.t.Helper()
+	if _, err := exec.LookPath("jq"); err != nil {
+		s.t.Log("without jq, the documented command is not run")
+		return
+	}
+	out, err := exec.Command("jq", "-s", "-c", "--arg", "namespace", s.namespace, "--arg", "pod", s.pod.Name, "-f", "../../config/audit/sessions.jq", auditLog).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	last := lines[len(lines)-1]
+	var answer map[string]any
+	if err := json.Unmarshal([]byte(last), &answer); err != nil {
+		s.t.Fatalf("%s: %v", out, err)
+	}
+	s.t.Log(last)
+	got := map[string]string{}
+	for key := range want {
+		got[key], _ = answer[key].(string)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// impersonating is an administrator by the name of a user.
+func (c *cluster) impersonating(user string) client.Client {
+	c.t.Helper()
+	config := rest.CopyConfig(config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
+	as, err := client.New(config, client.Options{Scheme: scheme})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return as
+}
+
+// overTheAPI is an operator whose execs pass the API server.
+func (c *cluster) overTheAPI() *operator {
+	c.t.Helper()
+	config := rest.CopyConfig(config)
+	config.UserAgent = "jmx-exporter-operator/test"
+	exec := transport.NewExec(transport.NewStreams(config, clientsetOf(c.t, config).CoreV1().RESTClient()), artifacts, effects.Direct, transport.NewLimits(4, 4, 4))
+	o := c.operate()
+	o.attachments.(*attachment.Reconciler).Sessions = func() attachment.Session { return transport.NewSessions(exec) }
+	return o
+}
