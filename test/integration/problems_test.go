@@ -113,7 +113,7 @@ func TestProblemPods(t *testing.T) {
 		"Evicted":          "Pod app-2: Evicted: The node was low on resource: memory",
 		"Unschedulable":    "Pod app-3: Unschedulable: 0/3 nodes are available: 3 Insufficient cpu",
 	} {
-		if diff := cmp.Diff([]event{{corev1.EventTypeWarning, reason, note}}, o.events.with(reason)); diff != "" {
+		if diff := cmp.Diff([]event{{corev1.EventTypeWarning, reason, note, "*v1alpha1.PrometheusJmxExporter"}}, o.events.with(reason)); diff != "" {
 			t.Errorf("Events (-want +got):\n%s", diff)
 		}
 	}
