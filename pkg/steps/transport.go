@@ -44,7 +44,7 @@ func (s *Scope) at(name string) transport.Container {
 // nothing is staged in it, nothing can be loaded.
 func (s *Scope) origin() transport.Origin {
 	origin := transport.Origin{
-		Namespace: s.Attachment.Namespace, Exporter: s.Attachment.Spec.Exporter.Name, Requester: Requester(s.Exporter), Purpose: transport.PurposeAttach,
+		Namespace: s.Attachment.Namespace, Exporter: s.Attachment.Spec.Exporter.Name, Requester: RequesterName(s.Exporter), Purpose: transport.PurposeAttach,
 	}
 	staged := func(p *v1alpha1.JavaProcess) bool { return p.Staged != nil }
 	switch {
@@ -56,9 +56,9 @@ func (s *Scope) origin() transport.Origin {
 	return origin
 }
 
-// Requester is who wrote the spec of an exporter last, as far as an admission policy
+// RequesterName is the user who wrote the spec of an exporter last, as far as an admission policy
 // stamped it (config/stamp); empty if that is unknown, as of no exporter.
-func Requester(exporter *v1alpha1.PrometheusJmxExporter) string {
+func RequesterName(exporter *v1alpha1.PrometheusJmxExporter) string {
 	if exporter == nil {
 		return ""
 	}

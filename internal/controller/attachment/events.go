@@ -62,7 +62,7 @@ func (v *visit) recordDetached(places []string) {
 // who wrote its spec.
 func (v *visit) origin() string {
 	origin := "exporter " + v.scope.Attachment.Spec.Exporter.Name
-	if requester := steps.Requester(v.scope.Exporter); requester != "" {
+	if requester := steps.RequesterName(v.scope.Exporter); requester != "" {
 		origin += fmt.Sprintf(" of requester %q", text.Line(requester, 256))
 	}
 	return origin
