@@ -37,6 +37,8 @@ func TestOperatorLife(t *testing.T) {
 			funcs.RecordsRebuilt(namespace),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
+		// They accept both releases, and go first: docs/containment.md.
+		Assess("the policies of the next release are applied", funcs.Apply(funcs.OperatorNamespace, "../../bin/next/policies/exec.yaml")).
 		Assess("an upgrade brings its implementation into every JVM", funcs.All(
 			suite.Runs("jmx-exporter-operator:next"),
 			implementations.Changed(),
