@@ -55,8 +55,8 @@ const (
 	ConfigTooLarge Reason = "ConfigTooLarge"
 )
 
-// Error is what Parse returns. It never holds a value of the configuration,
-// since that may be a password.
+// Error is what Parse returns. It never holds a value of the configuration, or a key
+// that is not the exporter's own: either may be a password.
 type Error struct {
 	Reason Reason
 	// Line is the line at fault, from 1; 0 if it is none in particular.
@@ -79,8 +79,8 @@ type Configuration struct {
 	Content []byte
 	// SHA256 is its digest, in lower-case hexadecimal.
 	SHA256 string
-	// Warning names the keys that the exporter does not know and ignores, with
-	// their lines, on one line; empty if there are none.
+	// Warning names the lines of the keys that the exporter does not know and
+	// ignores; empty if there are none.
 	Warning string
 }
 

@@ -27,7 +27,7 @@ func (c *checker) entries(n *yaml.Node, depth int) ([]entry, error) {
 			continue
 		}
 		if first, found := lines[key.Value]; found && key.Kind == yaml.ScalarNode {
-			return nil, invalid(n.Content[i], "key %s occurs twice, first on line %d; the exporter would use the last one only", quote(key), first)
+			return nil, invalid(n.Content[i], "the key occurs twice, first on line %d; the exporter would use the last one only", first)
 		}
 		lines[key.Value] = n.Content[i].Line
 		own = append(own, entry{n.Content[i], value})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,7 +13,7 @@ func join(path, name string) string {
 	if path == "" {
 		return name
 	}
-	return path + "." + clipName(name)
+	return path + "." + name
 }
 
 func wrongKind(path string, n *yaml.Node, want string) *Error {
@@ -29,6 +28,8 @@ func wrongKind(path string, n *yaml.Node, want string) *Error {
 	return invalid(n, "%s must be %s and is %s%s", path, want, got, hint)
 }
 
+// unknownKey does not repeat the key: who reads the message need not be allowed to read
+// the ConfigMap, and it may be a secret.
 func unknownKey(path string, key *yaml.Node, known keys) *Error {
 	where := ""
 	if path != "" {
@@ -38,15 +39,19 @@ func unknownKey(path string, key *yaml.Node, known keys) *Error {
 	if suggestion != "" {
 		suggestion = "; " + suggestion
 	}
-	return invalid(key, "unknown key %s%s%s", quote(key), where, suggestion)
+	shape := ""
+	if kind := resolve(key).Kind; kind != yaml.ScalarNode {
+		shape = " that is " + string(kindOf(key))
+	}
+	return invalid(key, "unknown key%s%s%s", shape, where, suggestion)
 }
 
-// warning names the first few of the keys ignored; it is empty without any.
+// warning names the lines of the first few of the keys ignored; it is empty without any.
 func warning(ignored []*yaml.Node) string {
 	const few = 3
 	var named []string
 	for _, key := range ignored[:min(few, len(ignored))] {
-		name := fmt.Sprintf("%s on line %d", quote(key), key.Line)
+		name := fmt.Sprintf("line %d", key.Line)
 		if suggestion := suggest(key, rootKeys); suggestion != "" {
 			name += " (" + suggestion + ")"
 		}
@@ -66,20 +71,4 @@ func suggest(key *yaml.Node, known keys) string {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %q?", near)
-}
-
-// quote shows a key, but nothing long: it may be a value gone astray.
-func quote(key *yaml.Node) string {
-	if resolve(key).Kind != yaml.ScalarNode {
-		return "that is " + string(kindOf(key))
-	}
-	return strconv.Quote(clipName(resolve(key).Value))
-}
-
-func clipName(name string) string {
-	const longest = 60
-	if len(name) <= longest {
-		return name
-	}
-	return strings.ToValidUTF8(name[:longest], "") + "…"
 }

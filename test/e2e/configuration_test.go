@@ -25,7 +25,7 @@ func TestConfiguration(t *testing.T) {
 		{"there is no ConfigMap", "", v1alpha1.ReasonConfigMapMissing, []string{"prometheus-jmx-exporter-config"}},
 		{"the key is missing", "key-missing", v1alpha1.ReasonConfigKeyMissing, []string{"config.yaml"}},
 		{"it is not YAML", "not-yaml", v1alpha1.ReasonConfigNotYAML, []string{"config.yaml"}},
-		{"a key is unknown", "unknown-key", v1alpha1.ReasonConfigInvalid, []string{"line 4", "patern", "pattern"}},
+		{"a key is unknown", "unknown-key", v1alpha1.ReasonConfigInvalid, []string{"line 4", "pattern"}},
 		{"a value has the wrong type", "wrong-type", v1alpha1.ReasonConfigInvalid, []string{"line 2", "lowercaseOutputName"}},
 		{"a key makes no sense", "forbidden", v1alpha1.ReasonConfigForbidden, []string{"hostPort"}},
 		{"it is too large", "too-large", v1alpha1.ReasonConfigTooLarge, []string{"262144 are accepted"}},

@@ -98,7 +98,7 @@ func TestUnknownKeysIgnored(t *testing.T) {
 	}
 	o.settle()
 	s.isAnnotated("9400")
-	says(v1alpha1.ReasonUnknownKeysIgnored, `"attrNameSnakeCase" on line 1`, "ConfigMap rules", "config.yaml")
+	says(v1alpha1.ReasonUnknownKeysIgnored, `those on line 1`, "ConfigMap rules", "config.yaml")
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled} {
 		want := kind == v1alpha1.ConditionReady
 		if got := meta.IsStatusConditionTrue(s.exporter.Status.Conditions, kind); got != want {
@@ -108,7 +108,7 @@ func TestUnknownKeysIgnored(t *testing.T) {
 
 	o = s.operate()
 	o.settle()
-	says(v1alpha1.ReasonUnknownKeysIgnored, `"attrNameSnakeCase" on line 1`)
+	says(v1alpha1.ReasonUnknownKeysIgnored, `those on line 1`)
 
 	s.configure(rules)
 	o.settle()

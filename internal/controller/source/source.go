@@ -123,7 +123,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	}
 	config := steps.Config{Blob: transport.NewBlob("config-", parsed.Content, ".yaml")}
 	if parsed.Warning != "" {
-		config.Warning = fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores keys that it does not know: %s.", ref.ConfigMapName, ref.ConfigMapKey, parsed.Warning)
+		config.Warning = fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores keys that it does not know: those on %s.", ref.ConfigMapName, ref.ConfigMapKey, parsed.Warning)
 	}
 	return config
 }
