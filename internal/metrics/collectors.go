@@ -33,7 +33,7 @@ func newCollector(name, help string, names, labels []string, named bool, count f
 
 // NewAttachmentCollector returns a collector of the JmxAttachments in the cache.
 func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collector {
-	return newCollector("jmx_exporter_operator_attachments",
+	return newCollector(attachmentsName,
 		"JmxAttachments by phase, and by the reason why their next phase does not hold.",
 		[]string{"namespace"}, []string{"phase", "reason"}, names,
 		func(ctx context.Context, add func(int, ...string)) error {
@@ -50,7 +50,7 @@ func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collecto
 // NewProblemCollector returns a collector of what the exporters' status says of pods
 // that do not run.
 func NewProblemCollector(cache client.Reader, names bool) prometheus.Collector {
-	return newCollector("jmx_exporter_operator_problem_pods",
+	return newCollector(problemPodsName,
 		"Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.",
 		[]string{"namespace", "exporter"}, []string{"reason"}, names,
 		func(ctx context.Context, add func(int, ...string)) error {

@@ -12,6 +12,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
+// The names of what is counted in the cache.
+const (
+	attachmentsName = "jmx_exporter_operator_attachments"
+	problemPodsName = "jmx_exporter_operator_problem_pods"
+)
+
 var (
 	stepDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "jmx_exporter_operator_step_duration_seconds",
