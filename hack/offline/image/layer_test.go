@@ -117,7 +117,7 @@ func TestSameInputSameDigest(t *testing.T) {
 func TestFileTwiceIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")
-	if _, err := layerOf(file + "=/a," + file + "=/a", false); err == nil {
+	if _, err := layerOf(file+"=/a,"+file+"=/a", false); err == nil {
 		t.Error("the same target twice in a layer was taken")
 	}
 }
