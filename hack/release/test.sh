@@ -29,7 +29,7 @@ trap '[ -z "$registry" ] || kill "$registry"; rm -rf "$work"' EXIT
 ! debian_root || packages jq:jq
 build cosign crane
 export SOURCE=https://github.com/example/jmx-exporter-operator COMMIT=0123456789abcdef0123456789abcdef01234567
-export COSIGN_PASSWORD= TUF_ROOT=$work/tuf COSIGN_KEY=$work/ours.key COSIGN_PUBLIC_KEY=$work/ours.pub
+export COSIGN_PASSWORD='' TUF_ROOT=$work/tuf COSIGN_KEY=$work/ours.key COSIGN_PUBLIC_KEY=$work/ours.pub
 for name in ours theirs; do (cd "$work" && tool cosign generate-key-pair --output-key-prefix $name 2>"$work/$name.log"); done
 mkdir "$work/storage"
 : >"$work/registry.log"
