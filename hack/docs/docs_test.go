@@ -81,6 +81,50 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Every threat of docs/security.md names tests that exist.
+func TestThreats(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "docs/security.md"), "### Threats, and the test of each\n")
+	section, _, _ = strings.Cut(section, "\n#")
+	rows := regexp.MustCompile(`(?m)^\|([^|]+)\|([^|]+)\|([^|]+)\|$`).FindAllStringSubmatch(section, -1)
+	if len(rows) < 3 {
+		t.Fatal("docs/security.md has no table of threats")
+	}
+	tests := testNames(t)
+	for _, row := range rows[2:] { // after the head and its line
+		names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[3], -1)
+		if len(names) == 0 {
+			t.Errorf("no test is named for the threat %q", strings.TrimSpace(row[1]))
+		}
+		for _, m := range names {
+			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !tests[m[1]] {
+				t.Errorf("%s is no test, and is named for the threat %q", m[1], strings.TrimSpace(row[1]))
+			}
+		}
+	}
+}
+
+// testNames are the tests of all packages.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, folder := range []string{"apis", "cmd", "internal", "pkg", "test"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, _ os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(file)
+			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllSubmatch(source, -1) {
+				names[string(m[1])] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
+}
+
 // Every make target that a page names exists.
 func TestMakeTargets(t *testing.T) {
 	var rules strings.Builder

@@ -32,7 +32,7 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 	return nil
 }
 
-func TestNames(t *testing.T) {
+func TestMetricsWithoutNames(t *testing.T) {
 	for name, test := range map[string]struct {
 		names bool
 		want  string

@@ -188,7 +188,7 @@ func (c *contained) executes(protocol string, pod *corev1.Pod, o corev1.PodExecO
 	return err
 }
 
-// denied reports whether it was a policy of the operator's that refused.
-func denied(err error) bool {
+// deniedByAny reports whether it was a policy of the operator's that refused.
+func deniedByAny(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'jmx-exporter-operator-") && strings.Contains(err.Error(), "denied request")
 }
