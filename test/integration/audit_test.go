@@ -125,7 +125,7 @@ func TestAuditLogNamesRequester(t *testing.T) {
 func TestEventsNameRequester(t *testing.T) {
 	t.Parallel()
 	s := &story{cluster: newCluster(t)}
-	s.pod = s.run(aPod("app-0"))
+	s.run(aPod("app-0"))
 	s.exporter = s.export("exporter")
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: "eve\x1b[31m\" of exporter innocent\u202e"}

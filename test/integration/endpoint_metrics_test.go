@@ -56,7 +56,7 @@ func TestMetricsEndpoint(t *testing.T) {
 			t.Errorf("%s it answers %d, want %d", name, got, test.want)
 		}
 	}
-	if response, err := http.Get("http://" + address + "/metrics"); err == nil { //nolint:noctx // it has a second
+	if response, err := http.Get("http://" + address + "/metrics"); err == nil {
 		if response.Body.Close(); response.StatusCode == http.StatusOK {
 			t.Error("it answers in plain HTTP")
 		}
@@ -93,7 +93,7 @@ func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	}
 	c.grant(name, "../../config/rbac/role.yaml")
 	c.grantEverywhere(rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}, "../../config/metrics-auth/role.yaml")
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for its free port
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // The NetworkPolicy that is shipped is one to the API server, selects the operator's
 // pods, and lets in on the ports that they have and nowhere else: on metrics only from
-// namespaces that are labelled.
+// namespaces that are labeled.
 func TestNetworkPolicyOfOperator(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
