@@ -10,6 +10,7 @@ LINT := go tool -modfile=hack/tools/lint/go.mod golangci-lint
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 IMG ?= jmx-exporter-operator:dev
 MANAGER ?= bin/manager
+PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 KUBECTL ?= kubectl
 
 .PHONY: help
@@ -109,8 +110,9 @@ policies: agent helper ## Generate the admission policies, with the digests of h
 	go run ./hack/policies -helpers bin
 
 .PHONY: policies-release
-policies-release: agent helper ## Do the same at a release: what was accepted last becomes the release before.
-	go run ./hack/policies -helpers bin -release
+policies-release: agent helper ## Do the same after a release, PREVIOUS (its tag): its commands become those of the release before.
+	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
+	go run ./hack/policies -helpers bin -previous bin/previous-commands.json
 
 .PHONY: generate
 generate: manifests ## Generate all: manifests, deepcopy, apply configurations, the state diagram and the API reference.

@@ -21,15 +21,15 @@ func main() {
 	out := flag.String("o", "config/policies", "`folder` to write to")
 	helpers := flag.String("helpers", "", "`folder` with the helpers that were built; the digests stay as they are if it is empty")
 	agent := flag.String("agent", "bin/agent", "`folder` with the jars that were built")
-	release := flag.Bool("release", false, "what is current so far becomes the previous release")
+	previous := flag.String("previous", "", "commands.json `file` of the release before, whose current commands are accepted, too; those accepted so far if it is empty")
 	flag.Parse()
-	if err := run(*from, *out, *helpers, *agent, *release); err != nil {
+	if err := run(*from, *out, *helpers, *agent, *previous); err != nil {
 		fmt.Fprintln(os.Stderr, "policies:", err)
 		os.Exit(1)
 	}
 }
 
-func run(from, out, helpers, agent string, release bool) error {
+func run(from, out, helpers, agent, previous string) error {
 	const name = "commands.json"
 	var commands policies.Commands
 	switch data, err := os.ReadFile(filepath.Join(from, name)); {
@@ -40,8 +40,16 @@ func run(from, out, helpers, agent string, release bool) error {
 	case !errors.Is(err, os.ErrNotExist):
 		return err
 	}
-	if release {
-		commands.Previous = commands.Current
+	if previous != "" {
+		data, err := os.ReadFile(previous)
+		if err != nil {
+			return err
+		}
+		var before policies.Commands
+		if err := json.Unmarshal(data, &before); err != nil {
+			return fmt.Errorf("%s: %w", previous, err)
+		}
+		commands.Previous = before.Current
 	}
 	if helpers != "" {
 		artifacts, err := transport.ReadArtifacts(helpers, agent)

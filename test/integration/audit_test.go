@@ -86,10 +86,11 @@ func TestAuditLogNamesRequester(t *testing.T) {
 			t.Parallel()
 			s := &story{cluster: newCluster(t)}
 			s.pod = s.run(aPod("app-0"))
+			s.grant(user, "../../config/rbac/attach_role.yaml")
 			s.configure(rules)
 			exporter := s.anExporter("exporter")
 			// As the stamp does.
-			exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: user}
+			exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: user, v1alpha1.AnnotationRequesterGroups: "[]"}
 			if err := s.impersonating(user).Create(t.Context(), exporter); err != nil {
 				t.Fatal(err)
 			}
@@ -126,9 +127,11 @@ func TestEventsNameRequester(t *testing.T) {
 	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	s.run(aPod("app-0"))
+	const user = "eve\x1b[31m\" of exporter innocent\u202e"
+	s.grant(user, "../../config/rbac/attach_role.yaml")
 	s.exporter = s.export("exporter")
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
-		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: "eve\x1b[31m\" of exporter innocent\u202e"}
+		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: user, v1alpha1.AnnotationRequesterGroups: "[]"}
 	})
 	o := s.operate()
 	o.settle()

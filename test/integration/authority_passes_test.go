@@ -43,9 +43,6 @@ func TestAuthorityPasses(t *testing.T) {
 		{"another annotation", func() error { return n.mallory.Patch(t.Context(), n.exporter, annotate("a", "b")) }, true},
 		{"a finalizer", func() error { return n.mallory.Patch(t.Context(), n.exporter, finalizer("a.b/c")) }, true},
 		{"no finalizer", func() error { return n.mallory.Patch(t.Context(), n.exporter, finalizer()) }, true},
-		{"the status", func() error {
-			return n.mallory.Status().Patch(t.Context(), n.exporter, patch(`{"status":{"phase":"Pending"}}`))
-		}, true},
 		{"an apply of labels", func() error { return n.apply(n.mallory, n.exporter.Name, `metadata: {labels: {a: c}}`) }, true},
 		{"an apply of the same spec", func() error { return n.apply(n.mallory, n.exporter.Name, `spec: {port: 9400}`) }, true},
 		{"a ConfigMap without the label", func() error {

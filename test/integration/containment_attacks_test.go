@@ -38,7 +38,7 @@ func newTarget(c *contained) *target {
 	c.t.Helper()
 	t := &target{contained: c}
 	p := aPod("app-0")
-	p.pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_BIND_SERVICE"}}}
+	p.pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_BIND_SERVICE"}, Drop: []corev1.Capability{"KILL"}}}
 	t.pod = c.run(p)
 	o := c.operate()
 	t.exporter = c.export("exporter")
@@ -177,7 +177,11 @@ func (t *target) attacks(tenant client.Client) []attempt {
 			}),
 			t.adds("one of root with capabilities that its target has not", func(c *corev1.EphemeralContainer) {
 				c.SecurityContext.RunAsUser, c.SecurityContext.RunAsNonRoot = new(int64(0)), nil
-				c.SecurityContext.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_PTRACE"}}
+				c.SecurityContext.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_PTRACE"}, Drop: []corev1.Capability{"KILL"}}
+			}),
+			t.adds("one of root that keeps a capability which its target drops", func(c *corev1.EphemeralContainer) {
+				c.SecurityContext.RunAsUser, c.SecurityContext.RunAsNonRoot = new(int64(0)), nil
+				c.SecurityContext.Capabilities = nil
 			}),
 			t.adds("an unconfined one", func(c *corev1.EphemeralContainer) {
 				c.SecurityContext.SeccompProfile = &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeUnconfined}
@@ -253,7 +257,7 @@ func (t *target) legitimate(tenant client.Client) []attempt {
 			t.adds("a door", func(*corev1.EphemeralContainer) {}),
 			t.adds("a door as root, with the target's capabilities", func(c *corev1.EphemeralContainer) {
 				c.SecurityContext.RunAsUser, c.SecurityContext.RunAsNonRoot = new(int64(0)), nil
-				c.SecurityContext.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"NET_BIND_SERVICE"}}
+				c.SecurityContext.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"NET_BIND_SERVICE"}, Drop: []corev1.Capability{"KILL"}}
 			}),
 			t.makes("a Service", func(*corev1.Service) {}),
 			t.slicesOf("an EndpointSlice", func(*discoveryv1.EndpointSlice) {}),

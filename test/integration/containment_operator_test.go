@@ -105,6 +105,8 @@ func (c *contained) granted() []string {
 var notSeen = map[string]string{
 	"create endpointslices/restricted": "OpenShift asks for it where endpoints are addresses of pods",
 	"patch events":                     "an Event that repeats itself",
+	"create tokenreviews":              "who scrapes: TestMetricsEndpoint",
+	"create subjectaccessreviews":      "whether they may: TestMetricsEndpoint",
 }
 
 // The operator as it is deployed, with its rights and under its policies: it attaches by
@@ -162,7 +164,11 @@ func TestContainedOperator(t *testing.T) {
 		}
 	}
 	exporter := c.export("exporter")
-	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
+	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Rollout.RestartWindow = &metav1.Duration{}
+		// As the stamp does; who is called like the operator has its right to exec.
+		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: "system:serviceaccount:" + c.namespace + ":jmx-exporter-operator", v1alpha1.AnnotationRequesterGroups: "[]"}
+	})
 	eventually(t, serves("9400"))
 	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	eventually(t, serves("9500"))

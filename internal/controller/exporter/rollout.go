@@ -120,6 +120,11 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	minReady := time.Duration(ptr.Deref(r.limits.Canary.MinReadySeconds, 0)) * time.Second
 	canaries, underWay := int32(0), r.failed
 	perNode := map[string]int32{}
+	// The right is the exporter's: what one pod is refused, each would be, and with the
+	// right back all of them would begin at once.
+	refused := slices.ContainsFunc(members, func(m member) bool {
+		return r.worked(m) && m.attachment.Status.Reason == v1alpha1.ReasonNotAuthorized
+	})
 	var waiting, unseen []member
 	for _, m := range members {
 		proven, exposed := r.proven(m)
@@ -133,6 +138,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 			again = enqueue.Earliest(again, minReady-proven)
 		}
 		switch {
+		case refused && len(endpointsOf(m)) == 0:
 		case m.attachment == nil:
 			if podReady(m.pod) { // one that starts would hold its slot meanwhile
 				unseen = append(unseen, m)

@@ -122,6 +122,8 @@ func TestGrants(t *testing.T) {
 		"the canary proves itself":            {limits: usual, members: []string{"a n1 2s", "b n1 waits"}, again: 3 * time.Second},
 		"the canary has proven itself":        {limits: usual, members: []string{"a n1 5s", "b n1 waits", "c n2 waits"}, want: "b c"},
 		"the canary is refused":               {limits: usual, members: []string{"a n1 NoShell", "b n1 waits", "c n1 waits"}, want: "b"},
+		"nobody may attach for the exporter":  {limits: limits(9, 9, 0, 5), members: []string{"a n1 JavaFound NotAuthorized 1", "b n1 waits", "c n1 new"}},
+		"what serves is brought up to date":   {limits: limits(9, 9, 0, 5), members: []string{"a n1 JavaFound NotAuthorized 1", "b n1 serves", "c n1 waits"}, want: "b"},
 		"nothing can be done to the canary":   {limits: usual, members: []string{"a n1 ExecForbidden", "b n1 waits", "c n1 waits"}, want: "b"},
 		"the canary fails":                    {limits: usual, members: []string{"a n1 Staged PortInUse 1", "b n1 waits", "c n1 waits"}},
 		"the canary fails again":              {limits: usual, members: []string{"a n1 Staged PortInUse 5", "b n1 waits", "c n1 waits"}},
