@@ -76,6 +76,8 @@ check "an image that took the place of ours is refused" refuses release verify "
 git ls-files -z agent | xargs -0 cp --parents -t "$work"
 sed -i -E 's#^[0-9a-f]{8}(.*/collector-[0-9.]+\.jar)$#00000000\1#' "$work/agent/checksums/checksums.sha256"
 check "an artifact with another checksum is refused" mismatch
+step "recording the checksums anew" "$work/agent/mvn" --record
+check "the list of checksums is complete" cmp agent/checksums/checksums.sha256 "$work/agent/checksums/checksums.sha256"
 
 printf 'DONE %d tests, %d failures in %d s\n' $run $failed $SECONDS
 [ $failed = 0 ]
