@@ -26,6 +26,7 @@ func TestNamespaced(t *testing.T) {
 	elsewhere := funcs.NamespaceFor("elsewhere")
 	testenv.Test(t, features.New("namespaced").
 		WithSetup("the other operator rests", suite.Scaled(0)).
+		WithSetup("and its policies, which keep records to it", suite.WithoutContainment()).
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
 		WithSetup("an operator for it", suite.Deployed("test/e2e/manifests/namespaced", namespace)).
 		WithSetup("an application in it", funcs.Apply(namespace, java17)).

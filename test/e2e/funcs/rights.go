@@ -70,6 +70,25 @@ func (s *Suite) withoutRightsBeyond(kustomization string) features.Func {
 	})
 }
 
+// WithoutContainment deletes the policies for the service account of config/default until
+// the feature ends. It belongs into a Setup.
+func (s *Suite) WithoutContainment() features.Func {
+	return All(s.PutBack(), verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		has, err := s.build(ctx, "config/default")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range has {
+			if strings.HasPrefix(object.GetKind(), "ValidatingAdmissionPolicy") && object.GetLabels()["app.kubernetes.io/component"] == "containment" {
+				if err := c.remove(ctx, object); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}))
+}
+
 // withoutPoliciesBeyond deletes the admission policies of a kustomization that
 // config/default does not have, when the feature ends.
 func (s *Suite) withoutPoliciesBeyond(kustomization string) features.Func {
