@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/version"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -119,8 +118,7 @@ func (s *Scope) Key() string {
 		rules(s.Exporter), s.Exporter.Spec.Transport, s.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
 		s.Protection,
 		// Another operator may know how to deal with what this one cannot.
-		version.Version,
-		s.Artifacts.Helpers["x86_64"].SHA256, s.Artifacts.Agent.SHA256, s.Artifacts.Implementation.SHA256,
+		s.Artifacts.Command(),
 	)
 }
 
