@@ -31,13 +31,13 @@ const (
 
 // boot makes namespaces a container of the pod: with a /proc and a /tmp of its own, a
 // mount of the kubelet's, and in /mnt what the row puts there. $1 is its control group,
-// $2 are the options of its /tmp, and $3 is the helper, which lies in a door.
+// $2 are the options of its /tmp, and $3 is what lies in a door: the helper and its jars.
 const boot = `set -e
 [ -z "$1" ] || echo 0 >"$1/cgroup.procs"
 mount --make-rprivate /
 mount -t proc proc /proc
 mount -t tmpfs side /mnt
-[ -z "$3" ] || cp "$3" /mnt/jmx-attach
+[ -z "$3" ] || cp -r "$3/." /mnt
 mkdir -p /mnt/bin /mnt/pods/` + podUID + `
 : >/mnt/pods/` + podUID + `/etc-hosts
 : >/mnt/hosts
@@ -88,7 +88,7 @@ func (c *container) openDoor() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(c.t.Context(), "nsenter", "--target", strconv.Itoa(c.init), "--pid", "unshare", "--mount", "sh", "-c", boot, "sh", "", "size=1m", binary)
+	cmd := exec.CommandContext(c.t.Context(), "nsenter", "--target", strconv.Itoa(c.init), "--pid", "unshare", "--mount", "sh", "-c", boot, "sh", "", "size=1m", filepath.Dir(binary))
 	jvmtest.Run(c.t, cmd).AwaitOutput("up\n")
 	mounts := link(c.init, "ns/mnt")
 	c.door = c.firstProcess(func(pid int) bool { return c.has(pid) && link(pid, "ns/mnt") != mounts })

@@ -92,8 +92,7 @@ func TestProcesses(t *testing.T) {
 // loads asks for a load into a process, of files that lie there already.
 func (c *container) loads(pid int, start uint64) call {
 	c.t.Helper()
-	exporter := helperapi.NewFile("exporter-", []byte("exporter"), ".jar")
-	for name, content := range map[string]string{jar.Name: string(jar.Content), config.Name: string(config.Content), exporter.Name: "exporter"} {
+	for name, content := range map[string]string{jar.Name: string(jar.Content), config.Name: string(config.Content), exporter.Name: string(exporter.Content)} {
 		c.write(agentDirectory+"/"+name, content, 0o644)
 	}
 	return call{verb: helperapi.VerbLoad, request: helperapi.Request{

@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	jvmtest.Main(m)
 }
 
-// helperBinary is the helper, built once.
+// helperBinary is the helper, built once, in a folder with the jars that it may stage and load.
 var helperBinary = sync.OnceValues(func() (string, error) {
 	root, err := jvmtest.ModuleRoot()
 	if err != nil {
@@ -44,5 +45,8 @@ var helperBinary = sync.OnceValues(func() (string, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
-	return binary, nil
+	// Beside it, as in the operator's image.
+	beside := filepath.Join(dir, "agent")
+	return binary, errors.Join(os.Mkdir(beside, 0o755),
+		os.WriteFile(filepath.Join(beside, "agent.jar"), jar.Content, 0o644), os.WriteFile(filepath.Join(beside, "exporter.jar"), exporter.Content, 0o644))
 })

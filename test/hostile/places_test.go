@@ -14,8 +14,9 @@ import (
 const agentDirectory = helperapi.AgentDirectory
 
 var (
-	jar    = transport.NewBlob("agent-", []byte(strings.Repeat("jar", 1<<16)), ".jar")
-	config = transport.NewBlob("config-", []byte("rules: []\n"), ".yaml")
+	jar      = transport.NewBlob("agent-", []byte(strings.Repeat("jar", 1<<16)), ".jar")
+	exporter = transport.NewBlob("exporter-", []byte("exporter"), ".jar")
+	config   = transport.NewBlob("config-", []byte("rules: []\n"), ".yaml")
 )
 
 // stages asks for two files to be staged.

@@ -222,7 +222,7 @@ func newOperator(t *testing.T, hostile, neighbor *container) *operator {
 		t.Fatal(err)
 	}
 	helper := transport.NewBlob("jmx-attach-", content, "")
-	artifacts := &transport.Artifacts{Helpers: map[string]transport.Blob{"x86_64": helper, "aarch64": helper}}
+	artifacts := &transport.Artifacts{Helpers: map[string]transport.Blob{"x86_64": helper, "aarch64": helper}, Agent: jar, Implementation: exporter}
 	o := &operator{pods: newPods(), room: make(chan struct{}, 1)}
 	limits := transport.NewLimits(1, 1, 1)
 	limits.OnRoom(func(string, string) {
