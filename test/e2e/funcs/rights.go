@@ -15,6 +15,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // WithoutRight takes a resource out of the operator's ClusterRole until the
@@ -220,19 +224,24 @@ func (c *cluster) asOperator() *rest.Config {
 	return config
 }
 
-// ExecRefused waits until the operator's execs into the namespace are refused, with these words.
+// ExecRefused waits until the operator's execs into the namespace are refused, with these
+// words. It tries one that the operator's own policies accept, for of several policies
+// that refuse, the API server repeats the words of any. There is no such container, so
+// nothing is executed where none refuses.
 func ExecRefused(namespace, words string) features.Func {
 	return until(func(ctx context.Context, c *cluster) error {
 		pods, err := podsOf(namespace, label)(ctx, c)
 		if err != nil {
 			return err
 		}
-		_, _, err = execAs(ctx, c.asOperator(), nil, namespace, pods[0].Name, pods[0].Spec.Containers[0].Name, "true")
+		_, _, err = execAs(ctx, c.asOperator(), nil, namespace, pods[0].Name, transport.DoorPrefix+"none",
+			helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeInDoor)
 		return refusedWith(err, words)
 	})
 }
 
-// AnnotationRefused waits until the operator's writes to pods of the namespace are refused, with these words.
+// AnnotationRefused waits until the operator's writes to pods of the namespace are refused,
+// with these words. It tries one that the operator's own policies accept: see ExecRefused.
 func AnnotationRefused(namespace, words string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
@@ -245,7 +254,7 @@ func AnnotationRefused(namespace, words string) features.Func {
 			if err != nil {
 				return err
 			}
-			patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"try":"out"}}}`))
+			patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationScrape+`":"true"}}}`))
 			return refusedWith(operator.Patch(ctx, &pods[0], patch, client.DryRunAll), words)
 		})
 	})
