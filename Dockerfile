@@ -1,7 +1,8 @@
 # The operator, and what it brings into containers. `make images` makes the same
 # image where there is no engine.
 
-FROM --platform=$BUILDPLATFORM golang:1.26 AS go
+# Go is go.mod's toolchain: the digest of the helper, which admission policies accept, depends on it.
+FROM --platform=$BUILDPLATFORM golang:1.26.8@sha256:6c2a5538f964f1c82f97ad14988bf05de100d922d159d0e398b54c7b0ca0c6c9 AS go
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
@@ -21,7 +22,7 @@ RUN cp /out/helpers/jmx-attach-$TARGETARCH /out/jmx-attach
 RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -o /out/manager \
       -ldflags="-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$VERSION" ./cmd/manager
 
-FROM --platform=$BUILDPLATFORM maven:3.9-eclipse-temurin-17 AS java
+FROM --platform=$BUILDPLATFORM maven:3.9.11-eclipse-temurin-17@sha256:e4a7ace3dc0d645ed97f8d9ad0b0d3f0b14fa8d150138f27f116d7105a639b82 AS java
 WORKDIR /src/agent
 COPY agent .
 RUN ./build

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"testing"
+)
+
+// The policies accept the helper that go.mod's toolchain builds: an image whose helper
+// another compiler built would be refused everywhere.
+func TestDockerfileBuildsWithTheToolchain(t *testing.T) {
+	toolchain := version(t, "../../go.mod", `(?m)^toolchain go(\S+)$`)
+	if builds := version(t, "../../Dockerfile", ` golang:([\d.]+)@sha256:`); builds != toolchain {
+		t.Errorf("go.mod's toolchain is go%s, and the Dockerfile builds with golang:%s", toolchain, builds)
+	}
+}
+
+func version(t *testing.T, file, pattern string) string {
+	t.Helper()
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(pattern).FindSubmatch(content)
+	if found == nil {
+		t.Fatalf("%s has nothing like %s", file, pattern)
+	}
+	return string(found[1])
+}
