@@ -83,6 +83,8 @@ func Files(commands Commands) (map[string][]byte, error) {
 		"ManagedBy":           v1alpha1.ManagedBy,
 		"LabelSliceManagedBy": discoveryv1.LabelManagedBy,
 		"SliceManagedBy":      exporter.ManagedBy,
+		"ServiceLabels":       []string{v1alpha1.LabelExporterUID, v1alpha1.LabelManagedBy, v1alpha1.LabelExporter},
+		"SliceLabels":         []string{v1alpha1.LabelExporterUID, discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy},
 		"ServiceName":         "^[a-z]([a-z0-9-]*[a-z0-9])?-jmx-[0-9a-f]{8}$",
 	}
 	parsed := template.New("").Funcs(template.FuncMap{"quote": strconv.Quote, "list": list, "join": join, "indent": indent})

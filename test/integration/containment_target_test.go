@@ -1,0 +1,129 @@
+package integration
+
+import (
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// target is what is attacked: a pod of applications with an ephemeral container, an
+// exporter whose pods are attached to, and what others have.
+type target struct {
+	*contained
+	pod      *corev1.Pod
+	exporter *v1alpha1.PrometheusJmxExporter
+	record   *v1alpha1.JmxAttachment
+	// service and slice are the exporter's own, and foreign somebody else's.
+	service *corev1.Service
+	slice   *discoveryv1.EndpointSlice
+	foreign *corev1.Service
+}
+
+const doorOfTest = transport.DoorPrefix + "0123abcd-1"
+
+func newTarget(c *contained) *target {
+	c.t.Helper()
+	t := &target{contained: c}
+	p := aPod("app-0")
+	p.pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_BIND_SERVICE"}, Drop: []corev1.Capability{"KILL"}}}
+	t.pod = c.run(p)
+	o := c.operate()
+	t.exporter = c.export("exporter")
+	o.settle()
+	o.settle()
+	t.record = c.attachment(t.pod)
+	if t.record == nil || t.record.Status.Phase != v1alpha1.PhaseAnnotated {
+		c.t.Fatalf("there is nothing to attack: %+v", t.record)
+	}
+	var services corev1.ServiceList
+	c.list(&services)
+	t.service = &services.Items[0]
+	t.slice = &c.slices(t.exporter)[0]
+	t.foreign = create(c.t, &corev1.Service{ObjectMeta: c.named("payments"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}})
+	get(c.t, t.pod)
+	door := t.door()
+	t.pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{door}
+	if err := admin.SubResource("ephemeralcontainers").Update(c.t.Context(), t.pod); err != nil {
+		c.t.Fatal(err)
+	}
+	return t
+}
+
+// door is one as the operator adds it.
+func (t *target) door() corev1.EphemeralContainer {
+	return corev1.EphemeralContainer{TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: doorOfTest, Image: "registry.example/operator:1", ImagePullPolicy: corev1.PullIfNotPresent,
+		Command: []string{"/jmx-attach", "door", "--idle=15m0s"}, Env: []corev1.EnvVar{{Name: "JMX_ATTACH_TARGET", Value: "abc"}},
+		TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+		SecurityContext: &corev1.SecurityContext{
+			RunAsUser: new(int64(1000)), RunAsGroup: new(int64(1000)), RunAsNonRoot: new(true), AllowPrivilegeEscalation: new(false),
+			ReadOnlyRootFilesystem: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		},
+	}}
+}
+
+// patches changes an object as the operator's account would, by a patch.
+func patches[T client.Object](t *target, as client.Client, object T, how func(T)) error {
+	t.t.Helper()
+	if !get(t.t, object) {
+		t.t.Fatalf("%T %s is gone", object, object.GetName())
+	}
+	after := object.DeepCopyObject().(T)
+	how(after)
+	return as.Patch(t.t.Context(), after, client.MergeFrom(object), client.DryRunAll)
+}
+
+func (t *target) pods(what string, how func(*corev1.Pod)) attempt {
+	return attempt{what, func() error { return patches(t, t.client, t.pod.DeepCopy(), how) }}
+}
+
+// adds adds an ephemeral container that is like the operator's but for a change.
+func (t *target) adds(what string, how func(*corev1.EphemeralContainer)) attempt {
+	return attempt{what, func() error {
+		pod := t.pod.DeepCopy()
+		get(t.t, pod)
+		after, c := pod.DeepCopy(), t.door()
+		c.Name = transport.DoorPrefix + "0123abcd-2"
+		how(&c)
+		after.Spec.EphemeralContainers = append(after.Spec.EphemeralContainers, c)
+		return t.client.SubResource("ephemeralcontainers").Patch(t.t.Context(), after, client.StrategicMergeFrom(pod),
+			&client.SubResourcePatchOptions{PatchOptions: client.PatchOptions{DryRun: []string{metav1.DryRunAll}}})
+	}}
+}
+
+// makes creates what is like a Service of the operator's but for a change.
+func (t *target) makes(what string, how func(*corev1.Service)) attempt {
+	return attempt{what, func() error {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "other-jmx-0123abcd", Labels: maps.Clone(t.service.Labels), OwnerReferences: t.service.OwnerReferences},
+			Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone, Ports: []corev1.ServicePort{{Name: "metrics", Port: 9400}}}}
+		how(s)
+		return t.client.Create(t.t.Context(), s, client.DryRunAll)
+	}}
+}
+
+// slices creates what is like an EndpointSlice of the operator's but for a change.
+func (t *target) slicesOf(what string, how func(*discoveryv1.EndpointSlice)) attempt {
+	return attempt{what, func() error {
+		s := t.slice.DeepCopy()
+		s.ObjectMeta = metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name + "1", Labels: s.Labels, OwnerReferences: s.OwnerReferences}
+		how(s)
+		return t.client.Create(t.t.Context(), s, client.DryRunAll)
+	}}
+}
+
+// execs are an exec over each protocol.
+func (t *target) execs(what, container string, command []string, tty bool) []attempt {
+	var attacks []attempt
+	for _, protocol := range []string{"WebSocket", "SPDY"} {
+		attacks = append(attacks, attempt{what + ", over " + protocol, func() error {
+			return t.executes(protocol, t.pod, corev1.PodExecOptions{Container: container, Command: command, Stdin: true, Stdout: true, Stderr: !tty, TTY: tty})
+		}})
+	}
+	return attacks
+}
