@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +27,13 @@ type Requester struct {
 type Authority interface {
 	MayAttach(ctx context.Context, who Requester, exporter types.NamespacedName) (bool, error)
 }
+
+// UndecidedError is what kept the API server from deciding whether a requester has a right,
+// such as a role that a binding names and that is missing.
+type UndecidedError struct{ Cause string }
+
+// Error implements error.
+func (e *UndecidedError) Error() string { return "undecided: " + e.Cause }
 
 // AuthorityPeriod is how long an answer of the Authority is trusted, and the time after
 // which one that was negative is asked for again: a right that is granted is noticed
@@ -69,7 +77,13 @@ func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 			v1alpha1.AnnotationRequesterGroups, "deploy config/stamp,")
 	}
 	allowed, err := s.Authority.MayAttach(ctx, who, client.ObjectKeyFromObject(s.Exporter))
+	undecided, ok := errors.AsType[*UndecidedError](err)
 	switch {
+	case ok:
+		o := failed(err)
+		o.Message = fmt.Sprintf("The API server could not decide whether user %q, who wrote the exporter's spec, may attach in namespace %s (%q); nothing new is attached. Repair what it names; retrying.",
+			text.Cut(user, maxUser), s.Exporter.Namespace, text.Line(undecided.Cause, 250))
+		return &o
 	case apierrors.IsForbidden(err):
 		o := failed(err)
 		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s, and nothing new is attached without. To allow it, apply the roles of config/rbac.", s.Exporter.Namespace)

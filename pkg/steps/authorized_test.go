@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -51,6 +52,8 @@ func TestNotAuthorized(t *testing.T) {
 		"the groups are no array": {user: "alice", groups: `a,b`, want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},
 		"the groups are missing":  {user: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups}},
 		"no answer":               {user: "alice", groups: `[]`, fails: errors.New("no"), want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}}},
+		"the right cannot be evaluated": {user: "alice", groups: `[]`, fails: fmt.Errorf("review: %w", &UndecidedError{`role "team"` + "\x1b[31m not found"}), want: v1alpha1.ReasonAPIError,
+			asked: []Requester{{"alice", []string{}}}, says: []string{`user "alice"`, `in namespace shop ("role \"team\" not found")`, "retrying"}},
 		"it may not be asked": {user: "alice", groups: `[]`, fails: forbidden, want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}},
 			says: []string{"localsubjectaccessreviews", "config/rbac"}},
 	} {

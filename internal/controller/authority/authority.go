@@ -4,6 +4,7 @@ package authority
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -46,28 +47,39 @@ type question struct {
 
 // MayAttach implements steps.Authority: who may create pods/exec in the namespace may, and
 // who holds the verb attach on the exporter. An answer is kept for steps.AuthorityPeriod,
-// an error is not.
+// an error is not; nor is a denial of who might have a right that could not be evaluated.
 func (a *Authority) MayAttach(ctx context.Context, who steps.Requester, exporter types.NamespacedName) (bool, error) {
 	key := question{exporter, who.User, fmt.Sprintf("%q", who.Groups)}
 	if answer, ok := a.answers.Get(key); ok {
 		return answer.(bool), nil
 	}
-	allowed := false
+	var undecided error
 	for _, right := range []authorizationv1.ResourceAttributes{
 		{Verb: "create", Resource: "pods", Subresource: "exec"},
 		{Verb: "attach", Group: v1alpha1.GroupVersion.Group, Resource: "prometheusjmxexporters", Name: exporter.Name},
 	} {
 		right.Namespace = exporter.Namespace
-		var err error
-		if allowed, err = a.review(ctx, who, exporter, right); err != nil {
+		allowed, err := a.review(ctx, who, exporter, right)
+		if _, ok := errors.AsType[*steps.UndecidedError](err); ok {
+			undecided = err // the other right may suffice
+			continue
+		}
+		if err != nil {
 			return false, err
 		}
 		if allowed {
-			break
+			return a.answer(key, true), nil
 		}
 	}
-	a.answers.Add(key, allowed, steps.AuthorityPeriod)
-	return allowed, nil
+	if undecided != nil {
+		return false, undecided
+	}
+	return a.answer(key, false), nil
+}
+
+func (a *Authority) answer(q question, allowed bool) bool {
+	a.answers.Add(q, allowed, steps.AuthorityPeriod)
+	return allowed
 }
 
 func (a *Authority) review(ctx context.Context, who steps.Requester, exporter types.NamespacedName, right authorizationv1.ResourceAttributes) (allowed bool, err error) {
@@ -82,6 +94,9 @@ func (a *Authority) review(ctx context.Context, who steps.Requester, exporter ty
 			return fmt.Errorf("cannot review the right to %s: %w", right.Verb, err)
 		}
 		allowed = answer.Status.Allowed
+		if s := answer.Status; !s.Allowed && !s.Denied && s.EvaluationError != "" {
+			return fmt.Errorf("cannot review the right to %s: %w", right.Verb, &steps.UndecidedError{Cause: s.EvaluationError})
+		}
 		return nil
 	})
 	return allowed && err == nil, err

@@ -3,6 +3,7 @@ package authority
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,8 +23,12 @@ type reviewer struct {
 	client.LocalSubjectAccessReviewInterface
 	namespace string
 	allows    map[string]bool
-	fails     error
-	asked     []string
+	// denies are the verbs that are denied for certain, whatever else failed.
+	denies map[string]bool
+	// unsure is the status' evaluationError.
+	unsure string
+	fails  error
+	asked  []string
 }
 
 func (r *reviewer) LocalSubjectAccessReviews(namespace string) client.LocalSubjectAccessReviewInterface {
@@ -36,6 +41,7 @@ func (r *reviewer) Create(_ context.Context, review *authorizationv1.LocalSubjec
 	asked := review.Spec.User + " " + r.namespace + " " + right.Namespace + " " + right.Verb + " " + right.Resource + "/" + right.Subresource + " " + right.Name
 	r.asked = append(r.asked, asked)
 	review.Status.Allowed = r.allows[right.Verb] // also where it fails: nobody is to look at it
+	review.Status.Denied, review.Status.EvaluationError = r.denies[right.Verb], r.unsure
 	return review, r.fails
 }
 
@@ -104,4 +110,36 @@ func TestAnswersKept(t *testing.T) {
 	r.fails = nil
 	asks("withdrawn", alice, exporter, false, 2)
 	asks("a denial is kept, too", alice, exporter, false, 0)
+}
+
+// What the API server could not evaluate is no answer: a role that is missing at the
+// moment, or an authorizer that does not respond, denies nobody for good.
+func TestEvaluationError(t *testing.T) {
+	const unsure = `clusterrole.rbac.authorization.k8s.io "team" not found`
+	for name, tc := range map[string]struct {
+		allows, denies map[string]bool
+		want           bool
+		says           string
+		asked          int
+	}{
+		"nothing is known":           {says: unsure, asked: 4},
+		"the first right is allowed": {allows: map[string]bool{"create": true}, want: true, asked: 1},
+		"the other right is allowed": {allows: map[string]bool{"attach": true}, want: true, asked: 2},
+		"one is denied for certain":  {denies: map[string]bool{"create": true}, says: unsure, asked: 4},
+		"both are denied":            {denies: map[string]bool{"create": true, "attach": true}, asked: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &reviewer{allows: tc.allows, denies: tc.denies, unsure: unsure}
+			a := New(r, effects.Direct, testclock.NewFakePassiveClock(begin))
+			for range 2 {
+				got, err := a.MayAttach(t.Context(), alice, exporter)
+				if got != tc.want || (err != nil) != (tc.says != "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+					t.Errorf("got %t, %v", got, err)
+				}
+			}
+			if len(r.asked) != tc.asked {
+				t.Errorf("asked %q, want %d questions: an answer is kept, and no answer is not", r.asked, tc.asked)
+			}
+		})
+	}
 }
