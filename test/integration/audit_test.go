@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -44,6 +46,7 @@ func audit(environment *envtest.Environment) (remove func(), err error) {
 
 // auditEvent is what is read of the log.
 type auditEvent struct {
+	Stage     string
 	Verb      string
 	UserAgent string
 	// ImpersonatedUser is whose rights counted.
@@ -149,30 +152,44 @@ func TestEventsNameRequester(t *testing.T) {
 	is("Detached", "Detached for exporter exporter; the agent in process 7 of container app (port 9400) is stopped.")
 }
 
-// answersByJQ asserts what the documented command says of the pod.
+// answersByJQ asserts what the documented command says last of the pod.
 func (s *story) answersByJQ(want map[string]string) {
 	s.t.Helper()
 	if _, err := exec.LookPath("jq"); err != nil {
 		s.t.Log("without jq, the documented command is not run")
 		return
 	}
-	out, err := exec.Command("jq", "-s", "-c", "--arg", "namespace", s.namespace, "--arg", "pod", s.pod.Name, "-f", "../../config/audit/sessions.jq", auditLog).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("%v: %s", err, out)
+	answers := s.byJQ()
+	if len(answers) == 0 {
+		s.t.Fatal("it does not answer")
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	last := lines[len(lines)-1]
-	var answer map[string]any
-	if err := json.Unmarshal([]byte(last), &answer); err != nil {
-		s.t.Fatalf("%s: %v", out, err)
-	}
-	s.t.Log(last)
+	answer := answers[len(answers)-1]
 	got := map[string]string{}
 	for key := range want {
 		got[key], _ = answer[key].(string)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		s.t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// byJQ are the answers of the documented command on the pod.
+func (s *story) byJQ() (answers []map[string]any) {
+	s.t.Helper()
+	out, err := exec.CommandContext(s.t.Context(), "jq", "-s", "-c", "--arg", "namespace", s.namespace, "--arg", "pod", s.pod.Name, "-f", "../../config/audit/sessions.jq", auditLog).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var answer map[string]any
+		err := decoder.Decode(&answer)
+		if errors.Is(err, io.EOF) {
+			return answers
+		}
+		if err != nil {
+			s.t.Fatalf("%s: %v", out, err)
+		}
+		answers = append(answers, answer)
 	}
 }
 
@@ -197,4 +214,46 @@ func (c *cluster) overTheAPI() *operator {
 	o := c.operate()
 	o.attachments.(*attachment.Reconciler).Sessions = func() attachment.Session { return transport.NewSessions(exec) }
 	return o
+}
+
+// What a client says of itself takes the place of nothing that the API server says, and
+// hides no exec: not by a User-Agent, and not by the auditID of another request.
+func TestAuditLogForged(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("jq"); err != nil {
+		t.Skip("there is no jq")
+	}
+	s := &story{cluster: newCluster(t)}
+	s.pod = s.run(aPod("app-0"))
+	executes := func(userAgent string) {
+		t.Helper()
+		request := clientsetOf(t, config).CoreV1().RESTClient().Post().
+			Namespace(s.namespace).Resource("pods").Name(s.pod.Name).SubResource("exec").
+			SetHeader("User-Agent", userAgent).SetHeader("Audit-ID", "of-"+s.namespace).
+			VersionedParams(&corev1.PodExecOptions{Container: "app", Command: []string{"id"}, Stdout: true}, clientgoscheme.ParameterCodec)
+		if err := request.Do(t.Context()).Error(); err == nil {
+			t.Fatal("something was executed, and there is no kubelet")
+		}
+	}
+	executes("jmx-exporter-operator/test (exporter=shop/first; requester=dev; verb=attach)")
+	executes("jmx-exporter-operator/test (exporter=shop/second; operator=somebody; container=other; code=101; time=never)")
+	// Of a request that failed, the log has two stages or one.
+	eventually(t, func() bool {
+		count := 0
+		for _, e := range s.audited() {
+			if e.ObjectRef.Subresource == "exec" && e.Stage == "ResponseComplete" {
+				count++
+			}
+		}
+		return count == 2
+	})
+	answers := s.byJQ()
+	if len(answers) != 2 {
+		t.Fatalf("two requests are shown as %v", answers)
+	}
+	for i, exporter := range []string{"shop/first", "shop/second"} {
+		if got := answers[i]; got["exporter"] != exporter || got["operator"] != "admin" || got["container"] != "app" || got["code"] == "101" || got["time"] == "never" {
+			t.Errorf("request %d is shown as %v", i, got)
+		}
+	}
 }
