@@ -17,7 +17,7 @@ func main() {
 		fmt.Println(version.Version) //nolint:forbidigo // asked for on the command line
 		return
 	}
-	ctrl.SetLogger(o.logger())
+	ctrl.SetLogger(o.logger(os.Stderr))
 	log := ctrl.Log.WithName("manager")
 	log.Info("starting", "version", version.Version, "namespace", o.namespace)
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -137,4 +139,9 @@ func (o *options) check() error {
 	return nil
 }
 
-func (o *options) logger() logr.Logger { return zap.New(zap.UseFlagOptions(&o.zap)) }
+// logger writes to a stream that people look at in a terminal: names and errors from
+// elsewhere are data in it.
+func (o *options) logger(to io.Writer) logr.Logger {
+	o.zap.DestWriter = terminal.Writer(to)
+	return zap.New(zap.UseFlagOptions(&o.zap))
+}

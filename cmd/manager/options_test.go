@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 func TestCheck(t *testing.T) {
@@ -26,5 +29,27 @@ func TestCheck(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tc.says)
 			}
 		})
+	}
+}
+
+// Whatever a name or an error holds, a terminal that shows the log obeys nothing of it.
+func TestLoggerIsPlain(t *testing.T) {
+	const hostile = "\x1b[2J\u009b2J\u202egnp\x7f"
+	for _, flag := range []string{"--zap-devel=false", "--zap-devel"} {
+		o, _ := read([]string{flag})
+		var logged strings.Builder
+		log := o.logger(&logged)
+		log.Info("message "+hostile, "name", hostile)
+		log.WithName(hostile).Error(errors.New(hostile), "failed")
+		got := logged.String()
+		if !strings.Contains(got, "message ") || !strings.Contains(got, "failed") {
+			t.Errorf("%s: logged is %q", flag, got)
+		}
+		for _, r := range got {
+			if terminal.Obeys(r) && r != '\n' && r != '\t' {
+				t.Errorf("%s: %U is in %q", flag, r, got)
+				break
+			}
+		}
 	}
 }

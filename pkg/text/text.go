@@ -6,9 +6,10 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"unicode"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 // escapes are the sequences that color a terminal, among others.
@@ -26,7 +27,7 @@ func Clean(s string) string {
 			return r
 		case r == '\t':
 			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+		case terminal.Obeys(r):
 			return '?'
 		}
 		return r
