@@ -34,12 +34,12 @@ func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "jmx-attach %s: %v; see jmx-attach --help\n", verb, err)
+		sayf(stderr, "jmx-attach %s: %v; see jmx-attach --help", verb, err)
 		return 2
 	}
 	report, err := o.perform(verb)
 	if err != nil {
-		fmt.Fprintf(stderr, "jmx-attach %s: %v\n", verb, err)
+		sayf(stderr, "jmx-attach %s: %v", verb, err)
 		return 1
 	}
 	if o.output == "json" {
@@ -47,7 +47,7 @@ func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 	}
 	printReport(stdout, verb, report)
 	if report.Error != nil {
-		fmt.Fprintf(stderr, "jmx-attach %s: %s: %s\n", verb, report.Error.Reason, report.Error.Message)
+		sayf(stderr, "jmx-attach %s: %s: %s", verb, report.Error.Reason, report.Error.Message)
 		return 1
 	}
 	return 0

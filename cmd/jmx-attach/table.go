@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 // printReport writes a report for people: a table of the processes, then what
@@ -21,7 +22,7 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 		table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 		fmt.Fprintln(table, "PID\tUSER\tJAVA\tMAIN\tATTACHABLE\tAGENT\tPORT")
 		for _, p := range report.Processes {
-			fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", p.PID, p.UID, orDash(java(p)), orDash(p.MainClass), attachable(p), agent(p), port(p))
+			fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", p.PID, p.UID, cell(java(p)), cell(p.MainClass), cell(attachable(p)), cell(agent(p)), cell(port(p)))
 		}
 		table.Flush()
 	}
@@ -30,23 +31,23 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 			printFound(w, p)
 		}
 		if p.Refusal != nil && report.Error == nil {
-			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Refusal.Message)
+			sayf(w, "%d: %s", p.PID, p.Refusal.Message)
 		}
 		if p.Mark != nil && p.Mark.Message != "" {
-			fmt.Fprintf(w, "%d: %s: %s\n", p.PID, p.Mark.Reason, p.Mark.Message)
+			sayf(w, "%d: %s: %s", p.PID, p.Mark.Reason, p.Mark.Message)
 		}
 		if p.Mark != nil && p.Mark.Reloads != nil && p.Mark.ReloadFailures != nil {
-			fmt.Fprintf(w, "%d: Reloads of the configuration: %d, rejected: %d.\n", p.PID, *p.Mark.Reloads, *p.Mark.ReloadFailures)
+			sayf(w, "%d: Reloads of the configuration: %d, rejected: %d.", p.PID, *p.Mark.Reloads, *p.Mark.ReloadFailures)
 		}
 		if p.Warning != "" {
-			fmt.Fprintf(w, "%d: %s\n", p.PID, p.Warning)
+			sayf(w, "%d: %s", p.PID, p.Warning)
 		}
 	}
 	if report.AgentsLeft {
 		fmt.Fprintln(w, "Other JVMs of the container still have an agent.")
 	}
 	if verb == helperapi.VerbInspect && len(report.ListeningPorts) > 0 {
-		fmt.Fprintf(w, "Ports in use: %s\n", strings.Trim(fmt.Sprint(report.ListeningPorts), "[]"))
+		sayf(w, "Ports in use: %s", strings.Trim(fmt.Sprint(report.ListeningPorts), "[]"))
 	}
 	if verb == helperapi.VerbProbe && report.Error == nil {
 		fmt.Fprintln(w, "It answers.")
@@ -57,10 +58,10 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 func printFound(w io.Writer, p helperapi.Process) {
 	const mib = 1 << 20
 	if p.Memory != nil {
-		fmt.Fprintf(w, "%d: %d MiB are free below the memory limit of %d MiB.\n", p.PID, p.Memory.Free/mib, p.Memory.Limit/mib)
+		sayf(w, "%d: %d MiB are free below the memory limit of %d MiB.", p.PID, p.Memory.Free/mib, p.Memory.Limit/mib)
 	}
 	if p.LoadWarns && attachable(p) == "yes" && agent(p) == "-" {
-		fmt.Fprintf(w, "%d: A load makes the JVM write the four warning lines of JEP 451 to the application's standard error.\n", p.PID)
+		sayf(w, "%d: A load makes the JVM write the four warning lines of JEP 451 to the application's standard error.", p.PID)
 	}
 }
 
@@ -108,9 +109,15 @@ func port(p helperapi.Process) string {
 	}
 }
 
-func orDash(text string) string {
+// cell is what processes say of themselves: it begins neither another column nor a row.
+func cell(text string) string {
 	if text == "" {
 		return "-"
 	}
-	return text
+	return terminal.Line(text)
+}
+
+// sayf writes a line, in which may be what processes say of themselves.
+func sayf(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, terminal.Line(fmt.Sprintf(format, args...)))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 func TestTable(t *testing.T) {
@@ -78,5 +79,25 @@ func TestSentences(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Whatever a process says of itself, a terminal obeys nothing of it, and it begins no row.
+func TestReportIsPlain(t *testing.T) {
+	const hostile = "x\x1b[2J\u009b2J\u202egnp\tyes\n1   0   forged"
+	var out strings.Builder
+	printReport(&out, helperapi.VerbInspect, helperapi.Report{Processes: []helperapi.Process{{
+		Vendor: hostile, Version: hostile, Implementation: hostile, MainClass: hostile, Warning: hostile,
+		Refusal: &helperapi.Error{Reason: hostile, Message: hostile},
+		Mark:    &helperapi.Mark{State: hostile, Agent: hostile, Reason: hostile, Message: hostile},
+	}}})
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != 5 { // the head, a row, refusal, mark and warning
+		t.Errorf("there are %d lines: %q", len(lines), lines)
+	}
+	for _, line := range lines {
+		if strings.ContainsFunc(line, terminal.Obeys) {
+			t.Errorf("a terminal obeys %q", line)
+		}
 	}
 }
