@@ -233,6 +233,6 @@ func jvmName(p jvm.Process) string {
 
 // temporaryName ends in the helper that writes the file: no other one takes it.
 func temporaryName(name string) string {
-	start, _ := jvm.StartTime(os.Getpid())
+	start, _ := jvm.StartTime(os.Getpid()) // who writes here found the JVM by /proc, so it is there
 	return fmt.Sprintf(".%s.%d-%d%s", name, os.Getpid(), start, temporarySuffix)
 }

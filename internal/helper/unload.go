@@ -135,7 +135,7 @@ func clearGone(req helperapi.Request, report *helperapi.Report) error {
 	dir.discard(stem + lockSuffix)
 	dir.sweep()
 	report.AgentsLeft = slices.ContainsFunc(dir.names(), func(name string) bool { return path.Ext(name) == desiredSuffix })
-	self, _ := os.Executable()
+	self, _ := os.Executable() // if unknown, this helper's file goes as well; the next session installs it
 	dir.prune(path.Base(self))
 	dir.abandon()
 	return nil

@@ -189,8 +189,9 @@ func (p Process) wasSignalled(tmp *os.Root) bool {
 // announcement is the name of the file in /tmp.
 func (p Process) announcement() string { return fmt.Sprintf(".attach_pid%d", p.NamespacePID) }
 
-// withdraw removes the announcement. That it stays is no failure of attaching.
+// withdraw removes the announcement.
 func (p Process) withdraw() {
+	// That it stays is no failure of attaching: the next attacher takes an old one over.
 	_ = As(p.UID, p.GID, func() error {
 		tmp, err := p.OpenTmp()
 		if err != nil {
