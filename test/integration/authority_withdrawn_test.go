@@ -8,8 +8,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -66,6 +68,28 @@ func TestRightWithdrawn(t *testing.T) {
 	}
 	f.later(2 * time.Minute)
 	f.expect("with the right to attach", isAnnotated, isAnnotated)
+}
+
+// Endpoints of others are no proof that a pod is served already: whoever may write a Service
+// gives it the exporter's label and a selector, and the EndpointSlice controller copies
+// the label. Nothing is executed in the pod.
+func TestServedByOthers(t *testing.T) {
+	t.Parallel()
+	f, alice := stampedFleet(t)
+	f.withdraw(alice)
+	pod := f.run(aPod("app-0"))
+	named := f.named("mallorys-abcde")
+	named.Labels = map[string]string{
+		v1alpha1.LabelExporterUID: string(f.exporter.UID), discoveryv1.LabelServiceName: "mallorys", discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io",
+	}
+	named.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Service", Name: "mallorys", UID: "mallorys", Controller: new(true)}}
+	create(t, &discoveryv1.EndpointSlice{
+		ObjectMeta: named, AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Port: new(int32(9404))}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{pod.Status.PodIP}, TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}}},
+	})
+	f.pods = []*corev1.Pod{pod}
+	f.expect("the right is withdrawn", "Discovered NotAuthorized")
+	f.expectNotCalled("the right is withdrawn")
 }
 
 // A preflight reports who may not attach, and executes nothing.

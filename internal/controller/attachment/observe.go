@@ -122,6 +122,9 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter ty
 	}
 	var published []steps.PublishedEndpoint
 	for _, slice := range slices.Items {
+		if !controlledByExporter(&slice) {
+			continue
+		}
 		for _, endpoint := range slice.Endpoints {
 			if endpoint.TargetRef == nil || endpoint.TargetRef.UID != pod.UID {
 				continue
@@ -135,4 +138,11 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter ty
 		}
 	}
 	return published, nil
+}
+
+// controlledByExporter reports whether a slice is of the exporter that its label names. The
+// label alone proves nothing: the EndpointSlice controller copies it from anybody's Service.
+func controlledByExporter(slice *discoveryv1.EndpointSlice) bool {
+	controller := metav1.GetControllerOfNoCopy(slice)
+	return controller != nil && controller.Kind == "PrometheusJmxExporter" && string(controller.UID) == slice.Labels[v1alpha1.LabelExporterUID]
 }
