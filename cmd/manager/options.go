@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -20,7 +22,7 @@ import (
 
 // options are the command line.
 type options struct {
-	namespace           string
+	namespaces          []string
 	helpers, agent      string
 	metrics, health     string
 	metricsSecure       bool
@@ -78,7 +80,12 @@ func read(args []string) (*options, *flag.FlagSet) {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
 	}
-	flags.StringVar(&o.namespace, "namespace", "", "the one `namespace` to work in; all if empty")
+	flags.Func("namespace", "the `namespaces` to work in, separated by commas or each with a flag of its own; all if empty", func(names string) error {
+		if names != "" {
+			o.namespaces = append(o.namespaces, strings.Split(names, ",")...)
+		}
+		return nil
+	})
 	flags.StringVar(&o.helpers, "helpers", "/helpers", "`folder` with the helper's binaries, jmx-attach-amd64 and jmx-attach-arm64")
 	flags.StringVar(&o.agent, "agent", "/agent", "`folder` with the agent's jars, agent.jar and exporter.jar")
 	flags.StringVar(&o.metrics, "metrics-bind-address", ":8443", "`address` of the operator's own /metrics; 0 serves none")
@@ -119,6 +126,11 @@ func (o *options) check() error {
 	} {
 		if n < 1 {
 			return fmt.Errorf("--%s=%d: must be 1 or more", name, n)
+		}
+	}
+	for _, namespace := range o.namespaces {
+		if len(validation.IsDNS1123Label(namespace)) > 0 {
+			return fmt.Errorf("--namespace=%s: %q is not the name of a namespace", strings.Join(o.namespaces, ","), namespace)
 		}
 	}
 	// Each session keeps a worker: what needs none finds one also while all others hang.

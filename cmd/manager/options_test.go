@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,9 @@ func TestCheck(t *testing.T) {
 		"none":                             {args: []string{"--max-execs-per-node=0"}, says: "--max-execs-per-node=0: must be 1 or more"},
 		"no worker for pods without execs": {args: []string{"--concurrent-attachments=48"}, says: "must be more than 48, 3 times --max-execs"},
 		"more execs, and the same workers": {args: []string{"--max-execs=32"}, says: "must be more than 96"},
+		"two namespaces":                   {args: []string{"--namespace=shop,bank"}},
+		"a name of no namespace":           {args: []string{"--namespace=shop", "--namespace=$(POD_NAMESPACE)"}, says: `--namespace=shop,$(POD_NAMESPACE): "$(POD_NAMESPACE)" is not the name of a namespace`},
+		"a comma at the end":               {args: []string{"--namespace=shop,"}, says: `"" is not the name of a namespace`},
 		"one transport":                    {args: []string{"--transport=EphemeralContainer"}},
 		"a transport that there is not":    {args: []string{"--transport=door"}, says: "--transport=door: must be Auto, Exec or EphemeralContainer"},
 		"a time before now":                {args: []string{"--health-check-interval=-1s"}, says: "must be 0 or more"},
@@ -50,6 +54,20 @@ func TestLoggerIsPlain(t *testing.T) {
 				t.Errorf("%s: %U is in %q", flag, r, got)
 				break
 			}
+		}
+	}
+}
+
+func TestNamespaces(t *testing.T) {
+	for name, tc := range map[string]struct{ args, want []string }{
+		"all":        {},
+		"all, empty": {args: []string{"--namespace="}},
+		"one":        {args: []string{"--namespace=shop"}, want: []string{"shop"}},
+		"a list":     {args: []string{"--namespace=shop,bank"}, want: []string{"shop", "bank"}},
+		"repeated":   {args: []string{"--namespace=shop", "--namespace=bank,mill"}, want: []string{"shop", "bank", "mill"}},
+	} {
+		if o, _ := read(tc.args); !slices.Equal(o.namespaces, tc.want) {
+			t.Errorf("%s: %q are %q", name, tc.args, o.namespaces)
 		}
 	}
 }

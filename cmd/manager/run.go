@@ -48,7 +48,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	mgr, err := manager.New(config, manager.Options{
-		Namespace:       o.namespace,
+		Namespaces:      o.namespaces,
 		MetricsAddress:  o.metrics,
 		HealthAddress:   o.health,
 		LeaderElect:     o.leaderElect,

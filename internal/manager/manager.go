@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -42,8 +41,8 @@ const name = "jmx-exporter-operator"
 
 // Options are what the manager is to do, and with what.
 type Options struct {
-	// Namespace is the one to work in; all if empty.
-	Namespace string
+	// Namespaces are those to work in; all if there are none.
+	Namespaces []string
 	// MetricsAddress and HealthAddress are where to serve; "0" is nowhere.
 	MetricsAddress, HealthAddress string
 	// MetricsSecure serves the metrics over TLS, to who may get /metrics, with
@@ -87,7 +86,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                        scheme(),
-		Cache:                         cacheOptions(o.Namespace),
+		Cache:                         cacheOptions(o.Namespaces),
 		Metrics:                       metricsOptions,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
@@ -145,7 +144,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 }
 
 // cacheOptions keep little of what is not ours.
-func cacheOptions(namespace string) cache.Options {
+func cacheOptions(namespaces []string) cache.Options {
 	exporters, err := labels.NewRequirement(v1alpha1.LabelExporterUID, selection.Exists, nil)
 	utilruntime.Must(err)
 	ours := cache.ByObject{Label: labels.NewSelector().Add(*exporters)}
@@ -158,8 +157,11 @@ func cacheOptions(namespace string) cache.Options {
 		},
 		DefaultTransform: cache.TransformStripManagedFields(),
 	}
-	if namespace != metav1.NamespaceAll {
-		options.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+	if len(namespaces) > 0 {
+		options.DefaultNamespaces = map[string]cache.Config{}
+		for _, namespace := range namespaces {
+			options.DefaultNamespaces[namespace] = cache.Config{}
+		}
 	}
 	return options
 }

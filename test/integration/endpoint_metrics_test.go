@@ -100,7 +100,7 @@ func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	address := listener.Addr().String()
 	listener.Close()
 	mgr, err := manager.New(user.Config(), manager.Options{
-		Namespace: c.namespace, MetricsAddress: address, MetricsSecure: true, MetricsCertificate: files,
+		Namespaces: []string{c.namespace}, MetricsAddress: address, MetricsSecure: true, MetricsCertificate: files,
 		HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, Limits: transport.NewLimits(4, 4, 4), Artifacts: artifacts,
 		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct},
 	})

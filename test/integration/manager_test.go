@@ -22,7 +22,7 @@ import (
 func TestManager(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	mgr, err := manager.New(config, manager.Options{
-		Namespace: s.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, HealthCheckInterval: 200 * time.Millisecond,
+		Namespaces: []string{s.namespace}, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, HealthCheckInterval: 200 * time.Millisecond,
 		Sessions: func() attachment.Session { return perCall{s.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 func (c *cluster) manage() (stop func()) {
 	c.t.Helper()
 	mgr, err := manager.New(config, manager.Options{
-		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct,
+		Namespaces: []string{c.namespace}, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct,
 		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
 	})
 	if err != nil {

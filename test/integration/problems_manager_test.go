@@ -21,7 +21,7 @@ func TestProblemPodsOfManager(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	mgr, err := manager.New(config, manager.Options{
-		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 1, Seam: effects.Direct,
+		Namespaces: []string{c.namespace}, MetricsAddress: "0", HealthAddress: "0", Concurrent: 1, Seam: effects.Direct,
 		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
 		Logs: scriptedLogs(func(types.NamespacedName, bool) (string, error) { return "scripted", nil }),
 	})
