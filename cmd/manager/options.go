@@ -97,9 +97,9 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work, the others wait")
 	flags.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the lease; where the pod runs if empty")
-	flags.IntVar(&o.concurrent, "concurrent-attachments", 64, "`number` of pods worked on at once; more than three times --max-execs")
+	flags.IntVar(&o.concurrent, "concurrent-attachments", 96, "`number` of pods worked on at once; more than four times --max-execs")
 	flags.IntVar(&o.execs, "max-execs", 16, "`number` of execs at once, in all; beside them, up to twice as many wait for containers that do not respond")
-	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 4, "`number` of execs at once on one node")
+	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 5, "`number` of execs at once on one node, of which a namespace has the same part as of all")
 	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
 	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
 	flags.StringVar(&o.transport, "transport", string(v1alpha1.TransportAuto), "`transport` that the operator may use, whatever an exporter asks for: Exec, EphemeralContainer, or Auto for both")
@@ -133,9 +133,10 @@ func (o *options) check() error {
 			return fmt.Errorf("--namespace=%s: %q is not the name of a namespace", strings.Join(o.namespaces, ","), namespace)
 		}
 	}
-	// Each session keeps a worker: what needs none finds one also while all others hang.
-	if sessions := transport.SessionsPerPlace * o.execs; o.concurrent <= sessions {
-		return fmt.Errorf("--concurrent-attachments=%d: must be more than %d, %d times --max-execs: so many pods can wait for containers that do not respond", o.concurrent, sessions, transport.SessionsPerPlace)
+	// Each session and each probe keeps a worker: what needs none finds one also while all
+	// others hang.
+	if workers := transport.WorkersPerPlace * o.execs; o.concurrent <= workers {
+		return fmt.Errorf("--concurrent-attachments=%d: must be more than %d, %d times --max-execs: so many pods can wait for containers that do not respond, and for endpoints that do not answer", o.concurrent, workers, transport.WorkersPerPlace)
 	}
 	if o.healthCheckInterval < 0 {
 		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.healthCheckInterval)

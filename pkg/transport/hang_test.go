@@ -44,7 +44,7 @@ func sleeps(d time.Duration) act {
 }
 
 const (
-	fleetPods, fleetNodes, fleetWorkers = 500, 10, 64
+	fleetPods, fleetNodes, fleetWorkers = 500, 10, 96
 	// A session of a healthy container takes a second in all.
 	fleetHello, fleetWork = 200 * time.Millisecond, 800 * time.Millisecond
 )
@@ -58,7 +58,7 @@ func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		e := anExec(someHang{hangs, fleetHello})
-		e.limits = NewLimits(16, 4, 12)
+		e.limits = NewLimits(16, 5, 12)
 		begin, workers := time.Now(), make(chan struct{}, fleetWorkers)
 		ctx, stop := context.WithCancel(t.Context())
 		var mu sync.Mutex

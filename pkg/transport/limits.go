@@ -11,7 +11,8 @@ import (
 
 // Limits bounds the sessions under way: API Priority and Fairness does not count
 // execs, and a kubelet serves them all at once. A node and a namespace have a share
-// of them.
+// of them, and a namespace has a share of those of a node, so that it leaves room there
+// to others.
 //
 // A container that hangs keeps no place from others: a session whose container does
 // not respond soon gives its place back, and waits beside those that work. When the
@@ -20,12 +21,15 @@ import (
 // without a place. One that responded when last tried needs no room to wait: it is not
 // queued behind a fleet that hangs. There are never more sessions than SessionsPerPlace
 // for each place.
+//
+// Probes of endpoints, which may be silent until they time out, have places of their
+// own, as many as sessions, in the same shares.
 type Limits struct {
 	places map[string]int // by the kind of a share
 
 	mu sync.Mutex
-	// waiting found no place, by pod, in order of arrival.
-	waiting []Container
+	// waiting found no place, in order of arrival.
+	waiting []waiter
 	wake    func(namespace, pod string)
 	taken   map[state]map[share]int
 	// outcomes are whether containers responded when last tried, by their keys.
@@ -39,64 +43,86 @@ const (
 	// SessionsPerPlace is how many sessions there are at most for each place, those
 	// that wait and those that work.
 	SessionsPerPlace = waitingPerPlace + 1
+	// WorkersPerPlace is how many sessions and probes there are at most for each place.
+	WorkersPerPlace = SessionsPerPlace + 1
 	// maxOutcomes bounds the memory for containers. What is forgotten is a container
 	// that was never tried.
 	maxOutcomes = 20_000
 )
 
-// share is what is bounded: all sessions, those on a node, those in a namespace.
+// share is what is bounded: all sessions, those on a node, those in a namespace, and
+// those of the namespace on the node.
 type share struct{ kind, name string }
 
-func sharesOf(in Container) [3]share {
-	return [...]share{{kind: "all"}, {"node", in.Node}, {"namespace", in.Namespace}}
+func sharesOf(in Container) [4]share {
+	return [...]share{{kind: "all"}, {"node", in.Node}, {"namespace", in.Namespace}, {"namespace on node", in.Namespace + "/" + in.Node}}
 }
 
 // NewLimits returns a number of places for sessions in all, on each node and in each
-// namespace.
+// namespace, which has the same part of those of a node as it has of all, rounded up.
 func NewLimits(all, perNode, perNamespace int) *Limits {
+	onNode := min((perNode*perNamespace+all-1)/all, perNode)
 	return &Limits{
-		places:   map[string]int{"all": all, "node": perNode, "namespace": perNamespace},
-		taken:    map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}},
+		places:   map[string]int{"all": all, "node": perNode, "namespace": perNamespace, "namespace on node": onNode},
+		taken:    map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}, probing: {}},
 		outcomes: lru.New(maxOutcomes),
 	}
 }
 
-// acquire takes a place, or fails at once with ReasonQueued: who waits here
-// would keep a worker from the pods of other nodes.
-func (l *Limits) acquire(in Container) (*place, error) {
+// acquire takes a place for a session, or fails at once with ReasonQueued: who waits
+// here would keep a worker from the pods of other nodes.
+func (l *Limits) acquire(in Container) (*place, error) { return l.take(waiter{Container: in}) }
+
+// Probe takes a place for a probe of an endpoint, until done is called, or fails at once
+// with ReasonQueued.
+func (l *Limits) Probe(in Container) (done func(), err error) {
+	p, err := l.take(waiter{Container: in, probes: true})
+	if err != nil {
+		return nil, err
+	}
+	return p.release, nil
+}
+
+func (l *Limits) take(w waiter) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.placeFor(in)
+	p := l.placeFor(w)
 	if p == nil {
-		l.wait(in)
+		l.wait(w)
 		return nil, queued
 	}
-	l.arrive(in)
+	l.arrive(w)
 	return p, nil
 }
 
 // placeFor takes a place; nil when there is none.
-func (l *Limits) placeFor(in Container) *place {
+func (l *Limits) placeFor(w waiter) *place {
 	first := fresh
-	outcome, tried := l.outcomes.Get(in.key())
+	outcome, tried := l.outcomes.Get(w.key())
 	responds := outcome == true
-	if tried && !responds {
+	switch {
+	case w.probes:
+		first = probing
+	case tried && !responds:
 		first = retrying
 	}
-	for _, s := range sharesOf(in) {
+	for _, s := range sharesOf(w.Container) {
 		if !l.fits(first, responds, s) {
 			return nil
 		}
 	}
-	p := &place{Limits: l, in: in}
+	p := &place{Limits: l, in: w.Container}
 	p.move(first)
 	return p
 }
 
-// fits reports whether a share has room for a session that begins, in a container of
-// which it is known that it responds, or not.
+// fits reports whether a share has room for what begins: a probe, or a session in a
+// container of which it is known that it responds, or not.
 func (l *Limits) fits(first state, responds bool, s share) bool {
 	places, again := l.places[s.kind], l.taken[retrying][s]
+	if first == probing {
+		return l.taken[probing][s] < places
+	}
 	late := l.taken[stalled][s] + again
 	waiting, working := l.taken[fresh][s]+late, l.taken[fresh][s]+l.taken[responded][s]
 	switch {

@@ -8,6 +8,37 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Probes of endpoints that are silent keep no place from sessions, nor from probes in
+// other namespaces; a pod that found none is woken when there is one.
+func TestProbePlaces(t *testing.T) {
+	l := NewLimits(4, 2, 2)
+	var woken []string
+	l.OnRoom(func(_, pod string) { woken = append(woken, pod) })
+	in := func(namespace, pod string) Container { return Container{Namespace: namespace, Pod: pod, Node: "1"} }
+	silent, err := l.Probe(in("a", "silent"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Probe(in("a", "other")); err != queued {
+		t.Errorf("another probe of the namespace on the node comes to %v", err)
+	}
+	beside, err := l.Probe(in("b", "good"))
+	if err != nil {
+		t.Fatalf("a probe in another namespace: %v", err)
+	}
+	session, err := l.acquire(in("a", "third"))
+	if err != nil {
+		t.Fatalf("a session in the namespace: %v", err)
+	}
+	for _, end := range []func(){session.release, beside, silent, silent} { // once is enough
+		end()
+	}
+	if diff := cmp.Diff([]string{"other"}, woken); diff != "" {
+		t.Errorf("woken are (-want +got):\n%s", diff)
+	}
+	wantFree(t, l)
+}
+
 // No more sessions than allowed are under way, in all, on one node and in one
 // namespace: an open that finds no place fails at once, and leaves nothing behind.
 func TestLimits(t *testing.T) {

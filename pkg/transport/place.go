@@ -24,6 +24,8 @@ const (
 	retrying
 	// responded is one whose container has.
 	responded
+	// probing is no session, but a request to an endpoint.
+	probing
 )
 
 // stallAfter gives the place to others unless the container responds within d.

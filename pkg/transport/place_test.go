@@ -35,6 +35,8 @@ func TestPlaces(t *testing.T) {
 		"what responds after that needs a place":      {NewLimits(1, 1, 1), "a@1/a xa a@1/a !a b@1/a -a a@1/a b@1/a", "a a b:Queued a b:Queued"},
 		"no more in all than three times the places":  {NewLimits(1, 1, 1), "c@1/a xc d@1/a xd a@1/a ?a b@1/a ?b !a !b c@1/a !c d@1/a", "c d a b c d:Queued"},
 		"a node's late ones leave a share to another": {NewLimits(4, 1, 4), "a@1/a ?a b@1/a ?b c@1/a c@2/a", "a b c:Queued c"},
+		"a namespace leaves room on a node":           {NewLimits(4, 2, 2), "a@1/a b@1/a b@1/b", "a b:Queued b"},
+		"and so do its late ones":                     {NewLimits(4, 2, 2), "a@1/a ?a b@1/a ?b c@1/a c@1/b", "a b c:Queued c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -11,15 +11,21 @@ func (l *Limits) OnRoom(wake func(namespace, pod string)) {
 	l.wake = wake
 }
 
+// waiter is a pod that waits for a session with one of its containers, or for a probe.
+type waiter struct {
+	Container
+	probes bool
+}
+
 // wait puts a pod at the end of the queue, if it is not in it.
-func (l *Limits) wait(in Container) {
-	if l.wake != nil && !slices.ContainsFunc(l.waiting, in.samePod) {
-		l.waiting = append(l.waiting, in)
+func (l *Limits) wait(w waiter) {
+	if l.wake != nil && !slices.ContainsFunc(l.waiting, w.same) {
+		l.waiting = append(l.waiting, w)
 	}
 }
 
 // arrive takes a pod out of the queue that has found a place by itself.
-func (l *Limits) arrive(in Container) { l.waiting = slices.DeleteFunc(l.waiting, in.samePod) }
+func (l *Limits) arrive(w waiter) { l.waiting = slices.DeleteFunc(l.waiting, w.same) }
 
 // change changes the places, and wakes those for which there is room then.
 func (l *Limits) change(change func()) {
@@ -33,15 +39,15 @@ func (l *Limits) change(change func()) {
 }
 
 // next takes those out of the queue for which there is room now, all together.
-func (l *Limits) next() []Container {
-	var next []Container
+func (l *Limits) next() []waiter {
+	var next []waiter
 	var places []*place
-	l.waiting = slices.DeleteFunc(l.waiting, func(in Container) bool {
-		p := l.placeFor(in)
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
+		p := l.placeFor(w)
 		if p == nil {
 			return false
 		}
-		next, places = append(next, in), append(places, p)
+		next, places = append(next, w), append(places, p)
 		return true
 	})
 	for _, p := range places {
@@ -50,6 +56,7 @@ func (l *Limits) next() []Container {
 	return next
 }
 
-func (c Container) samePod(other Container) bool {
-	return c.Namespace == other.Namespace && c.Pod == other.Pod
+// same reports whether both are the same pod, and wait for the same.
+func (w waiter) same(other waiter) bool {
+	return w.Namespace == other.Namespace && w.Pod == other.Pod && w.probes == other.probes
 }

@@ -19,6 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -26,11 +27,17 @@ import (
 // reach the scripted containers. The test's end ends it.
 func (c *cluster) startManager(as *rest.Config) {
 	c.t.Helper()
-	limits := transport.NewLimits(16, 4, 12)
+	c.startManagerIn(as, prober{c.containers, effects.Direct}, c.namespace)
+}
+
+// startManagerIn does so for several namespaces, whose endpoints the prober asks.
+func (c *cluster) startManagerIn(as *rest.Config, asks steps.Prober, namespaces ...string) {
+	c.t.Helper()
+	limits := transport.NewLimits(16, 5, 12)
 	exec := transport.NewExec(streams{c.containers}, c.artifacts, effects.Direct, limits)
 	mgr, err := manager.New(as, manager.Options{
-		Namespace: c.namespace, MetricsAddress: "0", HealthAddress: "0", Concurrent: 64, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return transport.NewSessions(exec) }, Limits: limits, Prober: prober{c.containers, effects.Direct}, Artifacts: c.artifacts,
+		Namespaces: namespaces, MetricsAddress: "0", HealthAddress: "0", Concurrent: 96, Seam: effects.Direct,
+		Sessions: func() attachment.Session { return transport.NewSessions(exec) }, Limits: limits, Prober: asks, Artifacts: c.artifacts,
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -72,7 +72,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{
 		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: c.artifacts,
-		Sessions: func() attachment.Session { return perCall{helper} }, Prober: asks, Health: o.health, Protection: c.protection,
+		Sessions: func() attachment.Session { return perCall{helper} }, Limits: transport.NewLimits(64, 64, 64), Prober: asks, Health: o.health, Protection: c.protection,
 		Authority: authority.New(clientsetOf(c.t, config).AuthorizationV1(), o.seam, c.clock),
 	}
 	return o

@@ -36,7 +36,7 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 		Granted: exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
 			attachment.Spec.Revision == steps.Revision(exporter, config, r.Artifacts),
 		Now:       r.now(),
-		Artifacts: r.Artifacts, Transport: r.Transport, Helper: helper, Prober: r.Prober, Writer: r.Writer, Protection: r.Protection, Authority: r.Authority,
+		Artifacts: r.Artifacts, Transport: r.Transport, Helper: helper, Prober: limitedProber{r.Prober, r.Limits, pod}, Writer: r.Writer, Protection: r.Protection, Authority: r.Authority,
 	}
 	scope.ReinspectAfter = func(entry *v1alpha1.InspectedContainer) time.Duration {
 		return reinspectAfter(scope, entry, r.Health.Enabled())

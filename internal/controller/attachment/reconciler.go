@@ -43,7 +43,8 @@ type Reconciler struct {
 	// empty or Auto.
 	Transport v1alpha1.Transport
 	Sessions  Sessions
-	// Limits announces room to the pods that wait for a Session.
+	// Limits bounds probes, and announces room to the pods that wait for a Session or a
+	// probe.
 	Limits Limits
 	Prober steps.Prober
 	// Protection says which pods are not attached to.

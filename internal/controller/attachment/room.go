@@ -11,15 +11,38 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Limits bounds the sessions under way, and announces room to the pods that found none.
+// Limits bounds the sessions and probes under way, and announces room to the pods that
+// found none.
 type Limits interface {
 	OnRoom(wake func(namespace, pod string))
+	// Probe takes a place for a probe, until done is called; the error is that there is
+	// none.
+	Probe(in transport.Container) (done func(), err error)
 }
 
-// room is a source of events: a reconcile of each pod that waited for an exec, once
-// there is room for one.
+// limitedProber probes the endpoints of a pod while there is room for that.
+type limitedProber struct {
+	steps.Prober
+	limits Limits
+	pod    *corev1.Pod
+}
+
+// Probe implements steps.Prober.
+func (p limitedProber) Probe(ctx context.Context, address string, port int32) error {
+	done, err := p.limits.Probe(transport.Container{Namespace: p.pod.Namespace, Pod: p.pod.Name, Node: p.pod.Spec.NodeName})
+	if err != nil {
+		return err
+	}
+	defer done()
+	return p.Prober.Probe(ctx, address, port)
+}
+
+// room is a source of events: a reconcile of each pod that waited for an exec or a
+// probe, once there is room for one.
 func (r *Reconciler) room() crsource.Source {
 	return crsource.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.Limits.OnRoom(func(namespace, name string) {

@@ -34,7 +34,10 @@ func (onePod) Get(_ context.Context, key client.ObjectKey, object client.Object,
 }
 
 // freed is Limits that have room whenever it is called.
-type freed struct{ wake func(namespace, pod string) }
+type freed struct {
+	Limits
+	wake func(namespace, pod string)
+}
 
 // OnRoom implements Limits.
 func (f *freed) OnRoom(wake func(namespace, pod string)) { f.wake = wake }
