@@ -16,7 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -82,7 +82,7 @@ func Files(commands Commands) (map[string][]byte, error) {
 		"LabelManagedBy":      v1alpha1.LabelManagedBy,
 		"ManagedBy":           v1alpha1.ManagedBy,
 		"LabelSliceManagedBy": discoveryv1.LabelManagedBy,
-		"SliceManagedBy":      exporter.ManagedBy,
+		"SliceManagedBy":      selection.SliceManager,
 		"ServiceLabels":       []string{v1alpha1.LabelExporterUID, v1alpha1.LabelManagedBy, v1alpha1.LabelExporter},
 		"SliceLabels":         []string{v1alpha1.LabelExporterUID, discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy},
 		"ServiceName":         "^[a-z]([a-z0-9-]*[a-z0-9])?-jmx-[0-9a-f]{8}$",

@@ -131,6 +131,17 @@ func (t *target) attacks(tenant client.Client) []attempt {
 				r := &v1alpha1.JmxAttachment{ObjectMeta: t.named("mine"), Spec: t.record.Spec}
 				return tenant.Create(t.t.Context(), r, client.DryRunAll)
 			}},
+			{"a tenant's EndpointSlice that is like the exporter's", func() error {
+				s := t.slice.DeepCopy()
+				s.ObjectMeta = metav1.ObjectMeta{Namespace: s.Namespace, Name: s.Name + "2", Labels: s.Labels, OwnerReferences: s.OwnerReferences}
+				return tenant.Create(t.t.Context(), s, client.DryRunAll)
+			}},
+			{"an address of the exporter's EndpointSlice, by a tenant", func() error {
+				return patches(t, tenant, t.slice.DeepCopy(), func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = []string{"198.51.100.1"} })
+			}},
+			{"the manager of the exporter's EndpointSlice, by a tenant", func() error {
+				return patches(t, tenant, t.slice.DeepCopy(), func(s *discoveryv1.EndpointSlice) { s.Labels[discoveryv1.LabelManagedBy] = "mine" })
+			}},
 			{"a record's spec", func() error {
 				return patches(t, tenant, t.record.DeepCopy(), func(r *v1alpha1.JmxAttachment) { r.Spec.Revision = "mine" })
 			}},
@@ -177,6 +188,10 @@ func (t *target) legitimate(tenant client.Client) []attempt {
 			}},
 			t.slicesOf("an EndpointSlice", func(*discoveryv1.EndpointSlice) {}),
 			{"the deletion of an EndpointSlice", func() error { return t.client.Delete(t.t.Context(), t.slice.DeepCopy(), client.DryRunAll) }},
+			{"an annotation of an EndpointSlice by a tenant", func() error {
+				return patches(t, tenant, t.slice.DeepCopy(), func(s *discoveryv1.EndpointSlice) { s.Annotations = others })
+			}},
+			{"the deletion of an EndpointSlice by a tenant", func() error { return tenant.Delete(t.t.Context(), t.slice.DeepCopy(), client.DryRunAll) }},
 			{"the deletion of a record by a tenant", func() error { return tenant.Delete(t.t.Context(), t.record.DeepCopy(), client.DryRunAll) }},
 			{"a finalizer of a record", func() error {
 				return patches(t, tenant, t.record.DeepCopy(), func(r *v1alpha1.JmxAttachment) { r.Finalizers = []string{metav1.FinalizerDeleteDependents} })

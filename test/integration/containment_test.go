@@ -140,10 +140,14 @@ func (c *contained) as(user string, groups ...string) *rest.Config {
 	return as
 }
 
-// tenant is somebody who may do everything with the operator's kinds in the namespace.
+// tenant is somebody who may do everything with the operator's kinds in the namespace, and
+// with EndpointSlices.
 func (c *contained) tenant() client.Client {
 	c.t.Helper()
-	create(c.t, &rbacv1.Role{ObjectMeta: c.named("tenant"), Rules: []rbacv1.PolicyRule{{APIGroups: []string{"banzaicloud.com"}, Resources: []string{"*"}, Verbs: []string{"*"}}}})
+	create(c.t, &rbacv1.Role{ObjectMeta: c.named("tenant"), Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"banzaicloud.com"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"*"}},
+	}})
 	create(c.t, &rbacv1.RoleBinding{
 		ObjectMeta: c.named("tenant"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "tenant-" + c.namespace}},

@@ -144,5 +144,6 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter ty
 // label alone proves nothing: the EndpointSlice controller copies it from anybody's Service.
 func controlledByExporter(slice *discoveryv1.EndpointSlice) bool {
 	controller := metav1.GetControllerOfNoCopy(slice)
-	return controller != nil && controller.Kind == "PrometheusJmxExporter" && string(controller.UID) == slice.Labels[v1alpha1.LabelExporterUID]
+	return slice.Labels[discoveryv1.LabelManagedBy] == selection.SliceManager && // nobody else writes one of these: config/policies
+		controller != nil && controller.Kind == "PrometheusJmxExporter" && string(controller.UID) == slice.Labels[v1alpha1.LabelExporterUID]
 }

@@ -24,11 +24,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-const (
-	// ManagedBy keeps the EndpointSlice controller away from our slices.
-	ManagedBy = "jmx-exporter-operator.banzaicloud.com"
-	portName  = "metrics"
-)
+const portName = "metrics"
 
 // publish keeps the headless Service and its EndpointSlices: all endpoints that
 // answered last, in pods that still belong to the exporter.
@@ -140,7 +136,7 @@ func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJ
 func sliceConfiguration(exporter *v1alpha1.PrometheusJmxExporter, was *discoveryv1.EndpointSlice, s slice) *discoveryv1ac.EndpointSliceApplyConfiguration {
 	l := map[string]string(ours(exporter))
 	l[discoveryv1.LabelServiceName] = selection.ServiceName(exporter)
-	l[discoveryv1.LabelManagedBy] = ManagedBy
+	l[discoveryv1.LabelManagedBy] = selection.SliceManager
 	ac := discoveryv1ac.EndpointSlice(s.name, exporter.Namespace).
 		WithLabels(l).
 		WithOwnerReferences(ownedBy(exporter)).

@@ -14,6 +14,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
+// SliceManager is the endpointslice.kubernetes.io/managed-by of the exporters' EndpointSlices.
+// It keeps the EndpointSlice controller away from them.
+const SliceManager = "jmx-exporter-operator.banzaicloud.com"
+
 // Matched reports whether the pod has the exporter's labels, runs, is not
 // terminating, and has not opted out.
 func Matched(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
