@@ -1,5 +1,8 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.security.Guard;
+import com.banzaicloud.jmxexporter.security.InvalidSecurity;
+import com.banzaicloud.jmxexporter.security.SecurityFile;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -18,6 +21,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     private final Reloads reloads = new Reloads();
     private final Scrapes scrapes = new Scrapes();
     private final ScrapeHandler handler = new ScrapeHandler(scrapes);
+    private final Guard guard = new Guard(handler);
     private Server server;
     private Metrics metrics;
     /** What was served last. When it is desired again, also after a stop, the file may be gone. */
@@ -71,16 +75,20 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     /** Serves what is desired, and reports whether its configuration is another one than before. */
     private boolean serve(Map<String, String> desired) throws Rejection {
         Address address = Address.of(desired.get("host"), desired.get("port"));
+        SecurityFile security = security(desired.get("security"), desired.get("security.sha256"));
         Metrics old = metrics;
         Metrics next = configure(desired);
         boolean changes = next != old;
+        SecurityFile before = guard.security();
+        guard.secure(security); // Before a port is opened: on a new one, not one request is answered in the clear.
         try {
             if (server == null) {
-                server = Server.open(address, handler);
+                server = Server.open(address, guard);
             } else if (!server.address().equals(address)) {
                 move(address);
             }
         } catch (Throwable t) {
+            guard.secure(before);
             if (changes) {
                 next.close();
             }
@@ -112,20 +120,36 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         return configuration != null && configuration.is(path, sha256) ? configuration : Configuration.read(path, sha256);
     }
 
+    /** What secures the endpoint; null if nothing is to. */
+    private SecurityFile security(String path, String sha256) throws Rejection {
+        SecurityFile old = guard.security();
+        if (path == null && sha256 == null) {
+            return null;
+        }
+        if (path == null || sha256 == null) {
+            throw Rejection.security("The desired file has one of security and security.sha256: write both into it.");
+        }
+        try {
+            return old != null && old.is(path, sha256) ? old : SecurityFile.read(path, sha256);
+        } catch (InvalidSecurity e) {
+            throw Rejection.security(e.getMessage());
+        }
+    }
+
     /** Opens the new port before the old one is closed, unless they are the same on another host. */
     private void move(Address address) throws Rejection {
         Server old = server;
         if (address.port() != old.address().port()) {
-            server = Server.open(address, handler);
+            server = Server.open(address, guard);
             old.close();
             return;
         }
         old.close();
         try {
-            server = Server.open(address, handler);
+            server = Server.open(address, guard);
         } catch (Rejection e) {
             server = null;
-            server = Server.open(old.address(), handler);
+            server = Server.open(old.address(), guard);
             throw e;
         }
     }
@@ -149,6 +173,9 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         if (server != null) {
             answer.put("port", String.valueOf(server.address().port()));
             answer.put("config.sha256", configuration.sha256());
+            if (guard.security() != null) {
+                answer.put("security.sha256", guard.security().sha256());
+            }
             reloads.mark(answer);
         }
         return answer;

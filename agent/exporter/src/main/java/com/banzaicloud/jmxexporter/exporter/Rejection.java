@@ -20,6 +20,10 @@ final class Rejection extends Exception {
         return new Rejection("ConfigRejected", sentence);
     }
 
+    static Rejection security(String sentence) {
+        return new Rejection("SecurityRejected", sentence);
+    }
+
     static Rejection failed(String sentence) {
         return new Rejection("AgentFailed", sentence);
     }

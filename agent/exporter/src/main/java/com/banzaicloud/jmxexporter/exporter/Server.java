@@ -1,8 +1,7 @@
 package com.banzaicloud.jmxexporter.exporter;
 
-import com.banzaicloud.jmxexporter.http.Handler;
 import com.banzaicloud.jmxexporter.http.HttpServer;
-import com.banzaicloud.jmxexporter.http.Transport;
+import com.banzaicloud.jmxexporter.security.Guard;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetSocketAddress;
@@ -19,15 +18,15 @@ final class Server implements AutoCloseable {
         this.http = http;
     }
 
-    /** Answers on the address with this handler. */
-    static Server open(Address address, Handler handler) throws Rejection {
-        return new Server(address, bind(address, handler));
+    /** Answers on the address as this guard lets it. */
+    static Server open(Address address, Guard guard) throws Rejection {
+        return new Server(address, bind(address, guard));
     }
 
-    private static HttpServer bind(Address address, Handler handler) throws Rejection {
+    private static HttpServer bind(Address address, Guard guard) throws Rejection {
         InetSocketAddress socket = address.resolve();
         try {
-            return HttpServer.open(socket, Transport.PLAIN, handler);
+            return HttpServer.open(socket, guard, guard);
         } catch (BindException e) {
             if (isOurs(socket) && !String.valueOf(e.getMessage()).contains("Permission denied")) {
                 throw Rejection.portInUse("The port " + address.port() + " is in use (" + address + "): choose another one, or free it.");

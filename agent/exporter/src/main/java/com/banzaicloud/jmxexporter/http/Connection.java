@@ -45,6 +45,7 @@ final class Connection implements Runnable {
             reader = new RequestReader(socket.getInputStream());
             out = socket.getOutputStream();
             serve();
+            sayGoodbye();
         } catch (Throwable t) {
             // The client is gone, or memory is: it costs this connection and no other.
         } finally {
@@ -76,6 +77,7 @@ final class Connection implements Runnable {
             limit(server.limits().idleMillis);
             connections.end(this);
             if (!whole) {
+                closed = true;
                 accepted.setSoLinger(true, 0); // A reset shows that the answer is not whole, where its framing does not.
                 return;
             }
@@ -109,8 +111,23 @@ final class Connection implements Runnable {
 
     private void drain() throws IOException {
         limit(DRAIN_MILLIS);
+        if (isSecured()) {
+            return; // Java 8 cannot close one direction of TLS.
+        }
         socket.shutdownOutput();
         reader.drain(DRAIN_BYTES);
+    }
+
+    /** With TLS, the client learns so that the answer was cut short by nobody. */
+    private void sayGoodbye() throws IOException {
+        if (isSecured() && !closed) {
+            limit(DRAIN_MILLIS);
+            socket.close();
+        }
+    }
+
+    private boolean isSecured() {
+        return socket != accepted;
     }
 
     /** Called by the answer when its first byte is sent. */
@@ -118,12 +135,16 @@ final class Connection implements Runnable {
         limit(server.limits().answerMillis);
     }
 
+    Socket socket() {
+        return socket;
+    }
+
     /** As {@link Response#clientGone}; no other thread reads while one answers. */
     boolean clientGone() {
         if (closed) {
             return true;
         }
-        if (reader.hasBytes()) {
+        if (reader.hasBytes() || isSecured()) { // A read of TLS that times out midway ends it, on some versions of Java.
             return false;
         }
         try {

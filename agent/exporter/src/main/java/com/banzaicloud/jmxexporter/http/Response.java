@@ -2,6 +2,7 @@ package com.banzaicloud.jmxexporter.http;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /** The answer to one request: header fields, then one of {@link #send} and {@link #start}. Used by one thread. */
@@ -93,6 +94,16 @@ public final class Response {
         System.arraycopy(head, 0, whole, 0, head.length);
         System.arraycopy(body, 0, whole, head.length, body.length);
         out.write(whole);
+    }
+
+    /** Returns the socket that HTTP is spoken on: what the transport opened. */
+    public Socket socket() {
+        return connection.socket();
+    }
+
+    /** Makes this the last answer of its connection. */
+    public void endConnection() {
+        keepsAlive = false;
     }
 
     /**

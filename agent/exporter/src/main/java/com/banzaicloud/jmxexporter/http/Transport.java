@@ -3,7 +3,7 @@ package com.banzaicloud.jmxexporter.http;
 import java.io.IOException;
 import java.net.Socket;
 
-/** What lies between an accepted socket and HTTP: nothing today, TLS some day. */
+/** What lies between an accepted socket and HTTP: nothing, or TLS. */
 public interface Transport {
 
     /** HTTP on the socket as it is. */

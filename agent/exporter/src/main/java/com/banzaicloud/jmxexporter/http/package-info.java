@@ -4,7 +4,8 @@
  * property, asks no service provider, logs and prints nothing, and knows nothing of metrics.
  *
  * <p>{@link com.banzaicloud.jmxexporter.http.HttpServer} is the way in, a
- * {@link com.banzaicloud.jmxexporter.http.Handler} gives the answers. Authentication would be a handler around
- * another one; TLS would be a {@link com.banzaicloud.jmxexporter.http.Transport}.
+ * {@link com.banzaicloud.jmxexporter.http.Handler} gives the answers. TLS is a
+ * {@link com.banzaicloud.jmxexporter.http.Transport}, authentication a handler around another one: both are in package
+ * {@code security}.
  */
 package com.banzaicloud.jmxexporter.http;

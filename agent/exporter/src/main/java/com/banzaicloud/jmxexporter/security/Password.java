@@ -1,0 +1,114 @@
+package com.banzaicloud.jmxexporter.security;
+
+import com.banzaicloud.jmxexporter.agent.Sha256;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.util.Base64;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import javax.crypto.SecretKeyFactory;
+import javax.crypto.spec.PBEKeySpec;
+
+/** A user and the hash of a password, by the stock exporter's algorithms. To find out is dear, and is bounded. */
+final class Password {
+
+    /** What is known of credentials. */
+    enum Verdict { RIGHT, WRONG, LATER }
+
+    /** Wrong passwords take at most a tenth of one CPU: after one, that many times as long nothing is worked out. */
+    private static final int PAUSE = 9;
+    private static final int MAX_CHARACTERS = 1024;
+
+    private final String username;
+    private final byte[] hash;
+    private final byte[] salt;
+    private final int iterations;
+    private final SecretKeyFactory factory;
+    /** The credentials that were right last, so that a scrape costs no derivation. They stay in this object. */
+    private volatile String right;
+    private long pausedUntil;
+    private boolean paused;
+
+    private Password(String username, byte[] hash, byte[] salt, int iterations, SecretKeyFactory factory) {
+        this.username = username;
+        this.hash = hash;
+        this.salt = salt;
+        this.iterations = iterations;
+        this.factory = factory;
+    }
+
+    /** Null if the pairs have none. */
+    static Password of(Map<String, String> pairs) throws GeneralSecurityException, InvalidSecurity {
+        if (!pairs.containsKey("username")) {
+            return null;
+        }
+        for (String key : new String[] {"passwordHash", "salt", "algorithm", "iterations"}) {
+            if (!pairs.containsKey(key)) {
+                throw new InvalidSecurity("The security file has a username without " + key + ": write all of the password into it.");
+            }
+        }
+        String algorithm = pairs.get("algorithm");
+        return new Password(pairs.get("username"), bytes(pairs.get("passwordHash")), bytes(pairs.get("salt")),
+                Integer.parseInt(pairs.get("iterations")),
+                SecretKeyFactory.getInstance(algorithm, Jdk.provider("SecretKeyFactory", algorithm)));
+    }
+
+    private static byte[] bytes(String hex) {
+        byte[] bytes = new byte[hex.length() / 2];
+        for (int i = 0; i < bytes.length; i++) {
+            bytes[i] = (byte) Integer.parseInt(hex.substring(2 * i, 2 * i + 2), 16);
+        }
+        if (bytes.length == 0) {
+            throw new IllegalArgumentException();
+        }
+        return bytes;
+    }
+
+    /** Judges the value of the field Authorization. */
+    Verdict judge(String authorization) throws GeneralSecurityException {
+        if (authorization.length() > MAX_CHARACTERS || !authorization.regionMatches(true, 0, "Basic ", 0, 6)) {
+            return Verdict.WRONG;
+        }
+        String credentials;
+        try {
+            credentials = new String(Base64.getDecoder().decode(authorization.substring(6).trim()), StandardCharsets.UTF_8);
+        } catch (IllegalArgumentException e) {
+            return Verdict.WRONG;
+        }
+        int colon = credentials.indexOf(':');
+        if (colon < 0 || !equal(credentials.substring(0, colon), username)) {
+            return Verdict.WRONG;
+        }
+        String digest = Sha256.hex((username.length() + ":" + credentials).getBytes(StandardCharsets.UTF_8));
+        String right = this.right;
+        return right != null && equal(right, digest) ? Verdict.RIGHT : derive(credentials.substring(colon + 1), digest);
+    }
+
+    /** One at a time. */
+    private synchronized Verdict derive(String password, String digest) throws GeneralSecurityException {
+        if (right != null && equal(right, digest)) { // While this one waited.
+            return Verdict.RIGHT;
+        }
+        long begin = System.nanoTime();
+        if (paused && begin - pausedUntil < 0) {
+            return Verdict.LATER;
+        }
+        PBEKeySpec spec = new PBEKeySpec(password.toCharArray(), salt, iterations, hash.length * 8);
+        boolean same = MessageDigest.isEqual(factory.generateSecret(spec).getEncoded(), hash);
+        spec.clearPassword();
+        if (same) {
+            right = digest;
+            return Verdict.RIGHT;
+        }
+        long end = System.nanoTime();
+        pausedUntil = end + PAUSE * Math.min(end - begin, TimeUnit.SECONDS.toNanos(1));
+        paused = true;
+        return Verdict.WRONG;
+    }
+
+    /** In a time that says nothing of where they differ. */
+    private static boolean equal(String a, String b) {
+        return MessageDigest.isEqual(a.getBytes(StandardCharsets.UTF_8), b.getBytes(StandardCharsets.UTF_8));
+    }
+}
