@@ -1,11 +1,14 @@
 package com.banzaicloud.jmxexporter.tests;
 
 import java.io.InputStream;
+import java.net.Socket;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.security.Principal;
+import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 import java.util.Base64;
 import java.util.HexFormat;
@@ -14,6 +17,8 @@ import java.util.stream.Collectors;
 import javax.crypto.SecretKeyFactory;
 import javax.crypto.spec.PBEKeySpec;
 import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.X509ExtendedKeyManager;
 
 /** A key and its certificate, signed by itself. */
 record Credentials(KeyStore store) {
@@ -52,6 +57,48 @@ record Credentials(KeyStore store) {
         KeyManagerFactory keys = KeyManagerFactory.getInstance("PKIX");
         keys.init(store, PASSWORD);
         return keys;
+    }
+
+    /** Sends the certificate whatever authorities the server names. */
+    X509ExtendedKeyManager insistent() throws Exception {
+        X509ExtendedKeyManager keys = (X509ExtendedKeyManager) keys().getKeyManagers()[0];
+        String alias = keys.getClientAliases(certificate().getPublicKey().getAlgorithm(), null)[0];
+        return new X509ExtendedKeyManager() {
+            @Override
+            public String chooseEngineClientAlias(String[] types, Principal[] issuers, SSLEngine engine) {
+                return alias;
+            }
+
+            @Override
+            public String chooseClientAlias(String[] types, Principal[] issuers, Socket socket) {
+                return alias;
+            }
+
+            @Override
+            public String[] getClientAliases(String type, Principal[] issuers) {
+                return new String[] {alias};
+            }
+
+            @Override
+            public String chooseServerAlias(String type, Principal[] issuers, Socket socket) {
+                return null;
+            }
+
+            @Override
+            public String[] getServerAliases(String type, Principal[] issuers) {
+                return null;
+            }
+
+            @Override
+            public X509Certificate[] getCertificateChain(String alias) {
+                return keys.getCertificateChain(alias);
+            }
+
+            @Override
+            public PrivateKey getPrivateKey(String alias) {
+                return keys.getPrivateKey(alias);
+            }
+        };
     }
 
     /** The pairs of a user. */

@@ -23,6 +23,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.BeforeEach;
@@ -56,7 +57,7 @@ class EndpointSecurityTest {
                 assertEquals("running", mark.get("state"), mark.toString());
                 assertEquals(64, mark.get("security.sha256").length());
                 assertThrows(IOException.class, () -> Scrape.get(port, "/metrics"));
-                HttpClient client = client(null);
+                HttpClient client = client();
                 assertEquals(200, get(client, "/-/healthy").statusCode());
                 assertEquals(401, get(client, "/metrics").statusCode());
                 assertEquals(401, get(client, "/metrics", "nobody:pässword").statusCode());
@@ -73,7 +74,7 @@ class EndpointSecurityTest {
     void wrongPasswordsAreFew() throws Exception {
         try (Jvm jvm = Jvm.start()) {
             jvm.load(secured(jvm, "a", pairs(server, Credentials.user(SHA512, 210_000, "prometheus", "secret"))));
-            HttpClient client = client(null);
+            HttpClient client = client();
             assertEquals(200, get(client, "/metrics", "prometheus:secret").statusCode());
             List<Integer> statuses = new ArrayList<>();
             for (int i = 0; i < 10; i++) {
@@ -91,9 +92,11 @@ class EndpointSecurityTest {
         Credentials scraper = Credentials.make(directory, "scraper", "EC", "-groupname", "secp256r1");
         try (Jvm jvm = Jvm.start()) {
             jvm.load(secured(jvm, "a", pairs(other, Map.of("clientCA", scraper.pem()))));
-            assertEquals(200, get(client(null), "/-/healthy").statusCode());
-            assertEquals(403, get(client(null), "/metrics").statusCode());
+            assertEquals(200, get(client(), "/-/healthy").statusCode());
+            assertEquals(403, get(client(), "/metrics").statusCode());
             assertEquals(403, get(client(server), "/metrics").statusCode(), "a certificate of somebody else is not even sent");
+            HttpClient insistent = client(new KeyManager[] {server.insistent()});
+            assertThrows(IOException.class, () -> get(insistent, "/metrics"), "it is sent all the same, and ends the handshake");
             HttpClient good = client(scraper);
             assertEquals(200, get(good, "/metrics").statusCode());
 
@@ -113,9 +116,9 @@ class EndpointSecurityTest {
             AtomicInteger scrapes = new AtomicInteger();
             CompletableFuture<Void> scraping = CompletableFuture.runAsync(() -> {
                 try {
-                    for (HttpClient kept = client(null); !done.get(); scrapes.incrementAndGet()) {
+                    for (HttpClient kept = client(); !done.get(); scrapes.incrementAndGet()) {
                         assertEquals(200, get(kept, "/metrics").statusCode());
-                        assertEquals(200, get(client(null), "/metrics").statusCode());
+                        assertEquals(200, get(client(), "/metrics").statusCode());
                     }
                 } catch (Exception e) {
                     throw new AssertionError(e);
@@ -127,7 +130,7 @@ class EndpointSecurityTest {
                 assertFalse(mark.containsKey("reason"), mark.toString());
                 assertEquals("1", mark.get("loads"));
                 assertEquals(i % 2 == 0 ? server.certificate() : other.certificate(),
-                        get(client(null), "/-/healthy").sslSession().get().getPeerCertificates()[0]);
+                        get(client(), "/-/healthy").sslSession().get().getPeerCertificates()[0]);
                 Jvm.until("it is scraped", () -> scrapes.get() > before + 1 || scraping.isDone());
             }
             done.set(true);
@@ -147,7 +150,7 @@ class EndpointSecurityTest {
                 assertFalse(mark.containsKey("reason"), mark.toString());
                 assertEquals("HTTP/1.1 403 Forbidden", status(kept));
             }
-            assertEquals(200, get(client(null), "/metrics").statusCode());
+            assertEquals(200, get(client(), "/metrics").statusCode());
             assertFalse(jvm.desire(plain(jvm)).containsKey("security.sha256"));
             assertEquals(200, Scrape.get(port, "/metrics").statusCode());
             assertUnharmed(jvm);
@@ -176,7 +179,7 @@ class EndpointSecurityTest {
             assertEquals("running SecurityRejected", jvm.desire(bad.get(1)).entrySet().stream()
                     .filter(pair -> pair.getKey().matches("state|reason")).sorted(Map.Entry.<String, String>comparingByKey().reversed())
                     .map(Map.Entry::getValue).reduce((a, b) -> a + " " + b).get());
-            assertEquals(200, get(client(null), "/metrics").statusCode());
+            assertEquals(200, get(client(), "/metrics").statusCode());
             assertUnharmed(jvm);
         }
     }
@@ -189,7 +192,7 @@ class EndpointSecurityTest {
             for (int i = 0; i < 40; i++) {
                 silent.add(new Socket("127.0.0.1", port));
             }
-            assertEquals(200, get(client(null), "/metrics").statusCode());
+            assertEquals(200, get(client(), "/metrics").statusCode());
             for (Socket socket : silent) {
                 socket.setSoTimeout(60_000);
                 assertEquals(-1, socket.getInputStream().read());
@@ -198,6 +201,18 @@ class EndpointSecurityTest {
             jvm.desire(Desired.stopped());
             assertTrue(Scrape.refused(port));
             Jvm.until("no thread is left", () -> jvm.threads("jmx-exporter-http.*").isEmpty());
+            assertUnharmed(jvm);
+        }
+    }
+
+    /** What the application put before the JDK's own TLS is not used for the endpoint. */
+    @Test
+    void applicationHasTlsOfItsOwn() throws Exception {
+        try (Jvm jvm = Jvm.run(Subject.class.getName(), FirstProvider.class.getName())) {
+            Map<String, String> more = new HashMap<>(Credentials.user(SHA512, 1000, "prometheus", "secret"));
+            more.put("clientCA", other.pem());
+            assertEquals("running", jvm.load(secured(jvm, "a", pairs(server, more))).get("state"));
+            assertEquals(200, get(client(other), "/metrics", "prometheus:secret").statusCode());
             assertUnharmed(jvm);
         }
     }
@@ -224,7 +239,15 @@ class EndpointSecurityTest {
         return pairs;
     }
 
+    private HttpClient client() throws Exception {
+        return client((KeyManager[]) null);
+    }
+
     private HttpClient client(Credentials own) throws Exception {
+        return client(own.keys().getKeyManagers());
+    }
+
+    private HttpClient client(KeyManager[] own) throws Exception {
         KeyStore trusted = KeyStore.getInstance("PKCS12");
         trusted.load(null, null);
         trusted.setCertificateEntry("server", server.certificate());
@@ -232,7 +255,7 @@ class EndpointSecurityTest {
         TrustManagerFactory trust = TrustManagerFactory.getInstance("PKIX");
         trust.init(trusted);
         SSLContext context = SSLContext.getInstance("TLS");
-        context.init(own == null ? null : own.keys().getKeyManagers(), trust.getTrustManagers(), null);
+        context.init(own, trust.getTrustManagers(), null);
         return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).sslContext(context).build();
     }
 
