@@ -11,7 +11,7 @@ const ShortDigest = 12
 
 // NewFile describes content to be staged, under a name of the form
 // <prefix><digest><suffix>: "agent-" and ".jar", "exporter-" and ".jar",
-// "config-" and ".yaml", "jmx-attach-" and nothing. See docs/agent-protocol.md.
+// "config-" and ".yaml", "security-" and "jmx-attach-" and nothing. See docs/agent-protocol.md.
 func NewFile(prefix string, content []byte, suffix string) File {
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
@@ -27,7 +27,7 @@ func FileName(prefix, sha256, suffix string) string {
 // characters in agent-0123456789ab.jar. It is false for a name of any other form.
 func FileDigest(name string) (digest string, ok bool) {
 	for _, kind := range []struct{ prefix, suffix string }{
-		{"jmx-attach-", ""}, {"agent-", ".jar"}, {"exporter-", ".jar"}, {"config-", ".yaml"},
+		{"jmx-attach-", ""}, {"agent-", ".jar"}, {"exporter-", ".jar"}, {"config-", ".yaml"}, {"security-", ""},
 	} {
 		rest, found := strings.CutPrefix(name, kind.prefix)
 		digest, ended := strings.CutSuffix(rest, kind.suffix)

@@ -132,6 +132,10 @@ type Desired struct {
 	Config string `json:"config"`
 	// ConfigSHA256 is its digest, in lower-case hexadecimal.
 	ConfigSHA256 string `json:"configSHA256"`
+	// Security is the file name of the endpoint's security; empty for one in the clear.
+	Security string `json:"security,omitempty"`
+	// SecuritySHA256 is its digest, in lower-case hexadecimal.
+	SecuritySHA256 string `json:"securitySHA256,omitempty"`
 	// Port is the TCP port to serve on. 0: the port that our agent in this JVM
 	// serves already, else the lowest one from FirstPort upwards that nobody
 	// listens on in the network namespace and that is not in Avoid. The mark
@@ -161,6 +165,9 @@ const FirstPort int32 = 9404
 type Endpoint struct {
 	Port int32  `json:"port"`
 	Path string `json:"path"`
+	// TLS says that the endpoint speaks TLS. Then it is enough that it accepts a
+	// connection: the helper has no TLS, which would make it larger by half.
+	TLS bool `json:"tls,omitempty"`
 }
 
 // Report is the helper's answer on standard output: one JSON document.
@@ -261,6 +268,9 @@ type Mark struct {
 	Port int32 `json:"port,omitempty"`
 	// ConfigSHA256 is the digest of the configuration served, as read by the agent.
 	ConfigSHA256 string `json:"configSHA256,omitempty"`
+	// SecuritySHA256 is the digest of the security that the endpoint is served with;
+	// empty for one in the clear.
+	SecuritySHA256 string `json:"securitySHA256,omitempty"`
 	// ImplementationSHA256 is the digest of the running implementation's jar.
 	ImplementationSHA256 string `json:"implementationSHA256,omitempty"`
 	// Desired is the token of the desired file that this mark answers.

@@ -74,6 +74,9 @@ const (
 	ReasonPortInUse Reason = "PortInUse"
 	// ReasonConfigRejected: the agent cannot use the configuration.
 	ReasonConfigRejected Reason = "ConfigRejected"
+	// ReasonSecurityRejected surfaces when the agent cannot use the endpoint's security;
+	// an endpoint that is served stays as it is.
+	ReasonSecurityRejected Reason = "SecurityRejected"
 	// ReasonRuleTooExpensive: the agent serves the configuration, and has switched
 	// off a rule of it that takes too much of the application's CPU.
 	ReasonRuleTooExpensive Reason = "RuleTooExpensive"
