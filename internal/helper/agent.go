@@ -113,6 +113,7 @@ func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bo
 	if err := a.await(ctx, want.Get("token")); err != nil {
 		return loaded, err
 	}
+	a.dir.forget(current)
 	if err := a.verdict(d); err != nil {
 		return loaded, err
 	}
@@ -187,6 +188,8 @@ func (a *agent) verdict(d helperapi.Desired) error {
 		return nil
 	case a.mark.Reason != "":
 		return &helperapi.Error{Reason: a.mark.Reason, Message: a.mark.Message}
+	case d.SecuritySHA256 != "" && a.mark.State == helperapi.AgentRunning && a.mark.SecuritySHA256 == "":
+		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The agent serves port %d in the clear: it is older than endpoint security, and is to be replaced.", a.mark.Port)
 	default:
 		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The agent is %s, on port %d with the configuration %.12s.", a.mark.State, a.mark.Port, a.mark.ConfigSHA256)
 	}

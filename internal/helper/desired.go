@@ -30,6 +30,10 @@ func runningPairs(d helperapi.Desired) pairs {
 	if d.Identity != "" {
 		running.Set("identity", d.Identity)
 	}
+	if d.Security != "" {
+		running.Set("security", path.Join(helperapi.AgentDirectory, d.Security))
+		running.Set("security.sha256", d.SecuritySHA256)
+	}
 	return running
 }
 
@@ -66,5 +70,6 @@ func sameContent(a, b pairs) bool {
 // serves reports whether a mark says that the agent runs as desired.
 func serves(m *helperapi.Mark, d helperapi.Desired) bool {
 	return m != nil && m.State == helperapi.AgentRunning && m.Reason == "" && m.Port == d.Port &&
-		m.ConfigSHA256 == d.ConfigSHA256 && m.ImplementationSHA256 == d.ImplementationSHA256
+		m.ConfigSHA256 == d.ConfigSHA256 && m.ImplementationSHA256 == d.ImplementationSHA256 &&
+		m.SecuritySHA256 == d.SecuritySHA256
 }

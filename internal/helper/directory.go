@@ -27,13 +27,15 @@ type directory struct {
 	*os.Root
 	// owners are the users whose files are obeyed.
 	owners []int
+	// jvm is the one that the files are for; nil where they are for any.
+	jvm *jvm.Process
 }
 
 // openDirectory opens the agent directory in the /tmp given, and creates it if it shall;
-// fs.ErrNotExist otherwise. Its owner must be root, this process, or one of
-// those named, and nobody else may write to it: what lies there is loaded into
+// fs.ErrNotExist otherwise. Its owner must be root, this process, or that of the JVM
+// that it is for, if there is one, and nobody else may write to it: what lies there is loaded into
 // JVMs and executed.
-func openDirectory(tmp *os.Root, create bool, owners ...int) (*directory, error) {
+func openDirectory(tmp *os.Root, create bool, reader *jvm.Process) (*directory, error) {
 	name := path.Base(helperapi.AgentDirectory)
 	if create {
 		if err := makeHome(tmp, name); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -51,7 +53,10 @@ func openDirectory(tmp *os.Root, create bool, owners ...int) (*directory, error)
 	if err != nil {
 		return nil, err
 	}
-	dir := &directory{root, append([]int{0, os.Geteuid()}, owners...)}
+	dir := &directory{Root: root, owners: []int{0, os.Geteuid()}, jvm: reader}
+	if reader != nil {
+		dir.owners = append(dir.owners, reader.UID)
+	}
 	if err := dir.check(entry); err != nil {
 		root.Close()
 		return nil, err
@@ -105,6 +110,9 @@ func (dir *directory) trust(name string, info fs.FileInfo) error {
 	}
 	if info.Mode().Perm()&0o022 != 0 {
 		return helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s is writable by others (%v); remove it.", path.Join(helperapi.AgentDirectory, name), info.Mode())
+	}
+	if isSecurity(name) {
+		return dir.trustSecurity(name, info)
 	}
 	return nil
 }
@@ -172,6 +180,9 @@ func (dir *directory) write(name string, mode fs.FileMode, content io.Reader, ve
 	}
 	if err == nil {
 		err = f.Chmod(mode)
+	}
+	if err == nil && isSecurity(name) {
+		err = dir.give(f)
 	}
 	if closing := f.Close(); err == nil {
 		err = closing

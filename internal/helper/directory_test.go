@@ -111,7 +111,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tmp.Close()
-	dir, err := openDirectory(tmp, true)
+	dir, err := openDirectory(tmp, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

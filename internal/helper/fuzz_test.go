@@ -82,7 +82,7 @@ func FuzzDesiredFile(f *testing.F) {
 		f.Fatal(err)
 	}
 	defer root.Close()
-	dir := &directory{root, []int{os.Geteuid()}}
+	dir := &directory{Root: root, owners: []int{os.Geteuid()}}
 	const name = "1-1.desired"
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if err := os.WriteFile(filepath.Join(root.Name(), name), content, 0o644); err != nil {

@@ -72,22 +72,32 @@ func (dir *directory) discard(name string) {
 // prune removes the shared files that no desired file names, but those to keep:
 // every edit of a configuration and every upgrade leaves some.
 func (dir *directory) prune(keep ...string) {
-	names := dir.names()
-	for _, name := range names {
+	wanted, known := dir.wanted()
+	if !known {
+		return
+	}
+	keep = append(keep, wanted...)
+	for _, name := range dir.names() {
+		if _, shared := helperapi.FileDigest(name); shared && !slices.Contains(keep, name) && dir.unchanged(name) {
+			_ = dir.Remove(name) // another helper may have been faster
+		}
+	}
+}
+
+// wanted are the shared files that desired files name. It is not known where one of
+// these cannot be read.
+func (dir *directory) wanted() (files []string, known bool) {
+	for _, name := range dir.names() {
 		if path.Ext(name) != desiredSuffix {
 			continue
 		}
 		desired := dir.readPairs(name)
 		if desired == nil {
-			return // what it names is not known
+			return nil, false
 		}
-		keep = append(keep, path.Base(desired.Get("implementation")), path.Base(desired.Get("config")))
+		files = append(files, path.Base(desired.Get("implementation")), path.Base(desired.Get("config")), path.Base(desired.Get("security")))
 	}
-	for _, name := range names {
-		if _, shared := helperapi.FileDigest(name); shared && !slices.Contains(keep, name) && dir.unchanged(name) {
-			_ = dir.Remove(name) // another helper may have been faster
-		}
-	}
+	return files, true
 }
 
 // abandon removes the agent directory itself once nothing is left in it. Whatever lies there keeps

@@ -88,6 +88,9 @@ func checkDesired(d *helperapi.Desired) error {
 	if !isSHA256(d.ImplementationSHA256) || !isSHA256(d.ConfigSHA256) || d.AgentSHA256 != "" && !isSHA256(d.AgentSHA256) {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "A SHA-256 is missing.")
 	}
+	if d.Security == "" && d.SecuritySHA256 != "" || d.Security != "" && (!isSecurity(d.Security) || !isSHA256(d.SecuritySHA256)) {
+		return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not the name of a security file with a SHA-256.", d.Security)
+	}
 	if len(d.Identity) > 64 || !isHex(d.Identity) {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "The identity is not lower-case hexadecimal.")
 	}
@@ -122,9 +125,11 @@ func (dir *directory) verify(d helperapi.Desired) error {
 	if agent == "" { // an older operator
 		agent, _ = helperapi.FileDigest(d.Agent) // checked before
 	}
-	for _, file := range []struct{ name, sum string }{
-		{d.Agent, agent}, {d.Implementation, d.ImplementationSHA256}, {d.Config, d.ConfigSHA256},
-	} {
+	files := []struct{ name, sum string }{{d.Agent, agent}, {d.Implementation, d.ImplementationSHA256}, {d.Config, d.ConfigSHA256}}
+	if d.Security != "" {
+		files = append(files, struct{ name, sum string }{d.Security, d.SecuritySHA256})
+	}
+	for _, file := range files {
 		sum, _, err := dir.digest(file.name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

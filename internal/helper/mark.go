@@ -39,6 +39,7 @@ func parseMark(value string) (*helperapi.Mark, error) {
 		Agent:                bounded(pairs.Get("agent")),
 		Port:                 int32(port),
 		ConfigSHA256:         bounded(pairs.Get("config.sha256")),
+		SecuritySHA256:       bounded(pairs.Get("security.sha256")),
 		ImplementationSHA256: bounded(pairs.Get("implementation.sha256")),
 		Desired:              bounded(pairs.Get("token")),
 		Loads:                int(number("loads", 32)),
@@ -70,7 +71,7 @@ func countIn(p pairs, key string) *int64 {
 // ReasonAgentFailed, with its sentence.
 func agentReason(reason string) helperapi.Reason {
 	switch r := helperapi.Reason(reason); r {
-	case helperapi.ReasonPortInUse, helperapi.ReasonConfigRejected, helperapi.ReasonRuleTooExpensive, helperapi.ReasonMissingModule, helperapi.ReasonAgentFailed:
+	case helperapi.ReasonPortInUse, helperapi.ReasonConfigRejected, helperapi.ReasonRuleTooExpensive, helperapi.ReasonMissingModule, helperapi.ReasonSecurityRejected, helperapi.ReasonAgentFailed:
 		return r
 	default:
 		return helperapi.ReasonAgentFailed

@@ -34,8 +34,16 @@ func probe(ctx context.Context, req helperapi.Request) error {
 	return get(ctx, *e)
 }
 
-// get asks for a page: all that counts is the status 200 and a body that ends.
+// get asks for a page: all that counts is the status 200 and a body that ends; or,
+// where TLS is spoken, for a connection.
 func get(ctx context.Context, e helperapi.Endpoint) error {
+	if e.TLS {
+		conn, err := connect(ctx, e.Port)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
 	return getPage(ctx, e, func(page *bufio.Reader) error {
 		_, err := io.Copy(io.Discard, page)
 		return err
@@ -49,9 +57,9 @@ func get(ctx context.Context, e helperapi.Endpoint) error {
 func getPage(ctx context.Context, e helperapi.Endpoint, read func(page *bufio.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	conn, err := dialLoopback(ctx, e.Port)
+	conn, err := connect(ctx, e.Port)
 	if err != nil {
-		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d does not accept connections: %v.", e.Port, err)
+		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
@@ -70,6 +78,16 @@ func getPage(ctx context.Context, e helperapi.Endpoint, read func(page *bufio.Re
 		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d breaks off its answer to %s: %v.", e.Port, e.Path, err)
 	}
 	return nil
+}
+
+func connect(ctx context.Context, port int32) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	conn, err := dialLoopback(ctx, port)
+	if err != nil {
+		return nil, helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d does not accept connections: %v.", port, err)
+	}
+	return conn, nil
 }
 
 // statusCode reads the code in an HTTP status line.

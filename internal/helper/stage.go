@@ -123,8 +123,11 @@ func (dir *directory) stage(file helperapi.File, content io.Reader) error {
 		return err
 	}
 	mode := fs.FileMode(0o644)
-	if strings.HasPrefix(file.Name, "jmx-attach-") {
+	switch {
+	case strings.HasPrefix(file.Name, "jmx-attach-"):
 		mode = 0o755
+	case isSecurity(file.Name):
+		mode = 0o600
 	}
 	return dir.write(file.Name, mode, content, verify)
 }
@@ -136,15 +139,14 @@ func directoryOf(req helperapi.Request, create bool) (*directory, error) {
 		return nil, err
 	}
 	defer tmp.Close()
-	var owners []int
-	if req.Target != nil {
-		p, err := lookup(req)
-		if err != nil {
-			return nil, err
-		}
-		owners = append(owners, p.UID)
+	if req.Target == nil {
+		return openDirectory(tmp, create, nil)
 	}
-	return openDirectory(tmp, create, owners...)
+	p, err := lookup(req)
+	if err != nil {
+		return nil, err
+	}
+	return openDirectory(tmp, create, &p)
 }
 
 // directoryIn opens the agent directory that a JVM sees.
@@ -154,5 +156,5 @@ func directoryIn(p jvm.Process, create bool) (*directory, error) {
 		return nil, err
 	}
 	defer tmp.Close()
-	return openDirectory(tmp, create, p.UID)
+	return openDirectory(tmp, create, &p)
 }

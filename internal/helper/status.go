@@ -9,7 +9,7 @@ import (
 )
 
 // status tells what the agent says of itself, and whether that is true: a
-// running agent is asked for its metrics.
+// running agent is asked for its metrics, one that serves over TLS for a connection.
 func status(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
 	p, err := lookup(req)
 	if err != nil {
@@ -32,6 +32,6 @@ func status(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	case process.Mark == nil || process.Mark.State != helperapi.AgentRunning || !p.SharesNetwork():
 		return nil
 	default:
-		return get(ctx, helperapi.Endpoint{Port: process.Mark.Port, Path: metricsPath})
+		return get(ctx, helperapi.Endpoint{Port: process.Mark.Port, Path: metricsPath, TLS: process.Mark.SecuritySHA256 != ""})
 	}
 }

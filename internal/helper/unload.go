@@ -90,6 +90,7 @@ func (a *agent) stop(ctx context.Context) error {
 // JVM has a desired file. The lock goes last: until then it is held. With it, the agent directory
 // does if it is empty.
 func (dir *directory) clear(p jvm.Process) error {
+	desired := dir.readPairs(jvmName(p) + desiredSuffix)
 	own := func(name string) bool { return strings.HasPrefix(name, jvmName(p)+".") }
 	shared := dir.lastAgent(p)
 	for _, name := range dir.names() {
@@ -101,6 +102,7 @@ func (dir *directory) clear(p jvm.Process) error {
 			return err
 		}
 	}
+	dir.forget(desired)
 	if err := dir.Remove(jvmName(p) + lockSuffix); err != nil {
 		return err
 	}
@@ -131,7 +133,9 @@ func clearGone(req helperapi.Request, report *helperapi.Report) error {
 	}
 	defer dir.Close()
 	stem := fmt.Sprintf("%d-%d", target.PID, target.StartTime)
+	desired := dir.readPairs(stem + desiredSuffix)
 	dir.discard(stem + desiredSuffix)
+	dir.forget(desired)
 	dir.discard(stem + lockSuffix)
 	dir.sweep()
 	report.AgentsLeft = slices.ContainsFunc(dir.names(), func(name string) bool { return path.Ext(name) == desiredSuffix })
