@@ -74,6 +74,16 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ConfigSHA256 string `json:"configSHA256,omitempty"`
+	// securitySHA256 is the digest of the security that the agent serves with; empty when
+	// it serves in the clear.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	SecuritySHA256 string `json:"securitySHA256,omitempty"`
+	// certificateSHA256 is the digest of the certificate, in DER, that the agent serves
+	// with: an endpoint with another one is of a foreign process.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CertificateSHA256 string `json:"certificateSHA256,omitempty"`
 	// implementationSHA256 is the digest of the agent's implementation.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
@@ -141,6 +151,14 @@ type StagedFiles struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ConfigSHA256 string `json:"configSHA256"`
+	// securitySHA256 is the digest of the endpoint's security; empty for one in the clear.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	SecuritySHA256 string `json:"securitySHA256,omitempty"`
+	// certificateSHA256 is the digest of the certificate in that, in DER.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CertificateSHA256 string `json:"certificateSHA256,omitempty"`
 }
 
 // LoadIntent is a load that is about to happen, or has happened.
@@ -154,6 +172,10 @@ type LoadIntent struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ConfigSHA256 string `json:"configSHA256"`
+	// securitySHA256 is the endpoint's security asked for; empty for none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	SecuritySHA256 string `json:"securitySHA256,omitempty"`
 	// implementationSHA256 is the agent's implementation asked for.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
@@ -198,6 +220,9 @@ type Endpoint struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
+	// tls reports that it speaks TLS.
+	// +optional
+	TLS bool `json:"tls,omitempty"`
 	// checkedFrom is where it was probed from.
 	// +required
 	CheckedFrom CheckedFrom `json:"checkedFrom"`

@@ -74,6 +74,11 @@ type PrometheusJmxExporterSpec struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
+	// endpointSecurity has the agent serve /metrics over TLS. Left out, it is served in
+	// the clear; taken out, it is again, without another load.
+	// +optional
+	EndpointSecurity *EndpointSecurity `json:"endpointSecurity,omitempty"`
+
 	// containers names the containers to inspect; all of the pod if empty.
 	//
 	// +optional

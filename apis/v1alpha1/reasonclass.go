@@ -3,7 +3,7 @@ package v1alpha1
 // Halts reports whether a pod with this reason stops the rollout of what it was
 // updated to: what hurt one is not done to the next.
 func Halts(reason string) bool {
-	return reason == ReasonConfigRejected || reason == ReasonRuleTooExpensive || reason == ReasonRestartedAfterAttach
+	return reason == ReasonConfigRejected || reason == ReasonSecurityRejected || reason == ReasonRuleTooExpensive || reason == ReasonRestartedAfterAttach
 }
 
 // ReasonClass is how a reason ends, and so what its condition is meanwhile.
@@ -74,6 +74,9 @@ var classes = map[string]ReasonClass{
 	ReasonHelperFailed:            ClassFailing,
 	ReasonConfigMapForbidden:      ClassFailing,
 	ReasonNotAuthorized:           ClassFailing,
+	ReasonSecretNotFound:          ClassFailing,
+	ReasonSecretForbidden:         ClassFailing,
+	ReasonSecretInvalid:           ClassFailing,
 
 	ReasonDoorImagePullFailed: ClassMended,
 
@@ -107,6 +110,7 @@ var classes = map[string]ReasonClass{
 	ReasonAgentLoadingWarns:        ClassRefused,
 	ReasonMissingModule:            ClassRefused,
 	ReasonConfigRejected:           ClassRefused,
+	ReasonSecurityRejected:         ClassRefused,
 	ReasonRuleTooExpensive:         ClassRefused,
 	ReasonAnnotationConflict:       ClassRefused,
 	ReasonAnnotationContested:      ClassRefused,

@@ -35,7 +35,7 @@ const (
 	// hostNetwork, or privileged.
 	ReasonPodProtected = "PodProtected"
 	// ReasonNotAuthorized surfaces when the user who wrote the exporter's spec has no
-	// right any more to attach in the namespace.
+	// right any more to attach in the namespace, or to get the Secret that it names.
 	ReasonNotAuthorized = "NotAuthorized"
 	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
 	// but answers on no port.
@@ -160,6 +160,9 @@ const (
 	ReasonForeignJar = "ForeignJar"
 	// ReasonConfigRejected surfaces on Loaded when the agent rejects the configuration.
 	ReasonConfigRejected = "ConfigRejected"
+	// ReasonSecurityRejected surfaces on Loaded when the agent rejects the endpoint's
+	// security.
+	ReasonSecurityRejected = "SecurityRejected"
 	// ReasonRuleTooExpensive surfaces on Loaded when the agent serves the
 	// configuration without a rule that takes too much of the application's CPU.
 	ReasonRuleTooExpensive = "RuleTooExpensive"
@@ -270,6 +273,13 @@ const (
 	ReasonConfigForbidden = "ConfigForbidden"
 	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
 	ReasonConfigTooLarge = "ConfigTooLarge"
+	// ReasonSecretNotFound surfaces when the Secret that spec.endpointSecurity names does
+	// not exist.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonSecretForbidden surfaces when RBAC does not let the operator read it.
+	ReasonSecretForbidden = "SecretForbidden"
+	// ReasonSecretInvalid surfaces when a key of it is missing, or cannot be used.
+	ReasonSecretInvalid = "SecretInvalid"
 )
 
 // Reasons of Ready, Reconciling and Stalled of a PrometheusJmxExporter.

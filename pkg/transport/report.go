@@ -50,7 +50,7 @@ func typed(r *helperapi.Report) (*helperapi.Report, error) {
 		}
 		names := []*string{&p.Implementation, &p.Vendor, &p.Version, &p.MainClass, &p.Warning}
 		if m := p.Mark; m != nil {
-			names = append(names, &m.Agent, &m.ConfigSHA256, &m.ImplementationSHA256, &m.Message)
+			names = append(names, &m.Agent, &m.ConfigSHA256, &m.SecuritySHA256, &m.ImplementationSHA256, &m.Message)
 		}
 		for _, name := range names {
 			*name = text.Cut(*name, maxName)

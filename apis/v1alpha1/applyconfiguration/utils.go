@@ -28,6 +28,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.DetachApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Endpoint"):
 		return &apisv1alpha1.EndpointApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("EndpointSecurity"):
+		return &apisv1alpha1.EndpointSecurityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Halt"):
 		return &apisv1alpha1.HaltApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InspectedContainer"):

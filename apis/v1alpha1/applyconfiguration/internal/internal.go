@@ -98,6 +98,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: silent
       type:
         scalar: boolean
+    - name: tls
+      type:
+        scalar: boolean
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.EndpointSecurity
+  map:
+    fields:
+    - name: secretName
+      type:
+        scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Halt
   map:
     fields:
@@ -167,6 +176,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: attempt
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Attempt
+    - name: certificateSHA256
+      type:
+        scalar: string
     - name: configSHA256
       type:
         scalar: string
@@ -222,6 +234,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: boolean
     - name: reason
+      type:
+        scalar: string
+    - name: securitySHA256
       type:
         scalar: string
     - name: staged
@@ -349,6 +364,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: port
       type:
         scalar: numeric
+    - name: securitySHA256
+      type:
+        scalar: string
     - name: time
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
@@ -544,6 +562,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.DynamicAgentLoading
       default: Allow
+    - name: endpointSecurity
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.EndpointSecurity
     - name: labelSelector
       type:
         map:
@@ -692,10 +713,16 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: agentSHA256
       type:
         scalar: string
+    - name: certificateSHA256
+      type:
+        scalar: string
     - name: configSHA256
       type:
         scalar: string
     - name: implementationSHA256
+      type:
+        scalar: string
+    - name: securitySHA256
       type:
         scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Transport

@@ -15,6 +15,8 @@ type EndpointApplyConfiguration struct {
 	Address *string `json:"address,omitempty"`
 	// port is the TCP port.
 	Port *int32 `json:"port,omitempty"`
+	// tls reports that it speaks TLS.
+	TLS *bool `json:"tls,omitempty"`
 	// checkedFrom is where it was probed from.
 	CheckedFrom *apisv1alpha1.CheckedFrom `json:"checkedFrom,omitempty"`
 	// silent reports that it stopped answering, though the JVM and the agent in it
@@ -41,6 +43,14 @@ func (b *EndpointApplyConfiguration) WithAddress(value string) *EndpointApplyCon
 // If called multiple times, the Port field is set to the value of the last call.
 func (b *EndpointApplyConfiguration) WithPort(value int32) *EndpointApplyConfiguration {
 	b.Port = &value
+	return b
+}
+
+// WithTLS sets the TLS field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the TLS field is set to the value of the last call.
+func (b *EndpointApplyConfiguration) WithTLS(value bool) *EndpointApplyConfiguration {
+	b.TLS = &value
 	return b
 }
 

@@ -50,6 +50,12 @@ type JavaProcessApplyConfiguration struct {
 	Port *int32 `json:"port,omitempty"`
 	// configSHA256 is the digest of the configuration that the agent serves.
 	ConfigSHA256 *string `json:"configSHA256,omitempty"`
+	// securitySHA256 is the digest of the security that the agent serves with; empty when
+	// it serves in the clear.
+	SecuritySHA256 *string `json:"securitySHA256,omitempty"`
+	// certificateSHA256 is the digest of the certificate, in DER, that the agent serves
+	// with: an endpoint with another one is of a foreign process.
+	CertificateSHA256 *string `json:"certificateSHA256,omitempty"`
 	// implementationSHA256 is the digest of the agent's implementation.
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
 	// agentVersion is the version of the agent in it.
@@ -225,6 +231,22 @@ func (b *JavaProcessApplyConfiguration) WithPort(value int32) *JavaProcessApplyC
 // If called multiple times, the ConfigSHA256 field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithConfigSHA256(value string) *JavaProcessApplyConfiguration {
 	b.ConfigSHA256 = &value
+	return b
+}
+
+// WithSecuritySHA256 sets the SecuritySHA256 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SecuritySHA256 field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithSecuritySHA256(value string) *JavaProcessApplyConfiguration {
+	b.SecuritySHA256 = &value
+	return b
+}
+
+// WithCertificateSHA256 sets the CertificateSHA256 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CertificateSHA256 field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithCertificateSHA256(value string) *JavaProcessApplyConfiguration {
+	b.CertificateSHA256 = &value
 	return b
 }
 

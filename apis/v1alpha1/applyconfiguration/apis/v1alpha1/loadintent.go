@@ -15,6 +15,8 @@ type LoadIntentApplyConfiguration struct {
 	Port *int32 `json:"port,omitempty"`
 	// configSHA256 is the configuration asked for.
 	ConfigSHA256 *string `json:"configSHA256,omitempty"`
+	// securitySHA256 is the endpoint's security asked for; empty for none.
+	SecuritySHA256 *string `json:"securitySHA256,omitempty"`
 	// implementationSHA256 is the agent's implementation asked for.
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
 	// time is when it began.
@@ -40,6 +42,14 @@ func (b *LoadIntentApplyConfiguration) WithPort(value int32) *LoadIntentApplyCon
 // If called multiple times, the ConfigSHA256 field is set to the value of the last call.
 func (b *LoadIntentApplyConfiguration) WithConfigSHA256(value string) *LoadIntentApplyConfiguration {
 	b.ConfigSHA256 = &value
+	return b
+}
+
+// WithSecuritySHA256 sets the SecuritySHA256 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SecuritySHA256 field is set to the value of the last call.
+func (b *LoadIntentApplyConfiguration) WithSecuritySHA256(value string) *LoadIntentApplyConfiguration {
+	b.SecuritySHA256 = &value
 	return b
 }
 

@@ -31,6 +31,9 @@ type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// served. It must be free in every matched pod. Left out, a free one is
 	// chosen in each pod, from 9404 upward, as it is for all other JVMs.
 	Port *int32 `json:"port,omitempty"`
+	// endpointSecurity has the agent serve /metrics over TLS. Left out, it is served in
+	// the clear; taken out, it is again, without another load.
+	EndpointSecurity *EndpointSecurityApplyConfiguration `json:"endpointSecurity,omitempty"`
 	// containers names the containers to inspect; all of the pod if empty.
 	Containers []apisv1alpha1.ContainerName `json:"containers,omitempty"`
 	// processes are rules that choose among the Java processes found. The first
@@ -113,6 +116,14 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithMode(value apisv1alpha
 // If called multiple times, the Port field is set to the value of the last call.
 func (b *PrometheusJmxExporterSpecApplyConfiguration) WithPort(value int32) *PrometheusJmxExporterSpecApplyConfiguration {
 	b.Port = &value
+	return b
+}
+
+// WithEndpointSecurity sets the EndpointSecurity field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the EndpointSecurity field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithEndpointSecurity(value *EndpointSecurityApplyConfiguration) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.EndpointSecurity = value
 	return b
 }
 

@@ -13,6 +13,10 @@ type StagedFilesApplyConfiguration struct {
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
 	// configSHA256 is the digest of the configuration.
 	ConfigSHA256 *string `json:"configSHA256,omitempty"`
+	// securitySHA256 is the digest of the endpoint's security; empty for one in the clear.
+	SecuritySHA256 *string `json:"securitySHA256,omitempty"`
+	// certificateSHA256 is the digest of the certificate in that, in DER.
+	CertificateSHA256 *string `json:"certificateSHA256,omitempty"`
 }
 
 // StagedFilesApplyConfiguration constructs a declarative configuration of the StagedFiles type for use with
@@ -42,5 +46,21 @@ func (b *StagedFilesApplyConfiguration) WithImplementationSHA256(value string) *
 // If called multiple times, the ConfigSHA256 field is set to the value of the last call.
 func (b *StagedFilesApplyConfiguration) WithConfigSHA256(value string) *StagedFilesApplyConfiguration {
 	b.ConfigSHA256 = &value
+	return b
+}
+
+// WithSecuritySHA256 sets the SecuritySHA256 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the SecuritySHA256 field is set to the value of the last call.
+func (b *StagedFilesApplyConfiguration) WithSecuritySHA256(value string) *StagedFilesApplyConfiguration {
+	b.SecuritySHA256 = &value
+	return b
+}
+
+// WithCertificateSHA256 sets the CertificateSHA256 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CertificateSHA256 field is set to the value of the last call.
+func (b *StagedFilesApplyConfiguration) WithCertificateSHA256(value string) *StagedFilesApplyConfiguration {
+	b.CertificateSHA256 = &value
 	return b
 }
