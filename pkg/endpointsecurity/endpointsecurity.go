@@ -1,0 +1,70 @@
+// Package endpointsecurity turns the content of a Secret into what secures an agent's
+// endpoint: the file that docs/endpoint-security.md describes.
+package endpointsecurity
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// The keys of a Secret.
+const (
+	KeyCertificate  = "tls.crt"
+	KeyPrivateKey   = "tls.key"
+	KeyClientCA     = "client-ca.crt"
+	KeyUsername     = "username"
+	KeyPasswordHash = "passwordHash"
+	KeySalt         = "salt"
+	KeyAlgorithm    = "algorithm"
+	KeyIterations   = "iterations"
+)
+
+// File is the content of a security file.
+type File struct {
+	Content []byte
+	// CertificateSHA256 is the digest of the server's certificate, in DER.
+	CertificateSHA256 string
+}
+
+// Error says which key of a Secret cannot be used and why. It quotes nothing of the
+// Secret but dates and numbers.
+type Error struct{ Key, Problem string }
+
+// Error returns both.
+func (e *Error) Error() string { return fmt.Sprintf("key %s %s", e.Key, e.Problem) }
+
+func invalid(key, format string, args ...any) *Error {
+	return &Error{Key: key, Problem: fmt.Sprintf(format, args...)}
+}
+
+// Parse checks the content of a Secret, and encodes it; the same content gives the same
+// file. The error is an *Error.
+func Parse(secret map[string][]byte, now time.Time) (File, error) {
+	chain, err := certificates(secret, KeyCertificate)
+	if err != nil {
+		return File{}, err
+	}
+	key, err := privateKey(secret, chain[0])
+	if err != nil {
+		return File{}, err
+	}
+	if end := chain[0].NotAfter; now.After(end) {
+		return File{}, invalid(KeyCertificate, "expired on %s", end.UTC().Format(time.RFC3339))
+	}
+	pairs := url.Values{"certificate": {encode(chain)}, "key": {key}}
+	if _, ok := secret[KeyClientCA]; ok {
+		authorities, err := certificates(secret, KeyClientCA)
+		if err != nil {
+			return File{}, err
+		}
+		pairs.Set("clientCA", encode(authorities))
+	}
+	if err := addPassword(pairs, secret); err != nil {
+		return File{}, err
+	}
+	sum := sha256.Sum256(chain[0].Raw)
+	return File{Content: []byte(pairs.Encode()), CertificateSHA256: hex.EncodeToString(sum[:])}, nil
+}

@@ -1,0 +1,59 @@
+package endpointsecurity
+
+import (
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxIterations keeps a scrape with a password that is new to the agent within some
+	// seconds of the application's CPU.
+	maxIterations = 2_000_000
+	maxUsername   = 256
+	maxHash       = 512 // bytes
+)
+
+var (
+	passwordKeys = []string{KeyUsername, KeyPasswordHash, KeySalt, KeyAlgorithm, KeyIterations}
+	algorithms   = []string{"PBKDF2WithHmacSHA1", "PBKDF2WithHmacSHA256", "PBKDF2WithHmacSHA512"}
+)
+
+// addPassword adds the credentials that a Secret has, all of them or none.
+func addPassword(pairs url.Values, secret map[string][]byte) error {
+	has := func(key string) bool { _, ok := secret[key]; return ok }
+	if !slices.ContainsFunc(passwordKeys, has) {
+		return nil
+	}
+	for _, key := range passwordKeys {
+		if !has(key) {
+			return invalid(key, "is missing; a password takes all of %s", strings.Join(passwordKeys, ", "))
+		}
+	}
+	username := text(secret, KeyUsername)
+	if username == "" || len(username) > maxUsername || strings.Contains(username, ":") || !utf8.ValidString(username) {
+		return invalid(KeyUsername, "is not 1 to %d bytes of UTF-8 without a colon", maxUsername)
+	}
+	pairs.Set("username", username)
+	for _, key := range []string{KeyPasswordHash, KeySalt} {
+		value := strings.ToLower(text(secret, key))
+		if raw, err := hex.DecodeString(value); err != nil || len(raw) == 0 || len(raw) > maxHash {
+			return invalid(key, "is not 1 to %d bytes in hexadecimal", maxHash)
+		}
+		pairs.Set(key, value)
+	}
+	algorithm := text(secret, KeyAlgorithm)
+	if !slices.Contains(algorithms, algorithm) {
+		return invalid(KeyAlgorithm, "is none of %s", strings.Join(algorithms, ", "))
+	}
+	pairs.Set(KeyAlgorithm, algorithm)
+	iterations, err := strconv.Atoi(text(secret, KeyIterations))
+	if err != nil || iterations < 1 || iterations > maxIterations {
+		return invalid(KeyIterations, "is not a number from 1 to %d", maxIterations)
+	}
+	pairs.Set(KeyIterations, strconv.Itoa(iterations))
+	return nil
+}
