@@ -113,14 +113,16 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
-	configs := source.New(mgr.GetClient(), mgr.GetAPIReader())
-	configs.RequireLabel = o.RequireRulesLabel
+	sources := source.New(mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{})
+	sources.RequireLabel = o.RequireRulesLabel
 	reviews, err := authorizationv1.NewForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
+	rights := authority.New(reviews, o.Seam, clock.RealClock{})
+	sources.Authority = rights
 	if err := (&exporter.Reconciler{
-		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Logs: o.Logs,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
@@ -136,9 +138,9 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	return mgr, (&attachment.Reconciler{
-		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: configs,
+		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
-		Protection: o.Protection, Authority: authority.New(reviews, o.Seam, clock.RealClock{}),
+		Protection: o.Protection, Authority: rights,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)
 }

@@ -20,8 +20,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// ownAnnotations are those that the operator writes.
-var ownAnnotations = []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationFlag}
+// SchemeTLS is the scheme of an endpoint that speaks TLS: in the pod's annotations, and
+// as the application protocol of its EndpointSlice. One in the clear names none.
+const SchemeTLS = "https"
 
 // scrapeAnnotations are read together by whoever scrapes: ours beside
 // somebody else's would mislead.
@@ -139,24 +140,29 @@ func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 
 // annotations name the primary JVM: a pod can name but one port.
 func annotations(s *Scope) map[string]string {
-	return map[string]string{
+	endpoint := annotatedJVM(s).Endpoint
+	own := map[string]string{
 		v1alpha1.AnnotationScrape: "true",
-		v1alpha1.AnnotationPort:   strconv.Itoa(int(annotatedJVM(s).Endpoint.Port)),
+		v1alpha1.AnnotationPort:   strconv.Itoa(int(endpoint.Port)),
 		v1alpha1.AnnotationPath:   MetricsPath,
 		v1alpha1.AnnotationFlag:   s.Attachment.Name,
 	}
+	if endpoint.TLS {
+		own[v1alpha1.AnnotationScheme] = SchemeTLS
+	}
+	return own
 }
 
 func annotated(s *Scope) bool {
 	if p := annotatedJVM(s); p == nil || p.Endpoint == nil || !OwnsAnnotations(s.Pod) {
 		return false
 	}
-	for name, value := range annotations(s) {
-		if s.Pod.Annotations[name] != value {
-			return false
-		}
-	}
-	return true
+	own := annotations(s)
+	return !slices.ContainsFunc(Annotations(), func(name string) bool {
+		is, there := s.Pod.Annotations[name]
+		want, wanted := own[name]
+		return is != want || there != wanted
+	})
 }
 
 // AnnotationRefused reports whether RBAC or an admission policy refuses a change of
@@ -169,7 +175,10 @@ func AnnotationRefused(err error) bool {
 // whatever the others say.
 func missing(s *Scope) []string {
 	var missing []string
-	for _, name := range ownAnnotations {
+	for _, name := range Annotations() {
+		if name == v1alpha1.AnnotationScheme && !endpointSecured(s) {
+			continue
+		}
 		if !slices.Contains(managersOf(s.Pod, name), string(records.OwnerPodAnnotations)) {
 			missing = append(missing, name)
 		}
@@ -210,6 +219,12 @@ func annotatedJVM(s *Scope) *v1alpha1.JavaProcess {
 		}
 	}
 	return nil
+}
+
+// endpointSecured reports whether the endpoint that the annotations name speaks TLS.
+func endpointSecured(s *Scope) bool {
+	p := annotatedJVM(s)
+	return p != nil && p.Endpoint != nil && p.Endpoint.TLS
 }
 
 // CanAnnotate reports whether the JVM is exposed that the annotations name.

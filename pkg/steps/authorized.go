@@ -23,9 +23,11 @@ type Requester struct {
 }
 
 // Authority answers whether a requester may have the operator attach for an exporter: the
-// right that writing its spec takes.
+// rights that writing its spec takes.
 type Authority interface {
 	MayAttach(ctx context.Context, who Requester, exporter types.NamespacedName) (bool, error)
+	// MayRead answers whether they may get a Secret, which attaching brings into pods.
+	MayRead(ctx context.Context, who Requester, secret types.NamespacedName) (bool, error)
 }
 
 // UndecidedError is what kept the API server from deciding whether a requester has a right,
@@ -34,6 +36,23 @@ type UndecidedError struct{ Cause string }
 
 // Error implements error.
 func (e *UndecidedError) Error() string { return "undecided: " + e.Cause }
+
+// RequesterOf is who wrote the exporter's spec, by its stamp: nil where nothing stamped
+// it, as before config/stamp or without it. Of a stamp that cannot be read it says why.
+func RequesterOf(exporter *v1alpha1.PrometheusJmxExporter) (who *Requester, problem string) {
+	user, ok := exporter.Annotations[v1alpha1.AnnotationRequester]
+	if !ok {
+		return nil, ""
+	}
+	who = &Requester{User: user}
+	if groups := exporter.Annotations[v1alpha1.AnnotationRequesterGroups]; json.Unmarshal([]byte(groups), &who.Groups) != nil {
+		return nil, fmt.Sprintf("The exporter's annotation %s is not a JSON array of strings, so that the right of who wrote its spec is unknown.", v1alpha1.AnnotationRequesterGroups)
+	}
+	return who, ""
+}
+
+// Name is the user, cut for a message.
+func (r Requester) Name() string { return text.Cut(r.User, maxUser) }
 
 // AuthorityPeriod is how long an answer of the Authority is trusted, and the time after
 // which one that was negative is asked for again: a right that is granted is noticed
@@ -62,8 +81,7 @@ func (s *Scope) ProcessNotAuthorized(ctx context.Context, p *v1alpha1.JavaProces
 // older than the stamp, or in a cluster without it (config/stamp).
 func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 	const how = "To allow it, %s or have somebody with the right give the exporter's annotation " + v1alpha1.AnnotationResume + " another value."
-	user, ok := s.Exporter.Annotations[v1alpha1.AnnotationRequester]
-	if !ok || s.Authority == nil {
+	if s.Authority == nil {
 		return nil
 	}
 	refused := func(message string, args ...any) *statemachine.Outcome {
@@ -71,18 +89,20 @@ func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 		o.RetryAfter = AuthorityPeriod
 		return &o
 	}
-	who := Requester{User: user}
-	if groups := s.Exporter.Annotations[v1alpha1.AnnotationRequesterGroups]; json.Unmarshal([]byte(groups), &who.Groups) != nil {
-		return refused("The exporter's annotation %s is not a JSON array of strings, so that the right of who wrote its spec is unknown. "+how,
-			v1alpha1.AnnotationRequesterGroups, "deploy config/stamp,")
+	who, problem := RequesterOf(s.Exporter)
+	switch {
+	case problem != "":
+		return refused(problem+" "+how, "deploy config/stamp,")
+	case who == nil:
+		return nil
 	}
-	allowed, err := s.Authority.MayAttach(ctx, who, client.ObjectKeyFromObject(s.Exporter))
+	allowed, err := s.Authority.MayAttach(ctx, *who, client.ObjectKeyFromObject(s.Exporter))
 	undecided, ok := errors.AsType[*UndecidedError](err)
 	switch {
 	case ok:
 		o := failed(err)
 		o.Message = fmt.Sprintf("The API server could not decide whether user %q, who wrote the exporter's spec, may attach in namespace %s (%q); nothing new is attached. Repair what it names; retrying.",
-			text.Cut(user, maxUser), s.Exporter.Namespace, text.Line(undecided.Cause, 250))
+			who.Name(), s.Exporter.Namespace, text.Line(undecided.Cause, 250))
 		return &o
 	case apierrors.IsForbidden(err):
 		o := failed(err)
@@ -94,7 +114,7 @@ func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 		return nil
 	}
 	return refused("User %q wrote the exporter's spec, and may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
-		text.Cut(user, maxUser), s.Exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
+		who.Name(), s.Exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
 }
 
 // maxUser bounds what a message repeats of a user's name, in bytes.

@@ -30,6 +30,11 @@ func (a *authority) MayAttach(_ context.Context, who Requester, _ types.Namespac
 	return who.User == a.allows, a.fails
 }
 
+// MayRead implements Authority.
+func (a *authority) MayRead(context.Context, Requester, types.NamespacedName) (bool, error) {
+	return false, errors.New("the steps read no Secret")
+}
+
 // stamped has an admission policy's annotations on the exporter.
 func (s *Scope) stamped(user, groups string) {
 	s.Exporter.Namespace = "shop"

@@ -101,7 +101,7 @@ func excluded(p *v1alpha1.JavaProcess) { p.Excluded, p.Primary = true, false }
 func (s *Scope) published() *Scope {
 	for _, p := range s.Status().Processes {
 		if p.Endpoint != nil {
-			s.Published = append(s.Published, PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port})
+			s.Published = append(s.Published, PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port, p.Endpoint.TLS})
 		}
 	}
 	return s
@@ -165,7 +165,7 @@ var (
 type probing struct{ err error }
 
 // Probe implements Prober.
-func (p probing) Probe(context.Context, string, int32) error { return p.err }
+func (p probing) Probe(context.Context, string, *v1alpha1.JavaProcess) error { return p.err }
 
 // Answers implements Prober.
 func (probing) Answers(context.Context, *v1alpha1.JavaProcess) error {

@@ -37,7 +37,7 @@ func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 			}
 			return outcome
 		}
-		p.Endpoint = &v1alpha1.Endpoint{Address: j.Pod.Status.PodIP, Port: p.Port, CheckedFrom: from}
+		p.Endpoint = &v1alpha1.Endpoint{Address: j.Pod.Status.PodIP, Port: p.Port, TLS: secured(p), CheckedFrom: from}
 	}
 	if !j.published() {
 		return NotDone(v1alpha1.ReasonEndpointPending, "The endpoint answers; its EndpointSlice is being written.")
@@ -47,11 +47,11 @@ func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 
 // probe asks from here, and from within the pod where the pod cannot be reached.
 func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
-	err := j.Prober.Probe(ctx, j.Pod.Status.PodIP, j.Process.Port)
+	err := j.Prober.Probe(ctx, j.Pod.Status.PodIP, j.Process)
 	if !errors.Is(err, ErrUnreachable) {
 		return v1alpha1.CheckedFromOperator, err
 	}
-	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: MetricsPath}}
+	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: MetricsPath, TLS: secured(j.Process)}}
 	_, err = j.Helper.Run(ctx, j.at(), helperapi.VerbProbe, request)
 	return v1alpha1.CheckedFromPod, err
 }
@@ -62,7 +62,7 @@ func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
 func (j *JVM) withdrawing() bool {
 	return slices.ContainsFunc(j.Published, func(published PublishedEndpoint) bool {
 		return len(j.Filter(func(p *v1alpha1.JavaProcess) bool {
-			return p.Endpoint != nil && published == PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port}
+			return p.Endpoint != nil && published == PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port, p.Endpoint.TLS}
 		})) == 0
 	})
 }

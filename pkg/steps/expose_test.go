@@ -38,7 +38,7 @@ func TestExpose(t *testing.T) {
 		"unreachable, there is no room":      {probe: unreachable, helper: answers{"app probe": says(v1alpha1.ReasonQueued)}, want: v1alpha1.ReasonQueued},
 	} {
 		s := aScope(aProcess("app", 9400))
-		s.Published = []PublishedEndpoint{{anAddress, 9400}}
+		s.Published = []PublishedEndpoint{{anAddress, 9400, false}}
 		s.Helper, s.Prober = &answering{answers: tc.helper}, probing{tc.probe}
 		if tc.how != nil {
 			tc.how(s)

@@ -235,8 +235,10 @@ func (s *Scope) exclude(containers []container) {
 // was lost.
 func recognize(s *Scope) {
 	for _, p := range s.Chosen() {
-		if published := (PublishedEndpoint{s.Pod.Status.PodIP, p.Port}); p.Endpoint == nil && slices.Contains(s.Published, published) {
-			p.Endpoint = &v1alpha1.Endpoint{Address: published.Address, Port: published.Port, CheckedFrom: v1alpha1.CheckedFromOperator}
+		for _, published := range s.Published {
+			if p.Endpoint == nil && published.Address == s.Pod.Status.PodIP && published.Port == p.Port {
+				p.Endpoint = &v1alpha1.Endpoint{Address: published.Address, Port: published.Port, TLS: published.TLS, CheckedFrom: v1alpha1.CheckedFromOperator}
+			}
 		}
 	}
 }

@@ -144,9 +144,9 @@ func TestRecognize(t *testing.T) {
 		published []PublishedEndpoint
 		want      bool
 	}{
-		"its own":            {[]PublishedEndpoint{{anAddress, 9400}}, true},
-		"at another address": {[]PublishedEndpoint{{"10.0.0.9", 9400}}, false},
-		"at another port":    {[]PublishedEndpoint{{anAddress, 9404}}, false},
+		"its own":            {[]PublishedEndpoint{{anAddress, 9400, false}}, true},
+		"at another address": {[]PublishedEndpoint{{"10.0.0.9", 9400, false}}, false},
+		"at another port":    {[]PublishedEndpoint{{anAddress, 9404, false}}, false},
 		"none":               {nil, false},
 	} {
 		s := aScope(lost)

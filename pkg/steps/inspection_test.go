@@ -138,7 +138,7 @@ func TestMergeKeepsTheRecord(t *testing.T) {
 	} {
 		s := aScope(tc.record)
 		if tc.pending {
-			s.Granted, s.Published = false, []PublishedEndpoint{{anAddress, 9400}}
+			s.Granted, s.Published = false, []PublishedEndpoint{{anAddress, 9400, false}}
 		}
 		p, want := same, bare
 		tc.found(&p)

@@ -23,8 +23,8 @@ func (j *JVM) State() statemachine.State { return processState(j.Process) }
 func (j *JVM) SetState(s statemachine.State) { setProcessState(j.Process, s) }
 
 // files are what the process's agent is to run from: what the exporter says now,
-// or what lies there already while nothing new is granted to the pod, or the
-// configuration cannot be used.
+// or what lies there already while nothing new is granted to the pod, or what
+// the exporter names cannot be used.
 func (j *JVM) files() v1alpha1.StagedFiles {
 	if j.keepsStaged() {
 		return *j.Process.Staged
@@ -33,12 +33,14 @@ func (j *JVM) files() v1alpha1.StagedFiles {
 		AgentSHA256:          j.Artifacts.Agent.SHA256,
 		ImplementationSHA256: j.Artifacts.Implementation.SHA256,
 		ConfigSHA256:         j.Config.SHA256,
+		SecuritySHA256:       j.Security.SHA256,
+		CertificateSHA256:    j.Security.CertificateSHA256,
 	}
 }
 
 // keepsStaged reports whether what was staged stands, whatever the exporter says.
 func (j *JVM) keepsStaged() bool {
-	return j.Process.Staged != nil && (!j.Granted || j.Config.Problem != nil)
+	return j.Process.Staged != nil && (!j.Granted || j.Problem() != nil)
 }
 
 // port is the port to ask for: the exporter's for the primary process, 0 for one
@@ -96,19 +98,23 @@ func (j *JVM) AwaitsPrimary() bool {
 func (j *JVM) serves() bool {
 	p, files, port := j.Process, j.files(), j.port()
 	return p.Port != 0 && (port == 0 || p.Port == port) &&
-		p.ConfigSHA256 == files.ConfigSHA256 && p.ImplementationSHA256 == files.ImplementationSHA256
+		p.ConfigSHA256 == files.ConfigSHA256 && p.ImplementationSHA256 == files.ImplementationSHA256 &&
+		p.SecuritySHA256 == files.SecuritySHA256 && p.CertificateSHA256 == files.CertificateSHA256
 }
 
 // answered reports whether the endpoint answered at the address that the pod has.
 func (j *JVM) answered() bool {
 	e := j.Process.Endpoint
-	return e != nil && !e.Silent && e.Address == j.Pod.Status.PodIP && e.Port == j.Process.Port
+	return e != nil && !e.Silent && e.Address == j.Pod.Status.PodIP && e.Port == j.Process.Port && e.TLS == secured(j.Process)
 }
+
+// secured reports whether the agent in the process serves over TLS.
+func secured(p *v1alpha1.JavaProcess) bool { return p.SecuritySHA256 != "" }
 
 // published reports whether the endpoint stands in an EndpointSlice.
 func (j *JVM) published() bool {
 	e := j.Process.Endpoint
-	return e != nil && slices.Contains(j.Published, PublishedEndpoint{Address: e.Address, Port: e.Port})
+	return e != nil && slices.Contains(j.Published, PublishedEndpoint{Address: e.Address, Port: e.Port, TLS: e.TLS})
 }
 
 // at is the container of the process, for the helper.

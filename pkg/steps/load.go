@@ -32,7 +32,8 @@ func (Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 	}
 	files := j.files()
 	intent := v1alpha1.LoadIntent{
-		Port: j.port(), ConfigSHA256: files.ConfigSHA256, ImplementationSHA256: files.ImplementationSHA256, Time: j.Now,
+		Port: j.port(), ConfigSHA256: files.ConfigSHA256, SecuritySHA256: files.SecuritySHA256,
+		ImplementationSHA256: files.ImplementationSHA256, Time: j.Now,
 	}
 	if p.Intent != nil && p.ConfigSHA256 != "" { // an agent serves since then
 		before := *p.Intent
@@ -63,6 +64,8 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 			ImplementationSHA256: files.ImplementationSHA256,
 			Config:               helperapi.FileName("config-", files.ConfigSHA256, ".yaml"),
 			ConfigSHA256:         files.ConfigSHA256,
+			Security:             securityFile(files),
+			SecuritySHA256:       files.SecuritySHA256,
 			Port:                 j.port(),
 			Identity:             identity,
 			Avoid:                j.avoid(),
@@ -78,13 +81,25 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p.Port = mark.Port
 	p.ConfigSHA256 = text.Cut(mark.ConfigSHA256, 64)
 	p.ImplementationSHA256 = text.Cut(mark.ImplementationSHA256, 64)
+	p.SecuritySHA256, p.CertificateSHA256 = text.Cut(mark.SecuritySHA256, 64), ""
+	if mark.SecuritySHA256 == files.SecuritySHA256 {
+		p.CertificateSHA256 = files.CertificateSHA256
+	}
 	p.AgentVersion = text.Cut(mark.Agent, 64)
 	p.Identity = identity
 	p.Warning = text.Cut(report.Processes[0].Warning, 300)
 	if !j.serves() {
-		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port and configuration.")
+		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security.")
 	}
 	return Done()
+}
+
+// securityFile is the name of the endpoint's security; empty for one in the clear.
+func securityFile(files v1alpha1.StagedFiles) string {
+	if files.SecuritySHA256 == "" {
+		return ""
+	}
+	return helperapi.FileName("security-", files.SecuritySHA256, "")
 }
 
 func loadFailed(j *JVM, err error) statemachine.Outcome {
@@ -120,5 +135,6 @@ func (Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 		return Done()
 	}
 	p.AgentFound, p.Intent, p.Port, p.ConfigSHA256, p.ImplementationSHA256 = false, nil, 0, "", ""
+	p.SecuritySHA256, p.CertificateSHA256 = "", ""
 	return Done()
 }

@@ -32,11 +32,11 @@ var ErrUnreachable = errors.New("unreachable")
 
 // Prober asks an endpoint whether it serves metrics.
 type Prober interface {
-	// Probe returns nil when the endpoint answers as it should, an error that
-	// is ErrUnreachable when it cannot be reached, and another
-	// *transport.Error when it answers otherwise, or not in time. It ends in
-	// bounded time.
-	Probe(ctx context.Context, address string, port int32) error
+	// Probe returns nil when the process's port at the address answers as it
+	// should, an error that is ErrUnreachable when it cannot be reached, and
+	// another *transport.Error when it answers otherwise, or not in time. It
+	// ends in bounded time.
+	Probe(ctx context.Context, address string, p *v1alpha1.JavaProcess) error
 	// Answers asks whether the process still serves the endpoint that its record
 	// has. It returns an error that is ErrUnreachable when that cannot be
 	// reached, ErrForeign when a foreign process answers, and another one
@@ -85,10 +85,14 @@ func NewHTTPProber(seam effects.Seam) *HTTPProber {
 }
 
 // Probe implements Prober.
-func (p *HTTPProber) Probe(ctx context.Context, address string, port int32) error {
-	host := net.JoinHostPort(address, strconv.Itoa(int(port)))
+func (p *HTTPProber) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
+	host := net.JoinHostPort(address, strconv.Itoa(int(process.Port)))
+	path := MetricsPath
+	if secured(process) { // the metrics may take credentials, which the operator does not have
+		path = healthPath
+	}
 	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: host}
-	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, host) })
+	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, p.page(process, secured(process), host, path)) })
 }
 
 // healthPath is the stock exporter's, and ours.
@@ -100,7 +104,7 @@ func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess)
 	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, p.patience)
 		defer cancel()
-		response, err := p.ask(ctx, host, healthPath)
+		response, err := p.ask(ctx, p.page(process, process.Endpoint.TLS, host, healthPath))
 		if timedOut(err) && !errors.Is(err, ErrUnreachable) {
 			return nil
 		}
@@ -127,35 +131,50 @@ func foreign(p *v1alpha1.JavaProcess, answer *http.Response) bool {
 	return p.Identity != "" && (answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusNotFound)
 }
 
-func (p *HTTPProber) ask(ctx context.Context, host, path string) (*http.Response, error) {
-	endpoint := url.URL{Scheme: "http", Host: host, Path: path}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint.String(), nil)
+// page is where something is asked for, and the client to ask with.
+type page struct {
+	client *http.Client
+	url    url.URL
+}
+
+func (p *HTTPProber) page(of *v1alpha1.JavaProcess, tls bool, host, path string) page {
+	if tls {
+		return page{pinned(p.client, of.CertificateSHA256), url.URL{Scheme: "https", Host: host, Path: path}}
+	}
+	return page{p.client, url.URL{Scheme: "http", Host: host, Path: path}}
+}
+
+func (p *HTTPProber) ask(ctx context.Context, page page) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.url.String(), nil)
 	if err != nil {
 		return nil, err
 	}
 	var answered atomic.Bool
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }}))
-	response, err := p.client.Do(request)
-	if err != nil && !answered.Load() && (notConnected(err) || !timedOut(err)) {
+	response, err := page.client.Do(request)
+	if err != nil && !errors.Is(err, ErrForeign) && !answered.Load() && (notConnected(err) || !timedOut(err)) {
 		err = errors.Join(ErrUnreachable, err)
 	}
 	return response, err
 }
 
-func (p *HTTPProber) get(ctx context.Context, host string) error {
-	response, err := p.ask(ctx, host, MetricsPath)
-	if errors.Is(err, ErrUnreachable) {
+func (p *HTTPProber) get(ctx context.Context, page page) error {
+	path := page.url.Path
+	response, err := p.ask(ctx, page)
+	switch {
+	case errors.Is(err, ErrUnreachable):
 		return notServing("The endpoint cannot be reached.", err)
-	}
-	if err != nil {
-		return notServing(fmt.Sprintf("%s does not answer within %s, or not in HTTP.", MetricsPath, answerTimeout), err)
+	case errors.Is(err, ErrForeign):
+		return notServing("A foreign process answers at the endpoint: its certificate is not the one that the agent serves with.", err)
+	case err != nil:
+		return notServing(fmt.Sprintf("%s does not answer within %s, or not in HTTP.", path, answerTimeout), err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return notServing(fmt.Sprintf("%s answers with HTTP status %d instead of 200.", MetricsPath, response.StatusCode), nil)
+		return notServing(fmt.Sprintf("%s answers with HTTP status %d instead of 200.", path, response.StatusCode), nil)
 	}
 	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxProbed)); err != nil {
-		return notServing(MetricsPath+" breaks off while it answers.", err)
+		return notServing(path+" breaks off while it answers.", err)
 	}
 	return nil
 }

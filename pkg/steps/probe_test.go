@@ -112,7 +112,7 @@ func TestHTTPProber(t *testing.T) {
 			p := NewHTTPProber(effects.Direct)
 			p.patience = 100 * time.Millisecond
 			process := tc.process.DeepCopy()
-			process.Endpoint = &v1alpha1.Endpoint{Address: host, Port: int32(number)}
+			process.Port, process.Endpoint = int32(number), &v1alpha1.Endpoint{Address: host, Port: int32(number)}
 			err = p.Answers(t.Context(), process)
 			if (err != nil) != tc.silent || errors.Is(err, ErrForeign) != tc.foreign || errors.Is(err, ErrUnreachable) != (tc.probe == unreachable) {
 				t.Errorf("%s: Answers says %v", tc.reason, err)
@@ -120,7 +120,7 @@ func TestHTTPProber(t *testing.T) {
 			if tc.probe == "-" {
 				return
 			}
-			err = p.Probe(t.Context(), host, int32(number))
+			err = p.Probe(t.Context(), host, process)
 			if (err == nil) != (tc.probe == "") || err != nil && !strings.Contains(err.Error(), tc.probe) {
 				t.Errorf("%s: Probe says %v, want %q", tc.reason, err, tc.probe)
 			}

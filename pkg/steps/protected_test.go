@@ -149,7 +149,7 @@ func TestProtectedWhenLost(t *testing.T) {
 	}
 	for name, find := range map[string]func(*Scope){
 		"its exporter is there": func(s *Scope) {
-			s.Published = []PublishedEndpoint{{s.Pod.Status.PodIP, 9400}}
+			s.Published = []PublishedEndpoint{{s.Pod.Status.PodIP, 9400, false}}
 			FindJava{}.Ensure(t.Context(), s)
 		},
 		"it is detached": func(s *Scope) {

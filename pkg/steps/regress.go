@@ -24,7 +24,7 @@ const silentMisses = 3
 
 var causes = map[string]statemachine.Cause{
 	v1alpha1.ReasonReplaced:        {Back: Replaced, Message: "The container or JVM was replaced; rediscovering."},
-	v1alpha1.ReasonConfigChanged:   {Back: ConfigChanged, Message: "The configuration or the agent changed; staging it."},
+	v1alpha1.ReasonConfigChanged:   {Back: ConfigChanged, Message: "The files that the agent runs from changed; staging them."},
 	v1alpha1.ReasonAgentChanged:    {Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
 	v1alpha1.ReasonAgentGone:       {Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
 	v1alpha1.ReasonEndpointForeign: {Back: AgentChanged, Message: "The agent serves, but a foreign process answers at its endpoint; reconfiguring the agent."},
@@ -98,7 +98,7 @@ func (h Health) Silent() bool { return h.Finding == FindingSilent && h.Misses >=
 func (j *JVM) Forget(cause *statemachine.Cause) {
 	switch p := j.Process; cause.Reason {
 	case v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointForeign:
-		p.ConfigSHA256, p.ImplementationSHA256 = "", ""
+		p.ConfigSHA256, p.ImplementationSHA256, p.SecuritySHA256, p.CertificateSHA256 = "", "", "", ""
 	case v1alpha1.ReasonEndpointSilent:
 		p.Endpoint.Silent = true
 	}

@@ -29,7 +29,7 @@ func TestRegressJVM(t *testing.T) {
 	newConfig := func(s *Scope) { s.Config.Blob = blob("new") }
 	newPort := func(s *Scope) { s.Exporter.Spec.Port = 9500 }
 	notGranted := func(s *Scope) { s.Granted = false }
-	broken := func(s *Scope) { s.Config = Config{Problem: &Problem{Reason: v1alpha1.ReasonConfigNotYAML}} }
+	broken := func(s *Scope) { s.Config = Input{Problem: &Problem{Reason: v1alpha1.ReasonConfigNotYAML}} }
 	adopted := process(func(p *v1alpha1.JavaProcess) {
 		p.Adopted, p.Primary, p.Staged, p.Intent, p.ConfigSHA256, p.ImplementationSHA256 = true, false, nil, nil, "", ""
 	})
@@ -98,7 +98,7 @@ func TestRegressPod(t *testing.T) {
 		"the annotations are gone":         {func(s *Scope) { s.Pod.Annotations, s.Pod.ManagedFields = nil, nil }, v1alpha1.ReasonAnnotationLost},
 		"another port is annotated":        {func(s *Scope) { s.annotatedBy(us, "9404") }, v1alpha1.ReasonAnnotationLost},
 		"somebody else annotates it":       {func(s *Scope) { s.annotatedBy("helm", "9400") }, v1alpha1.ReasonAnnotationLost},
-		"the configuration is broken":      {func(s *Scope) { s.Config = Config{Problem: &Problem{}}; s.Granted = false }, ""},
+		"the configuration is broken":      {func(s *Scope) { s.Config = Input{Problem: &Problem{}}; s.Granted = false }, ""},
 		"a sibling is going back":          {func(s *Scope) { s.Status().Processes = append(s.Status().Processes, aProcess("worker", 0)) }, ""},
 		"its JVM is going back, and stays": {func(s *Scope) { s.Status().Processes[0].Phase = v1alpha1.PhaseJavaFound }, ""},
 	} {

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,8 +30,8 @@ type Scope struct {
 	Pod *corev1.Pod
 	// Exporter is the exporter that owns the pod; nil in a pod that is detached.
 	Exporter *v1alpha1.PrometheusJmxExporter
-	// Config is the exporter's configuration.
-	Config Config
+	// Inputs are what the exporter names.
+	Inputs
 	// Granted reports that the rollout has come to the pod: it may be brought to
 	// what the exporter says now. Else it is kept as its record says.
 	Granted bool
@@ -73,13 +74,31 @@ type Scope struct {
 	present map[string][]helperapi.File
 }
 
-// Config is an exporter's configuration: a file, or why there is none.
-type Config struct {
+// Inputs are what an exporter names beside itself, for its pods.
+type Inputs struct {
+	// Config is its configuration.
+	Config Input
+	// Security is what secures its endpoints; the zero Security for none.
+	Security Security
+}
+
+// Problem is why nothing new is brought to the pods; nil if nothing keeps it.
+func (i Inputs) Problem() *Problem { return cmp.Or(i.Config.Problem, i.Security.Problem) }
+
+// Input is what an exporter names: a file, or why there is none.
+type Input struct {
 	transport.Blob
-	// Problem is why the configuration cannot be used; nil when it can.
+	// Problem is why it cannot be used; nil when it can.
 	Problem *Problem
 	// Warning is a sentence on what the exporter ignores in it; empty if nothing.
 	Warning string
+}
+
+// Security is what secures an exporter's endpoints.
+type Security struct {
+	Input
+	// CertificateSHA256 is the digest of the certificate in it, in DER.
+	CertificateSHA256 string
 }
 
 // Problem is a typed reason with a sentence that a person can act on.
@@ -89,6 +108,8 @@ type Problem struct{ Reason, Message string }
 type PublishedEndpoint struct {
 	Address string
 	Port    int32
+	// TLS says that it is published as one that speaks TLS.
+	TLS bool
 }
 
 // Artifacts are the files that the operator brings into containers.
@@ -125,10 +146,11 @@ func (s *Scope) Key() string {
 // Revision names what the exporter's pods are to be brought to: all of it that
 // reaches into a pod, and the exporter itself: a slot that one of the same name
 // granted, before it was deleted, is none of its successor's rollout.
-func Revision(exporter *v1alpha1.PrometheusJmxExporter, config Config, artifacts *Artifacts) string {
+func Revision(exporter *v1alpha1.PrometheusJmxExporter, inputs Inputs, artifacts *Artifacts) string {
 	return digest(
 		exporter.UID, exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp,
-		config.SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
+		inputs.Config.SHA256, artifacts.Agent.SHA256, artifacts.Implementation.SHA256,
+		exporter.Spec.EndpointSecurity != nil, inputs.Security.SHA256,
 	)
 }
 

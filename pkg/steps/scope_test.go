@@ -85,9 +85,9 @@ func TestRevision(t *testing.T) {
 	} {
 		e := &v1alpha1.PrometheusJmxExporter{}
 		e.Name, e.UID = "exporter", "exporter"
-		before := Revision(e, Config{}, &Artifacts{})
+		before := Revision(e, Inputs{}, &Artifacts{})
 		tc.change(e)
-		if same := Revision(e, Config{}, &Artifacts{}) == before; same != tc.same {
+		if same := Revision(e, Inputs{}, &Artifacts{}) == before; same != tc.same {
 			t.Errorf("%s: the revision is the same: %t", name, same)
 		}
 	}

@@ -25,7 +25,7 @@ func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	if j.Process.Adopted || j.keepsStaged() {
 		return Done()
 	}
-	if p := j.Config.Problem; p != nil {
+	if p := j.Problem(); p != nil {
 		return NotDone(p.Reason, p.Message)
 	}
 	missing, err := j.missing(ctx)
@@ -36,7 +36,7 @@ func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		if err := j.at().CheckSpace(missing...); err != nil {
 			return failed(err)
 		}
-		request := j.withTmp(j.Process.Container, helperapi.Request{Files: files(missing), MemoryHeadroom: memoryHeadroom(j.Exporter)})
+		request := j.withTmp(j.Process.Container, helperapi.Request{Target: target(j.Process), Files: files(missing), MemoryHeadroom: memoryHeadroom(j.Exporter)})
 		if _, err := j.Helper.Run(ctx, j.at(), helperapi.VerbStage, request, missing...); err != nil {
 			return failed(err)
 		}
@@ -69,14 +69,18 @@ func (j *JVM) missing(ctx context.Context) ([]transport.Blob, error) {
 
 // blobs are the files that an agent runs from.
 func (s *Scope) blobs() []transport.Blob {
-	return []transport.Blob{s.Artifacts.Agent, s.Artifacts.Implementation, s.Config.Blob}
+	blobs := []transport.Blob{s.Artifacts.Agent, s.Artifacts.Implementation, s.Config.Blob}
+	if s.Security.SHA256 != "" {
+		blobs = append(blobs, s.Security.Blob)
+	}
+	return blobs
 }
 
 // aboutToStage are the files that an inspection of a container looks for, so that
 // staging need not ask again; none where nothing is about to be staged.
 func (s *Scope) aboutToStage(c container) []helperapi.File {
 	staged := func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && p.Staged != nil }
-	if !s.Granted || s.Config.Problem != nil || len(s.Filter(staged)) > 0 {
+	if !s.Granted || s.Problem() != nil || len(s.Filter(staged)) > 0 {
 		return nil
 	}
 	return files(s.blobs())

@@ -223,8 +223,8 @@ type prober struct {
 }
 
 // Probe implements steps.Prober.
-func (p prober) Probe(ctx context.Context, address string, port int32) error {
-	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: fmt.Sprintf("%s:%d", address, port)}
+func (p prober) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
+	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: fmt.Sprintf("%s:%d", address, process.Port)}
 	err := p.seam(ctx, effect, func(context.Context) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()

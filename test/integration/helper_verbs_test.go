@@ -89,7 +89,7 @@ func (c *container) load(request helperapi.Request) (*helperapi.Report, error) {
 		return nil, fault(string(helperapi.ReasonStockExporter))
 	case !free:
 		return nil, fault(v1alpha1.ReasonPortInUse)
-	case !c.has(desired.Agent) || !c.has(desired.Implementation) || !c.has(desired.Config):
+	case !c.has(desired.Agent) || !c.has(desired.Implementation) || !c.has(desired.Config) || desired.Security != "" && !c.has(desired.Security):
 		return nil, fault(v1alpha1.ReasonStagingIncomplete)
 	}
 	if j.Mark == nil {
@@ -102,7 +102,7 @@ func (c *container) load(request helperapi.Request) (*helperapi.Report, error) {
 	j.identity = desired.Identity
 	j.Mark = &helperapi.Mark{
 		Protocol: 1, State: helperapi.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: port,
-		ConfigSHA256: desired.ConfigSHA256, ImplementationSHA256: desired.ImplementationSHA256,
+		ConfigSHA256: desired.ConfigSHA256, SecuritySHA256: desired.SecuritySHA256, ImplementationSHA256: desired.ImplementationSHA256,
 	}
 	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 }

@@ -31,9 +31,9 @@ const (
 type silences struct{ prober }
 
 // Probe implements steps.Prober.
-func (s silences) Probe(ctx context.Context, address string, port int32) error {
+func (s silences) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
 	if !strings.HasPrefix(address, silentNetwork) {
-		return s.prober.Probe(ctx, address, port)
+		return s.prober.Probe(ctx, address, process)
 	}
 	select {
 	case <-ctx.Done():

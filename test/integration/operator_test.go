@@ -65,7 +65,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	if helper == nil {
 		helper = o.byTransport(as, writer)
 	}
-	configs := source.New(as, as)
+	configs := source.New(as, as, c.clock)
 	configs.RequireLabel = c.requireLabel
 	asks := prober{c.containers, o.seam}
 	o.health = health.New(asks, c.listenEvery, c.clock)

@@ -101,7 +101,7 @@ var aTarget = helperapi.Target{PID: 7, StartTime: 11}
 type prober struct{ err error }
 
 // Probe implements steps.Prober.
-func (p *prober) Probe(context.Context, string, int32) error { return p.err }
+func (p *prober) Probe(context.Context, string, *v1alpha1.JavaProcess) error { return p.err }
 
 // Answers implements steps.Prober.
 func (p *prober) Answers(context.Context, *v1alpha1.JavaProcess) error { return p.err }

@@ -139,3 +139,8 @@ type noAuthority struct{}
 func (noAuthority) MayAttach(context.Context, steps.Requester, types.NamespacedName) (bool, error) {
 	return false, nil
 }
+
+// MayRead implements steps.Authority.
+func (noAuthority) MayRead(context.Context, steps.Requester, types.NamespacedName) (bool, error) {
+	return false, nil
+}

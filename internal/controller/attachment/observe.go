@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -23,7 +24,7 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 		return nil, err
 	}
 	pod, exporter := found.pod, found.owner
-	config, err := r.Source.Get(ctx, exporter)
+	inputs, err := r.Source.Get(ctx, exporter)
 	if err != nil {
 		return nil, err
 	}
@@ -32,9 +33,9 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 		return nil, err
 	}
 	scope := &steps.Scope{
-		Attachment: attachment, Pod: pod, Exporter: exporter, Config: config, Published: published,
+		Attachment: attachment, Pod: pod, Exporter: exporter, Inputs: inputs, Published: published,
 		Granted: exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
-			attachment.Spec.Revision == steps.Revision(exporter, config, r.Artifacts),
+			attachment.Spec.Revision == steps.Revision(exporter, inputs, r.Artifacts),
 		Now:       r.now(),
 		Artifacts: r.Artifacts, Transport: r.Transport, Helper: helper, Prober: limitedProber{r.Prober, r.Limits, pod}, Writer: r.Writer, Protection: r.Protection, Authority: r.Authority,
 	}
@@ -133,7 +134,9 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter ty
 				if port.Port == nil { // somebody else's edit
 					continue
 				}
-				published = append(published, steps.PublishedEndpoint{Address: endpoint.Addresses[0], Port: *port.Port})
+				published = append(published, steps.PublishedEndpoint{
+					Address: endpoint.Addresses[0], Port: *port.Port, TLS: ptr.Deref(port.AppProtocol, "") == steps.SchemeTLS,
+				})
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	crsource "sigs.k8s.io/controller-runtime/pkg/source"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -32,13 +33,13 @@ type limitedProber struct {
 }
 
 // Probe implements steps.Prober.
-func (p limitedProber) Probe(ctx context.Context, address string, port int32) error {
+func (p limitedProber) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
 	done, err := p.limits.Probe(transport.Container{Namespace: p.pod.Namespace, Pod: p.pod.Name, Node: p.pod.Spec.NodeName})
 	if err != nil {
 		return err
 	}
 	defer done()
-	return p.Prober.Probe(ctx, address, port)
+	return p.Prober.Probe(ctx, address, process)
 }
 
 // room is a source of events: a reconcile of each pod that waited for an exec or a

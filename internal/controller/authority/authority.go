@@ -39,7 +39,8 @@ func New(reviews client.LocalSubjectAccessReviewsGetter, seam effects.Seam, cloc
 
 // question is what an answer is kept for.
 type question struct {
-	exporter     types.NamespacedName
+	right        string
+	on           types.NamespacedName
 	user, groups string
 }
 
@@ -49,17 +50,27 @@ type question struct {
 // who holds the verb attach on the exporter. An answer is kept for steps.AuthorityPeriod,
 // an error is not; nor is a denial of who might have a right that could not be evaluated.
 func (a *Authority) MayAttach(ctx context.Context, who steps.Requester, exporter types.NamespacedName) (bool, error) {
-	key := question{exporter, who.User, fmt.Sprintf("%q", who.Groups)}
+	return a.any(ctx, who, exporter,
+		authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "exec"},
+		authorizationv1.ResourceAttributes{Verb: "attach", Group: v1alpha1.GroupVersion.Group, Resource: "prometheusjmxexporters", Name: exporter.Name},
+	)
+}
+
+// MayRead implements steps.Authority.
+func (a *Authority) MayRead(ctx context.Context, who steps.Requester, secret types.NamespacedName) (bool, error) {
+	return a.any(ctx, who, secret, authorizationv1.ResourceAttributes{Verb: "get", Resource: "secrets", Name: secret.Name})
+}
+
+// any asks whether they have one of the rights in the namespace of an object.
+func (a *Authority) any(ctx context.Context, who steps.Requester, on types.NamespacedName, rights ...authorizationv1.ResourceAttributes) (bool, error) {
+	key := question{rights[0].Verb, on, who.User, fmt.Sprintf("%q", who.Groups)}
 	if answer, ok := a.answers.Get(key); ok {
 		return answer.(bool), nil
 	}
 	var undecided error
-	for _, right := range []authorizationv1.ResourceAttributes{
-		{Verb: "create", Resource: "pods", Subresource: "exec"},
-		{Verb: "attach", Group: v1alpha1.GroupVersion.Group, Resource: "prometheusjmxexporters", Name: exporter.Name},
-	} {
-		right.Namespace = exporter.Namespace
-		allowed, err := a.review(ctx, who, exporter, right)
+	for _, right := range rights {
+		right.Namespace = on.Namespace
+		allowed, err := a.review(ctx, who, on, right)
 		if _, ok := errors.AsType[*steps.UndecidedError](err); ok {
 			undecided = err // the other right may suffice
 			continue
@@ -82,12 +93,12 @@ func (a *Authority) answer(q question, allowed bool) bool {
 	return allowed
 }
 
-func (a *Authority) review(ctx context.Context, who steps.Requester, exporter types.NamespacedName, right authorizationv1.ResourceAttributes) (allowed bool, err error) {
+func (a *Authority) review(ctx context.Context, who steps.Requester, on types.NamespacedName, right authorizationv1.ResourceAttributes) (allowed bool, err error) {
 	review := &authorizationv1.LocalSubjectAccessReview{
 		ObjectMeta: metav1.ObjectMeta{Namespace: right.Namespace},
 		Spec:       authorizationv1.SubjectAccessReviewSpec{User: who.User, Groups: who.Groups, ResourceAttributes: &right},
 	}
-	effect := effects.Effect{Kind: effects.Review, What: right.Verb, On: exporter.String()}
+	effect := effects.Effect{Kind: effects.Review, What: right.Verb, On: on.String()}
 	err = a.seam(ctx, effect, func(ctx context.Context) error {
 		answer, err := a.reviews.LocalSubjectAccessReviews(right.Namespace).Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {

@@ -164,7 +164,7 @@ func servingStatus() v1alpha1.JmxAttachmentStatus {
 
 func (c *cache) reconciler() *Reconciler {
 	return &Reconciler{
-		Reader: c, Live: c, Writer: records.New(apply.New(accepting{}, effects.Direct)), Source: source.New(c, c), Artifacts: &steps.Artifacts{},
+		Reader: c, Live: c, Writer: records.New(apply.New(accepting{}, effects.Direct)), Source: source.New(c, c, nil), Artifacts: &steps.Artifacts{},
 		Recorder: events.NewFakeRecorder(100), Clock: testclock.NewFakePassiveClock(now),
 	}
 }

@@ -8,8 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // maxEndpoints is what a slice holds at most, as Kubernetes' own do.
@@ -19,6 +21,7 @@ const maxEndpoints = 100
 type group struct {
 	family discoveryv1.AddressType
 	port   int32
+	tls    bool
 }
 
 // endpoint is an endpoint to be published.
@@ -64,7 +67,7 @@ func endpointOf(pod *corev1.Pod, answered *v1alpha1.Endpoint) (endpoint, bool) {
 	}
 	ready := podReady(pod)
 	return endpoint{
-		group: group{family: family, port: answered.Port},
+		group: group{family: family, port: answered.Port, tls: answered.TLS},
 		Endpoint: discoveryv1.Endpoint{
 			Addresses:  []string{answered.Address},
 			Conditions: discoveryv1.EndpointConditions{Ready: new(ready), Serving: new(ready), Terminating: new(false)},
@@ -120,13 +123,13 @@ func (e endpoint) key() string {
 	if e.TargetRef != nil {
 		uid = string(e.TargetRef.UID)
 	}
-	return fmt.Sprintf("%s/%d/%s/%v", e.family, e.port, uid, e.Addresses)
+	return fmt.Sprintf("%s/%d/%t/%s/%v", e.family, e.port, e.tls, uid, e.Addresses)
 }
 
 func groupOf(s discoveryv1.EndpointSlice) group {
 	g := group{family: s.AddressType}
 	if len(s.Ports) == 1 && s.Ports[0].Port != nil {
-		g.port = *s.Ports[0].Port
+		g.port, g.tls = *s.Ports[0].Port, ptr.Deref(s.Ports[0].AppProtocol, "") == steps.SchemeTLS
 	}
 	return g
 }

@@ -19,7 +19,7 @@ func wanted(port int32, pods ...string) []endpoint {
 		if strings.HasPrefix(pod, "six") {
 			family = discoveryv1.AddressTypeIPv6
 		}
-		all = append(all, endpoint{group{family, port}, discoveryv1.Endpoint{
+		all = append(all, endpoint{group{family: family, port: port}, discoveryv1.Endpoint{
 			Addresses: []string{"of " + pod},
 			TargetRef: &corev1.ObjectReference{Name: pod, UID: types.UID(pod)},
 		}})

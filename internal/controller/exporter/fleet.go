@@ -27,7 +27,7 @@ import (
 // fleet is what one reconcile of an exporter knows.
 type fleet struct {
 	exporter *v1alpha1.PrometheusJmxExporter
-	config   steps.Config
+	inputs   steps.Inputs
 	// transport is the way to the pods; Auto where each container decides.
 	transport v1alpha1.Transport
 	rollout   rollout
@@ -53,12 +53,12 @@ type member struct {
 type claim struct{ pod, owner string }
 
 func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (*fleet, error) {
-	config, err := r.Source.Get(ctx, exporter)
+	inputs, err := r.Source.Get(ctx, exporter)
 	if err != nil {
 		return nil, err
 	}
-	f := &fleet{exporter: exporter, config: config, transport: steps.TransportOf(exporter.Spec.Transport, r.Transport), rollout: rollout{
-		revision: steps.Revision(exporter, config, r.Artifacts), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
+	f := &fleet{exporter: exporter, inputs: inputs, transport: steps.TransportOf(exporter.Spec.Transport, r.Transport), rollout: rollout{
+		revision: steps.Revision(exporter, inputs, r.Artifacts), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
 
 	// What is listed is the cache's own, and never written to: to copy a fleet is most
@@ -105,7 +105,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	}
 	// Of all records: a pod that failed is no member any more.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
-	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records, config.Problem != nil)
+	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records, inputs.Problem() != nil)
 	return f, nil
 }
 
@@ -153,7 +153,7 @@ const (
 func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration, err error) {
 	var due []member
 	if !f.exporter.Spec.Suspend && !f.preflighting() {
-		due, again = f.rollout.grants(f.members, f.config.Problem != nil)
+		due, again = f.rollout.grants(f.members, f.inputs.Problem() != nil)
 	}
 	granted := sets.New[types.UID]()
 	for _, m := range due {

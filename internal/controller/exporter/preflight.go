@@ -192,7 +192,7 @@ func (f *fleet) preflightConditions(status *v1alpha1.PrometheusJmxExporterStatus
 	if endpoints := len(status.MetricsEndpoints); endpoints > 0 {
 		says += " Existing endpoints keep serving."
 	}
-	if p := f.config.Problem; p != nil {
+	if p := f.inputs.Problem(); p != nil {
 		says += " The configuration cannot be used: " + p.Message
 	}
 	ready = condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonPreflight, says+" To attach, set spec.mode to Attach.")

@@ -64,7 +64,7 @@ func alreadyPublished(existing []discoveryv1.EndpointSlice, pod *corev1.Pod) []e
 			if e.TargetRef == nil || e.TargetRef.UID != pod.UID || len(s.Ports) != 1 || s.Ports[0].Port == nil {
 				continue
 			}
-			if stays, ok := endpointOf(pod, &v1alpha1.Endpoint{Address: e.Addresses[0], Port: *s.Ports[0].Port}); ok {
+			if stays, ok := endpointOf(pod, &v1alpha1.Endpoint{Address: e.Addresses[0], Port: *s.Ports[0].Port, TLS: groupOf(s).tls}); ok {
 				endpoints = append(endpoints, stays)
 			}
 		}
@@ -137,11 +137,15 @@ func sliceConfiguration(exporter *v1alpha1.PrometheusJmxExporter, was *discovery
 	l := map[string]string(ours(exporter))
 	l[discoveryv1.LabelServiceName] = selection.ServiceName(exporter)
 	l[discoveryv1.LabelManagedBy] = selection.SliceManager
+	port := discoveryv1ac.EndpointPort().WithName(portName).WithPort(s.port).WithProtocol(corev1.ProtocolTCP)
+	if s.tls {
+		port.WithAppProtocol(steps.SchemeTLS)
+	}
 	ac := discoveryv1ac.EndpointSlice(s.name, exporter.Namespace).
 		WithLabels(l).
 		WithOwnerReferences(ownedBy(exporter)).
 		WithAddressType(s.family).
-		WithPorts(discoveryv1ac.EndpointPort().WithName(portName).WithPort(s.port).WithProtocol(corev1.ProtocolTCP))
+		WithPorts(port)
 	if was != nil {
 		ac.WithUID(was.UID)
 	}

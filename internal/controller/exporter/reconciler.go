@@ -85,8 +85,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := errors.Join(f.failure, err); err != nil {
 		return ctrl.Result{}, err
 	}
-	if p := f.config.Problem; p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
+	if p := f.inputs.Problem(); p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
 		again = enqueue.Earliest(again, statemachine.MaxBackoff)
 	}
+	again = enqueue.Earliest(again, r.Source.RereadAfter(request.NamespacedName))
 	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, f.problems.Again)}, nil
 }

@@ -145,10 +145,10 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	}
 
 	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration is read and accepted.")
-	if f.config.Warning != "" {
-		valid.Reason, valid.Message = v1alpha1.ReasonUnknownKeysIgnored, f.config.Warning
+	if f.inputs.Config.Warning != "" {
+		valid.Reason, valid.Message = v1alpha1.ReasonUnknownKeysIgnored, f.inputs.Config.Warning
 	}
-	if p := f.config.Problem; p != nil {
+	if p := f.inputs.Problem(); p != nil {
 		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
 	}
 	if f.preflighting() {

@@ -107,7 +107,9 @@ func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1al
 		}
 		id := steps.Identity(p)
 		t, ok := before[id]
-		if !ok || t.process.Endpoint.Silent && !p.Endpoint.Silent { // it has answered a moment ago
+		// It has answered a moment ago, or serves another certificate: what a check of the
+		// one before came to says nothing.
+		if !ok || t.process.Endpoint.Silent && !p.Endpoint.Silent || t.process.CertificateSHA256 != p.CertificateSHA256 {
 			t = &tracked{due: c.clock.Now().Add(c.pause(p, 0))}
 		}
 		t.process = *p
@@ -191,7 +193,7 @@ func (c *Checker) check(ctx context.Context, l lane, notify func(types.Namespace
 		for _, p := range processes {
 			asking.Go(func() error {
 				err := c.prober.Answers(ctx, &p)
-				if ctx.Err() == nil && c.record(pod, steps.Identity(&p), err) {
+				if ctx.Err() == nil && c.record(pod, &p, err) {
 					notify(pod)
 				}
 				return nil
@@ -228,11 +230,11 @@ const examinedMisses = 2
 // record keeps a check, and reports whether it says something new: that an endpoint
 // answers which only the helper could reach, that one stays silent which the operator
 // could, or that a foreign process answers.
-func (c *Checker) record(pod types.NamespacedName, id steps.ProcessIdentity, err error) (isNew bool) {
+func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, err error) (isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t, ok := c.pods[pod][id]
-	if !ok {
+	t, ok := c.pods[pod][steps.Identity(p)]
+	if !ok || t.process.CertificateSHA256 != p.CertificateSHA256 {
 		return false
 	}
 	now := c.clock.Now()

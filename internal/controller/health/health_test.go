@@ -254,8 +254,26 @@ func TestForgottenMeanwhile(t *testing.T) {
 	p := exposed("a")
 	f.Track(pod, address, []v1alpha1.JavaProcess{p})
 	f.Forget(pod)
-	if f.record(pod, steps.Identity(&p), errSilent) {
+	if f.record(pod, &p, errSilent) {
 		t.Error("news of a pod that is forgotten")
+	}
+}
+
+// What was asked with the certificate of before a rotation says nothing of the one now.
+func TestRotatedMeanwhile(t *testing.T) {
+	f := aChecker(time.Minute)
+	before, after := exposed("a"), exposed("a")
+	before.CertificateSHA256, after.CertificateSHA256 = "before", "after"
+	f.Track(pod, address, []v1alpha1.JavaProcess{before})
+	if !f.record(pod, &before, steps.ErrForeign) {
+		t.Error("a foreign process is no news")
+	}
+	f.Track(pod, address, []v1alpha1.JavaProcess{after})
+	if got := f.Take(pod); len(got) > 0 {
+		t.Errorf("taken is %v, of the certificate before", got)
+	}
+	if f.record(pod, &before, steps.ErrForeign) || !f.record(pod, &after, steps.ErrForeign) {
+		t.Error("news of the certificate before, or none of the one now")
 	}
 }
 

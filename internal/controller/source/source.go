@@ -1,5 +1,6 @@
-// Package source reads the configurations that exporters name. ConfigMaps are
-// cached as metadata only: their content is read when it has changed, and kept.
+// Package source reads what exporters name. ConfigMaps are cached as metadata only:
+// their content is read when it has changed, and kept. Secrets are in no cache and not
+// watched: one is read again once in a period.
 package source
 
 import (
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -21,28 +23,36 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Source reads configurations. It is safe for concurrent use.
+// Source reads what exporters name. It is safe for concurrent use.
 type Source struct {
 	// RequireLabel refuses ConfigMaps without the label v1alpha1.LabelRules.
 	RequireLabel bool
+	// Authority answers whether who wrote an exporter may read its Secret; nil if nobody
+	// asks.
+	Authority steps.Authority
 
 	metadata client.Reader
 	live     client.Reader
+	clock    clock.PassiveClock
 
-	mu   sync.Mutex
-	kept map[types.NamespacedName]content // by exporter
+	mu      sync.Mutex
+	kept    map[types.NamespacedName]content // by exporter
+	secrets map[types.NamespacedName]secret  // by exporter
 }
 
 type content struct {
 	ref             v1alpha1.ConfigMapKey
 	resourceVersion string
-	config          steps.Config
+	config          steps.Input
 }
 
 // New returns a Source that learns from metadata, a cache, whether a ConfigMap
 // has changed, and then reads it from live, the API server.
-func New(metadata, live client.Reader) *Source {
-	return &Source{metadata: metadata, live: live, kept: map[types.NamespacedName]content{}}
+func New(metadata, live client.Reader, clock clock.PassiveClock) *Source {
+	return &Source{
+		metadata: metadata, live: live, clock: clock,
+		kept: map[types.NamespacedName]content{}, secrets: map[types.NamespacedName]secret{},
+	}
 }
 
 // Metadata is an object to watch or get the metadata of ConfigMaps with.
@@ -61,14 +71,23 @@ func Trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// Get returns the configuration of the exporter. What is wrong with it is its
-// Problem; the error is one of reading.
-func (s *Source) Get(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Config, error) {
+// Get returns what the exporter names. What is wrong with it is its Problem; the error
+// is one of reading.
+func (s *Source) Get(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Inputs, error) {
+	config, err := s.config(ctx, exporter)
+	if err != nil {
+		return steps.Inputs{}, err
+	}
+	security, err := s.security(ctx, exporter)
+	return steps.Inputs{Config: config, Security: security}, err
+}
+
+func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Input, error) {
 	ref, name := exporter.Spec.Config, client.ObjectKeyFromObject(exporter)
 	at := client.ObjectKey{Namespace: exporter.Namespace, Name: ref.ConfigMapName}
 	current := Metadata()
 	if err := s.metadata.Get(ctx, at, current); err != nil {
-		s.Forget(name)
+		s.forgetConfig(name)
 		return unreadable(ref, err)
 	}
 	if kept, ok := s.recall(name); ok && kept.ref == ref && kept.resourceVersion == current.ResourceVersion {
@@ -88,6 +107,13 @@ func (s *Source) Forget(exporter types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.kept, exporter)
+	delete(s.secrets, exporter)
+}
+
+func (s *Source) forgetConfig(exporter types.NamespacedName) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.kept, exporter)
 }
 
 func (s *Source) recall(exporter types.NamespacedName) (content, bool) {
@@ -103,7 +129,7 @@ func (s *Source) keep(exporter types.NamespacedName, c content) {
 	s.kept[exporter] = c
 }
 
-func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Config {
+func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Input {
 	if _, labeled := configMap.Labels[v1alpha1.LabelRules]; s.RequireLabel && !labeled {
 		return problem(v1alpha1.ReasonConfigMapUnlabeled, fmt.Sprintf(
 			"ConfigMap %s has no label %s, and the operator runs with --require-rules-label. To use the ConfigMap, set the label.", ref.ConfigMapName, v1alpha1.LabelRules))
@@ -121,23 +147,23 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	config := steps.Config{Blob: transport.NewBlob("config-", parsed.Content, ".yaml")}
+	config := steps.Input{Blob: transport.NewBlob("config-", parsed.Content, ".yaml")}
 	if parsed.Warning != "" {
 		config.Warning = fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores keys that it does not know: those on %s.", ref.ConfigMapName, ref.ConfigMapKey, parsed.Warning)
 	}
 	return config
 }
 
-func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Config, error) {
+func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Input, error) {
 	switch {
 	case apierrors.IsNotFound(err):
 		return problem(v1alpha1.ReasonConfigMapMissing, fmt.Sprintf("There is no ConfigMap %s; spec.config.configMapName names it.", ref.ConfigMapName)), nil
 	case apierrors.IsForbidden(err):
 		return problem(v1alpha1.ReasonConfigMapForbidden, fmt.Sprintf("RBAC does not let the operator read ConfigMap %s.", ref.ConfigMapName)), nil
 	}
-	return steps.Config{}, fmt.Errorf("cannot read ConfigMap %s: %w", ref.ConfigMapName, err)
+	return steps.Input{}, fmt.Errorf("cannot read ConfigMap %s: %w", ref.ConfigMapName, err)
 }
 
-func problem(reason, message string) steps.Config {
-	return steps.Config{Problem: &steps.Problem{Reason: reason, Message: message}}
+func problem(reason, message string) steps.Input {
+	return steps.Input{Problem: &steps.Problem{Reason: reason, Message: message}}
 }

@@ -44,13 +44,13 @@ func TestRequireLabel(t *testing.T) {
 		"not necessary": {labels: map[string]string{v1alpha1.LabelRules: ""}, want: true},
 	} {
 		reader := &configMaps{labels: tc.labels}
-		s := New(reader, reader)
+		s := New(reader, reader, nil)
 		s.RequireLabel = tc.required
 		config, err := s.Get(t.Context(), exporter)
-		if err != nil || (config.Problem == nil) != tc.want {
-			t.Errorf("%s: %v, %v", name, config.Problem, err)
+		if err != nil || (config.Config.Problem == nil) != tc.want {
+			t.Errorf("%s: %v, %v", name, config.Config.Problem, err)
 		}
-		if p := config.Problem; p != nil && (p.Reason != v1alpha1.ReasonConfigMapUnlabeled || !strings.Contains(p.Message, v1alpha1.LabelRules)) {
+		if p := config.Config.Problem; p != nil && (p.Reason != v1alpha1.ReasonConfigMapUnlabeled || !strings.Contains(p.Message, v1alpha1.LabelRules)) {
 			t.Errorf("%s: it says %+v", name, p)
 		}
 	}
@@ -60,16 +60,16 @@ func TestRequireLabel(t *testing.T) {
 // names it.
 func TestKept(t *testing.T) {
 	reader := &configMaps{}
-	s := New(reader, reader)
+	s := New(reader, reader, nil)
 	exporter := &v1alpha1.PrometheusJmxExporter{}
 	get := func(name, key string) string {
 		t.Helper()
 		exporter.Name, exporter.Spec.Config = name, v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: key}
 		config, err := s.Get(t.Context(), exporter)
-		if err != nil || config.Problem != nil {
-			t.Fatal(err, config.Problem)
+		if err != nil || config.Config.Problem != nil {
+			t.Fatal(err, config.Config.Problem)
 		}
-		return config.SHA256
+		return config.Config.SHA256
 	}
 	a := get("one", "a")
 	if get("one", "a") != a || reader.read != 1 {

@@ -1,0 +1,133 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/endpointsecurity"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// SecretPeriod is how long what was read of a Secret counts, and some seconds more, so
+// that not all exporters read at once. To be told of a change at once would take the
+// right to list all Secrets.
+const SecretPeriod = time.Minute
+
+// secret is what was read of one, for an exporter as it was then.
+type secret struct {
+	of       identity
+	due      time.Time
+	security steps.Security
+}
+
+// identity is all that reading a Secret depends on, its content aside.
+type identity struct {
+	exporter         types.UID
+	name             string
+	requester, group string
+}
+
+func identityOf(exporter *v1alpha1.PrometheusJmxExporter) identity {
+	return identity{
+		exporter.UID, exporter.Spec.EndpointSecurity.SecretName,
+		exporter.Annotations[v1alpha1.AnnotationRequester], exporter.Annotations[v1alpha1.AnnotationRequesterGroups],
+	}
+}
+
+// RereadAfter is the time until the exporter's Secret is to be read again; 0 if it names
+// none.
+func (s *Source) RereadAfter(exporter types.NamespacedName) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.secrets[exporter]
+	if !ok {
+		return 0
+	}
+	return max(known.due.Sub(s.clock.Now()), time.Millisecond)
+}
+
+// security is what secures the exporter's endpoints: all of its pods have the same of it
+// until it is read again.
+func (s *Source) security(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
+	name := client.ObjectKeyFromObject(exporter)
+	if exporter.Spec.EndpointSecurity == nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.secrets, name)
+		return steps.Security{}, nil
+	}
+	of := identityOf(exporter)
+	s.mu.Lock()
+	known, ok := s.secrets[name]
+	s.mu.Unlock()
+	if ok && known.of == of && s.clock.Now().Before(known.due) {
+		return known.security, nil
+	}
+	security, err := s.read(ctx, exporter)
+	if err != nil {
+		return steps.Security{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.secrets[name] = secret{of: of, due: s.clock.Now().Add(wait.Jitter(SecretPeriod, 0.1)), security: security}
+	return security, nil
+}
+
+// read reads the Secret for who wrote the exporter: they get nothing of it into a pod
+// that they may not read themselves.
+func (s *Source) read(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
+	at := client.ObjectKey{Namespace: exporter.Namespace, Name: exporter.Spec.EndpointSecurity.SecretName}
+	if problem, err := s.unauthorized(ctx, exporter, at); problem != nil || err != nil {
+		return steps.Security{Input: steps.Input{Problem: problem}}, err
+	}
+	var secret corev1.Secret
+	switch err := s.live.Get(ctx, at, &secret); {
+	case apierrors.IsNotFound(err):
+		return insecure(v1alpha1.ReasonSecretNotFound, "There is no Secret %s; spec.endpointSecurity.secretName names it. Create it.", at.Name), nil
+	case apierrors.IsForbidden(err):
+		return insecure(v1alpha1.ReasonSecretForbidden, "RBAC does not let the operator get Secret %s. To allow it, deploy the component config/endpoint-security, or bind its role in namespace %s.", at.Name, at.Namespace), nil
+	case err != nil:
+		return steps.Security{}, fmt.Errorf("cannot read Secret %s: %w", at.Name, err)
+	}
+	file, err := endpointsecurity.Parse(secret.Data, s.clock.Now())
+	if err != nil {
+		return insecure(v1alpha1.ReasonSecretInvalid, "Secret %s, %s.", at.Name, err), nil
+	}
+	return steps.Security{
+		Input:             steps.Input{Blob: transport.NewBlob("security-", file.Content, "")},
+		CertificateSHA256: file.CertificateSHA256,
+	}, nil
+}
+
+func (s *Source) unauthorized(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, at client.ObjectKey) (*steps.Problem, error) {
+	if s.Authority == nil {
+		return nil, nil
+	}
+	who, unknown := steps.RequesterOf(exporter)
+	switch {
+	case unknown != "":
+		return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: unknown + " Secret " + at.Name + " is not read. To allow it, deploy config/stamp, and write the spec again."}, nil
+	case who == nil:
+		return nil, nil
+	}
+	allowed, err := s.Authority.MayRead(ctx, *who, at)
+	if err != nil || allowed {
+		return nil, err
+	}
+	return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: fmt.Sprintf(
+		"User %q wrote the exporter's spec, and may not get Secret %s in namespace %s; nothing of it is brought into a pod. To allow it, bind a role with that right to the user in that namespace, or have somebody with the right give the exporter's annotation %s another value.",
+		who.Name(), at.Name, at.Namespace, v1alpha1.AnnotationResume)}, nil
+}
+
+func insecure(reason, message string, args ...any) steps.Security {
+	return steps.Security{Input: problem(reason, fmt.Sprintf(message, args...))}
+}

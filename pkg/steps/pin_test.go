@@ -1,0 +1,70 @@
+package steps
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+)
+
+// A secured endpoint is its agent's by its certificate and its identity, and needs no
+// credentials for that.
+func TestPinned(t *testing.T) {
+	const itself, another = "itself", "another"
+	secured := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != healthPath {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		w.Header().Set(helperapi.IdentityHeader, itself)
+	}))
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are refused here
+	secured.StartTLS()
+	defer secured.Close()
+	clear := httptest.NewServer(secured.Config.Handler)
+	defer clear.Close()
+	sum := sha256.Sum256(secured.Certificate().Raw)
+	pin := hex.EncodeToString(sum[:])
+
+	for name, tc := range map[string]struct {
+		server                 *httptest.Server
+		security, pin, process string
+		probe, answers         error  // nil for none
+		says                   string // Probe
+	}{
+		"its certificate":             {secured, "sha", pin, itself, nil, nil, ""},
+		"another certificate":         {secured, "sha", strings.Repeat("0", 64), itself, ErrForeign, ErrForeign, "certificate is not the one"},
+		"the certificate of another":  {secured, "sha", pin, another, nil, ErrForeign, ""},
+		"an unknown certificate":      {secured, "sha", "", itself, nil, nil, ""},
+		"that of another":             {secured, "sha", "", another, nil, ErrForeign, ""},
+		"in the clear, and is not":    {clear, "sha", pin, itself, ErrUnreachable, ErrUnreachable, "cannot be reached"},
+		"over TLS, and should not be": {secured, "", "", itself, errNotServing, nil, "HTTP status 400"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := netip.MustParseAddrPort(tc.server.Listener.Addr().String())
+			process := &v1alpha1.JavaProcess{Port: int32(at.Port()), SecuritySHA256: tc.security, CertificateSHA256: tc.pin, Identity: tc.process}
+			process.Endpoint = &v1alpha1.Endpoint{Address: at.Addr().String(), Port: process.Port, TLS: tc.security != ""}
+			prober := NewHTTPProber(effects.Direct)
+			if err := prober.Answers(t.Context(), process); !errors.Is(err, tc.answers) {
+				t.Errorf("Answers says %v, want %v", err, tc.answers)
+			}
+			err := prober.Probe(t.Context(), at.Addr().String(), process)
+			if (err == nil) != (tc.probe == nil) || tc.probe != errNotServing && !errors.Is(err, tc.probe) || err != nil && !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("Probe says %v, want %v", err, tc.probe)
+			}
+		})
+	}
+}
+
+// errNotServing stands for an answer that is not as it should be.
+var errNotServing = errors.New("not serving")
