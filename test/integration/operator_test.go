@@ -67,13 +67,15 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	}
 	configs := source.New(as, as, c.clock)
 	configs.RequireLabel = c.requireLabel
+	rights := authority.New(clientsetOf(c.t, config).AuthorizationV1(), o.seam, c.clock)
+	configs.Authority = rights
 	asks := prober{c.containers, o.seam}
 	o.health = health.New(asks, c.listenEvery, c.clock)
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{
 		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: c.artifacts,
 		Sessions: func() attachment.Session { return perCall{helper} }, Limits: transport.NewLimits(64, 64, 64), Prober: asks, Health: o.health, Protection: c.protection,
-		Authority: authority.New(clientsetOf(c.t, config).AuthorizationV1(), o.seam, c.clock),
+		Authority: rights,
 	}
 	return o
 }

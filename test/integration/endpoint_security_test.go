@@ -1,0 +1,206 @@
+package integration
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+)
+
+// afterPeriod is when a Secret is read again, and the operator's right asked for.
+const afterPeriod = 12 * time.Minute
+
+// secretFor is a Secret with a new certificate, of the name that the tests use.
+func (c *cluster) secretFor() *corev1.Secret {
+	c.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: c.clock.Now().Add(24 * time.Hour)}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return &corev1.Secret{ObjectMeta: c.named("metrics"), Data: map[string][]byte{
+		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
+		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
+	}}
+}
+
+// exportSecured is an exporter whose endpoints that Secret secures.
+func (c *cluster) exportSecured() *v1alpha1.PrometheusJmxExporter {
+	c.t.Helper()
+	c.configure(rules)
+	e := c.anExporter("exporter")
+	e.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"}
+	return create(c.t, e)
+}
+
+// securedPod is a pod of an exporter with a Secret.
+type securedPod struct {
+	*story
+	o *operator
+}
+
+// expect compares what the exporter says of its Secret, how far its pod has come, and
+// what scrapes it, with what is wanted.
+func (p *securedPod) expect(when, valid, phase, scheme string) {
+	p.t.Helper()
+	p.o.settle()
+	get(p.t, p.exporter)
+	if c := meta.FindStatusCondition(p.exporter.Status.Conditions, v1alpha1.ConditionConfigValid); c.Reason != valid {
+		p.t.Errorf("%s: the exporter says %s: %s", when, c.Reason, c.Message)
+	}
+	a := p.attachment(p.pod)
+	if got := phaseOf(a); got != phase {
+		p.t.Errorf("%s: the pod is %s, want %s", when, got, phase)
+	}
+	if got := p.annotations(p.pod)[v1alpha1.AnnotationScheme]; got != scheme {
+		p.t.Errorf("%s: its scheme is %q, want %q", when, got, scheme)
+	}
+	for _, slice := range p.slices(p.exporter) {
+		if got := ptr.Deref(slice.Ports[0].AppProtocol, ""); got != scheme {
+			p.t.Errorf("%s: its EndpointSlice says %q, want %q", when, got, scheme)
+		}
+	}
+	if process := a.Status.Processes[0]; (process.SecuritySHA256 != "") != (scheme != "") || (process.CertificateSHA256 != "") != (scheme != "") {
+		p.t.Errorf("%s: the record has the security %q with the certificate %q", when, process.SecuritySHA256, process.CertificateSHA256)
+	}
+}
+
+// A Secret comes to a pod, changes, breaks and goes: each change is one reload, what
+// serves keeps serving, and the agent is loaded once.
+func TestEndpointSecurity(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	p := &securedPod{&story{c, c.run(aPod("app-0")), c.exportSecured()}, c.operate()}
+	p.expect("there is no Secret", v1alpha1.ReasonSecretNotFound, "JavaFound SecretNotFound", "")
+	if len(p.annotations(p.pod)) > 0 || p.jvm(p.pod).loads > 0 {
+		t.Error("the pod is attached to in the clear")
+	}
+
+	secret := create(t, p.secretFor())
+	p.later(afterPeriod)
+	p.expect("with a Secret", v1alpha1.ReasonValid, isAnnotated, "https")
+	first := p.attachment(p.pod).Status.Processes[0]
+
+	p.o.did()
+	p.later(2 * source.SecretPeriod)
+	if p.o.settle(); p.o.count() > 0 {
+		t.Errorf("for the same Secret it did %q", p.o.did())
+	}
+
+	change(t, secret, func(s *corev1.Secret) { s.Data = p.secretFor().Data })
+	p.later(2 * source.SecretPeriod)
+	p.o.did()
+	p.expect("with another one", v1alpha1.ReasonValid, isAnnotated, "https")
+	did := strings.Join(p.o.did(), ", ")
+	if strings.Count(did, "exec load") != 1 || strings.Count(did, "exec stage") != 1 {
+		t.Errorf("a rotation is %s", did)
+	}
+	second := p.attachment(p.pod).Status.Processes[0]
+	if second.SecuritySHA256 == first.SecuritySHA256 || second.CertificateSHA256 == first.CertificateSHA256 {
+		t.Error("the certificate is the same")
+	}
+
+	change(t, secret, func(s *corev1.Secret) { delete(s.Data, corev1.TLSPrivateKeyKey) })
+	p.later(2 * source.SecretPeriod)
+	p.o.did()
+	p.expect("without a key", v1alpha1.ReasonSecretInvalid, isAnnotated, "https")
+	remove(t, secret)
+	p.later(2 * source.SecretPeriod)
+	p.expect("without a Secret", v1alpha1.ReasonSecretNotFound, isAnnotated, "https")
+	if did := strings.Join(p.o.did(), ", "); strings.Contains(did, "exec") {
+		t.Errorf("what serves is not left alone: %s", did)
+	}
+
+	change(t, p.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.EndpointSecurity = nil })
+	p.expect("in the clear again", v1alpha1.ReasonValid, isAnnotated, "")
+	if loads := p.jvm(p.pod).loads; loads != 1 {
+		t.Errorf("the agent was loaded %d times", loads)
+	}
+}
+
+// The operator reads Secrets where config/endpoint-security lets it, and not where it
+// does not.
+func TestSecretByRole(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	name := c.user("operator")
+	c.grant(name, "../../config/rbac/role.yaml")
+	reader := as(t, name)
+	s, exporter := source.New(admin, reader, c.clock), c.exportSecured()
+	create(t, c.secretFor())
+	inputs, err := s.Get(t.Context(), exporter)
+	if p := inputs.Security.Problem; err != nil || p == nil || p.Reason != v1alpha1.ReasonSecretForbidden || !strings.Contains(p.Message, "config/endpoint-security") {
+		t.Errorf("without the role it says %+v, %v", p, err)
+	}
+	c.grant(name, "../../config/endpoint-security/role.yaml")
+	eventually(t, func() bool {
+		c.later(2 * source.SecretPeriod)
+		inputs, err := s.Get(t.Context(), exporter)
+		return err == nil && inputs.Problem() == nil
+	})
+	if err := reader.List(t.Context(), &corev1.SecretList{}); err == nil {
+		t.Error("it may list Secrets")
+	}
+}
+
+var mayReadSecret = rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"metrics"}, Verbs: []string{"get"}}
+
+// Who may attach gets no Secret into a pod that they may not get themselves: by the
+// admission policy, and without it by the operator, which asks for who wrote the spec.
+func TestSecretOfOthers(t *testing.T) {
+	t.Parallel()
+	secures := patch(`{"spec":{"endpointSecurity":{"secretName":"metrics"}}}`)
+	if n := newTenancy(t); n.alice.Patch(t.Context(), n.exporter, secures) != nil {
+		t.Error("it fails without the policies, and proves nothing")
+	}
+	n := newTenancy(t, onCreator...)
+	if err := n.alice.Patch(t.Context(), n.exporter, secures); !denied(err, "jmx-exporter-operator-creator") || !strings.Contains(err.Error(), "may not get Secret metrics") {
+		t.Errorf("the policy says %v", err)
+	}
+	n.bind("alice", mayReadSecret)
+	eventually(t, func() bool { return n.alice.Patch(t.Context(), n.exporter, secures) == nil })
+	n.bind("bob", mayWrite, mayExec)
+	bob := as(t, n.user("bob"))
+	eventually(t, func() bool {
+		return denied(bob.Patch(t.Context(), n.exporter, patch(`{"spec":{"labelSelector":{"app":"bobs"}}}`)), "jmx-exporter-operator-creator")
+	})
+
+	f, _ := stampedFleet(t)
+	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"}
+	})
+	create(t, f.secretFor())
+	f.pods = []*corev1.Pod{f.run(aPod("app-0"))}
+	f.expect("the requester may not read it", "JavaFound NotAuthorized")
+	get(t, f.exporter)
+	if c := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionConfigValid); !strings.Contains(c.Message, "may not get Secret metrics") {
+		t.Errorf("the exporter says %s", c.Message)
+	}
+	f.bind("alice", mayReadSecret)
+	eventually(t, func() bool {
+		f.later(afterPeriod)
+		f.o.settle()
+		return phaseOf(f.attachment(f.pods[0])) == isAnnotated
+	})
+}
