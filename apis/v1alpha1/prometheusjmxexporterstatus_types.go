@@ -112,7 +112,7 @@ type Halt struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Resume string `json:"resume,omitempty"`
-	// reason is RestartedAfterAttach, ConfigRejected or RuleTooExpensive.
+	// reason is RestartedAfterAttach, ConfigRejected, SecurityRejected or RuleTooExpensive.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`

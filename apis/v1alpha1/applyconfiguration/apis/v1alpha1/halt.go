@@ -12,7 +12,7 @@ type HaltApplyConfiguration struct {
 	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
 	// when the rollout was halted: another one resumes it.
 	Resume *string `json:"resume,omitempty"`
-	// reason is RestartedAfterAttach, ConfigRejected or RuleTooExpensive.
+	// reason is RestartedAfterAttach, ConfigRejected, SecurityRejected or RuleTooExpensive.
 	Reason *string `json:"reason,omitempty"`
 	// message says in which pod, what happened, and how to resume.
 	Message *string `json:"message,omitempty"`
