@@ -148,8 +148,7 @@ const (
 	ReasonAttachFailed = "AttachFailed"
 	// ReasonAttachTimeout surfaces when the JVM does not answer in time.
 	ReasonAttachTimeout = "AttachTimeout"
-	// ReasonAgentNotAnswering surfaces on Loaded when the agent is in the JVM, but
-	// does not answer.
+	// ReasonAgentNotAnswering surfaces on Loaded when the agent in the JVM does not answer.
 	ReasonAgentNotAnswering = "AgentNotAnswering"
 	// ReasonAgentFailed surfaces on Loaded when the agent cannot start.
 	ReasonAgentFailed = "AgentFailed"
@@ -160,8 +159,7 @@ const (
 	ReasonForeignJar = "ForeignJar"
 	// ReasonConfigRejected surfaces on Loaded when the agent rejects the configuration.
 	ReasonConfigRejected = "ConfigRejected"
-	// ReasonSecurityRejected surfaces on Loaded when the agent rejects the endpoint's
-	// security.
+	// ReasonSecurityRejected surfaces on Loaded when the agent rejects the Secret.
 	ReasonSecurityRejected = "SecurityRejected"
 	// ReasonRuleTooExpensive surfaces on Loaded when the agent serves the
 	// configuration without a rule that takes too much of the application's CPU.
@@ -262,8 +260,7 @@ const (
 	ReasonConfigMapUnlabeled = "ConfigMapUnlabeled"
 	// ReasonConfigKeyMissing surfaces when the ConfigMap does not have the key.
 	ReasonConfigKeyMissing = "ConfigKeyMissing"
-	// ReasonConfigMapForbidden surfaces when RBAC does not let the operator read the
-	// ConfigMap.
+	// ReasonConfigMapForbidden surfaces when RBAC does not let the operator read it.
 	ReasonConfigMapForbidden = "ConfigMapForbidden"
 	// ReasonConfigNotYAML surfaces when the content is not YAML.
 	ReasonConfigNotYAML = "ConfigNotYAML"
@@ -273,8 +270,7 @@ const (
 	ReasonConfigForbidden = "ConfigForbidden"
 	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
 	ReasonConfigTooLarge = "ConfigTooLarge"
-	// ReasonSecretNotFound surfaces when the Secret that spec.endpointSecurity names does
-	// not exist.
+	// ReasonSecretNotFound surfaces when the Secret of spec.endpointSecurity does not exist.
 	ReasonSecretNotFound = "SecretNotFound"
 	// ReasonSecretForbidden surfaces when RBAC does not let the operator read it.
 	ReasonSecretForbidden = "SecretForbidden"
