@@ -72,6 +72,16 @@ func contain(t *testing.T, overlay string) *contained {
 // and with another image.
 func (c *contained) build(overlay string) []client.Object {
 	c.t.Helper()
+	return c.kustomize(fmt.Sprintf(`namespace: %s
+resources: [CONFIG/%s]
+images: [{name: jmx-exporter-operator, newName: registry.example/operator, newTag: "1"}]
+transformers: [CONFIG/policies/installation, CONFIG/policies/namespace]
+`, c.namespace, overlay))
+}
+
+// kustomize builds a kustomization, in which CONFIG is the folder config.
+func (c *cluster) kustomize(kustomization string) []client.Object {
+	c.t.Helper()
 	dir := c.t.TempDir()
 	here, err := os.Getwd()
 	if err != nil {
@@ -81,12 +91,7 @@ func (c *contained) build(overlay string) []client.Object {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	kustomization := fmt.Sprintf(`namespace: %s
-resources: [%[2]s/%[3]s]
-images: [{name: jmx-exporter-operator, newName: registry.example/operator, newTag: "1"}]
-transformers: [%[2]s/policies/installation, %[2]s/policies/namespace]
-`, c.namespace, to, overlay)
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(kustomization), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(kustomization, "CONFIG", to)), 0o644); err != nil {
 		c.t.Fatal(err)
 	}
 	command := exec.CommandContext(c.t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", dir)

@@ -1,0 +1,104 @@
+package integration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// kustomizations are those that docs/security.md shows for some namespaces, by their
+// folders, with the namespaces of the test in them.
+func kustomizations(t *testing.T, namespaces *strings.Replacer) map[string]string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## Some namespaces\n")
+	_, section, _ = strings.Cut(section, "```yaml\n")
+	section, _, _ = strings.Cut(section, "```")
+	shown := map[string]string{}
+	for _, text := range strings.Split(section, "---\n") {
+		name := regexp.MustCompile(`^# (?:(\w+)/)?kustomization`).FindStringSubmatch(text)
+		if name == nil {
+			t.Fatalf("which kustomization is this?\n%s", text)
+		}
+		shown[name[1]] = namespaces.Replace(strings.ReplaceAll(text, "github.com/banzaicloud/jmx-exporter-operator/config", "CONFIG"))
+	}
+	return shown
+}
+
+// The operator for some namespaces, as docs/security.md shows it: it works in each with
+// the rights of their roles alone, and in no other; its records are its own in each.
+func TestSomeNamespaces(t *testing.T) {
+	ops, shop, elsewhere := newCluster(t), newCluster(t), newCluster(t)
+	shop.containers, elsewhere.containers = ops.containers, ops.containers
+	shown := kustomizations(t, strings.NewReplacer("ops", ops.namespace, "shop", shop.namespace, ",bank", "", ", bank", ""))
+	var flags string
+	var policies []client.Object
+	for _, object := range append(ops.kustomize(shown["ops"]), shop.kustomize(shown["shop"])...) {
+		switch object.GetObjectKind().GroupVersionKind().Kind {
+		case "ClusterRole", "ClusterRoleBinding":
+			t.Errorf("%s is the cluster's", object.GetName())
+		case "Role", "RoleBinding":
+			create(t, object)
+		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
+			if strings.HasSuffix(object.GetName(), "."+ops.namespace) {
+				policies = append(policies, object)
+			}
+		case "Deployment":
+			flags = fmt.Sprint(object)
+		}
+	}
+	if want := "--namespace=" + shop.namespace + "]"; !strings.Contains(flags, want) {
+		t.Errorf("the Deployment lacks %s", want)
+	}
+	c := &contained{cluster: ops, policies: policies}
+	as := c.as("system:serviceaccount:"+ops.namespace+":jmx-exporter-operator", "system:serviceaccounts")
+	ops.startManagerIn(as, prober{ops.containers, effects.Direct}, ops.namespace, shop.namespace)
+
+	pods := map[*cluster]*corev1.Pod{}
+	for _, c := range []*cluster{elsewhere, ops, shop} {
+		pods[c] = c.run(aPod("app-0"))
+		c.export("exporter")
+	}
+	eventually(t, func() bool {
+		for _, c := range []*cluster{ops, shop} {
+			if a := c.attachment(pods[c]); a == nil || a.Status.Phase != v1alpha1.PhaseAnnotated {
+				return false
+			}
+		}
+		return true
+	})
+	if a := elsewhere.attachment(pods[elsewhere]); a != nil {
+		t.Errorf("elsewhere the pod is %s", phaseOf(a))
+	}
+	operator, err := newClient(as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := operator.List(t.Context(), &corev1.PodList{}, client.InNamespace(elsewhere.namespace)); !apierrors.IsForbidden(err) {
+		t.Errorf("the operator lists the pods elsewhere: %v", err)
+	}
+
+	forged := func(c *cluster) error {
+		a := &v1alpha1.JmxAttachment{ObjectMeta: c.named("forged")}
+		a.Spec.Pod.Name, a.Spec.Pod.UID = "app-0", pods[c].UID
+		a.Spec.Exporter.Name, a.Spec.Exporter.UID = "exporter", "uid"
+		return admin.Create(context.WithoutCancel(t.Context()), a, client.DryRunAll)
+	}
+	c.enforce(func() bool { return deniedByAny(forged(ops)) && deniedByAny(forged(shop)) })
+	if err := forged(elsewhere); err != nil {
+		t.Errorf("elsewhere another installation may write records: %v", err)
+	}
+}
