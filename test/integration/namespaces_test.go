@@ -28,7 +28,7 @@ func kustomizations(t *testing.T, namespaces *strings.Replacer) map[string]strin
 	_, section, _ = strings.Cut(section, "```yaml\n")
 	section, _, _ = strings.Cut(section, "```")
 	shown := map[string]string{}
-	for _, text := range strings.Split(section, "---\n") {
+	for text := range strings.SplitSeq(section, "---\n") {
 		name := regexp.MustCompile(`^# (?:(\w+)/)?kustomization`).FindStringSubmatch(text)
 		if name == nil {
 			t.Fatalf("which kustomization is this?\n%s", text)
