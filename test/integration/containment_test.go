@@ -75,6 +75,10 @@ func (c *contained) build(overlay string) []client.Object {
 	return c.kustomize(fmt.Sprintf(`namespace: %s
 resources: [CONFIG/%s]
 images: [{name: jmx-exporter-operator, newName: registry.example/operator, newTag: "1"}]
+patches:
+  - target: {kind: ValidatingAdmissionPolicy, labelSelector: banzaicloud.com/operator-image=true}
+    patch: |
+      - {op: replace, path: /spec/variables/0/expression, value: '["", "registry.example/operator:0"]'}
 transformers: [CONFIG/policies/installation, CONFIG/policies/namespace]
 `, c.namespace, overlay))
 }
