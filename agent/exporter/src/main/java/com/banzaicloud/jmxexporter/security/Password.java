@@ -19,6 +19,10 @@ final class Password {
     /** Wrong passwords take at most a tenth of one CPU: after one, that many times as long nothing is worked out. */
     private static final int PAUSE = 9;
     private static final int MAX_CHARACTERS = 1024;
+    /** What one guess costs: a second or some of one CPU. */
+    private static final int MAX_ITERATIONS = 2_000_000;
+    private static final int MAX_HASH_BYTES = 64; // SHA-512's, the longest that the stock exporter derives.
+    private static final int MAX_SALT_BYTES = 512;
 
     private final String username;
     private final byte[] hash;
@@ -49,18 +53,29 @@ final class Password {
             }
         }
         String algorithm = pairs.get("algorithm");
-        return new Password(pairs.get("username"), bytes(pairs.get("passwordHash")), bytes(pairs.get("salt")),
-                Integer.parseInt(pairs.get("iterations")),
-                SecretKeyFactory.getInstance(algorithm, Jdk.provider("SecretKeyFactory", algorithm)));
+        if (!algorithm.matches("PBKDF2WithHmacSHA(1|256|512)")) {
+            throw new InvalidSecurity("The algorithm of the security file is none of PBKDF2WithHmacSHA1, PBKDF2WithHmacSHA256 and PBKDF2WithHmacSHA512.");
+        }
+        return new Password(pairs.get("username"), bytes(pairs, "passwordHash", MAX_HASH_BYTES), bytes(pairs, "salt", MAX_SALT_BYTES),
+                iterations(pairs.get("iterations")), SecretKeyFactory.getInstance(algorithm, Jdk.provider("SecretKeyFactory", algorithm)));
     }
 
-    private static byte[] bytes(String hex) {
+    private static int iterations(String decimal) throws InvalidSecurity {
+        int iterations = decimal.matches("[0-9]{1,7}") ? Integer.parseInt(decimal) : 0;
+        if (iterations < 1 || iterations > MAX_ITERATIONS) {
+            throw new InvalidSecurity("The iterations of the security file are not a number from 1 to " + MAX_ITERATIONS + ".");
+        }
+        return iterations;
+    }
+
+    private static byte[] bytes(Map<String, String> pairs, String key, int most) throws InvalidSecurity {
+        String hex = pairs.get(key);
+        if (!hex.matches("([0-9a-fA-F]{2}){1," + most + "}")) {
+            throw new InvalidSecurity("The " + key + " of the security file is not 1 to " + most + " bytes in hexadecimal.");
+        }
         byte[] bytes = new byte[hex.length() / 2];
         for (int i = 0; i < bytes.length; i++) {
             bytes[i] = (byte) Integer.parseInt(hex.substring(2 * i, 2 * i + 2), 16);
-        }
-        if (bytes.length == 0) {
-            throw new IllegalArgumentException();
         }
         return bytes;
     }

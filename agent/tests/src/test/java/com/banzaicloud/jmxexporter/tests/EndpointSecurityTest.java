@@ -205,6 +205,34 @@ class EndpointSecurityTest {
         }
     }
 
+    /** A file decides how much of the application's CPU a wrong password takes: within bounds. One out of them changes nothing. */
+    @Test
+    void passwordsCostWithinBounds() throws Exception {
+        try (Jvm jvm = Jvm.start()) {
+            String digest = jvm.load(secured(jvm, "a", pairs(server, Credentials.user(SHA512, 1000, "prometheus", "secret")))).get("security.sha256");
+            String hash = Credentials.user(SHA512, 1000, "prometheus", "other").get("passwordHash");
+            Map<String, String> values = Map.of("iterations=", "", "iterations=0", "0", "iterations=-1", "-1", "iterations=2000001", "2000001",
+                    "iterations=99999999999", "99999999999", "iterations=1e3", "1e3", "passwordHash=", "", "passwordHash=long", hash.repeat(100),
+                    "salt=abc", "abc", "algorithm=", "PBEWithMD5AndDES");
+            for (Map.Entry<String, String> bad : values.entrySet()) {
+                Map<String, String> user = new HashMap<>(Credentials.user(SHA512, 1000, "somebody", "other"));
+                user.put(bad.getKey().substring(0, bad.getKey().indexOf('=')), bad.getValue());
+                Map<String, String> mark = jvm.desire(secured(jvm, "b", pairs(other, user)));
+                assertEquals("running SecurityRejected " + digest, mark.get("state") + " " + mark.get("reason") + " " + mark.get("security.sha256"), bad.getKey());
+                for (String secret : List.of(hash, hash.substring(0, 20), other.key().substring(0, 20), user.get("salt").equals("abc") ? hash : user.get("salt"), "somebody")) {
+                    assertFalse(mark.toString().contains(secret), mark.toString());
+                }
+            }
+            HttpClient client = client();
+            assertEquals(200, get(client, "/metrics", "prometheus:secret").statusCode());
+            assertEquals(server.certificate(), get(client, "/-/healthy").sslSession().get().getPeerCertificates()[0]);
+            Map<String, String> dear = new HashMap<>(Credentials.user(SHA512, 1000, "prometheus", "secret"));
+            dear.put("iterations", "2000000");
+            assertFalse(jvm.desire(secured(jvm, "c", pairs(server, dear))).containsKey("reason"), "the most that is taken");
+            assertUnharmed(jvm);
+        }
+    }
+
     /** What the application put before the JDK's own TLS is not used for the endpoint. */
     @Test
     void applicationHasTlsOfItsOwn() throws Exception {
