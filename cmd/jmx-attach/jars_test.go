@@ -26,7 +26,9 @@ func TestStagesNoOtherJar(t *testing.T) {
 				wantReason(t, report, helperapi.ReasonBadRequest)
 			}
 			config := helperapi.NewFile("config-", theirs, ".yaml")
-			wantReason(t, s.call(helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{config}}, string(theirs)), "")
+			for _, data := range []helperapi.File{config, helperapi.NewFile("security-", theirs, "")} {
+				wantReason(t, s.call(helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{data}}, string(theirs)), "")
+			}
 			report := s.call(helperapi.VerbLoad, helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}, Desired: &helperapi.Desired{
 				Agent: config.Name, AgentSHA256: config.SHA256, Implementation: config.Name, ImplementationSHA256: config.SHA256,
 				Config: config.Name, ConfigSHA256: config.SHA256,

@@ -25,10 +25,12 @@ func (b Beside) Jars() Jars {
 
 func (j Jars) allow(sha256 string) bool { return j == nil || slices.Contains(j, sha256) }
 
-// checkStaged refuses files that are neither of the jars nor a configuration.
+// checkStaged refuses files that are neither of the jars, nor a configuration, nor what
+// secures an endpoint: those are data to the agent.
 func (j Jars) checkStaged(files []helperapi.File) error {
 	for _, file := range files {
-		if !isNamed(file.Name, "config-", ".yaml") && !j.allow(file.SHA256) {
+		data := isNamed(file.Name, "config-", ".yaml") || isNamed(file.Name, "security-", "")
+		if !data && !j.allow(file.SHA256) {
 			return helperapi.Errorf(helperapi.ReasonBadRequest, "%s is none of the jars that the session was started with.", file.Name)
 		}
 	}

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -68,6 +71,70 @@ func (c *cluster) samples(ctx context.Context, prometheus corev1.Pod, metric str
 		found[sample.Metric["pod"]]++
 	}
 	return once(found, pods, "samples of "+metric)
+}
+
+// NeverMissed does something, and waits until Prometheus has scraped each pod since, and
+// found it up each time that it ever asked.
+func NeverMissed(namespace string, do features.Func) features.Func {
+	scrapes := func(ctx context.Context, c *cluster) (map[string]float64, error) {
+		prometheus, err := c.pods(ctx, namespace, "app=prometheus")
+		if err != nil {
+			return nil, err
+		}
+		if len(prometheus) != 1 {
+			return nil, fmt.Errorf("%d pods are Prometheus, not one", len(prometheus))
+		}
+		missed, err := c.values(ctx, prometheus[0], "min_over_time(up[1h]) == 0")
+		if err == nil && len(missed) > 0 {
+			err = fmt.Errorf("scrapes have failed of %v", slices.Collect(maps.Keys(missed)))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c.values(ctx, prometheus[0], "count_over_time(up[1h])")
+	}
+	before := map[string]float64{}
+	return All(
+		until(func(ctx context.Context, c *cluster) (err error) {
+			before, err = scrapes(ctx, c)
+			return err
+		}),
+		do,
+		until(func(ctx context.Context, c *cluster) error {
+			now, err := scrapes(ctx, c)
+			if err != nil {
+				return err
+			}
+			for pod, n := range before {
+				if now[pod] < n+3 {
+					return fmt.Errorf("%s was scraped %g times, and %g before", pod, now[pod], n)
+				}
+			}
+			return nil
+		}),
+	)
+}
+
+// values are those of an expression, by pod.
+func (c *cluster) values(ctx context.Context, prometheus corev1.Pod, expression string) (map[string]float64, error) {
+	var answer struct {
+		Result []struct {
+			Metric map[string]string
+			Value  [2]any // the time, and the value as text
+		}
+	}
+	if err := c.ask(ctx, prometheus, "/api/v1/query?query="+url.QueryEscape(expression), &answer); err != nil {
+		return nil, err
+	}
+	values := map[string]float64{}
+	for _, sample := range answer.Result {
+		value, err := strconv.ParseFloat(fmt.Sprint(sample.Value[1]), 64)
+		if err != nil {
+			return nil, err
+		}
+		values[sample.Metric["pod"]] = value
+	}
+	return values, nil
 }
 
 // once reports whether what was found is one of each pod, and no other's.

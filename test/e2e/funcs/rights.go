@@ -178,20 +178,35 @@ func (s *Suite) clusterRole(ctx context.Context, t *testing.T) *unstructured.Uns
 // MayReadLogs gives the operator the right to read logs until the feature ends.
 // It belongs into a Setup.
 func (s *Suite) MayReadLogs() features.Func {
+	return All(
+		s.granted("test/e2e/manifests/problems/logs", operatorName+"-logs"),
+		until(func(ctx context.Context, c *cluster) error {
+			allowed, err := c.operatorMay(ctx, "get", "log")
+			if err == nil && !allowed {
+				err = errors.New("the operator may not read logs yet")
+			}
+			return err
+		}))
+}
+
+// MayGetSecrets gives the operator the right to get Secrets until the test of this step
+// ends. It belongs into a Setup.
+func (s *Suite) MayGetSecrets() features.Func {
+	return s.granted("test/e2e/manifests/endpoint-security/right", operatorName+"-endpoint-security")
+}
+
+// granted applies a role and its binding, of one name, that a kustomization has beside
+// config/default.
+func (s *Suite) granted(kustomization, name string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		objects, err := s.build(ctx, "test/e2e/manifests/problems/logs")
+		objects, err := s.build(ctx, kustomization)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var rights []*unstructured.Unstructured
-		for _, object := range objects {
-			if object.GetName() == operatorName+"-logs" {
-				rights = append(rights, object)
-			}
-		}
+		rights := slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetName() != name })
 		if len(rights) != 2 {
-			t.Fatalf("config/logs holds %d objects, not a role and its binding", len(rights))
+			t.Fatalf("%s has %d objects %s, not a role and its binding", kustomization, len(rights), name)
 		}
 		t.Cleanup(func() {
 			for _, object := range rights {
@@ -207,13 +222,6 @@ func (s *Suite) MayReadLogs() features.Func {
 				t.Fatal(err)
 			}
 		}
-		eventually(ctx, t, func(ctx context.Context) error {
-			allowed, err := c.operatorMay(ctx, "get", "log")
-			if err == nil && !allowed {
-				err = errors.New("the operator may not read logs yet")
-			}
-			return err
-		})
 	})
 }
 

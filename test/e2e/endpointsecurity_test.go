@@ -1,0 +1,44 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// Prometheus scrapes endpoints over TLS, with a certificate and a password of its own, and
+// misses none when their certificate is rotated. The JVMs that a run has in any case are
+// the oldest, and the newest that is released.
+func TestEndpointSecurity(t *testing.T) {
+	t.Parallel()
+	const pods = 3
+	namespace, applications, feature := running("endpoint-security", pods, pods, manifestOf(t, 8), java17, java25)
+	security := funcs.SecurityIn(namespace)
+	testenv.Test(t, feature.
+		WithSetup("Secrets", security.Create()).
+		WithSetup("an exporter that names one", funcs.Apply(namespace, rules, "manifests/endpoint-security/exporter.yaml")).
+		Assess("without the right to it, SecretForbidden says what to do", funcs.All(
+			funcs.ConditionWithReason(namespace, pods, v1alpha1.PhaseStaged, v1alpha1.ReasonSecretForbidden, "config/endpoint-security"),
+			applications.Untouched())).
+		Assess("with the right, all pods are Annotated, with the scheme", funcs.All(
+			suite.MayGetSecrets(),
+			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
+			funcs.Scheme(namespace, "https"))).
+		Assess("the endpoints refuse who has no certificate", security.Refuses(port)).
+		Assess("Prometheus scrapes each pod", funcs.All(
+			funcs.Apply(namespace, "manifests/endpoint-security/prometheus.yaml"),
+			funcs.Scraped(namespace, "dummyapp_requests_total", pods))).
+		Assess("another certificate costs no scrape", funcs.NeverMissed(namespace, security.Rotate())).
+		Assess("taken out, the endpoints are served in the clear, and scraped", funcs.All(
+			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"endpointSecurity":null}}`),
+			funcs.Scheme(namespace, ""),
+			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
+			funcs.Serves(namespace, "dummyapp_requests_total"),
+			funcs.Scraped(namespace, "dummyapp_requests_total", pods))).
+		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the applications are as before, but for the warning of Java 25", applications.UntouchedButWarned("dummyapp:25")).
+		Feature())
+}
