@@ -20,11 +20,10 @@ func TestEndpointSecurity(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("Secrets", security.Create()).
 		WithSetup("an exporter that names one", funcs.Apply(namespace, rules, "manifests/endpoint-security/exporter.yaml")).
-		Assess("without the right to it, SecretForbidden says what to do", funcs.All(
-			funcs.ConditionWithReason(namespace, pods, v1alpha1.PhaseStaged, v1alpha1.ReasonSecretForbidden, "config/endpoint-security"),
-			applications.Untouched())).
-		Assess("with the right, all pods are Annotated, with the scheme", funcs.All(
-			suite.MayGetSecrets(),
+		WithSetup("SecretForbidden says what to do without the right to it", funcs.ConditionWithReason(namespace, pods,
+			v1alpha1.PhaseStaged, v1alpha1.ReasonSecretForbidden, "config/endpoint-security")).
+		WithSetup("the right to it", suite.MayGetSecrets()).
+		Assess("all pods are Annotated, with the scheme", funcs.All(
 			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
 			funcs.Scheme(namespace, "https"))).
 		Assess("the endpoints refuse who has no certificate", security.Refuses(port)).
