@@ -16,6 +16,7 @@ binary_is() {
     etcd) folder=hack/tools/etcd package=go.etcd.io/etcd/server/v3 ;;
     kind) folder=hack/tools/kind package=sigs.k8s.io/kind ;;
     prometheus) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/prometheus ;;
+    alertmanager) folder=hack/tools/alertmanager package=github.com/prometheus/alertmanager/cmd/alertmanager ;;
     image) folder=hack/offline/image package=. ;;
     crane) folder=hack/release package=github.com/google/go-containerregistry/cmd/crane ;;
     cosign) folder=hack/release package=github.com/sigstore/cosign/v3/cmd/cosign ;;

@@ -142,10 +142,10 @@ func TestMakeTargets(t *testing.T) {
 
 // Every alert asks for metrics of the operator, or says of which operator: any other has those of controller-runtime, too.
 func TestAlerts(t *testing.T) {
-	page := read(t, "docs/metrics.md")
+	page := read(t, "docs/alerting.md")
 	exprs := regexp.MustCompile(`(?m)^ +expr: (.+)$`).FindAllStringSubmatch(page, -1)
 	if len(exprs) == 0 {
-		t.Fatal("docs/metrics.md has no alert")
+		t.Fatal("docs/alerting.md has no alert")
 	}
 	namespace := regexp.MustCompile(`(?m)^namespace: (\S+)$`).FindStringSubmatch(read(t, "config/default/kustomization.yaml"))[1]
 	lease := regexp.MustCompile(`(?m)^const name = (".+")$`).FindStringSubmatch(read(t, "internal/manager/manager.go"))[1]
