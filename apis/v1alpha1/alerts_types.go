@@ -19,7 +19,8 @@ type Alerts struct {
 	LogLines int32 `json:"logLines,omitempty"`
 }
 
-// ProblemPod is a pod that does not run as it should.
+// ProblemPod is a pod that does not run as it should, or one of its containers
+// that fail.
 type ProblemPod struct {
 	// pod is the pod's name.
 	// +required
@@ -28,8 +29,7 @@ type ProblemPod struct {
 	// uid is the pod's UID.
 	// +required
 	UID types.UID `json:"uid"`
-	// container is the container that keeps the pod from running; empty if it is
-	// the pod as a whole.
+	// container is the container that fails; empty if it is the pod as a whole.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Container string `json:"container,omitempty"`

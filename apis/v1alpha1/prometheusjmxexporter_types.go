@@ -21,6 +21,7 @@ import (
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
 // +kubebuilder:printcolumn:name="Updated",type=integer,priority=1,JSONPath=`.status.updated`,description="Pods brought to the current configuration, port and agent"
+// +kubebuilder:printcolumn:name="Problems",type=integer,priority=1,JSONPath=`.status.problemPodCount`,description="Pods that have the labels and do not run, with spec.alerts.checkRunningPods"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type PrometheusJmxExporter struct {
 	metav1.TypeMeta `json:",inline"`

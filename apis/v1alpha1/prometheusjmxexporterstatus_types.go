@@ -70,14 +70,20 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	Preflight *Preflight `json:"preflight,omitempty"`
 
+	// problemPodCount counts the pods that have the labels and do not run. Only
+	// with spec.alerts.checkRunningPods.
+	// +optional
+	ProblemPodCount int32 `json:"problemPodCount,omitempty"`
+
 	// problemPods are the pods that have the labels and do not run, sorted by
-	// name: the first 50. Only with spec.alerts.checkRunningPods.
+	// name: one entry for each container that fails, in the order in which they
+	// start; the first 50 entries. Only with spec.alerts.checkRunningPods.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	ProblemPods []ProblemPod `json:"problemPods,omitempty"`
 
-	// problemPodsOmitted counts the pods beyond those listed.
+	// problemPodsOmitted counts the pods of which no entry is listed.
 	// +optional
 	ProblemPodsOmitted int32 `json:"problemPodsOmitted,omitempty"`
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -58,8 +59,12 @@ func NewProblemCollector(cache client.Reader, names bool) prometheus.Collector {
 			err := cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
 			for i := range list.Items {
 				e := &list.Items[i]
+				counted := sets.New[string]() // a pod counts once for each reason
 				for _, p := range e.Status.ProblemPods {
-					add(1, e.Namespace, e.Name, p.Reason)
+					if of := string(p.UID) + p.Reason; !counted.Has(of) {
+						counted.Insert(of)
+						add(1, e.Namespace, e.Name, p.Reason)
+					}
 				}
 				if omitted := e.Status.ProblemPodsOmitted; omitted > 0 {
 					add(int(omitted), e.Namespace, e.Name, "Omitted")

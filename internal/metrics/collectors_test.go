@@ -25,7 +25,9 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 			list.Items = append(list.Items, v1alpha1.JmxAttachment{ObjectMeta: meta, Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseStaged, Reason: "NoSpace"}})
 		case *v1alpha1.PrometheusJmxExporterList:
 			list.Items = append(list.Items, v1alpha1.PrometheusJmxExporter{ObjectMeta: meta, Status: v1alpha1.PrometheusJmxExporterStatus{
-				ProblemPods: []v1alpha1.ProblemPod{{Pod: "payroll-0", Reason: "OOMKilled"}}, ProblemPodsOmitted: 2,
+				ProblemPods: []v1alpha1.ProblemPod{
+					{Pod: "payroll-0", UID: "0", Container: "app", Reason: "OOMKilled"}, {Pod: "payroll-0", UID: "0", Container: "side", Reason: "OOMKilled"},
+				}, ProblemPodsOmitted: 2,
 			}})
 		}
 	}

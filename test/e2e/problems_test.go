@@ -20,6 +20,7 @@ func TestProblemPods(t *testing.T) {
 			funcs.Problem{Pod: "crashes", Container: "app", Reason: "CrashLoopBackOff", Words: []string{"exit code 1"}, Restarts: 1, Log: log},
 			funcs.Problem{Pod: "failed", Container: "app", Reason: "Error", Words: []string{"exit code 3"}, Log: log},
 			funcs.Problem{Pod: "no-image", Container: "app", Reason: "ErrImageNeverPull", Words: []string{"no-such-image"}},
+			funcs.Problem{Pod: "no-image", Container: "side", Reason: "ErrImageNeverPull", Words: []string{"no-such-sidecar"}},
 			funcs.Problem{Pod: "no-node", Reason: "Unschedulable", Words: []string{"0/", "nodes are available"}},
 		)
 	}

@@ -179,8 +179,8 @@ func TestColumns(t *testing.T) {
 	o.settle()
 	for resource, want := range map[string]string{
 		"prometheusjmxexporters": `
-			Name Phase Pods Attachable Refused Port Ready Reason(wide) Updated(wide) Age
-			exporter Annotated 1/2 <nil> 1 9400 False PodsRefused 2 *`,
+			Name Phase Pods Attachable Refused Port Ready Reason(wide) Updated(wide) Problems(wide) Age
+			exporter Annotated 1/2 <nil> 1 9400 False PodsRefused 2 <nil> *`,
 		"jmxattachments": `
 			Name Pod Phase Port Ready Reason Container(wide) JVM(wide) Node(wide) Age
 			` + selection.AttachmentName(s.pod) + ` app-0 Annotated 9400 True <nil> app 17.0.15 node-1 *

@@ -45,7 +45,8 @@ func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 		Revision:           f.rollout.revision,
 		Halt:               f.rollout.halt,
 		Preflight:          f.preflight(),
-		ProblemPods:        f.problems.Pods,
+		ProblemPodCount:    f.problems.Pods,
+		ProblemPods:        f.problems.Entries,
 		ProblemPodsOmitted: f.problems.Omitted,
 	}
 	for _, m := range f.members {

@@ -10,15 +10,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Announce tells as Events which pods have a problem that they did not have
+// Announce tells as Events which containers have a problem that they did not have
 // before, or another one. One that goes on is not told again with each restart.
 func Announce(recorder events.EventRecorder, exporter *v1alpha1.PrometheusJmxExporter, before, after []v1alpha1.ProblemPod) {
-	reasons := map[string]string{}
+	reasons := map[key]string{}
 	for _, entry := range before {
-		reasons[string(entry.UID)] = entry.Reason
+		reasons[keyOf(&entry)] = entry.Reason
 	}
 	for _, entry := range after {
-		if reasons[string(entry.UID)] == entry.Reason {
+		if reasons[keyOf(&entry)] == entry.Reason {
 			continue
 		}
 		pod := &corev1.Pod{

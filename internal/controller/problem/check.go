@@ -55,9 +55,9 @@ func (f *Found) read(ctx context.Context, logs Logs, exporter *v1alpha1.Promethe
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(concurrent)
-	for i := range f.Pods {
-		entry := &f.Pods[i]
-		if !f.logged[string(entry.UID)] {
+	for i := range f.Entries {
+		entry := &f.Entries[i]
+		if !f.logged[keyOf(entry)] {
 			continue
 		}
 		if before := read(exporter, entry); before != nil {
@@ -70,7 +70,7 @@ func (f *Found) read(ctx context.Context, logs Logs, exporter *v1alpha1.Promethe
 		})
 	}
 	_ = group.Wait() // none of them fails
-	for _, entry := range f.Pods {
+	for _, entry := range f.Entries {
 		if strings.HasSuffix(entry.Message, needsRight) {
 			f.again(statemachine.MaxBackoff)
 		}
@@ -85,7 +85,7 @@ func read(exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) 
 	}
 	for i := range exporter.Status.ProblemPods {
 		before := &exporter.Status.ProblemPods[i]
-		if before.UID == entry.UID && before.Container == entry.Container && before.RestartCount == entry.RestartCount &&
+		if keyOf(before) == keyOf(entry) && before.RestartCount == entry.RestartCount &&
 			!strings.HasSuffix(before.Message, needsRight) {
 			return before
 		}

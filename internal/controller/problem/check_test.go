@@ -83,11 +83,11 @@ func TestLogsAreReadOnce(t *testing.T) {
 		if e.Spec.Alerts.LogLines > 0 {
 			found.read(t.Context(), logs, e)
 		}
-		got := found.Pods[0]
+		got := found.Entries[0]
 		if logs.reads != reads || got.Log != log || got.PreviousLog != previous {
 			t.Errorf("%d reads; log %q, previous %q", logs.reads, got.Log, got.PreviousLog)
 		}
-		e.Status.ProblemPods, e.Status.ObservedGeneration = found.Pods, e.Generation
+		e.Status.ProblemPods, e.Status.ObservedGeneration = found.Entries, e.Generation
 	}
 	const log, previous = "app-0/app: 3 lines, previous: false", "app-0/app: 3 lines, previous: true"
 	look(crashing(0), 1, log, "")
@@ -125,18 +125,18 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 				for range 2 {
 					found := Find(e, []corev1.Pod{crashing(1)}, now)
 					found.read(t.Context(), logs, e)
-					if message := found.Pods[0].Message; strings.Count(message, tc.says) != 1 || len(message) > maxMessage {
+					if message := found.Entries[0].Message; strings.Count(message, tc.says) != 1 || len(message) > maxMessage {
 						t.Errorf("it says %q", message)
 					}
 					if found.Again > 0 != tc.again {
 						t.Errorf("again in %s", found.Again)
 					}
-					e.Status.ProblemPods = found.Pods
+					e.Status.ProblemPods = found.Entries
 				}
 				logs.err = nil
 				found := Find(e, []corev1.Pod{crashing(1)}, now)
 				found.read(t.Context(), logs, e)
-				if got := found.Pods[0]; tc.again == (got.Log == "") || strings.Contains(got.Message, "pods/log") {
+				if got := found.Entries[0]; tc.again == (got.Log == "") || strings.Contains(got.Message, "pods/log") {
 					t.Errorf("once it may: log %q, message %q", got.Log, got.Message)
 				}
 			})
@@ -170,7 +170,7 @@ func TestLogsAreReadAgain(t *testing.T) {
 				if lasted := time.Since(begin); tc.logs.reads != tc.reads || lasted != tc.lasts {
 					t.Errorf("%d reads in %s, not %d in %s", tc.logs.reads, lasted, tc.reads, tc.lasts)
 				}
-				if got := found.Pods[0]; (got.Log != "") != tc.read || (got.PreviousLog != "") != tc.read {
+				if got := found.Entries[0]; (got.Log != "") != tc.read || (got.PreviousLog != "") != tc.read {
 					t.Errorf("log %q, previous %q", got.Log, got.PreviousLog)
 				}
 			})

@@ -39,7 +39,8 @@ func containers(pod *corev1.Pod) []container {
 // or if it only has not started yet.
 func (d *diagnosis) judge(c container) verdict {
 	state, last := c.status.State, c.status.LastTerminationState.Terminated
-	crashed := d.before != nil && d.before.Container == c.name && d.before.Reason == crashLoop
+	before := d.saidOf(c.name)
+	crashed := before != nil && before.Reason == crashLoop
 	switch {
 	case state.Waiting != nil:
 		return waiting(state.Waiting, last)

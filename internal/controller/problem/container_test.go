@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The first of its containers that keeps it from running.
+// Each of its containers that fails.
 func TestFindContainer(t *testing.T) {
 	testFind(t, map[string]findCase{
 		// Containers that wait.
@@ -63,7 +63,7 @@ func TestFindContainer(t *testing.T) {
 		},
 		"both containers, named in another order": {
 			pod:  aPod(corev1.PodRunning, is("side", 2, waits(crashLoop, backOff), exits(1, "Error", ago(9))), is("app", 1, exits(137, "OOMKilled", ago(9)))),
-			want: "app-0/app CrashLoopBackOff x1: " + exited2,
+			want: "app-0/app CrashLoopBackOff x1: " + exited2 + "\napp-0/side CrashLoopBackOff x2: " + exited1,
 		},
 		"one creates, another fails": {
 			pod:  aPod(corev1.PodPending, created(ago(5)), is("app", 0, waits(containerCreating, "")), is("side", 0, waits("InvalidImageName", "no"))),

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,75 +30,85 @@ const (
 // diagnosis is the look at one pod.
 type diagnosis struct {
 	pod *corev1.Pod
-	// before is what was said of the pod last; nil if it was well.
-	before *v1alpha1.ProblemPod
+	// before is what was said of the pod last; none if it was well.
+	before []v1alpha1.ProblemPod
 	now    time.Time
 
 	// again is when time alone may change the outcome; 0 for never.
 	again time.Duration
-	// logged reports whether the entry's container may have a log.
-	logged bool
+	// entries say what keeps the pod from running: the pod itself, or each container
+	// that fails, in the order in which they start.
+	entries []v1alpha1.ProblemPod
+	// logged are the containers of the entries that may have a log.
+	logged []string
 }
 
-// entry says what keeps the pod from running; nil if nothing does.
-func (d *diagnosis) entry() *v1alpha1.ProblemPod {
+// look finds what keeps the pod from running.
+func (d *diagnosis) look() {
 	switch d.pod.Status.Phase {
 	case corev1.PodSucceeded:
-		return nil
+		return
 	case corev1.PodFailed:
-		return d.failed()
+		d.failed()
+		return
 	case corev1.PodPending, corev1.PodRunning, corev1.PodUnknown:
 	}
-	if entry, unscheduled := d.unscheduled(); unscheduled {
-		return entry
+	if d.unscheduled() {
+		return
 	}
-	// The first in the spec's order: what comes later may only wait for it.
+	// What only waits for an init container that fails is no failure.
 	for _, c := range containers(d.pod) {
 		if c.status == nil {
 			continue
 		}
 		if v := d.judge(c); v.reason != "" {
-			return d.of(&c, v)
+			d.add(&c, v)
 		}
 	}
-	return d.starting()
+	if len(d.entries) == 0 {
+		d.starting()
+	}
 }
 
 // failed: the pod's own reason, such as Evicted, says more than its containers'.
-func (d *diagnosis) failed() *v1alpha1.ProblemPod {
+func (d *diagnosis) failed() {
 	status := &d.pod.Status
 	if status.Reason != "" {
-		return d.of(nil, verdict{reason: status.Reason, message: status.Message})
+		d.add(nil, verdict{reason: status.Reason, message: status.Message})
+		return
 	}
 	for _, c := range containers(d.pod) {
 		if c.status != nil && broke(c.status.State.Terminated) {
 			v := ended(c.status.State.Terminated)
 			v.outranked = "" // whatever loop it was in is over
-			return d.of(&c, v)
+			d.add(&c, v)
 		}
 	}
-	return d.of(nil, verdict{reason: string(corev1.PodFailed), message: status.Message})
+	if len(d.entries) == 0 {
+		d.add(nil, verdict{reason: string(corev1.PodFailed), message: status.Message})
+	}
 }
 
-// unscheduled is what the scheduler says; what is not Unschedulable, as a gate,
-// may be meant to take a moment.
-func (d *diagnosis) unscheduled() (*v1alpha1.ProblemPod, bool) {
+// unscheduled reports whether the pod has no node yet, and adds what the scheduler
+// says; what is not Unschedulable, as a gate, may be meant to take a moment.
+func (d *diagnosis) unscheduled() bool {
 	c := scheduled(d.pod)
 	if c == nil || c.Status != corev1.ConditionFalse {
-		return nil, false
+		return false
 	}
 	if c.Reason != corev1.PodReasonUnschedulable && d.within(d.pod.CreationTimestamp.Time) {
-		return nil, true
+		return true
 	}
 	reason := c.Reason
 	if reason == "" {
 		reason = corev1.PodReasonUnschedulable
 	}
-	return d.of(nil, verdict{reason: reason, message: c.Message}), true
+	d.add(nil, verdict{reason: reason, message: c.Message})
+	return true
 }
 
 // starting: a pod that still starts is a problem when it takes long.
-func (d *diagnosis) starting() *v1alpha1.ProblemPod {
+func (d *diagnosis) starting() {
 	c, waits := startsWith(d.pod)
 	since := d.pod.CreationTimestamp.Time
 	if s := scheduled(d.pod); s != nil && s.LastTransitionTime.After(since) {
@@ -110,12 +121,11 @@ func (d *diagnosis) starting() *v1alpha1.ProblemPod {
 			since = last.FinishedAt.Time
 		}
 	case d.pod.Status.Phase != corev1.PodPending || waits.reason == "":
-		return nil
+		return
 	}
-	if d.within(since) {
-		return nil
+	if !d.within(since) {
+		d.add(c, waits)
 	}
-	return d.of(c, waits)
 }
 
 // within reports whether the time to be patient since then is not over, and has
@@ -129,16 +139,28 @@ func (d *diagnosis) within(since time.Time) bool {
 	return true
 }
 
-// of is the entry for what was found in a container, or of the pod if c is nil.
-func (d *diagnosis) of(c *container, v verdict) *v1alpha1.ProblemPod {
-	entry := &v1alpha1.ProblemPod{Pod: d.pod.Name, UID: d.pod.UID}
+// add adds what was found in a container, or of the pod if c is nil.
+func (d *diagnosis) add(c *container, v verdict) {
+	entry := v1alpha1.ProblemPod{Pod: d.pod.Name, UID: d.pod.UID}
 	if c != nil {
 		entry.Container = c.name
 		entry.RestartCount = c.status.RestartCount
-		d.logged = c.status.ContainerID != ""
+		if c.status.ContainerID != "" {
+			d.logged = append(d.logged, c.name)
+		}
 	}
-	v.steady(d.before, entry)
-	return entry
+	v.steady(d.saidOf(entry.Container), &entry)
+	d.entries = append(d.entries, entry)
+}
+
+// saidOf is what was said last of a container, or of the pod for the empty name; nil
+// if nothing was.
+func (d *diagnosis) saidOf(container string) *v1alpha1.ProblemPod {
+	i := slices.IndexFunc(d.before, func(e v1alpha1.ProblemPod) bool { return e.Container == container })
+	if i < 0 {
+		return nil
+	}
+	return &d.before[i]
 }
 
 func scheduled(pod *corev1.Pod) *corev1.PodCondition {

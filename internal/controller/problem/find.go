@@ -8,33 +8,44 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
-// maxListed is how many pods the status lists: with their logs, what an object
+// maxListed is how many entries the status lists: with their logs, what an object
 // may hold has to last.
 const maxListed = 50
 
 // Found are the problem pods of an exporter.
 type Found struct {
-	// Pods are the first ones by name, Omitted is how many more there are.
-	Pods    []v1alpha1.ProblemPod
-	Omitted int32
+	// Entries are those of the first pods by name: one for each container that fails,
+	// in the order in which they start.
+	Entries []v1alpha1.ProblemPod
+	// Pods is how many pods do not run, Omitted how many of them have no entry.
+	Pods, Omitted int32
 	// Again is when time alone may change this; 0 for never.
 	Again time.Duration
 
-	// logged tells by pod UID which containers may have a log.
-	logged map[string]bool
+	// logged are the entries whose containers may have a log.
+	logged map[key]bool
 }
+
+// A key tells entries apart.
+type key struct {
+	pod       types.UID
+	container string
+}
+
+func keyOf(entry *v1alpha1.ProblemPod) key { return key{entry.UID, entry.Container} }
 
 // Find finds those of the pods that have the exporter's labels and do not run as
 // they should. What the exporter's status says already it says in the same words.
 // Nothing is found where nobody asked for it.
 func Find(exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, now time.Time) Found {
-	found := Found{logged: map[string]bool{}}
+	found := Found{logged: map[key]bool{}}
 	if !exporter.Spec.Alerts.CheckRunningPods {
 		return found
 	}
@@ -43,19 +54,33 @@ func Find(exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, now time.
 		if !selection.Selects(exporter, pod) || !pod.DeletionTimestamp.IsZero() {
 			continue
 		}
-		d := diagnosis{pod: pod, before: known(exporter.Status.ProblemPods, pod), now: now}
-		entry := d.entry()
+		d := diagnosis{pod: pod, before: saidOf(exporter.Status.ProblemPods, pod), now: now}
+		d.look()
 		found.again(d.again)
-		if entry != nil {
-			found.Pods = append(found.Pods, *entry)
-			found.logged[string(pod.UID)] = d.logged
+		if len(d.entries) > 0 {
+			found.Pods++
+		}
+		found.Entries = append(found.Entries, d.entries...)
+		for _, container := range d.logged {
+			found.logged[key{pod.UID, container}] = true
 		}
 	}
-	slices.SortFunc(found.Pods, func(a, b v1alpha1.ProblemPod) int { return strings.Compare(a.Pod, b.Pod) })
-	if more := len(found.Pods) - maxListed; more > 0 {
-		found.Pods, found.Omitted = found.Pods[:maxListed:maxListed], int32(more)
+	slices.SortStableFunc(found.Entries, func(a, b v1alpha1.ProblemPod) int { return strings.Compare(a.Pod, b.Pod) })
+	if len(found.Entries) > maxListed {
+		found.Entries = slices.Clip(found.Entries[:maxListed])
 	}
+	found.Omitted = found.Pods - podsOf(found.Entries)
 	return found
+}
+
+// podsOf counts the pods that the entries are about, which are sorted by pod.
+func podsOf(entries []v1alpha1.ProblemPod) (pods int32) {
+	for i := range entries {
+		if i == 0 || entries[i].UID != entries[i-1].UID {
+			pods++
+		}
+	}
+	return pods
 }
 
 // again keeps the earlier time to look again.
@@ -63,11 +88,16 @@ func (f *Found) again(in time.Duration) {
 	f.Again = enqueue.Earliest(f.Again, in)
 }
 
-// known is what the status says of the pod.
-func known(entries []v1alpha1.ProblemPod, pod *corev1.Pod) *v1alpha1.ProblemPod {
-	i := slices.IndexFunc(entries, func(e v1alpha1.ProblemPod) bool { return e.UID == pod.UID })
-	if i < 0 {
+// saidOf is what the status says of the pod, in entries that are sorted by pod.
+func saidOf(entries []v1alpha1.ProblemPod, pod *corev1.Pod) []v1alpha1.ProblemPod {
+	of := func(e v1alpha1.ProblemPod) bool { return e.UID == pod.UID }
+	first := slices.IndexFunc(entries, of)
+	if first < 0 {
 		return nil
 	}
-	return &entries[i]
+	rest := entries[first:]
+	if end := slices.IndexFunc(rest, func(e v1alpha1.ProblemPod) bool { return !of(e) }); end > 0 {
+		rest = rest[:end]
+	}
+	return rest
 }

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,11 +30,11 @@ func testFind(t *testing.T, cases map[string]findCase) {
 				e.Status.ProblemPods = []v1alpha1.ProblemPod{*tc.before}
 			}
 			found := Find(e, []corev1.Pod{tc.pod}, now)
-			got := ""
-			if len(found.Pods) > 0 {
-				got = line(found.Pods[0])
+			var got []string
+			for _, e := range found.Entries {
+				got = append(got, line(e))
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if again := time.Duration(tc.again) * time.Second; found.Again != again {
@@ -56,18 +57,18 @@ func TestFindOfMany(t *testing.T) {
 	pods = append(pods, other)
 
 	found := Find(exporter(), pods, now)
-	if len(found.Pods) != 50 || found.Omitted != 10 {
-		t.Fatalf("%d are listed, %d are not", len(found.Pods), found.Omitted)
+	if len(found.Entries) != 50 || found.Omitted != 10 || found.Pods != 60 {
+		t.Fatalf("%d of %d are listed, %d are not", len(found.Entries), found.Pods, found.Omitted)
 	}
-	for i, entry := range found.Pods {
+	for i, entry := range found.Entries {
 		if want := fmt.Sprintf("app-%02d", i); entry.Pod != want {
 			t.Errorf("number %d is %s, not %s", i, entry.Pod, want)
 		}
 	}
-	off := exporter(found.Pods...)
+	off := exporter(found.Entries...)
 	off.Spec.Alerts.CheckRunningPods = false
-	if found := Find(off, pods, now); len(found.Pods) > 0 || found.Omitted > 0 {
-		t.Errorf("nobody asked, and %d are listed", len(found.Pods))
+	if found := Find(off, pods, now); len(found.Entries) > 0 || found.Omitted > 0 {
+		t.Errorf("nobody asked, and %d are listed", len(found.Entries))
 	}
 }
 
@@ -86,7 +87,33 @@ func TestFindBounds(t *testing.T) {
 		long += "ä"
 	}
 	found := Find(exporter(), []corev1.Pod{aPod(corev1.PodFailed, says(long, long+"\n"+long))}, now)
-	if e := found.Pods[0]; len(e.Reason) > 64 || len(e.Message+needsRight) > 512 {
+	if e := found.Entries[0]; len(e.Reason) > 64 || len(e.Message+needsRight) > 512 {
 		t.Errorf("%d bytes of reason, %d of message", len(e.Reason), len(e.Message+needsRight))
+	}
+}
+
+// Each container that fails has an entry, with its own words, its own log and an Event of
+// its own; the pod counts once.
+func TestFindSeveralContainers(t *testing.T) {
+	pod := aPod(corev1.PodRunning,
+		is("app", 3, waits(crashLoop, ""), exits(1, "Error", ago(5))),
+		is("side", 0, waits(errImagePull, notFound)))
+	said := entry("side", imagePullBackOff, 0, notFound)
+	found := Find(exporter(*said), []corev1.Pod{pod}, now)
+	got := make([]string, 0, 2)
+	for _, e := range found.Entries {
+		got = append(got, line(e))
+	}
+	want := []string{"app-0/app CrashLoopBackOff x3: " + exited1, "app-0/side ImagePullBackOff x0: " + notFound}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if found.Pods != 1 || found.Omitted != 0 {
+		t.Errorf("%d pods do not run, %d of them are omitted", found.Pods, found.Omitted)
+	}
+	var events announced
+	Announce(&events, exporter(), []v1alpha1.ProblemPod{*said}, found.Entries)
+	if diff := cmp.Diff(announced{"Warning CrashLoopBackOff CheckPods app-0: Pod app-0, container app: CrashLoopBackOff: " + exited1}, events); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 }

@@ -24,12 +24,12 @@ type verdict struct {
 }
 
 // steady writes the verdict into the entry, with the words of what was said of the
-// pod before where these say the same: so neither the status nor the Events follow
+// container before where these say the same: so neither the status nor the Events follow
 // the kubelet from one state of a back-off to the next.
 func (v verdict) steady(before, entry *v1alpha1.ProblemPod) {
 	entry.Reason = text.Line(v.reason, maxReason)
 	entry.Message = text.Line(v.message, maxMessage-len(needsRight))
-	if before == nil || before.Container != entry.Container {
+	if before == nil {
 		return
 	}
 	said := strings.TrimSuffix(before.Message, needsRight)

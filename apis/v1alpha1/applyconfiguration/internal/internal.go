@@ -644,6 +644,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: preflight
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Preflight
+    - name: problemPodCount
+      type:
+        scalar: numeric
     - name: problemPods
       type:
         list:

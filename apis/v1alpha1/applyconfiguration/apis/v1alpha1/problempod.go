@@ -9,14 +9,14 @@ import (
 // ProblemPodApplyConfiguration represents a declarative configuration of the ProblemPod type for use
 // with apply.
 //
-// ProblemPod is a pod that does not run as it should.
+// ProblemPod is a pod that does not run as it should, or one of its containers
+// that fail.
 type ProblemPodApplyConfiguration struct {
 	// pod is the pod's name.
 	Pod *string `json:"pod,omitempty"`
 	// uid is the pod's UID.
 	UID *types.UID `json:"uid,omitempty"`
-	// container is the container that keeps the pod from running; empty if it is
-	// the pod as a whole.
+	// container is the container that fails; empty if it is the pod as a whole.
 	Container *string `json:"container,omitempty"`
 	// reason is the kubelet's, the scheduler's or the pod's own, such as
 	// CrashLoopBackOff, ImagePullBackOff, Unschedulable or Evicted.

@@ -44,10 +44,14 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
 	// preflight is what was found of the pods; only in mode Preflight.
 	Preflight *PreflightApplyConfiguration `json:"preflight,omitempty"`
+	// problemPodCount counts the pods that have the labels and do not run. Only
+	// with spec.alerts.checkRunningPods.
+	ProblemPodCount *int32 `json:"problemPodCount,omitempty"`
 	// problemPods are the pods that have the labels and do not run, sorted by
-	// name: the first 50. Only with spec.alerts.checkRunningPods.
+	// name: one entry for each container that fails, in the order in which they
+	// start; the first 50 entries. Only with spec.alerts.checkRunningPods.
 	ProblemPods []ProblemPodApplyConfiguration `json:"problemPods,omitempty"`
-	// problemPodsOmitted counts the pods beyond those listed.
+	// problemPodsOmitted counts the pods of which no entry is listed.
 	ProblemPodsOmitted *int32 `json:"problemPodsOmitted,omitempty"`
 	// conditions are Ready, Reconciling, Stalled and ConfigValid, and PreflightComplete
 	// in mode Preflight.
@@ -171,6 +175,14 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithHalt(value *HaltAppl
 // If called multiple times, the Preflight field is set to the value of the last call.
 func (b *PrometheusJmxExporterStatusApplyConfiguration) WithPreflight(value *PreflightApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
 	b.Preflight = value
+	return b
+}
+
+// WithProblemPodCount sets the ProblemPodCount field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ProblemPodCount field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithProblemPodCount(value int32) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.ProblemPodCount = &value
 	return b
 }
 
