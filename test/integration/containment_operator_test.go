@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,16 +19,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+	"banzaicloud.com/jmx-exporter-operator/test/rights"
 )
 
-// calls are those to the API server, each once: "patch pods/ephemeralcontainers".
+// calls are those to the API server.
 type calls struct {
 	mu   sync.Mutex
-	seen map[string]bool
+	seen rights.Calls
 }
 
-// wrap notes what passes. An apply that creates needs both verbs, and so does an exec,
-// whose WebSocket is a GET.
+// wrap notes what passes.
 func (c *calls) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -37,10 +36,7 @@ func (c *calls) wrap(next http.RoundTripper) http.RoundTripper {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if resource != "" {
-			c.seen[verb+" "+resource] = true
-			if resource == "pods/exec" || err == nil && response.StatusCode == http.StatusCreated {
-				c.seen["create "+resource] = true
-			}
+			c.seen.Add(verb, resource, err == nil && response.StatusCode == http.StatusCreated)
 		}
 		return response, err
 	})
@@ -86,21 +82,6 @@ func callOf(r *http.Request) (verb, resource string) {
 	return verb, resource
 }
 
-// granted are the calls that the roles of the overlay allow.
-func (c *contained) granted() []string {
-	c.t.Helper()
-	var granted []string
-	for _, rule := range c.rules {
-		for _, resource := range rule.Resources {
-			for _, verb := range rule.Verbs {
-				granted = append(granted, verb+" "+resource)
-			}
-		}
-	}
-	slices.Sort(granted)
-	return slices.Compact(granted)
-}
-
 // notSeen are rights that this story has no occasion to use.
 var notSeen = map[string]string{
 	"create endpointslices/restricted": "OpenShift asks for it where endpoints are addresses of pods",
@@ -114,7 +95,7 @@ var notSeen = map[string]string{
 // a rule names.
 func TestContainedOperator(t *testing.T) {
 	c := contain(t, "default")
-	seen := &calls{seen: map[string]bool{}}
+	seen := &calls{seen: rights.Calls{}}
 	c.config.Wrap(seen.wrap)
 	as, err := newClient(c.config)
 	if err != nil {
@@ -180,17 +161,7 @@ func TestContainedOperator(t *testing.T) {
 	})
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
-	granted := c.granted()
-	for _, right := range granted {
-		verb, resource, _ := strings.Cut(right, " ")
-		streams := verb == "list" && seen.seen["watch "+resource] // an API server that cannot is asked for a list
-		if !seen.seen[right] && notSeen[right] == "" && !streams {
-			t.Errorf("no call needs the right to %s", right)
-		}
-	}
-	for call := range seen.seen {
-		if !slices.Contains(granted, call) {
-			t.Errorf("no rule names the call %s", call)
-		}
+	for _, wrong := range rights.Join(seen.seen, rights.Granted(c.rules), notSeen) {
+		t.Error(wrong)
 	}
 }

@@ -137,7 +137,7 @@ func (s *Suite) leave(ctx context.Context, cfg *envconf.Config) error {
 	if err != nil {
 		return err
 	}
-	err = s.survived(ctx, c)
+	err = errors.Join(s.survived(ctx, c), s.rightsUsed(ctx, c))
 	if os.Getenv("E2E_KEEP") != "" {
 		return err
 	}

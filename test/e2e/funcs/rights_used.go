@@ -1,0 +1,147 @@
+package funcs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/test/rights"
+)
+
+// notUsed are rights that the features have no occasion to use.
+var notUsed = map[string]string{
+	"create endpointslices/restricted": "OpenShift asks for it where endpoints are addresses of pods",
+}
+
+// auditFile is the log of kind-config.yaml, where a kubelet serves it.
+const auditFile = "logs/kubernetes/audit.log"
+
+// rightsUsed joins the audit log of the API server with the roles of the operator:
+// each right is used, and each call is one that a rule names. Of a part of the features
+// only the second can be said.
+func (s *Suite) rightsUsed(ctx context.Context, c *cluster) error {
+	calls, err := c.audited(ctx)
+	if err != nil {
+		return err
+	}
+	if calls == nil {
+		fmt.Fprintln(os.Stderr, "the rights of the operator are not compared with its calls: the API server writes no audit log (kind-config.yaml)")
+		return nil
+	}
+	granted, err := c.granted(ctx)
+	if err != nil {
+		return err
+	}
+	unused := notUsed
+	if whole := flag.Lookup("test.run").Value.String() == ""; !whole {
+		fmt.Fprintln(os.Stderr, "whether the operator needs each of its rights is not asked: these are not all features")
+		unused = map[string]string{}
+		for _, right := range granted {
+			unused[right] = "a feature that was left out"
+		}
+	}
+	var wrong []error
+	for _, sentence := range rights.Join(calls, granted, unused) {
+		wrong = append(wrong, errors.New("rights of the operator: "+sentence))
+	}
+	return errors.Join(wrong...)
+}
+
+// audited are the operator's calls since the cluster was made; nil where there is no
+// audit log.
+func (c *cluster) audited(ctx context.Context) (rights.Calls, error) {
+	var nodes corev1.NodeList
+	if err := c.List(ctx, &nodes, client.HasLabels{"node-role.kubernetes.io/control-plane"}); err != nil {
+		return nil, err
+	}
+	var calls rights.Calls
+	for _, node := range nodes.Items {
+		log, err := c.kube.CoreV1().RESTClient().Get().Resource("nodes").Name(node.Name).SubResource("proxy").Suffix(auditFile).Stream(ctx)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if calls == nil {
+			calls = rights.Calls{}
+		}
+		err = readAudit(log, calls)
+		if err := errors.Join(err, log.Close()); err != nil {
+			return nil, fmt.Errorf("the audit log of %s: %w", node.Name, err)
+		}
+	}
+	return calls, nil
+}
+
+// readAudit adds the calls of an audit log, of which the last line may be half written.
+func readAudit(log io.Reader, calls rights.Calls) error {
+	for decoder := json.NewDecoder(log); ; {
+		var event struct {
+			Verb           string
+			ObjectRef      *struct{ Resource, Subresource string }
+			ResponseStatus struct{ Code int }
+		}
+		err := decoder.Decode(&event)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if of := event.ObjectRef; of != nil { // nil of what is no resource, such as discovery
+			resource := strings.TrimSuffix(of.Resource+"/"+of.Subresource, "/")
+			calls.Add(event.Verb, resource, event.ResponseStatus.Code == http.StatusCreated)
+		}
+	}
+}
+
+// granted are the calls that the roles bound to the operator's service account name.
+func (c *cluster) granted(ctx context.Context) ([]string, error) {
+	var all rbacv1.ClusterRoleBindingList
+	var one rbacv1.RoleBindingList
+	if err := errors.Join(c.List(ctx, &all), c.List(ctx, &one, client.InNamespace(OperatorNamespace))); err != nil {
+		return nil, err
+	}
+	var rules []rbacv1.PolicyRule
+	add := func(subjects []rbacv1.Subject, ref rbacv1.RoleRef) error {
+		for _, subject := range subjects {
+			if subject.Kind != rbacv1.ServiceAccountKind || subject.Namespace != OperatorNamespace || subject.Name != operatorName {
+				continue
+			}
+			var role rbacv1.ClusterRole
+			if ref.Kind == "ClusterRole" {
+				if err := c.Get(ctx, client.ObjectKey{Name: ref.Name}, &role); err != nil {
+					return err
+				}
+				rules = append(rules, role.Rules...)
+				continue
+			}
+			var local rbacv1.Role
+			if err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: ref.Name}, &local); err != nil {
+				return err
+			}
+			rules = append(rules, local.Rules...)
+		}
+		return nil
+	}
+	var failed []error
+	for _, binding := range all.Items {
+		failed = append(failed, add(binding.Subjects, binding.RoleRef))
+	}
+	for _, binding := range one.Items {
+		failed = append(failed, add(binding.Subjects, binding.RoleRef))
+	}
+	return rights.Granted(rules), errors.Join(failed...)
+}
