@@ -38,6 +38,10 @@ fuzz: ## Fuzz each parser of what comes from a container, FUZZTIME (60s) each.
 test-integration: ## Run the operator's controllers against a real etcd and kube-apiserver.
 	@hack/test integration
 
+.PHONY: test-examples
+test-examples: ## Run the tests of the operators in examples/, and of one that make new-operator writes.
+	@hack/test examples
+
 .PHONY: test-agent
 test-agent: ## Run the agent's tests on Java 8, 17, 25 and 28; with FULL=1 on all of 8 to 28.
 	@hack/test agent
@@ -80,6 +84,10 @@ build: ## Build the operator, bin/manager.
 .PHONY: run
 run: agent helper ## Run the operator from here, against the current context.
 	go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=:8080 --helpers=bin --agent=bin/agent
+
+.PHONY: new-operator
+new-operator: ## Write the skeleton of an operator of the kind NAME into examples/ (examples/README.md).
+	@hack/new-operator "$(NAME)"
 
 .PHONY: agent
 agent: ## Build the agent's jars, bin/agent.

@@ -1,0 +1,80 @@
+package controller
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+var done = statemachine.Outcome{Kind: statemachine.Done}
+
+// fails is the outcome of a reason of the plan.
+func fails(reason, message string, err error) statemachine.Outcome {
+	return statemachine.Outcome{Kind: kindOf(reason), Reason: reason, Message: message, Err: err}
+}
+
+// deploy brings Deployed about.
+type deploy struct{ apply *apply.Client }
+
+func (deploy) Phase() statemachine.Phase { return Deployed }
+
+// Ensure implements statemachine.Step.
+func (d deploy) Ensure(ctx context.Context, s *site) statemachine.Outcome {
+	if s.foreign() {
+		return fails(ReasonNameTaken, regress(s).Message, nil)
+	}
+	if s.deployment != nil && s.applied() {
+		return done
+	}
+	wanted := s.wanted()
+	if s.deployment != nil {
+		wanted.WithUID(s.deployment.UID) // or a later one of its name would be taken over
+	}
+	err := d.apply.Object(ctx, owner, apply.Name(s.object), wanted)
+	switch {
+	case apply.IsGone(err):
+		return fails(ReasonDeploymentGone, "The Deployment is gone; it is made again.", err)
+	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
+		return fails(ReasonDeploymentRefused, "The API server refuses the Deployment; status.attempt.lastError says why.", err)
+	case err != nil:
+		return fails(ReasonAPIError, "The Deployment could not be applied; status.attempt.lastError says why.", err)
+	}
+	s.deployment = nil // what was read is older than what was written; an event brings the new one
+	return done
+}
+
+// Undo implements statemachine.Step.
+func (d deploy) Undo(ctx context.Context, s *site) statemachine.Outcome {
+	if s.deployment == nil || s.foreign() {
+		return done
+	}
+	if err := d.apply.Delete(ctx, s.deployment); err != nil {
+		return fails(ReasonAPIError, "The Deployment could not be deleted; status.attempt.lastError says why.", err)
+	}
+	return done
+}
+
+// rollOut brings RolledOut about, which the Deployment's controller does.
+type rollOut struct{}
+
+func (rollOut) Phase() statemachine.Phase { return RolledOut }
+
+// OnlyObserves implements statemachine.Observer.
+func (rollOut) OnlyObserves() {}
+
+// Ensure implements statemachine.Step.
+func (rollOut) Ensure(_ context.Context, s *site) statemachine.Outcome {
+	switch {
+	case s.available():
+		return done
+	case s.deployment != nil && s.stuck() != "":
+		return fails(ReasonRolloutStuck, "The Deployment's controller has given up: "+s.stuck(), nil)
+	}
+	return fails(ReasonRollingOut, "Not all pods are available.", nil)
+}
+
+// Undo implements statemachine.Step.
+func (rollOut) Undo(context.Context, *site) statemachine.Outcome { return done }
