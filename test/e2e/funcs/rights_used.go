@@ -9,12 +9,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/test/rights"
 )
@@ -22,6 +24,7 @@ import (
 // notUsed are rights that the features have no occasion to use.
 var notUsed = map[string]string{
 	"create endpointslices/restricted": "OpenShift asks for it where endpoints are addresses of pods",
+	"get jmxattachments":               "a pod whose record and exporter were deleted together: TestContainedOperator",
 }
 
 // auditFile is the log of kind-config.yaml, where a kubelet serves it.
@@ -39,7 +42,7 @@ func (s *Suite) rightsUsed(ctx context.Context, c *cluster) error {
 		fmt.Fprintln(os.Stderr, "the rights of the operator are not compared with its calls: the API server writes no audit log (kind-config.yaml)")
 		return nil
 	}
-	granted, err := c.granted(ctx)
+	granted, err := s.rightsOf(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -107,8 +110,12 @@ func readAudit(log io.Reader, calls rights.Calls) error {
 	}
 }
 
-// granted are the calls that the roles bound to the operator's service account name.
-func (c *cluster) granted(ctx context.Context) ([]string, error) {
+// components are those that features add for a while, each with a role.
+var components = []string{"config/logs", "config/endpoint-security"}
+
+// rightsOf are the calls that the operator's roles name: those that are bound to its
+// service account, and those of the components.
+func (s *Suite) rightsOf(ctx context.Context, c *cluster) ([]string, error) {
 	var all rbacv1.ClusterRoleBindingList
 	var one rbacv1.RoleBindingList
 	if err := errors.Join(c.List(ctx, &all), c.List(ctx, &one, client.InNamespace(OperatorNamespace))); err != nil {
@@ -137,6 +144,17 @@ func (c *cluster) granted(ctx context.Context) ([]string, error) {
 		return nil
 	}
 	var failed []error
+	for _, component := range components {
+		failed = append(failed, func() error {
+			file, err := os.ReadFile(filepath.Join(s.root, component, "role.yaml"))
+			if err != nil {
+				return err
+			}
+			var role rbacv1.ClusterRole
+			defer func() { rules = append(rules, role.Rules...) }()
+			return yaml.UnmarshalStrict(file, &role)
+		}())
+	}
 	for _, binding := range all.Items {
 		failed = append(failed, add(binding.Subjects, binding.RoleRef))
 	}
