@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -154,8 +155,14 @@ func Revision(exporter *v1alpha1.PrometheusJmxExporter, inputs Inputs, artifacts
 	)
 }
 
-// HowToResume is what a message about a halted rollout ends with.
-const HowToResume = "To resume, change the configuration, or give the exporter's annotation " + v1alpha1.AnnotationResume + " another value."
+// HowToResume is what a message about a rollout that is halted for a reason ends with.
+func HowToResume(reason string) string {
+	mend := "configuration"
+	if reason == v1alpha1.ReasonSecurityRejected {
+		mend = "Secret"
+	}
+	return fmt.Sprintf("To resume, change the %s, or give the exporter's annotation %s another value.", mend, v1alpha1.AnnotationResume)
+}
 
 // Resume names the value of the annotation AnnotationResume; empty for none.
 func Resume(exporter *v1alpha1.PrometheusJmxExporter) string {

@@ -204,3 +204,41 @@ func TestSecretOfOthers(t *testing.T) {
 		return phaseOf(f.attachment(f.pods[0])) == isAnnotated
 	})
 }
+
+// A Secret that the agent rejects halts the rollout; what serves goes on with the one
+// before, and a mended Secret goes on without another load.
+func TestSecurityRejected(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	p := &securedPod{&story{c, c.run(aPod("app-0")), c.exportSecured()}, c.operate()}
+	secret := create(t, p.secretFor())
+	p.expect("with a Secret", v1alpha1.ReasonValid, isAnnotated, "https")
+	before := p.attachment(p.pod).Status.Processes[0]
+
+	p.jvm(p.pod).fault = fault(v1alpha1.ReasonSecurityRejected)
+	change(t, secret, func(s *corev1.Secret) { s.Data = p.secretFor().Data })
+	p.later(2 * source.SecretPeriod)
+	p.expect("rejected", v1alpha1.ReasonValid, "Staged SecurityRejected", "https")
+	if halt := p.exporter.Status.Halt; halt == nil || halt.Reason != v1alpha1.ReasonSecurityRejected || !strings.Contains(halt.Message, "change the Secret") {
+		t.Errorf("the halt is %+v", halt)
+	}
+	if p.endpoints(p.exporter) == "" || p.annotations(p.pod)[v1alpha1.AnnotationPort] != "9400" {
+		t.Error("the endpoint is withdrawn, though the agent goes on with what it has")
+	}
+	if after := p.attachment(p.pod).Status.Processes[0]; after.CertificateSHA256 != before.CertificateSHA256 {
+		t.Error("the record has a certificate that the agent rejected")
+	}
+	p.later(time.Hour)
+	p.o.did()
+	if p.o.settle(); p.o.count() > 0 {
+		t.Errorf("rejected, it did %q", p.o.did())
+	}
+
+	p.jvm(p.pod).fault = nil
+	change(t, secret, func(s *corev1.Secret) { s.Data = p.secretFor().Data })
+	p.later(2 * source.SecretPeriod)
+	p.expect("mended", v1alpha1.ReasonValid, isAnnotated, "https")
+	if loads := p.jvm(p.pod).loads; loads != 1 {
+		t.Errorf("the agent was loaded %d times", loads)
+	}
+}

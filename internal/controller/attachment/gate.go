@@ -19,7 +19,7 @@ func (v *visit) gate(ctx context.Context, j *steps.JVM, next statemachine.Phase)
 	}
 	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
-		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+steps.HowToResume)
+		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+steps.HowToResume(v1alpha1.ReasonRestartedAfterAttach))
 	}
 	if outcome := restarting(s, p.Container, p.ContainerID); outcome != nil {
 		return outcome

@@ -209,7 +209,7 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 			Resume:   r.resume,
 			Reason:   reason,
 			Message: text.Cut(fmt.Sprintf("Pod %s: %s The rollout is halted; existing endpoints keep serving. %s",
-				a.Spec.Pod.Name, message, steps.HowToResume), 2048),
+				a.Spec.Pod.Name, message, steps.HowToResume(reason)), 2048),
 		}
 	}
 	return nil
