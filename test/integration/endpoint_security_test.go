@@ -134,6 +134,15 @@ func TestEndpointSecurity(t *testing.T) {
 
 	change(t, p.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.EndpointSecurity = nil })
 	p.expect("in the clear again", v1alpha1.ReasonValid, isAnnotated, "")
+	create(t, p.secretFor())
+	change(t, p.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"}
+	})
+	p.later(2 * source.SecretPeriod)
+	p.expect("secured while it serves", v1alpha1.ReasonValid, isAnnotated, "https")
+	if restores := p.attachment(p.pod).Status.Restores; restores != nil {
+		t.Errorf("nobody removed an annotation, and %d are counted as restored", restores.Count)
+	}
 	if loads := p.jvm(p.pod).loads; loads != 1 {
 		t.Errorf("the agent was loaded %d times", loads)
 	}
