@@ -27,7 +27,7 @@ func NamespaceLabeled(namespace, key, value string) features.Func {
 }
 
 // NetworkPoliciesEnforced has the operator's pod let in what the NetworkPolicies of a
-// kustomization let in, and nothing else, until the feature ends. Not every cluster's
+// kustomization let in, and nothing else, until the step ends. Not every cluster's
 // network enforces them: a packet filter in the pod does what one would.
 func (s *Suite) NetworkPoliciesEnforced(kustomization string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
@@ -161,7 +161,7 @@ func portOf(pod *corev1.Pod, port *intstr.IntOrString) (int32, error) {
 // 0 where no connection comes about.
 func OperatorAnswers(namespace string, metrics, health int) features.Func {
 	return until(func(ctx context.Context, c *cluster) error {
-		pods, err := c.pods(ctx, namespace, "")
+		pods, err := c.pods(ctx, namespace, "app=dummyapp")
 		if err != nil {
 			return err
 		}
