@@ -129,7 +129,7 @@ type PrometheusJmxExporterSpec struct {
 	// turns the check off.
 	//
 	// +optional
-	// +kubebuilder:default="64Mi"
+	// +kubebuilder:default="96Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('0')) == 0 || quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="must be 0 or at least 1Mi; 64m is a fraction of a byte"
 	MemoryHeadroom *resource.Quantity `json:"memoryHeadroom,omitempty"`
 

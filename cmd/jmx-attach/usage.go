@@ -21,7 +21,7 @@ Load only:
   --allow-shared-tmp
                load also where other users may replace files in the JVM's /tmp: they can run code in it then
   --memory-headroom N
-               MiB that must be free below the memory limit of the process's control groups; default 64, 0 for no check
+               MiB that must be free below the memory limit of the process's control groups; default 96, 0 for no check
 
 It must run as the JVM's user, or as root. The files go to /tmp/.jmx-exporter, as the JVM sees /tmp.
 A JVM of version 21 or later writes four warning lines when the agent is loaded (JEP 451).

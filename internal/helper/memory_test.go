@@ -55,7 +55,7 @@ func TestLittleMemory(t *testing.T) {
 		}
 		app.Unharmed()
 		wantReason(t, report, helperapi.ReasonInsufficientMemory)
-		if m := report.Error.Message; !strings.Contains(m, "needs 64 MiB") || !strings.Contains(m, "less than 16 MiB are free") && !strings.Contains(m, "less than 24 MiB are free") {
+		if m := report.Error.Message; !strings.Contains(m, "needs 96 MiB") || !strings.Contains(m, "less than 16 MiB are free") && !strings.Contains(m, "less than 24 MiB are free") {
 			t.Errorf("the sentence is: %s", m)
 		}
 		config := []byte(otherConfig)

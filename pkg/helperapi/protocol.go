@@ -152,7 +152,7 @@ type Desired struct {
 
 // DefaultMemoryHeadroom is a Request.MemoryHeadroom that suits most JVMs, in bytes.
 // docs/operations.md has the measurement behind it.
-const DefaultMemoryHeadroom int64 = 64 << 20
+const DefaultMemoryHeadroom int64 = 96 << 20
 
 // IdentityHeader is the HTTP header in which an agent's answer for its health
 // says which JVM it is in: Desired.Identity. Older agents have none.

@@ -159,7 +159,7 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		Port:          9400,
 
 		Mode: v1alpha1.ModeAttach, Transport: v1alpha1.TransportAuto, DynamicAgentLoading: v1alpha1.DynamicAgentLoadingAllow,
-		MemoryHeadroom: new(resource.MustParse("64Mi")),
+		MemoryHeadroom: new(resource.MustParse("96Mi")),
 		Rollout: v1alpha1.Rollout{
 			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: &metav1.Duration{Duration: time.Minute},
 			Canary: v1alpha1.Canary{Count: new(int32(1)), MinReadySeconds: new(int32(5))},

@@ -573,7 +573,7 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: memoryHeadroom
       type:
         namedType: io.k8s.apimachinery.pkg.api.resource.Quantity
-      default: 64Mi
+      default: 96Mi
     - name: mode
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Mode
