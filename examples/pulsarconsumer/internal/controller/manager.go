@@ -1,0 +1,41 @@
+package controller
+
+import (
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// NewManager returns a manager with the Reconciler, ready to start. Scheme, client and
+// the name of the lease are its own; the other options are the caller's. The image is
+// that of the application where a PulsarConsumer names none.
+func NewManager(config *rest.Config, image string, options ctrl.Options) (ctrl.Manager, error) {
+	options.Scheme = runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme} {
+		if err := add(options.Scheme); err != nil {
+			return nil, err
+		}
+	}
+	options.LeaderElectionID, options.LeaderElectionReleaseOnCancel = "pulsarconsumer-operator", true
+	// A reconcile never acts on a record older than what the one before it wrote.
+	options.Client = client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}}
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return nil, err
+	}
+	for _, add := range []func(string, healthz.Checker) error{mgr.AddHealthzCheck, mgr.AddReadyzCheck} {
+		if err := add("ping", healthz.Ping); err != nil {
+			return nil, err
+		}
+	}
+	r := &Reconciler{Reader: mgr.GetClient(), Image: image, Apply: apply.New(mgr.GetClient(), effects.Direct), Clock: clock.RealClock{}}
+	return mgr, r.Setup(mgr)
+}

@@ -1,0 +1,46 @@
+package controller
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+)
+
+// The operator as it runs: events alone lead a PulsarConsumer to its last phase.
+func TestManager(t *testing.T) {
+	mgr, err := NewManager(config, "registry.example/consumer:1", ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	w := newWorld(t)
+	comesTo := func(phase string) {
+		t.Helper()
+		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			return w.object.Status.Phase == phase, admin.Get(ctx, w.key(), w.object)
+		})
+		if err != nil {
+			t.Fatalf("it is %s, not %s: %v", w.object.Status.Phase, phase, err)
+		}
+	}
+	comesTo("Deployed")
+	w.rollsOut()
+	comesTo("RolledOut")
+	w.pod(0, ready)
+	w.pod(1, ready)
+	comesTo("Consuming")
+	w.must(admin.Delete(t.Context(), w.deployment()))
+	comesTo("Deployed")
+}

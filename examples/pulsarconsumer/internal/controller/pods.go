@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The environment of the application.
+const (
+	envServer       = "PULSAR_SERVER"
+	envTopic        = "PULSAR_TOPIC"
+	envSubscription = "PULSAR_SUBSCRIPTION_NAME"
+)
+
+// containerName is that of the application.
+const containerName = "pulsarconsumer"
+
+// subscribed are the pods that are Ready, which means that they are subscribed.
+func subscribed(pods []corev1.Pod) []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(pod corev1.Pod) bool {
+		ready := slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+		})
+		return !ready || !pod.DeletionTimestamp.IsZero()
+	})
+}
+
+// valuesOf are those of a variable of the application in pods, each once, sorted.
+func valuesOf(pods []corev1.Pod, variable string) string {
+	var values []string
+	for _, pod := range pods {
+		for _, container := range pod.Spec.Containers {
+			for _, env := range container.Env {
+				if container.Name == containerName && env.Name == variable {
+					values = append(values, env.Value)
+				}
+			}
+		}
+	}
+	slices.Sort(values)
+	return strings.Join(slices.Compact(values), ", ")
+}
+
+// troubleOf is what keeps a pod from consuming, in the words of the application, the
+// kubelet or the scheduler; empty if it only starts.
+func troubleOf(pod *corev1.Pod) (reason, message string) {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Reason == corev1.PodReasonUnschedulable {
+			return c.Reason, c.Message
+		}
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.Name != containerName || status.Ready {
+			continue
+		}
+		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
+			if ended := state.Terminated; ended != nil {
+				reason, message, _ := strings.Cut(ended.Message, ": ")
+				if isOfApplication(reason) {
+					return reason, strings.TrimSpace(message)
+				}
+			}
+		}
+		if waiting := status.State.Waiting; waiting != nil {
+			return steady(waiting, status.LastTerminationState.Terminated)
+		}
+	}
+	return "", ""
+}
+
+// steady is what a waiting container says, in words that stay the same while the kubelet
+// goes back and forth: each new one would be a write.
+func steady(waiting *corev1.ContainerStateWaiting, last *corev1.ContainerStateTerminated) (reason, message string) {
+	switch waiting.Reason {
+	case "", "ContainerCreating", "PodInitializing":
+		return "", ""
+	case "ErrImagePull", "ImagePullBackOff":
+		return "ImagePullBackOff", "The image cannot be pulled; kubectl describe pod tells why."
+	case "CrashLoopBackOff":
+		if last != nil {
+			return waiting.Reason, fmt.Sprintf("The application ends with exit code %d (%s); kubectl logs --previous tells why.", last.ExitCode, last.Reason)
+		}
+		return waiting.Reason, "The application ends repeatedly; kubectl logs --previous tells why."
+	}
+	return waiting.Reason, waiting.Message
+}

@@ -1,0 +1,252 @@
+package controller
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+)
+
+func TestPhases(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.is("Deployed", ReasonRollingOut)
+	w.rollsOut()
+	w.settle()
+	w.is("RolledOut", ReasonSubscribing)
+	w.pod(0, ready)
+	w.settle()
+	w.is("RolledOut", ReasonSubscribing)
+	w.pod(1, ready)
+	w.settle()
+	w.is("Consuming", "")
+	status := w.object.Status
+	if status.Server != "pulsar://broker:6650" || status.Topic != "orders" || status.Subscription != "logger" || status.Replicas != 2 {
+		t.Errorf("observed is %+v", status)
+	}
+
+	before, version := len(w.did), w.object.ResourceVersion
+	w.settle()
+	if after := len(w.did); after != before || w.object.ResourceVersion != version {
+		t.Errorf("though nothing differs, it did %q", w.did[before:])
+	}
+
+	// What the status says is what runs, not what is wanted.
+	w.object.Spec.Topic = "returns"
+	w.must(admin.Update(t.Context(), w.object))
+	w.settle()
+	w.is("Deployed", ReasonRollingOut)
+	if topic := w.object.Status.Topic; topic != "orders" {
+		t.Errorf("the topic is %q before a pod consumes it", topic)
+	}
+	w.consumes()
+	if topic := w.object.Status.Topic; topic != "returns" {
+		t.Errorf("the topic is %q", topic)
+	}
+}
+
+// The scale subresource is what kubectl scale, HPA and KEDA use.
+func TestScale(t *testing.T) {
+	w := newWorld(t)
+	w.consumes()
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 0}}
+	w.must(admin.SubResource("scale").Update(t.Context(), w.object, client.WithSubResourceBody(scale)))
+	w.settle()
+	if n := *w.deployment().Spec.Replicas; n != 0 {
+		t.Errorf("the Deployment has %d replicas", n)
+	}
+	w.consumes()
+	w.must(admin.SubResource("scale").Get(t.Context(), w.object, scale))
+	if scale.Status.Replicas != 0 || scale.Status.Selector != "app.kubernetes.io/instance=sample,app.kubernetes.io/name=pulsarconsumer" {
+		t.Errorf("the scale is %+v", scale.Status)
+	}
+}
+
+// What keeps pods from consuming is said in the words of who knows, and written once.
+func TestTrouble(t *testing.T) {
+	for name, tc := range map[string]struct {
+		pod                    func(*corev1.PodStatus)
+		phase, reason, message string
+	}{
+		"the broker cannot be reached": {ended("BrokerUnreachable: dial tcp: lookup broker: no such host\n"), "RolledOut", ReasonBrokerUnreachable, "dial tcp: lookup broker: no such host"},
+		"there is no topic":            {ended("TopicNotFound: topic orders does not exist"), "RolledOut", ReasonTopicNotFound, "topic orders does not exist"},
+		"the subscription is refused":  {ended("SubscribeFailed: ConsumerBusy"), "RolledOut", ReasonSubscribeFailed, "ConsumerBusy"},
+		"it crashes":                   {ended("panic"), "RolledOut", "CrashLoopBackOff", "exit code 1"},
+		"no image":                     {waits("ErrImagePull", "not found"), "RolledOut", "ImagePullBackOff", "cannot be pulled"},
+		"no node": {func(status *corev1.PodStatus) {
+			status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}
+		}, "RolledOut", "Unschedulable", "0/3 nodes"},
+		"it is created": {waits("ContainerCreating", ""), "RolledOut", ReasonSubscribing, "2 pods"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.settle()
+			w.rollsOut()
+			w.pod(0, ready)
+			w.pod(1, tc.pod)
+			w.settle()
+			w.is(tc.phase, tc.reason)
+			if !strings.Contains(w.object.Status.Message, tc.message) {
+				t.Errorf("it says %q", w.object.Status.Message)
+			}
+			before := len(w.did)
+			w.settle()
+			if len(w.did) != before {
+				t.Errorf("though nothing differs, it did %q", w.did[before:])
+			}
+			w.pod(1, ready)
+			w.settle()
+			w.is("Consuming", "")
+		})
+	}
+}
+
+// The API server refuses what cannot work.
+func TestValidation(t *testing.T) {
+	w := newWorld(t)
+	for name, tc := range map[string]struct {
+		change func(*v1.PulsarConsumer)
+		says   string
+	}{
+		"no scheme":             {func(c *v1.PulsarConsumer) { c.Spec.ServerAddress = "broker:6650" }, "spec.serverAddress"},
+		"another scheme":        {func(c *v1.PulsarConsumer) { c.Spec.ServerAddress = "http://broker:8080" }, "spec.serverAddress"},
+		"no address":            {func(c *v1.PulsarConsumer) { c.Spec.ServerAddress = "" }, "spec.serverAddress"},
+		"no topic":              {func(c *v1.PulsarConsumer) { c.Spec.Topic = "" }, "spec.topic"},
+		"half a topic":          {func(c *v1.PulsarConsumer) { c.Spec.Topic = "persistent://orders" }, "spec.topic"},
+		"no subscription":       {func(c *v1.PulsarConsumer) { c.Spec.SubscriptionName = "" }, "spec.subscriptionName"},
+		"no number of replicas": {func(c *v1.PulsarConsumer) { c.Spec.Replicas = nil }, "spec.replicas"},
+		"fewer than none":       {func(c *v1.PulsarConsumer) { c.Spec.Replicas = new(int32(-1)) }, "spec.replicas"},
+		"a name too long":       {func(c *v1.PulsarConsumer) { c.Name = strings.Repeat("a", 53) }, "at most 52 characters"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := aConsumer(w.object.Namespace)
+			c.Name = "other"
+			tc.change(c)
+			if err := admin.Create(t.Context(), c); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("the API server says %v", err)
+			}
+		})
+	}
+	c := aConsumer(w.object.Namespace)
+	c.Name, c.Spec.ServerAddress, c.Spec.Topic = "other", "pulsar+ssl://a:6651,b:6651", "persistent://public/default/orders"
+	w.must(admin.Create(t.Context(), c))
+}
+
+func TestDrift(t *testing.T) {
+	for name, change := range map[string]func(*appsv1.Deployment){
+		"another image": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "other" },
+		"scaled":        func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(5)) },
+		"a variable is removed": func(d *appsv1.Deployment) {
+			env := &d.Spec.Template.Spec.Containers[0].Env
+			*env = (*env)[:2]
+		},
+		"a variable is another": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env[1].Value = "other" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.settle()
+			before := w.deployment().Spec
+			d := w.deployment()
+			change(d)
+			d.Labels = map[string]string{"team": "red"}
+			w.must(admin.Update(t.Context(), d))
+			w.settle()
+			d = w.deployment()
+			if !equality.Semantic.DeepEqual(d.Spec, before) {
+				t.Errorf("the Deployment is %+v", d.Spec)
+			}
+			if d.Labels["team"] != "red" {
+				t.Error("a foreign label is gone")
+			}
+			if _, ok := d.Spec.Selector.MatchLabels["team"]; ok {
+				t.Error("a label of the resource is in the selector")
+			}
+			for _, entry := range d.ManagedFields {
+				if entry.Manager == string(owner) && entry.Operation != metav1.ManagedFieldsOperationApply {
+					t.Errorf("the operator wrote by %s", entry.Operation)
+				}
+			}
+		})
+	}
+}
+
+func TestDeploymentDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	first := w.deployment()
+	w.must(admin.Delete(t.Context(), first))
+	w.settle()
+	if w.deployment().UID == first.UID {
+		t.Error("the Deployment is the one that was deleted")
+	}
+	w.is("Deployed", ReasonRollingOut)
+}
+
+func TestNameTaken(t *testing.T) {
+	w := newWorld(t)
+	labels := map[string]string{"app": "other"}
+	foreign := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "sample-deployment"},
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "other", Image: "other"}}},
+		}},
+	}
+	w.must(admin.Create(t.Context(), foreign))
+	w.settle()
+	w.is("Planned", ReasonNameTaken)
+	if got := w.deployment(); got.ResourceVersion != foreign.ResourceVersion {
+		t.Error("the Deployment of somebody else was written")
+	}
+	w.must(admin.Delete(t.Context(), foreign))
+	w.settle()
+	w.is("Deployed", ReasonRollingOut)
+}
+
+// Whatever effect the operator ends at, before or after it, another one comes to the same
+// end.
+func TestCrash(t *testing.T) {
+	recorded := newWorld(t)
+	recorded.settle()
+	for n := range recorded.did {
+		for accident, at := range map[string]func(do func() error){
+			"before": func(func() error) {},
+			"after":  func(do func() error) { _ = do() },
+		} {
+			t.Run(fmt.Sprintf("%s %d %s", accident, n, recorded.did[n]), func(t *testing.T) {
+				w := newWorld(t)
+				ended := false
+				w.fate = func(i int, do func() error) error {
+					if i == n {
+						at(do)
+						ended = true
+					}
+					if ended {
+						return errors.New("the operator has ended, as the test wants it")
+					}
+					return do()
+				}
+				for i := 0; !ended && i < 10; i++ {
+					_, _ = w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key()})
+				}
+				if !ended {
+					t.Fatal("the effect did not come about again")
+				}
+				w.fate = nil
+				w.settle()
+				w.is("Deployed", ReasonRollingOut)
+			})
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// A world is one PulsarConsumer in a namespace of its own, and who reconciles it.
+type world struct {
+	t          *testing.T
+	object     *v1.PulsarConsumer
+	reconciler *Reconciler
+	clock      *clocktesting.FakePassiveClock
+	// did are the effects so far; fate, if it is not nil, decides on each.
+	did  []string
+	fate func(n int, do func() error) error
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "pulsarconsumer-"}}
+	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))}
+	w.must(admin.Create(t.Context(), namespace))
+	w.object = aConsumer(namespace.Name)
+	w.must(admin.Create(t.Context(), w.object))
+	w.reconciler = &Reconciler{Reader: admin, Image: "registry.example/consumer:1", Apply: apply.New(admin, w.seam), Clock: w.clock}
+	return w
+}
+
+func aConsumer(namespace string) *v1.PulsarConsumer {
+	return &v1.PulsarConsumer{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sample", Labels: map[string]string{"team": "blue"}},
+		Spec: v1.PulsarConsumerSpec{
+			ServerAddress: "pulsar://broker:6650", Topic: "orders", SubscriptionName: "logger", Replicas: new(int32(2)),
+		},
+	}
+}
+
+func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
+	n := len(w.did)
+	w.did = append(w.did, fmt.Sprintf("%s %s", e.Kind, e.What))
+	if w.fate == nil {
+		return do(ctx)
+	}
+	return w.fate(n, func() error { return do(ctx) })
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) key() client.ObjectKey { return client.ObjectKeyFromObject(w.object) }
+
+// settle reconciles until nothing is done any more, as events and time would.
+func (w *world) settle() {
+	w.t.Helper()
+	for range 20 {
+		before := len(w.did)
+		_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
+		w.clock.SetTime(w.clock.Now().Add(time.Hour))
+		if len(w.did) == before {
+			w.must(admin.Get(w.t.Context(), w.key(), w.object))
+			return
+		}
+	}
+	w.t.Fatalf("it does not come to rest: %q", w.did)
+}
+
+func (w *world) deployment() *appsv1.Deployment {
+	w.t.Helper()
+	d := &appsv1.Deployment{}
+	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "sample-deployment"}, d))
+	return d
+}
+
+// rollsOut does what the Deployment's controller would: its pods are of its template.
+func (w *world) rollsOut() {
+	w.t.Helper()
+	w.must(admin.DeleteAllOf(w.t.Context(), &corev1.Pod{}, client.InNamespace(w.object.Namespace), client.GracePeriodSeconds(0)))
+	d := w.deployment()
+	n := *d.Spec.Replicas
+	for i := range n {
+		pod := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: fmt.Sprintf("%s-%d", d.Name, i), Labels: d.Spec.Template.Labels},
+			Spec:       *d.Spec.Template.Spec.DeepCopy(),
+		}
+		w.must(admin.Create(w.t.Context(), pod))
+	}
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n}
+	w.must(admin.Status().Update(w.t.Context(), d))
+}
+
+// pod does what a kubelet or the scheduler would to the n-th pod.
+func (w *world) pod(n int, change func(*corev1.PodStatus)) {
+	w.t.Helper()
+	pod := &corev1.Pod{}
+	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: fmt.Sprintf("sample-deployment-%d", n)}, pod))
+	change(&pod.Status)
+	w.must(admin.Status().Update(w.t.Context(), pod))
+}
+
+func ready(status *corev1.PodStatus) {
+	status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+	status.ContainerStatuses = []corev1.ContainerStatus{{Name: "pulsarconsumer", Ready: true}}
+}
+
+// ended is an application that ended with a termination message, and waits to be
+// restarted.
+func ended(message string) func(*corev1.PodStatus) {
+	return func(status *corev1.PodStatus) {
+		status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+		status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name:                 "pulsarconsumer",
+			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 10s"}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", Message: message}},
+		}}
+	}
+}
+
+func waits(reason, message string) func(*corev1.PodStatus) {
+	return func(status *corev1.PodStatus) {
+		status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "pulsarconsumer", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}},
+		}}
+	}
+}
+
+// consumes leads the world to its last phase.
+func (w *world) consumes() {
+	w.t.Helper()
+	w.settle()
+	w.rollsOut()
+	for i := range *w.object.Spec.Replicas {
+		w.pod(int(i), ready)
+	}
+	w.settle()
+	w.is("Consuming", "")
+}
+
+// is asserts where the PulsarConsumer has come to, and that a person can read why.
+func (w *world) is(phase, reason string) {
+	w.t.Helper()
+	status := w.object.Status
+	ready := meta.FindStatusCondition(status.Conditions, "Ready")
+	if status.Phase != phase || status.Reason != reason || ready == nil || (reason == "") != (ready.Status == metav1.ConditionTrue) {
+		w.t.Fatalf("it is %s because of %q, and Ready %+v; want %s because of %q", status.Phase, status.Reason, ready, phase, reason)
+	}
+	if reason != "" && (ready.Reason != reason || ready.Message == "") || status.ObservedGeneration != w.object.Generation {
+		w.t.Errorf("Ready is %+v of generation %d, want %s", ready, status.ObservedGeneration, reason)
+	}
+}
