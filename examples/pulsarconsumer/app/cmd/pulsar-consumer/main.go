@@ -1,0 +1,64 @@
+// Pulsar-consumer subscribes to a Pulsar topic, and logs and acknowledges each message.
+// PULSAR_SERVER, PULSAR_TOPIC and PULSAR_SUBSCRIPTION_NAME say where. Why it cannot it
+// says in its termination message.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/app/consumer"
+)
+
+// terminationLog is where the kubelet reads a termination message, and probes the port
+// that it is asked on.
+const (
+	terminationLog = "/dev/termination-log"
+	healthAddress  = ":8080"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		_ = os.WriteFile(terminationLog, []byte(err.Error()), 0o644) //nolint:gosec // the kubelet reads it
+		stop()
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	options := consumer.Options{
+		Messages: slog.New(slog.NewTextHandler(os.Stdout, nil)),
+		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	}
+	for variable, value := range map[string]*string{
+		"PULSAR_SERVER": &options.Server, "PULSAR_TOPIC": &options.Topic, "PULSAR_SUBSCRIPTION_NAME": &options.Subscription,
+	} {
+		if *value = os.Getenv(variable); *value == "" {
+			return fmt.Errorf("the variable %s is empty", variable)
+		}
+	}
+	c := consumer.New(options)
+	mux := http.NewServeMux()
+	mux.Handle("GET /ready", c)
+	server := &http.Server{Addr: healthAddress, Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.ListenAndServe() }()
+	defer func() { _ = server.Close() }()
+	consumed := make(chan error, 1)
+	go func() { consumed <- c.Run(ctx) }()
+	select {
+	case err := <-failed:
+		return err
+	case err := <-consumed:
+		return err
+	}
+}
