@@ -30,7 +30,7 @@ func run(m *testing.M) int {
 	// Features wait for the cluster, hardly for this machine: as many side by
 	// side as processors would be few.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
-		_ = f.Value.Set("8")
+		_ = f.Value.Set("6")
 	}
 	log.SetLogger(logr.Discard())
 	code := testenv.

@@ -38,7 +38,7 @@ func startBroker(t *testing.T, makesTopics bool) *broker {
 	}
 	jars, java, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	// Not below t.TempDir, which only root may enter.
-	dir, err := os.MkdirTemp("", "pulsar-")
+	dir, err := os.MkdirTemp("", "pulsar-") //nolint:usetesting // as said
 	if err != nil {
 		t.Fatal(err)
 	}

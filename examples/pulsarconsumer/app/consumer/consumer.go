@@ -104,7 +104,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 // ask asks the broker for the topic now and then: the client subscribes again by itself
 // when the broker comes back, and tells nobody that it is away.
 func (c *Consumer) ask(ctx context.Context, client pulsar.Client) {
-	for ticker := time.NewTicker(askEvery); ; {
+	for ticker := time.NewTicker(askEvery); ; { //nolint:forbidigo // its tests have a real broker, and wait
 		select {
 		case <-ctx.Done():
 			ticker.Stop()

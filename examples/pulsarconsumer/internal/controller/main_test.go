@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
 )
 
 // admin is an administrator's client, past any cache; config is how it reaches the

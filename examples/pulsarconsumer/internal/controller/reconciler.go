@@ -4,6 +4,7 @@ package controller
 
 import (
 	"context"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
-	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
 	ac "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1/applyconfiguration/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
@@ -47,9 +48,19 @@ type Reconciler struct {
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&v1.PulsarConsumer{}).
-		Owns(&appsv1.Deployment{}).
+		// By its name, not by its owner: that somebody else's is gone is an event, too.
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(named)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(of)).
 		Complete(r)
+}
+
+// named is the PulsarConsumer by whose name a Deployment is called.
+func named(_ context.Context, deployment client.Object) []ctrl.Request {
+	name, found := strings.CutSuffix(deployment.GetName(), deploymentOf(""))
+	if !found {
+		return nil
+	}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: deployment.GetNamespace(), Name: name}}}
 }
 
 // of is the PulsarConsumer of a pod.

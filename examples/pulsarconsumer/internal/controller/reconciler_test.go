@@ -15,7 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
 )
 
 func TestPhases(t *testing.T) {
@@ -82,6 +82,7 @@ func TestTrouble(t *testing.T) {
 		"the broker cannot be reached": {ended("BrokerUnreachable: dial tcp: lookup broker: no such host\n"), "RolledOut", ReasonBrokerUnreachable, "dial tcp: lookup broker: no such host"},
 		"there is no topic":            {ended("TopicNotFound: topic orders does not exist"), "RolledOut", ReasonTopicNotFound, "topic orders does not exist"},
 		"the subscription is refused":  {ended("SubscribeFailed: ConsumerBusy"), "RolledOut", ReasonSubscribeFailed, "ConsumerBusy"},
+		"the broker says a lot":        {ended("SubscribeFailed: " + strings.Repeat("no ", 1000)), "RolledOut", ReasonSubscribeFailed, "no no"},
 		"it crashes":                   {ended("panic"), "RolledOut", "CrashLoopBackOff", "exit code 1"},
 		"no image":                     {waits("ErrImagePull", "not found"), "RolledOut", "ImagePullBackOff", "cannot be pulled"},
 		"no node": {func(status *corev1.PodStatus) {
@@ -193,16 +194,21 @@ func TestDeploymentDeleted(t *testing.T) {
 	w.is("Deployed", ReasonRollingOut)
 }
 
-func TestNameTaken(t *testing.T) {
-	w := newWorld(t)
+// foreignDeployment is somebody else's, of the name that the operator's would have.
+func (w *world) foreignDeployment() *appsv1.Deployment {
 	labels := map[string]string{"app": "other"}
-	foreign := &appsv1.Deployment{
+	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "sample-deployment"},
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "other", Image: "other"}}},
 		}},
 	}
+}
+
+func TestNameTaken(t *testing.T) {
+	w := newWorld(t)
+	foreign := w.foreignDeployment()
 	w.must(admin.Create(t.Context(), foreign))
 	w.settle()
 	w.is("Planned", ReasonNameTaken)

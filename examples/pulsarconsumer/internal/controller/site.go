@@ -19,7 +19,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 

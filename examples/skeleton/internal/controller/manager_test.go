@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,4 +41,24 @@ func TestManager(t *testing.T) {
 	comesTo("RolledOut")
 	w.must(admin.Delete(t.Context(), w.deployment()))
 	comesTo("Deployed")
+
+	// What a person does about a refusal is an event.
+	foreign := w.foreignDeployment()
+	w.object.Name, foreign.Name = "other", strings.Replace(foreign.Name, "sample", "other", 1)
+	w.object.ResourceVersion, w.object.UID = "", ""
+	w.must(admin.Create(t.Context(), foreign))
+	w.must(admin.Create(t.Context(), w.object))
+	eventually(t, func(ctx context.Context) (bool, error) {
+		return w.object.Status.Reason == ReasonNameTaken, admin.Get(ctx, w.key(), w.object)
+	})
+	w.must(admin.Delete(t.Context(), foreign))
+	comesTo("Deployed")
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, is wait.ConditionWithContextFunc) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, is); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
 	ac "banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1/applyconfiguration/api/v1alpha1"
@@ -38,7 +39,11 @@ type Reconciler struct {
 
 // Setup has a manager run the Reconciler.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).For(&v1alpha1.Skeleton{}).Owns(&appsv1.Deployment{}).Complete(r)
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1alpha1.Skeleton{}).
+		// By its name, not by its owner: that somebody else's is gone is an event, too.
+		Watches(&appsv1.Deployment{}, &handler.EnqueueRequestForObject{}).
+		Complete(r)
 }
 
 // Reconcile leads one Skeleton as far as it comes.

@@ -168,16 +168,21 @@ func TestDeploymentDeleted(t *testing.T) {
 	w.is("Deployed", ReasonRollingOut)
 }
 
-func TestNameTaken(t *testing.T) {
-	w := newWorld(t)
+// foreignDeployment is somebody else's, of the name that the operator's would have.
+func (w *world) foreignDeployment() *appsv1.Deployment {
 	labels := map[string]string{"app": "other"}
-	foreign := &appsv1.Deployment{
+	return &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: w.object.Name},
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "other", Image: "other"}}},
 		}},
 	}
+}
+
+func TestNameTaken(t *testing.T) {
+	w := newWorld(t)
+	foreign := w.foreignDeployment()
 	w.must(admin.Create(t.Context(), foreign))
 	w.settle()
 	w.is("Planned", ReasonNameTaken)

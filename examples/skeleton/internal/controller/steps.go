@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -11,8 +12,10 @@ import (
 
 var done = statemachine.Outcome{Kind: statemachine.Done}
 
-// fails is the outcome of a reason of the plan.
+// fails is the outcome of a reason of the plan. What others say is cut to what the
+// status takes.
 func fails(reason, message string, err error) statemachine.Outcome {
+	message = strings.ToValidUTF8(message[:min(len(message), 1024)], "")
 	return statemachine.Outcome{Kind: kindOf(reason), Reason: reason, Message: message, Err: err}
 }
 

@@ -34,12 +34,12 @@ func send(server, topic, message string) error {
 		return err
 	}
 	defer producer.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), timeout) //nolint:forbidigo // main has no caller
 	defer cancel()
 	id, err := producer.Send(ctx, &pulsar.ProducerMessage{Payload: []byte(message)})
 	if err != nil {
 		return err
 	}
-	fmt.Println("sent", id)
-	return nil
+	_, err = fmt.Fprintln(os.Stdout, "sent", id)
+	return err
 }
