@@ -22,9 +22,9 @@ func TestPreflightMemory(t *testing.T) {
 		want     string
 	}{
 		"no limit":               {process: func(*v1alpha1.JavaProcess) {}, want: v1alpha1.ReasonPreflight},
-		"enough":                 {process: free("72Mi"), want: v1alpha1.ReasonPreflight},
+		"enough":                 {process: free("104Mi"), want: v1alpha1.ReasonPreflight},
 		"too little":             {process: free("32Mi"), want: v1alpha1.ReasonInsufficientMemory},
-		"not for the files, too": {process: free("64Mi"), want: v1alpha1.ReasonInsufficientMemory},
+		"not for the files, too": {process: free("96Mi"), want: v1alpha1.ReasonInsufficientMemory},
 		"nothing":                {process: free("0"), want: v1alpha1.ReasonInsufficientMemory},
 		"less is asked for":      {headroom: "16Mi", process: free("32Mi"), want: v1alpha1.ReasonPreflight},
 		"nothing is asked for":   {headroom: "0", process: free("0"), want: v1alpha1.ReasonPreflight},
