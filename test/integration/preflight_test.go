@@ -97,7 +97,7 @@ func TestPreflight(t *testing.T) {
 	if m := found.Memory; m == nil || m.Minimum == nil || m.Minimum.String() != "16Mi" || m.Pod != "app-3" || m.Unlimited != 2 {
 		t.Errorf("of memory it reports %+v", m)
 	}
-	if says := found.Reasons[1].Message; !strings.Contains(says, "65 MiB") || !strings.Contains(says, "16Mi") {
+	if says := found.Reasons[1].Message; !strings.Contains(says, "97 MiB") || !strings.Contains(says, "16Mi") {
 		t.Errorf("of app-3 it says %q", says)
 	}
 	f.expectSums("preflight", "3/0/6, Ready False Preflight, Stalled False Reconciled")
