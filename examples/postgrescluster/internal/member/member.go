@@ -1,0 +1,95 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Start does what the verb says and runs PostgreSQL, until the context ends or PostgreSQL
+// does. What it returns is a *StartError, or nil where the context ended PostgreSQL.
+func (c Config) Start(ctx context.Context) error {
+	lock, err := c.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	if err := c.writeHBA(); err != nil {
+		return failed(PostgresEnded, "The claim cannot be written", err)
+	}
+	if err := c.prepare(ctx, lock); err != nil {
+		return err
+	}
+	return c.serve(ctx, lock, nil)
+}
+
+func (c Config) prepare(ctx context.Context, lock *os.File) error {
+	own, err := c.identify(ctx)
+	if err != nil {
+		return err
+	}
+	if own != "" && c.SystemIdentifier != "" && own != c.SystemIdentifier {
+		return failed(DataForeign, fmt.Sprintf("The claim has the data of another cluster, whose system identifier is %s, not %s; give this member an empty claim", own, c.SystemIdentifier), nil)
+	}
+	switch {
+	case c.Verb == Join:
+		return c.join(ctx, lock, own != "")
+	case own != "":
+		return nil
+	case c.Verb == Seed:
+		return c.seed(ctx)
+	}
+	return failed(NoData, "There is no data on the claim", nil)
+}
+
+// identify returns the system identifier of the data; empty if there is no data.
+func (c Config) identify(ctx context.Context) (string, error) {
+	if _, err := os.Stat(filepath.Join(c.data(), "global", "pg_control")); os.IsNotExist(err) {
+		return "", nil
+	}
+	control, err := c.control(ctx)
+	if err != nil {
+		return "", failed(PostgresEnded, "The data cannot be read", err)
+	}
+	return control["Database system identifier"], nil
+}
+
+// seed runs initdb.
+func (c Config) seed(ctx context.Context) error {
+	if err := c.create(func(dir string) error {
+		// By a file, since arguments and environments are read by others.
+		password := dir + ".password"
+		if err := os.WriteFile(password, []byte(c.Password+"\n"), 0o600); err != nil {
+			return err
+		}
+		defer func() { _ = os.Remove(password) }()
+		_, err := c.program(ctx, "initdb", "-D", dir, "-U", User, "--pwfile="+password, "--encoding=UTF8", "--locale=C.UTF-8",
+			"--data-checksums", "--auth=scram-sha-256") // pg_rewind needs checksums, or hints in the log
+		return err
+	}); err != nil {
+		return failed(SeedFailed, "initdb failed", err)
+	}
+	return nil
+}
+
+// create has a data directory filled beside the place of the data, and moves it there when
+// it is whole: what is in place is never half.
+func (c Config) create(fill func(dir string) error) error {
+	fresh := c.data() + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
+		return err
+	}
+	if err := fill(fresh); err != nil {
+		_ = os.RemoveAll(fresh)
+		return err
+	}
+	if err := os.RemoveAll(c.data()); err != nil {
+		return err
+	}
+	return os.Rename(fresh, c.data())
+}
+
+// quote is a value of a configuration file.
+func quote(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }
