@@ -1,0 +1,42 @@
+// Manager runs the operator.
+package main
+
+import (
+	"flag"
+	"os"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/controller"
+)
+
+func main() {
+	metrics := flag.String("metrics-bind-address", "0", "address to serve metrics at, such as :8080; 0 is nowhere")
+	health := flag.String("health-probe-bind-address", ":8081", "address to serve /healthz and /readyz at")
+	leaderElect := flag.Bool("leader-elect", false, "let one of several replicas work")
+	image := flag.String("image", "postgrescluster-member:dev", "image of the members where spec.image names none; it has PostgreSQL 15 and the program member")
+	flag.Parse()
+	ctrl.SetLogger(zap.New())
+	if err := run(*image, ctrl.Options{
+		Metrics:                metricsserver.Options{BindAddress: *metrics},
+		HealthProbeBindAddress: *health,
+		LeaderElection:         *leaderElect,
+	}); err != nil {
+		ctrl.Log.Error(err, "the operator ended")
+		os.Exit(1)
+	}
+}
+
+func run(image string, options ctrl.Options) error {
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return err
+	}
+	mgr, err := controller.NewManager(config, image, options)
+	if err != nil {
+		return err
+	}
+	return mgr.Start(ctrl.SetupSignalHandler())
+}

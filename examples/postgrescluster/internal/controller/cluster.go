@@ -1,0 +1,249 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// The labels of what belongs to a cluster.
+const (
+	labelMember = "lukeb0nd.com/member"
+	labelRole   = "lukeb0nd.com/role"
+	// labelOf is the UID of the PostgresCluster that a claim was made for: claims may outlive it.
+	labelOf = "lukeb0nd.com/cluster-uid"
+)
+
+// The values of labelRole, which the Services select by.
+const (
+	rolePrimary = "primary"
+	roleReplica = "replica"
+)
+
+func labelsOf(cluster string) labels.Set {
+	return labels.Set{"app.kubernetes.io/name": "postgrescluster", "app.kubernetes.io/instance": cluster}
+}
+
+// A cluster is what was read and observed for one PostgresCluster.
+type cluster struct {
+	object *v1.PostgresCluster
+	image  string
+	now    time.Time
+
+	secret   *corev1.Secret
+	password string
+	services map[string]*corev1.Service
+	claims   map[string]*corev1.PersistentVolumeClaim
+	pods     map[string]*corev1.Pod
+	// servers are those that answered.
+	servers map[string]*server
+
+	// record is the status as it is to be persisted; its State is apart.
+	record *v1.PostgresClusterStatus
+	state  statemachine.State
+}
+
+// read returns the cluster; nil if there is none, or it is going.
+func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, error) {
+	c := &cluster{
+		object: &v1.PostgresCluster{}, image: r.Image, now: r.Clock.Now(),
+		services: map[string]*corev1.Service{}, claims: map[string]*corev1.PersistentVolumeClaim{}, pods: map[string]*corev1.Pod{},
+	}
+	if err := r.Reader.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
+		return nil, client.IgnoreNotFound(err)
+	}
+	c.record = c.object.Status.DeepCopy()
+	if c.object.Spec.Image != "" {
+		c.image = c.object.Spec.Image
+	}
+	c.state = statemachine.State{Phase: statemachine.Phase(c.record.Phase), Reason: c.record.Reason, Message: c.record.Message}
+	if a := c.record.Attempt; a != nil {
+		c.state.Attempt = &statemachine.Attempt{
+			Key: a.Key, Phase: statemachine.Phase(a.Phase), Count: a.Count, LastError: a.LastError, NextTime: a.NextTime,
+		}
+	}
+	secret := &corev1.Secret{}
+	switch err := r.Secrets.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: secretName(key.Name)}, secret); {
+	case err == nil:
+		c.secret, c.password = secret, string(secret.Data[passwordKey])
+	case !apierrors.IsNotFound(err):
+		return nil, err
+	}
+	if err := c.readObjects(ctx, r.Reader); err != nil {
+		return nil, err
+	}
+	c.observe(ctx)
+	return c, nil
+}
+
+// readObjects reads what has a name that is needed, whosever it is.
+func (c *cluster) readObjects(ctx context.Context, reader client.Reader) error {
+	names := []string{c.object.Name + "-rw", c.object.Name + "-ro"}
+	for ordinal := range maxMembers {
+		names = append(names, memberName(c.object.Name, ordinal))
+	}
+	for _, name := range names {
+		key := client.ObjectKey{Namespace: c.object.Namespace, Name: name}
+		service, claim, pod := &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.Pod{}
+		for _, object := range []client.Object{service, claim, pod} {
+			err := reader.Get(ctx, key, object)
+			if apierrors.IsNotFound(err) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			switch object.(type) {
+			case *corev1.Service:
+				c.services[name] = service
+			case *corev1.PersistentVolumeClaim:
+				c.claims[name] = claim
+			case *corev1.Pod:
+				c.pods[name] = pod
+			}
+		}
+	}
+	return nil
+}
+
+// maxMembers is one more than the largest size: while members change, there may be one more.
+const maxMembers = 8
+
+// observe asks all members whose pods run, side by side.
+func (c *cluster) observe(ctx context.Context) {
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	c.servers = map[string]*server{}
+	for name, pod := range c.pods {
+		if !c.owns(pod) || !running(pod) || c.address(name) == "" {
+			continue
+		}
+		wait.Go(func() {
+			if s, err := observe(ctx, c.address(name), c.password); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				c.servers[name] = s
+			}
+		})
+	}
+	wait.Wait()
+	for name, s := range c.servers {
+		if id := c.record.SystemIdentifier; id != "" && s.SystemIdentifier != id {
+			delete(c.servers, name) // another cluster answers at this address
+		}
+	}
+}
+
+// address is the one at which a member is reached, by its Service; empty if it has none.
+func (c *cluster) address(name string) string {
+	if s := c.services[name]; s != nil && c.owns(s) {
+		return s.Spec.ClusterIP
+	}
+	return ""
+}
+
+// owns reports whether an object is this cluster's.
+func (c *cluster) owns(object client.Object) bool {
+	if _, ok := object.(*corev1.PersistentVolumeClaim); ok {
+		return object.GetLabels()[labelOf] == string(c.object.UID)
+	}
+	return metav1.IsControlledBy(object, c.object)
+}
+
+// foreign is an object of a name that is needed and that is not this cluster's; nil if
+// there is none.
+func (c *cluster) foreign() client.Object {
+	for _, name := range c.members() {
+		if o := c.services[name]; o != nil && !c.owns(o) {
+			return o
+		}
+		if o := c.claims[name]; o != nil && !c.owns(o) {
+			return o
+		}
+		if o := c.pods[name]; o != nil && !c.owns(o) {
+			return o
+		}
+	}
+	for _, name := range []string{c.object.Name + "-rw", c.object.Name + "-ro"} {
+		if o := c.services[name]; o != nil && !c.owns(o) {
+			return o
+		}
+	}
+	return nil
+}
+
+// voters are all whose acknowledgment may count.
+func (c *cluster) voters() []string {
+	all := slices.Concat(c.record.Voters, c.record.NextVoters)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// members are those that are wanted, and those that still count.
+func (c *cluster) members() []string {
+	all := slices.Concat(c.wanted(), c.voters())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// wanted are the members of a cluster of the size that is wanted.
+func (c *cluster) wanted() []string {
+	return membersOf(c.object.Name, int(c.object.Spec.Size), c.record.Primary, c.voters())
+}
+
+// primary is the primary's server if it is well; nil if not.
+func (c *cluster) primary() *server {
+	s := c.servers[c.record.Primary]
+	if c.record.Announced != nil || c.record.Promotion == nil || s == nil || s.InRecovery || s.promotion() != c.record.Promotion.Number {
+		return nil
+	}
+	return s
+}
+
+// streaming are the members in replication, the primary too.
+func (c *cluster) streaming() []string {
+	p := c.primary()
+	if p == nil {
+		return nil
+	}
+	members := []string{c.record.Primary}
+	for _, name := range p.Streaming {
+		if name != c.record.Primary && c.pods[name] != nil {
+			members = append(members, name)
+		}
+	}
+	slices.Sort(members)
+	return members
+}
+
+// key names what an attempt depends on.
+func (c *cluster) key() string {
+	sum := fnv.New64a()
+	_, _ = fmt.Fprintf(sum, "%s %v", c.record.Primary, c.secret != nil)
+	for _, name := range slices.Sorted(func(yield func(string) bool) {
+		for name := range c.pods {
+			if !yield(name) {
+				return
+			}
+		}
+	}) {
+		_, _ = fmt.Fprint(sum, name, c.pods[name].UID, c.pods[name].Status.Phase, c.servers[name] != nil)
+	}
+	foreign := "none"
+	if o := c.foreign(); o != nil {
+		foreign = string(o.GetUID())
+	}
+	return fmt.Sprintf("generation %d, members %x, foreign %s", c.object.Generation, sum.Sum64(), foreign)
+}

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"context"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// complete brings Complete about: as many members as are wanted, all in replication.
+type complete struct{ *Reconciler }
+
+// Phase implements statemachine.Step.
+func (complete) Phase() statemachine.Phase { return Complete }
+
+// Announce implements statemachine.Announcer.
+func (complete) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
+	return announceVoters(c)
+}
+
+// Ensure implements statemachine.Step.
+func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
+	if o := c.primaryLost(); o != nil {
+		return *o
+	}
+	if o := r.adopt(ctx, c); o != nil {
+		return *o
+	}
+	if o := r.grow(ctx, c); o != nil {
+		return *o
+	}
+	for _, object := range c.extra() {
+		if o := r.remove(ctx, object); o != nil {
+			return *o
+		}
+		delete(c.pods, object.GetName())
+		delete(c.services, object.GetName())
+	}
+	if o := c.incomplete(); o != nil {
+		return *o
+	}
+	return done
+}
+
+// Undo implements statemachine.Step.
+func (complete) Undo(context.Context, *cluster) statemachine.Outcome { return done }
+
+// extra are the pods and Services of members that are not wanted and do not acknowledge
+// commits any more. Their claims stay: they are members again when the cluster grows.
+func (c *cluster) extra() []client.Object {
+	var objects []client.Object
+	members := c.members()
+	for ordinal := range maxMembers {
+		name := memberName(c.object.Name, ordinal)
+		if slices.Contains(members, name) {
+			continue
+		}
+		if pod := c.pods[name]; pod != nil && c.owns(pod) && pod.DeletionTimestamp.IsZero() {
+			objects = append(objects, pod)
+		}
+		if service := c.services[name]; service != nil && c.owns(service) {
+			objects = append(objects, service)
+		}
+	}
+	return objects
+}

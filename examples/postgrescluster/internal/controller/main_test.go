@@ -1,0 +1,57 @@
+package controller
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+)
+
+// admin is an administrator's client, past any cache; config is how it reaches the
+// API server.
+var (
+	admin  client.Client
+	config *rest.Config
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run starts an API server. No other controller runs: what they would do, the tests do.
+func run(m *testing.M) int {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
+	}
+	environment := &envtest.Environment{
+		CRDDirectoryPaths:        []string{filepath.Join("..", "..", "config", "crd", "bases")},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: 3 * time.Minute,
+	}
+	// The addresses of Services are loopback addresses, so that a member listens on that of
+	// its Service, and nobody needs to forward anything.
+	environment.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount").
+		Set("service-cluster-ip-range", "127.64.0.0/16")
+	defer func() { _ = environment.Stop() }()
+	var err error
+	config, err = environment.Start()
+	if err == nil {
+		config.QPS = -1
+		admin, err = client.New(config, client.Options{Scheme: scheme})
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot start etcd and kube-apiserver (KUBEBUILDER_ASSETS; make test sets it):", err)
+		return 1
+	}
+	return m.Run()
+}

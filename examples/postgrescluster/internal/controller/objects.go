@@ -1,0 +1,105 @@
+package controller
+
+import (
+	"crypto/rand"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+)
+
+// passwordKey is the key of the Secret.
+const passwordKey = "password"
+
+func secretName(cluster string) string { return cluster + "-credentials" }
+
+func (c *cluster) owner() *metav1ac.OwnerReferenceApplyConfiguration {
+	return metav1ac.OwnerReference().WithAPIVersion(v1.GroupVersion.String()).WithKind("PostgresCluster").
+		WithName(c.object.Name).WithUID(c.object.UID).WithController(true).WithBlockOwnerDeletion(true)
+}
+
+// wantedSecret is the Secret with the password, where nobody made one.
+func (c *cluster) wantedSecret() *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(secretName(c.object.Name), c.object.Namespace).WithLabels(labelsOf(c.object.Name)).
+		WithOwnerReferences(c.owner()).WithStringData(map[string]string{passwordKey: rand.Text()})
+}
+
+// wantedService is the Service of this name: of a member, -rw or -ro.
+func (c *cluster) wantedService(name string, selector map[string]string, evenNotReady bool) *corev1ac.ServiceApplyConfiguration {
+	service := corev1ac.Service(name, c.object.Namespace).WithLabels(labelsOf(c.object.Name)).WithOwnerReferences(c.owner()).
+		WithSpec(corev1ac.ServiceSpec().WithSelector(labelsOf(c.object.Name)).WithSelector(selector).
+			WithPorts(corev1ac.ServicePort().WithName("postgres").WithProtocol(corev1.ProtocolTCP).WithPort(member.Port).
+				WithTargetPort(intstr.FromString("postgres"))))
+	if evenNotReady {
+		service.Spec.WithPublishNotReadyAddresses(true)
+	}
+	return service
+}
+
+// wantedClaim is that of a member.
+func (c *cluster) wantedClaim(name string) *corev1ac.PersistentVolumeClaimApplyConfiguration {
+	storage := c.object.Spec.Storage
+	claim := corev1ac.PersistentVolumeClaim(name, c.object.Namespace).
+		WithLabels(labelsOf(c.object.Name)).WithLabels(map[string]string{labelMember: name, labelOf: string(c.object.UID)}).
+		WithSpec(corev1ac.PersistentVolumeClaimSpec().WithAccessModes(corev1.ReadWriteOnce).
+			WithResources(corev1ac.VolumeResourceRequirements().WithRequests(corev1.ResourceList{corev1.ResourceStorage: storage.Size})))
+	if storage.StorageClassName != nil {
+		claim.Spec.WithStorageClassName(*storage.StorageClassName)
+	}
+	if storage.WhenDeleted == v1.Delete {
+		claim.WithOwnerReferences(c.owner())
+	}
+	return claim
+}
+
+// userID is that of PostgreSQL in the image.
+const userID = 999
+
+// wantedPod is that of a member, which starts as a standby. It is never restarted in place: what it is to do when it
+// starts again is for the operator to say.
+func (c *cluster) wantedPod(name string, verb member.Verb) *corev1ac.PodApplyConfiguration {
+	env := []*corev1ac.EnvVarApplyConfiguration{
+		corev1ac.EnvVar().WithName(member.EnvPassword).WithValueFrom(corev1ac.EnvVarSource().
+			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secretName(c.object.Name)).WithKey(passwordKey))),
+		corev1ac.EnvVar().WithName(member.EnvName).WithValue(name),
+		corev1ac.EnvVar().WithName(member.EnvVolume).WithValue("/var/lib/postgresql"),
+		corev1ac.EnvVar().WithName(member.EnvBinaries).WithValue("/usr/lib/postgresql/" + majorVersion + "/bin"),
+		corev1ac.EnvVar().WithName(member.EnvAddress).WithValue("0.0.0.0"),
+		corev1ac.EnvVar().WithName(member.EnvSystemIdentifier).WithValue(c.record.SystemIdentifier),
+	}
+	if verb == member.Join {
+		env = append(env,
+			corev1ac.EnvVar().WithName(member.EnvPrimary).WithValue(c.address(c.record.Primary)),
+			corev1ac.EnvVar().WithName(member.EnvPromotion).WithValue(strconv.FormatInt(c.record.Promotion.Number, 10)),
+			corev1ac.EnvVar().WithName(member.EnvPromotedFrom).WithValue(strconv.FormatInt(c.record.Promotion.From, 10)))
+	}
+	spec := corev1ac.PodSpec().
+		WithRestartPolicy(corev1.RestartPolicyNever).
+		WithAutomountServiceAccountToken(false).
+		WithTerminationGracePeriodSeconds(60).
+		WithNodeSelector(c.object.Spec.NodeSelector).
+		WithSecurityContext(corev1ac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(userID).WithRunAsGroup(userID).WithFSGroup(userID).
+			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithVolumes(corev1ac.Volume().WithName("data").
+			WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(name))).
+		WithContainers(corev1ac.Container().WithName("postgres").WithImage(c.image).WithCommand("/member").WithArgs(string(verb)).
+			WithEnv(env...).
+			WithPorts(corev1ac.ContainerPort().WithName("postgres").WithContainerPort(member.Port).WithProtocol(corev1.ProtocolTCP)).
+			WithVolumeMounts(corev1ac.VolumeMount().WithName("data").WithMountPath("/var/lib/postgresql")).
+			WithReadinessProbe(corev1ac.Probe().WithPeriodSeconds(2).
+				WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString("postgres")))).
+			WithSecurityContext(corev1ac.SecurityContext().WithAllowPrivilegeEscalation(false).
+				WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))))
+	if c.object.Spec.AntiAffinity {
+		spec.WithAffinity(corev1ac.Affinity().WithPodAntiAffinity(corev1ac.PodAntiAffinity().
+			WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.PodAffinityTerm().WithTopologyKey(corev1.LabelHostname).
+				WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(labelsOf(c.object.Name))))))
+	}
+	return corev1ac.Pod(name, c.object.Namespace).WithOwnerReferences(c.owner()).
+		WithLabels(labelsOf(c.object.Name)).WithLabels(map[string]string{labelMember: name, labelRole: roleReplica}).WithSpec(spec)
+}

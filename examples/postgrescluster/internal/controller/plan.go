@@ -1,0 +1,115 @@
+package controller
+
+import (
+	"fmt"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// The phases, in their order.
+const (
+	Planned     statemachine.Phase = "Planned"
+	Seeded      statemachine.Phase = "Seeded"
+	Promoted    statemachine.Phase = "Promoted"
+	Synchronous statemachine.Phase = "Synchronous"
+	Serving     statemachine.Phase = "Serving"
+	Complete    statemachine.Phase = "Complete"
+)
+
+// The ways back.
+const (
+	loseData     = "LoseData"
+	losePrimary  = "LosePrimary"
+	loseQuorum   = "LoseQuorum"
+	loseServices = "LoseServices"
+	loseMember   = "LoseMember"
+)
+
+// Plan leads a PostgresCluster to a primary whose commits its standbys acknowledge.
+var Plan = statemachine.MustPlan(Planned,
+	[]statemachine.Stage{
+		{Phase: Seeded, Transition: "Seed"}, {Phase: Promoted, Transition: "Promote"}, {Phase: Synchronous, Transition: "Synchronize"},
+		{Phase: Serving, Transition: "Serve"}, {Phase: Complete, Transition: "Complete"},
+	},
+	statemachine.WayBack{Name: loseData, To: Planned},
+	statemachine.WayBack{Name: losePrimary, To: Seeded},
+	statemachine.WayBack{Name: loseQuorum, To: Promoted},
+	statemachine.WayBack{Name: loseServices, To: Synchronous},
+	statemachine.WayBack{Name: loseMember, To: Serving})
+
+// The reasons why a phase does not hold. Those of a member that ended are the member's own.
+const (
+	// ReasonVersionUnavailable: this operator has no PostgreSQL of the version.
+	ReasonVersionUnavailable = "VersionUnavailable"
+	// ReasonNameTaken: an object of a name that is needed belongs to somebody else.
+	ReasonNameTaken = "NameTaken"
+	// ReasonCredentialsMissing: the Secret with the password is gone, or has none.
+	ReasonCredentialsMissing = "CredentialsMissing"
+	// ReasonObjectRefused: the API server refuses an object.
+	ReasonObjectRefused = "ObjectRefused"
+	// ReasonAPIError: the API server failed.
+	ReasonAPIError = "APIError"
+	// ReasonSQLError: a member refused a statement.
+	ReasonSQLError = "SQLError"
+	// ReasonVolumePending: a claim has no volume.
+	ReasonVolumePending = "VolumePending"
+	// ReasonMemberWaiting: a member's pod does not start; the message has the kubelet's or
+	// the scheduler's words.
+	ReasonMemberWaiting = "MemberWaiting"
+	// ReasonMemberEnded: a member's pod ended.
+	ReasonMemberEnded = "MemberEnded"
+	// ReasonMemberStarting: a member starts.
+	ReasonMemberStarting = "MemberStarting"
+	// ReasonDataGone: no member has data.
+	ReasonDataGone = "DataGone"
+	// ReasonPrimaryLost: the primary does not answer, or answers as a standby.
+	ReasonPrimaryLost = "PrimaryLost"
+	// ReasonFailingOver: standbys let go of the primary.
+	ReasonFailingOver = "FailingOver"
+	// ReasonQuorumMissing: too few members answer.
+	ReasonQuorumMissing = "QuorumMissing"
+	// ReasonJoining: a member copies the data, or catches up.
+	ReasonJoining = "Joining"
+	// ReasonResizing: the members that acknowledge commits change.
+	ReasonResizing = "Resizing"
+	// ReasonServicesChanged: a Service, or a label that it selects by, is not as it is wanted.
+	ReasonServicesChanged = "ServicesChanged"
+)
+
+// kindOf says what ends each reason. What PostgreSQL does no event announces: it is looked
+// at every now and then.
+func kindOf(reason string) statemachine.Kind {
+	switch reason {
+	case ReasonVersionUnavailable, ReasonNameTaken, ReasonDataGone, member.DataForeign, member.Misconfigured:
+		return statemachine.Refused
+	case ReasonObjectRefused:
+		return statemachine.Broken
+	case ReasonVolumePending, ReasonMemberWaiting:
+		return statemachine.Awaiting
+	case ReasonAPIError, ReasonSQLError, ReasonCredentialsMissing, ReasonMemberEnded, member.DiskFull, member.DataInUse, member.JoinFailed, member.SeedFailed, member.PostgresEnded:
+		return statemachine.Failed
+	default:
+		return statemachine.Pending
+	}
+}
+
+// held is what the condition of a phase that holds says.
+func held(phase statemachine.Phase) statemachine.Held {
+	switch phase {
+	case Seeded:
+		return statemachine.Held{Reason: "DataPresent", Message: "A member has the data of the cluster."}
+	case Promoted:
+		return statemachine.Held{Reason: "PrimaryPromoted", Message: "One member is the primary."}
+	case Synchronous:
+		return statemachine.Held{Reason: "CommitsAcknowledged", Message: "Enough standbys acknowledge each commit."}
+	case Serving:
+		return statemachine.Held{Reason: "ServicesLead", Message: "The Services lead to the primary and to the standbys."}
+	}
+	return statemachine.Held{Reason: "AllMembersReplicate", Message: "All members are in replication."}
+}
+
+// fails is the outcome of a reason of the plan. What others say is cut to what the status takes.
+func fails(reason string, err error, format string, args ...any) *statemachine.Outcome {
+	return &statemachine.Outcome{Kind: kindOf(reason), Reason: reason, Message: cut(fmt.Sprintf(format, args...)), Err: err}
+}

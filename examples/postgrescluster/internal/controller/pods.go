@@ -1,0 +1,89 @@
+package controller
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+)
+
+// running reports whether a pod's container runs.
+func running(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
+}
+
+// ended is how a pod's container ended; nil if it has not.
+func ended(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+	if pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded {
+		return nil
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Terminated != nil {
+			return status.State.Terminated
+		}
+	}
+	return &corev1.ContainerStateTerminated{Reason: pod.Status.Reason, Message: pod.Status.Message}
+}
+
+// reasonEnded is why a member ended, in its own words if it said some.
+func reasonEnded(pod *corev1.Pod) (reason, message string) {
+	state := ended(pod)
+	if state == nil {
+		return "", ""
+	}
+	reason, message = member.ReasonOf(state.Message)
+	if reason == "" {
+		return ReasonMemberEnded, fmt.Sprintf("ended with exit code %d: %s", state.ExitCode, cmp.Or(state.Message, state.Reason))
+	}
+	return reason, message
+}
+
+// The times after which a member that ended is replaced: at once if it lived, so that one
+// that was killed is soon back, and later if it did not.
+const (
+	lived        = time.Minute
+	replaceDelay = 5 * time.Second
+	mendDelay    = time.Minute
+)
+
+// replaceable reports whether a member that ended is to be replaced now.
+func replaceable(pod *corev1.Pod, now time.Time) bool {
+	state := ended(pod)
+	if state == nil || state.FinishedAt.IsZero() || state.FinishedAt.Sub(state.StartedAt.Time) >= lived {
+		return state != nil
+	}
+	delay := replaceDelay
+	switch reason, _ := reasonEnded(pod); reason {
+	case member.DataForeign, member.DiskFull, member.Misconfigured:
+		delay = mendDelay
+	}
+	return now.Sub(state.FinishedAt.Time) >= delay
+}
+
+// trouble is why a member does not answer.
+func (c *cluster) trouble(name string) (reason, message string) {
+	pod, claim := c.pods[name], c.claims[name]
+	if pod == nil {
+		return ReasonMemberStarting, fmt.Sprintf("The member %s has no pod yet.", name)
+	}
+	if reason, message := reasonEnded(pod); reason != "" {
+		return reason, fmt.Sprintf("The member %s ended: %s", name, message)
+	}
+	for _, status := range pod.Status.ContainerStatuses {
+		if w := status.State.Waiting; w != nil && w.Message != "" {
+			return ReasonMemberWaiting, fmt.Sprintf("The member %s does not start: %s: %s", name, w.Reason, w.Message)
+		}
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			if claim != nil && claim.Status.Phase == corev1.ClaimPending {
+				return ReasonVolumePending, fmt.Sprintf("The claim %s has no volume: %s", name, condition.Message)
+			}
+			return ReasonMemberWaiting, fmt.Sprintf("The member %s is not scheduled: %s", name, condition.Message)
+		}
+	}
+	return ReasonMemberStarting, fmt.Sprintf("The member %s does not take connections yet.", name)
+}

@@ -1,0 +1,221 @@
+package controller
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+)
+
+// Members come and go one after the other, the primary is never among those that go, and
+// what goes keeps its claim.
+func TestResize(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.completes(1)
+	w.sql("db-0", "CREATE TABLE t (v text)")
+	w.sql("db-0", "INSERT INTO t VALUES ('a')")
+	w.resize(3)
+	w.completes(3)
+	w.sql("db-0", "INSERT INTO t VALUES ('b')")
+	if names, err := w.ask("db-0", "SHOW synchronous_standby_names"); err != nil || names != `ANY 1 ("db-1", "db-2")` {
+		t.Errorf("the primary waits for %s (%v)", names, err)
+	}
+	w.resize(2)
+	w.completes(2)
+	w.sql("db-0", "INSERT INTO t VALUES ('c')")
+	claim := &corev1.PersistentVolumeClaim{}
+	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-2"}, claim))
+	w.reconcile()
+	if slots, err := w.ask("db-0", "SELECT slot_name FROM pg_replication_slots"); err != nil || slots != "promotion_1_db_1" {
+		t.Errorf("the primary keeps the log for %s (%v)", slots, err)
+	}
+	w.resize(3)
+	w.completes(3)
+	if rows, err := w.ask("db-2", "SELECT v FROM t ORDER BY v"); err != nil || rows != "a,b,c" {
+		t.Errorf("the member that came back has %s (%v)", rows, err)
+	}
+}
+
+func (w *world) resize(size int32) {
+	w.t.Helper()
+	w.get().Spec.Size = size
+	w.must(admin.Update(w.t.Context(), w.object))
+}
+
+// A primary that lives on where nobody hears it acknowledges nothing.
+func TestPrimaryCutOff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.completes(2)
+	w.sql("db-0", "CREATE TABLE t (v text)")
+	// It is not heard: its Service leads elsewhere.
+	pod := &corev1.Pod{}
+	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, pod))
+	pod.Status.Phase = corev1.PodUnknown
+	w.must(admin.Status().Update(t.Context(), pod))
+	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary == "db-1" && s.Announced == nil })
+	answer := make(chan error, 1)
+	go func() {
+		_, err := w.ask("db-0", "INSERT INTO t VALUES ('lost') RETURNING v")
+		answer <- err
+	}()
+	select {
+	case err := <-answer:
+		if err == nil {
+			t.Error("a primary that was cut off acknowledged a commit")
+		}
+	case <-time.After(3 * time.Second): // it waits for a standby
+	}
+}
+
+// What a person has to do something about has a reason and a sentence, and is not tried
+// again and again.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		prepare func(w *world)
+		reason  string
+		says    string
+		mend    func(w *world)
+	}{
+		"somebody else's Service": {
+			prepare: func(w *world) {
+				w.must(admin.Create(w.t.Context(), &corev1.Service{
+					ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-rw"},
+					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+				}))
+			},
+			reason: ReasonNameTaken, says: "db-rw",
+			mend: func(w *world) {
+				w.must(admin.Delete(w.t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-rw"}}))
+			},
+		},
+		"a claim of an earlier cluster": {
+			prepare: func(w *world) {
+				w.must(admin.Create(w.t.Context(), &corev1.PersistentVolumeClaim{
+					ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-0", Labels: map[string]string{labelOf: "another"}},
+					Spec: corev1.PersistentVolumeClaimSpec{
+						AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+						Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+					},
+				}))
+			},
+			reason: ReasonNameTaken, says: "db-0",
+		},
+		"a Secret without a password": {
+			prepare: func(w *world) {
+				w.must(admin.Create(w.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-credentials"}}))
+			},
+			reason: ReasonCredentialsMissing, says: "db-credentials",
+			mend: func(w *world) {
+				w.must(admin.Update(w.t.Context(), &corev1.Secret{
+					ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-credentials"}, StringData: map[string]string{"password": "chosen"},
+				}))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			test.prepare(w)
+			w.is("Planned", test.reason)
+			if message := w.object.Status.Message; !strings.Contains(message, test.says) {
+				t.Errorf("it says %q, not of %s", message, test.says)
+			}
+			if test.mend != nil {
+				test.mend(w)
+				w.completes(1)
+			}
+		})
+	}
+}
+
+// What is paused stays as it is, also without its primary.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.completes(2)
+	w.get().Spec.Paused = true
+	w.must(admin.Update(t.Context(), w.object))
+	w.reconcile()
+	w.kubelet.kill("db-0", false)
+	w.did = nil
+	for range 60 { // twice the failover delay
+		w.reconcile()
+	}
+	if did := strings.Join(w.did, " "); strings.Contains(did, "sql") || strings.Contains(did, "delete") || w.object.Status.ObservedGeneration != w.object.Generation {
+		t.Errorf("a cluster that is paused does %q, and its status is of generation %d", did, w.object.Status.ObservedGeneration)
+	}
+	w.get().Spec.Paused = false
+	w.must(admin.Update(t.Context(), w.object))
+	w.completes(2)
+}
+
+// The version of the workshop's manifest.
+func TestVersionUnavailable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, func(c *v1.PostgresCluster) { c.Spec.Version = "9.6.3" })
+	w.is("Planned", ReasonVersionUnavailable)
+	before := len(w.did)
+	for range 5 {
+		w.reconcile()
+	}
+	if len(w.did) != before || !strings.Contains(w.object.Status.Message, "9.6.3") {
+		t.Errorf("it says %q, and does %q", w.object.Status.Message, w.did[before:])
+	}
+}
+
+// All data gone is never seeded anew, and a claim that comes back ends it.
+func TestDataGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.completes(1)
+	kept := w.kubelet.loseClaim("db-0")
+	w.kubelet.kill("db-0", false)
+	w.is("Planned", ReasonDataGone)
+	before := len(w.did)
+	for range 20 {
+		w.reconcile()
+	}
+	if len(w.did) != before {
+		t.Errorf("it does %q", w.did[before:])
+	}
+	w.kubelet.returnClaim("db-0", kept)
+	w.must(admin.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-0"}}))
+	w.completes(1)
+}
+
+// The API server refuses what cannot be.
+func TestValidation(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(spec *v1.PostgresClusterSpec)
+		field  string
+	}{
+		"no member":              {func(s *v1.PostgresClusterSpec) { s.Size = -1 }, "spec.size"},
+		"too many members":       {func(s *v1.PostgresClusterSpec) { s.Size = 8 }, "spec.size"},
+		"another major version":  {func(s *v1.PostgresClusterSpec) { s.Version = "16" }, "spec.version"},
+		"no version":             {func(s *v1.PostgresClusterSpec) { s.Version = "latest" }, "spec.version"},
+		"less storage":           {func(s *v1.PostgresClusterSpec) { s.Storage.Size = resource.MustParse("1Mi") }, "spec.storage.size"},
+		"another storage class":  {func(s *v1.PostgresClusterSpec) { s.Storage.StorageClassName = new("fast") }, "spec.storage.storageClassName"},
+		"no time for a failover": {func(s *v1.PostgresClusterSpec) { s.FailoverDelay = &metav1.Duration{} }, "spec.failoverDelay"},
+		"an unknown whenDeleted": {func(s *v1.PostgresClusterSpec) { s.Storage.WhenDeleted = "Keep" }, "spec.storage.whenDeleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 1)
+			test.change(&w.get().Spec)
+			if err := admin.Update(t.Context(), w.object); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), test.field) {
+				t.Errorf("the API server says %v, and is to name %s", err, test.field)
+			}
+		})
+	}
+}

@@ -1,0 +1,131 @@
+// Package controller leads a PostgresCluster through its phases. A reconcile reads the API
+// and asks the members, takes the record back to where it is true, and walks on from there.
+// Whatever the operator is about to do that it must not forget stands in the record before.
+package controller
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	ac "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1/applyconfiguration/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// The field owners: one for each concern.
+const (
+	owner       client.FieldOwner = "postgrescluster-operator"
+	ownerRole   client.FieldOwner = "postgrescluster-operator/role"
+	ownerStatus client.FieldOwner = "postgrescluster-operator/status"
+)
+
+// pollInterval is how often the members are asked: PostgreSQL announces nothing.
+const pollInterval = 2 * time.Second
+
+// Reconciler reconciles PostgresClusters. All fields are required.
+type Reconciler struct {
+	Reader client.Reader
+	// Secrets reads Secrets one by one, past any cache.
+	Secrets client.Reader
+	Apply   *apply.Client
+	// Seam is what statements pass.
+	Seam effects.Seam
+	// Image is that of the members where the object names none.
+	Image string
+	Clock clock.PassiveClock
+}
+
+// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters/status,verbs=patch
+// +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=pods;services,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
+
+// Setup has a manager run the Reconciler.
+func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+	named := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+		name, ok := object.GetLabels()["app.kubernetes.io/instance"]
+		if !ok || object.GetLabels()["app.kubernetes.io/name"] != "postgrescluster" {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: name}}}
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1.PostgresCluster{}).
+		Watches(&corev1.Pod{}, named).
+		Watches(&corev1.Service{}, named).
+		Watches(&corev1.PersistentVolumeClaim{}, named).
+		Complete(r)
+}
+
+// Reconcile leads one PostgresCluster as far as it comes.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	c, err := r.read(ctx, request.NamespacedName)
+	if err != nil || c == nil {
+		return ctrl.Result{}, err
+	}
+	if c.object.Spec.Paused { // an event ends it
+		return ctrl.Result{}, r.persist(ctx, c)
+	}
+	if cause := regress(c); cause != nil {
+		if _, err := Plan.Regress(&c.state, *cause); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	c.notePrimary()
+	kept := r.keep(ctx, c)
+	walk := statemachine.Walk[*cluster]{
+		Plan: Plan, Steps: []statemachine.Step[*cluster]{seed{r}, promote{r}, synchronize{r}, serve{r}, complete{r}},
+		Key: c.key(), KindOf: kindOf, Gate: func(statemachine.Phase) *statemachine.Outcome { return kept },
+		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
+	}
+	result, err := walk.Forward(ctx, c, &c.state, Complete)
+	if apply.IsGone(err) || apply.IsStale(err) { // an event follows
+		return ctrl.Result{}, nil
+	}
+	if result.RequeueAfter == 0 || result.RequeueAfter > pollInterval {
+		result.RequeueAfter = pollInterval
+	}
+	return ctrl.Result{RequeueAfter: result.RequeueAfter}, err
+}
+
+// notePrimary notes since when the primary is lost.
+func (c *cluster) notePrimary() {
+	switch {
+	case c.record.Promotion == nil:
+	case c.primary() != nil:
+		c.record.PrimaryLostTime = nil
+	case c.record.PrimaryLostTime == nil:
+		c.record.PrimaryLostTime = &metav1.Time{Time: c.now}
+	}
+}
+
+// persist writes the status if it differs from what was written last.
+func (r *Reconciler) persist(ctx context.Context, c *cluster) error {
+	status := c.status(metav1.NewTime(r.Clock.Now()))
+	if equality.Semantic.DeepEqual(*status, c.object.Status) {
+		return nil
+	}
+	stated, err := configuration[ac.PostgresClusterStatusApplyConfiguration](status)
+	if err != nil {
+		return err
+	}
+	object := ac.PostgresCluster(c.object.Name, c.object.Namespace).WithResourceVersion(c.object.ResourceVersion).WithStatus(stated)
+	if err := r.Apply.Status(ctx, ownerStatus, apply.Name(c.object), object); err != nil {
+		return err
+	}
+	c.object.Status, c.object.ResourceVersion = *status, *object.ResourceVersion
+	return nil
+}

@@ -1,0 +1,59 @@
+package controller
+
+import (
+	"testing"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+)
+
+// The life of a cluster: it comes to its last phase, loses a standby, its primary for a
+// moment, its primary for good, and all members; what was acknowledged stays.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.completes(3)
+	if w.object.Status.Primary != "db-0" || w.object.Status.SystemIdentifier == "" || w.object.Status.Version == "" {
+		t.Errorf("the status is %+v", w.object.Status)
+	}
+	w.sql("db-0", "CREATE TABLE t (v text)")
+	w.sql("db-0", "INSERT INTO t VALUES ('a')")
+
+	// Nothing is written while nothing differs.
+	before, version := len(w.did), w.object.ResourceVersion
+	for range 5 {
+		w.reconcile()
+	}
+	if len(w.did) != before || w.object.ResourceVersion != version {
+		t.Errorf("while nothing differs it does %q", w.did[before:])
+	}
+
+	w.kubelet.kill("db-2", false)
+	w.until("the loss", func(s *v1.PostgresClusterStatus) bool { return s.Members == "2/3" })
+	w.completes(3)
+
+	// It is soon back, and nobody takes its place.
+	w.kubelet.kill("db-0", false)
+	w.until("the loss", func(s *v1.PostgresClusterStatus) bool { return s.Phase == "Seeded" })
+	w.completes(3)
+	if w.object.Status.Primary != "db-0" || w.object.Status.Promotion.Number != 2 {
+		t.Errorf("the primary is %s by promotion %+v", w.object.Status.Primary, w.object.Status.Promotion)
+	}
+	w.has("a")
+
+	// It does not come back: a standby takes its place.
+	w.sql("db-0", "INSERT INTO t VALUES ('b')")
+	w.kubelet.kill("db-0", true)
+	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != "db-0" && s.Phase == "Serving" })
+	w.has("a,b")
+	w.sql(w.object.Status.Primary, "INSERT INTO t VALUES ('c')")
+	w.kubelet.release("db-0")
+	w.completes(3)
+	w.has("a,b,c")
+
+	for _, name := range []string{"db-0", "db-1", "db-2"} {
+		w.kubelet.kill(name, false)
+	}
+	w.until("the loss", func(s *v1.PostgresClusterStatus) bool { return s.Phase == "Seeded" })
+	w.completes(3)
+	w.has("a,b,c")
+}

@@ -1,0 +1,158 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// SQL is the kind of effect that a statement is.
+const SQL effects.Kind = "sql"
+
+// answerTimeout is how long a member may take to answer before it counts as not heard.
+const answerTimeout = 3 * time.Second
+
+// promoteTimeout is how long pg_promote may take.
+const promoteTimeout = time.Minute
+
+// A server is what a member's PostgreSQL said of itself.
+type server struct {
+	InRecovery       bool
+	SystemIdentifier string
+	Version          string
+	// LSN is the position in the write-ahead log up to which it has it.
+	LSN lsn
+	// Upstream is its primary_conninfo, Slot its primary_slot_name: the number of the
+	// promotion that it follows, or was promoted by, is in it.
+	Upstream, Slot string
+	// Receiving reports whether a walreceiver runs; Waiting whether the log that it has is
+	// replayed: only then LSN is all that it has.
+	Receiving, Waiting bool
+	// SynchronousStandbyNames is the setting.
+	SynchronousStandbyNames string
+	// Slots are the replication slots that it has, those of base backups aside; Lost are those of which the log is gone.
+	Slots, Lost []string
+	// Streaming are the members that follow it.
+	Streaming []string
+}
+
+// promotion is the number of the promotion that it follows, or was promoted by.
+func (s *server) promotion() int64 { return member.PromotionOf(s.Slot) }
+
+// An lsn is a position in the write-ahead log.
+type lsn uint64
+
+func parseLSN(text string) lsn {
+	var high, low uint64
+	_, _ = fmt.Sscanf(text, "%X/%X", &high, &low) // what cannot be read is the least
+	return lsn(high<<32 | low)
+}
+
+func (l lsn) String() string { return fmt.Sprintf("%X/%X", uint64(l)>>32, uint64(l)&0xffffffff) }
+
+const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, current_setting('server_version'),
+	CASE WHEN pg_is_in_recovery() THEN greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn(), '0/0') ELSE pg_current_wal_flush_lsn() END::text,
+	current_setting('primary_conninfo'), current_setting('primary_slot_name'),
+	EXISTS (SELECT FROM pg_stat_wal_receiver),
+	EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'startup' AND wait_event IN ('RecoveryWalStream', 'RecoveryRetrieveRetryInterval')),
+	current_setting('synchronous_standby_names'),
+	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE NOT temporary ORDER BY 1),
+	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE wal_status = 'lost' ORDER BY 1),
+	ARRAY(SELECT DISTINCT application_name FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1)
+	FROM pg_control_system() s`
+
+// observe asks a member.
+func observe(ctx context.Context, address, password string) (*server, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	conn, err := connect(ctx, address, password)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	s, position := &server{}, ""
+	err = conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &position, &s.Upstream, &s.Slot,
+		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &s.Streaming)
+	s.LSN = parseLSN(position)
+	return s, err
+}
+
+func connect(ctx context.Context, address, password string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=prefer application_name=postgrescluster-operator", address, member.Port, member.User))
+	if err != nil {
+		return nil, err
+	}
+	config.Password = password
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// A statement is one effect on a member; what says it in a word.
+type statement struct{ what, sql string }
+
+// execute has a member execute statements, each an effect of its own.
+func (r *Reconciler) execute(ctx context.Context, c *cluster, name string, statements ...statement) error {
+	ctx, cancel := context.WithTimeout(ctx, promoteTimeout+answerTimeout)
+	defer cancel()
+	conn, err := connect(ctx, c.address(name), c.password)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for _, s := range statements {
+		effect := effects.Effect{Kind: SQL, What: s.what, On: c.object.Namespace + "/" + name}
+		if err := r.Seam(ctx, effect, func(ctx context.Context) error {
+			_, err := conn.Exec(ctx, s.sql)
+			return err
+		}); err != nil {
+			return fmt.Errorf("%s: %w", s.what, err)
+		}
+	}
+	return nil
+}
+
+func literal(value string) string { return "'" + strings.ReplaceAll(value, "'", "''") + "'" }
+
+// set is an ALTER SYSTEM; reload makes it count.
+func set(name, value string) statement {
+	return statement{"set " + name, fmt.Sprintf("ALTER SYSTEM SET %s = %s", name, literal(value))}
+}
+
+var reload = statement{"reload", "SELECT pg_reload_conf()"}
+
+// letGo has a standby follow nobody. It keeps to that when it is started again.
+func letGo() []statement { return []statement{set("primary_conninfo", ""), reload} }
+
+// follow has a standby follow the primary in its promotion. The slot comes first: by the
+// address alone it would follow in a promotion that it was not told of.
+func follow(address, slot string) []statement {
+	return []statement{set("primary_slot_name", slot), set("primary_conninfo", member.ConnectionTo(address)), reload}
+}
+
+// slots has a primary keep the log for these members, and for no others.
+func slots(have []string, promotion int64, members []string) []statement {
+	var statements []statement
+	var wanted []string
+	for _, name := range members {
+		wanted = append(wanted, member.Slot(promotion, name))
+	}
+	for _, slot := range wanted {
+		if !slices.Contains(have, slot) {
+			statements = append(statements, statement{"create slot", "SELECT pg_create_physical_replication_slot(" + literal(slot) + ", true)"})
+		}
+	}
+	for _, slot := range have {
+		if !slices.Contains(wanted, slot) {
+			statements = append(statements,
+				statement{"end the use of a slot", "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active AND slot_name = " + literal(slot)},
+				statement{"drop slot", "SELECT pg_drop_replication_slot(" + literal(slot) + ")"})
+		}
+	}
+	return statements
+}

@@ -1,0 +1,68 @@
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Which members acknowledge, and how many must be heard.
+//
+// Of n standbys any k = ⌈n/2⌉ acknowledge each commit. A standby is promoted once n-k+1 of
+// them have let go of the primary: k-1 are left at most, so that the primary acknowledges
+// nothing more, and each commit that it did acknowledge is with at least one of those heard.
+// While the members change, both the old and the new set count: whichever the primary goes
+// by, it is covered.
+
+// standbysOf are the voters without the primary.
+func standbysOf(voters []string, primary string) []string {
+	return slices.DeleteFunc(slices.Clone(voters), func(name string) bool { return name == primary })
+}
+
+// acknowledging is how many of n standbys acknowledge each commit.
+func acknowledging(n int) int { return (n + 1) / 2 }
+
+// enough reports whether those who have let go of the primary suffice to promote one of
+// them. Of no standbys nobody suffices: only the primary has what it acknowledged.
+func enough(voters []string, primary string, letGo []string) bool {
+	standbys := standbysOf(voters, primary)
+	heard := 0
+	for _, name := range standbys {
+		if slices.Contains(letGo, name) {
+			heard++
+		}
+	}
+	return heard >= len(standbys)-acknowledging(len(standbys))+1
+}
+
+// synchronousStandbyNames is the setting of a primary of these voters.
+func synchronousStandbyNames(voters []string, primary string) string {
+	standbys := standbysOf(voters, primary)
+	if len(standbys) == 0 {
+		return ""
+	}
+	slices.Sort(standbys)
+	return fmt.Sprintf(`ANY %d ("%s")`, acknowledging(len(standbys)), strings.Join(standbys, `", "`))
+}
+
+// membersOf are the members of a cluster of this size: the primary, then those that are
+// members already, then new ones, by their ordinals.
+func membersOf(cluster string, size int, primary string, voters []string) []string {
+	var members []string
+	add := func(name string) {
+		if name != "" && len(members) < size && !slices.Contains(members, name) {
+			members = append(members, name)
+		}
+	}
+	add(primary)
+	for _, name := range slices.Sorted(slices.Values(voters)) {
+		add(name)
+	}
+	for ordinal := range size {
+		add(memberName(cluster, ordinal))
+	}
+	slices.Sort(members)
+	return members
+}
+
+func memberName(cluster string, ordinal int) string { return fmt.Sprintf("%s-%d", cluster, ordinal) }

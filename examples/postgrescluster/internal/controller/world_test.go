@@ -1,0 +1,187 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// A world is one PostgresCluster in a namespace of its own, who reconciles it, and a
+// kubelet that runs its members.
+type world struct {
+	t          *testing.T
+	object     *v1.PostgresCluster
+	reconciler *Reconciler
+	kubelet    *kubelet
+	clock      *clocktesting.FakePassiveClock
+	// did are the effects so far. The accident, if there is one, ends the operator at one
+	// of them: until the next reconcile it does nothing any more.
+	did      []string
+	accident *accident
+	ended    bool
+	// names are how the effects' objects are called, if not by their own names.
+	names *strings.Replacer
+}
+
+func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *world {
+	t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "postgrescluster-"}}
+	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))}
+	w.must(admin.Create(t.Context(), namespace))
+	w.object = &v1.PostgresCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "db"},
+		Spec:       v1.PostgresClusterSpec{Size: size, Version: "15", FailoverDelay: &metav1.Duration{Duration: 30 * time.Second}},
+	}
+	for _, change := range change {
+		change(w.object)
+	}
+	w.must(admin.Create(t.Context(), w.object))
+	w.reconciler = &Reconciler{Reader: admin, Secrets: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Image: "registry.example/member:1", Clock: w.clock}
+	w.kubelet = startKubelet(t, namespace.Name, w.clock.Now)
+	return w
+}
+
+func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
+	if w.ended {
+		return errEnded
+	}
+	what := fmt.Sprintf("%s %s on %s", e.Kind, e.What, e.On[strings.Index(e.On, "/")+1:])
+	if w.names != nil {
+		what = w.names.Replace(what)
+	}
+	w.did = append(w.did, what)
+	goesOn, err := w.accident.strike(what, func() error { return do(ctx) })
+	w.ended = !goesOn
+	return err
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) key() client.ObjectKey { return client.ObjectKeyFromObject(w.object) }
+
+func (w *world) get() *v1.PostgresCluster {
+	w.t.Helper()
+	w.must(admin.Get(w.t.Context(), w.key(), w.object))
+	return w.object
+}
+
+// reconcile is what an event or the time would have the operator do; a second passes.
+func (w *world) reconcile() {
+	w.t.Helper()
+	w.ended = false
+	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
+	w.clock.SetTime(w.clock.Now().Add(time.Second))
+	time.Sleep(50 * time.Millisecond) // members and the kubelet work beside it
+	w.get()
+}
+
+// until reconciles until something is so.
+func (w *world) until(what string, is func(s *v1.PostgresClusterStatus) bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+		if w.reconcile(); is(&w.object.Status) {
+			return
+		}
+	}
+	s := w.object.Status
+	w.t.Fatalf("it does not come to %s: it is %s because of %s: %s; voters %v, next %v, announced %+v, promotion %+v of %s\n%s",
+		what, s.Phase, s.Reason, s.Message, s.Voters, s.NextVoters, s.Announced, s.Promotion, s.Primary, strings.Join(w.did[max(0, len(w.did)-40):], "\n"))
+}
+
+// completes leads the world to its last phase, with this many members, and asserts it.
+func (w *world) completes(members int) {
+	w.t.Helper()
+	w.until(fmt.Sprintf("%d members", members), func(s *v1.PostgresClusterStatus) bool {
+		return s.Phase == "Complete" && s.Reason == "" && s.Members == fmt.Sprintf("%d/%[1]d", members) && s.ObservedGeneration == w.object.Generation
+	})
+	s := w.object.Status
+	if ready := meta.FindStatusCondition(s.Conditions, "Ready"); ready == nil || ready.Status != metav1.ConditionTrue {
+		w.t.Errorf("Ready is %+v", ready)
+	}
+	if len(s.Voters) != members || len(s.NextVoters) > 0 || s.Announced != nil {
+		w.t.Errorf("it is complete with voters %v, next %v, announced %v", s.Voters, s.NextVoters, s.Announced)
+	}
+	var pods corev1.PodList
+	w.must(admin.List(w.t.Context(), &pods, client.InNamespace(w.object.Namespace)))
+	var primaries []string
+	for _, pod := range pods.Items {
+		if pod.Labels[labelRole] == rolePrimary {
+			primaries = append(primaries, pod.Name)
+		}
+	}
+	if len(pods.Items) != members || !slices.Equal(primaries, []string{s.Primary}) {
+		w.t.Errorf("there are %d pods, and %v are labeled as the primary, which is %s", len(pods.Items), primaries, s.Primary)
+	}
+}
+
+// is reconciles until the record says this.
+func (w *world) is(phase, reason string) {
+	w.t.Helper()
+	w.until(phase+" because of "+reason, func(s *v1.PostgresClusterStatus) bool { return s.Phase == phase && s.Reason == reason })
+	if ready := meta.FindStatusCondition(w.object.Status.Conditions, "Ready"); w.object.Status.Message == "" || ready == nil {
+		w.t.Errorf("nobody can read why: %+v", w.object.Status)
+	}
+}
+
+// sql has a member execute a statement.
+func (w *world) sql(name, statement string) {
+	w.t.Helper()
+	if _, err := w.ask(name, statement); err != nil {
+		w.t.Fatalf("%s: %s: %v", name, statement, err)
+	}
+}
+
+// ask returns what a member answers, as one text.
+func (w *world) ask(name, query string) (string, error) {
+	service, secret := &corev1.Service{}, &corev1.Secret{}
+	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, service))
+	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	defer cancel()
+	conn, err := connect(ctx, service.Spec.ClusterIP, string(secret.Data["password"]))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	rows, err := conn.Query(ctx, query)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	var texts []string
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, fmt.Sprint(values...))
+	}
+	return strings.Join(texts, ","), rows.Err()
+}
+
+// has asserts the rows of the table t on the primary.
+func (w *world) has(want string) {
+	w.t.Helper()
+	if got, err := w.ask(w.object.Status.Primary, "SELECT v FROM t ORDER BY v"); err != nil || got != want {
+		w.t.Errorf("the primary %s has %q (%v), want %q", w.object.Status.Primary, got, err, want)
+	}
+}
