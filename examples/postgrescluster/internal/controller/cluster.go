@@ -184,6 +184,17 @@ func (c *cluster) foreign() client.Object {
 	return nil
 }
 
+// kindName is the kind of an object that this operator reads.
+func kindName(object client.Object) string {
+	switch object.(type) {
+	case *corev1.Service:
+		return "Service"
+	case *corev1.PersistentVolumeClaim:
+		return "PersistentVolumeClaim"
+	}
+	return "Pod"
+}
+
 // voters are all whose acknowledgment may count.
 func (c *cluster) voters() []string {
 	all := slices.Concat(c.record.Voters, c.record.NextVoters)

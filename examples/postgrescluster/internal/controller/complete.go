@@ -25,7 +25,7 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if o := c.primaryLost(); o != nil {
 		return *o
 	}
-	if o := r.adopt(ctx, c); o != nil {
+	if o := r.applyVoters(ctx, c); o != nil {
 		return *o
 	}
 	if o := r.grow(ctx, c); o != nil {

@@ -12,10 +12,10 @@ import (
 
 // An accident ends the operator before or after the n-th of its effects of a name.
 type accident struct {
-	what     string
-	nth      int
-	after    bool
-	happened bool
+	what            string
+	nth             int
+	after           bool
+	alreadyPromoted bool
 }
 
 var errEnded = errors.New("the operator has ended, as the test wants it")
@@ -23,13 +23,13 @@ var errEnded = errors.New("the operator has ended, as the test wants it")
 // strike performs an effect, unless the accident keeps it from that; it returns whether
 // the operator goes on.
 func (a *accident) strike(what string, do func() error) (goesOn bool, err error) {
-	if a == nil || a.happened || a.what != what {
+	if a == nil || a.alreadyPromoted || a.what != what {
 		return true, do()
 	}
 	if a.nth--; a.nth > 0 {
 		return true, do()
 	}
-	a.happened = true
+	a.alreadyPromoted = true
 	if a.after {
 		_ = do()
 	}
@@ -74,7 +74,7 @@ func TestCrashWhileSeeding(t *testing.T) {
 			w := newWorld(t, 2)
 			w.accident = a
 			w.completes(2)
-			if !a.happened && first {
+			if !a.alreadyPromoted && first {
 				t.Error("the effect did not come about again")
 			}
 			if identifiers, err := w.ask("db-1", "SELECT system_identifier FROM pg_control_system()"); err != nil || identifiers != w.object.Status.SystemIdentifier {
@@ -110,7 +110,7 @@ func TestCrashWhileFailingOver(t *testing.T) {
 	for _, a := range accidents(failover(nil)) {
 		first := a.nth == 1
 		failover(a)
-		if !a.happened && first {
+		if !a.alreadyPromoted && first {
 			t.Errorf("%s: it did not come about again", a)
 		}
 		if t.Failed() {

@@ -13,25 +13,25 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// keep sees to it that the members that may have acknowledged a commit run, whatever the
-// phase: nobody else can be heard. It returns nil where nothing kept it from that.
-func (r *Reconciler) keep(ctx context.Context, c *cluster) *statemachine.Outcome {
+// ensureMembers keeps the voters running, whatever the phase: their acknowledgments count
+// in a failover. It returns nil when nothing is left to do, or when a step reports why not.
+func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
 	if c.record.SystemIdentifier == "" || c.password == "" || c.foreign() != nil {
 		return nil // the step that is next says so
 	}
-	if o := r.keepSlots(ctx, c); o != nil {
+	if o := r.ensureSlots(ctx, c); o != nil {
 		return o
 	}
 	for _, name := range c.voters() {
-		if o := r.keepMember(ctx, c, name); o != nil {
+		if o := r.ensureMember(ctx, c, name); o != nil {
 			return o
 		}
 	}
 	return nil
 }
 
-// keepSlots has the primary keep the log for the members.
-func (r *Reconciler) keepSlots(ctx context.Context, c *cluster) *statemachine.Outcome {
+// ensureSlots has the primary keep the log for the members.
+func (r *Reconciler) ensureSlots(ctx context.Context, c *cluster) *statemachine.Outcome {
 	p := c.primary()
 	if p == nil {
 		return nil
@@ -43,33 +43,33 @@ func (r *Reconciler) keepSlots(ctx context.Context, c *cluster) *statemachine.Ou
 		if slot := member.Slot(number, name); slices.Contains(p.Lost, slot) && s.Slot != slot {
 			have = slices.DeleteFunc(have, func(s string) bool { return s == slot })
 			if err := r.execute(ctx, c, c.record.Primary, slots([]string{slot}, number, nil)...); err != nil {
-				return fails(ReasonSQLError, err, "The primary did not drop the slot %s.", slot)
+				return fails(ReasonSQLError, err, "Dropping the invalid replication slot %s failed; see status.attempt.lastError.", slot)
 			}
 		}
 	}
 	if err := r.execute(ctx, c, c.record.Primary, slots(have, number, standbysOf(c.members(), c.record.Primary))...); err != nil {
-		return fails(ReasonSQLError, err, "The primary %s could not be given the slots of its standbys; status.attempt.lastError says why.", c.record.Primary)
+		return fails(ReasonSQLError, err, "Creating replication slots on the primary %s failed; see status.attempt.lastError.", c.record.Primary)
 	}
 	return nil
 }
 
-// keepMember sees to it that a member has its claim, its Service and its pod, and that it
+// ensureMember sees to it that a member has its claim, its Service and its pod, and that it
 // follows the primary if there is one.
-func (r *Reconciler) keepMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
+func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
 	if c.claims[name] == nil {
-		if o := r.state(ctx, owner, c.object.Namespace+"/"+name, "claim", c.wantedClaim(name)); o != nil {
+		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "claim", c.wantedClaim(name)); o != nil {
 			return o
 		}
 	}
 	if c.services[name] == nil {
 		service := c.wantedService(name, map[string]string{labelMember: name}, true)
-		if o := r.state(ctx, owner, c.object.Namespace+"/"+name, "Service", service); o != nil {
+		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "Service", service); o != nil {
 			return o
 		}
 	}
 	pod, verb := c.pods[name], c.verb(name)
 	if pod == nil {
-		return r.state(ctx, owner, c.object.Namespace+"/"+name, "pod", c.wantedPod(name, verb))
+		return r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "pod", c.wantedPod(name, verb))
 	}
 	if reason, _ := reasonEnded(pod); reason == member.NoData && verb != member.Join {
 		return nil // it would say so again
@@ -78,14 +78,14 @@ func (r *Reconciler) keepMember(ctx context.Context, c *cluster, name string) *s
 		return r.remove(ctx, pod)
 	}
 	if s := c.servers[name]; s != nil && c.primary() != nil && name != c.record.Primary {
-		return r.lead(ctx, c, name, s)
+		return r.repoint(ctx, c, name, s)
 	}
 	return nil
 }
 
-// lead has a member that runs follow the primary. One whose log may part from the
+// repoint has a member that runs follow the primary. One whose log may part from the
 // primary's is replaced: it finds out when it joins.
-func (r *Reconciler) lead(ctx context.Context, c *cluster, name string, s *server) *statemachine.Outcome {
+func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *server) *statemachine.Outcome {
 	p, address := *c.record.Promotion, c.address(c.record.Primary)
 	slot := member.Slot(p.Number, name)
 	switch {
@@ -93,7 +93,7 @@ func (r *Reconciler) lead(ctx context.Context, c *cluster, name string, s *serve
 		return r.remove(ctx, c.pods[name])
 	case s.Slot == slot && slices.Contains(c.primary().Lost, slot):
 		if err := r.execute(ctx, c, name, set("primary_slot_name", ""), reload); err != nil {
-			return fails(ReasonSQLError, err, "The member %s could not be told that its log is gone; status.attempt.lastError says why.", name)
+			return fails(ReasonSQLError, err, "Preparing the member %s for a new base backup failed; see status.attempt.lastError.", name)
 		}
 		return r.remove(ctx, c.pods[name])
 	case s.Slot == slot && s.Upstream == member.ConnectionTo(address):
@@ -102,7 +102,7 @@ func (r *Reconciler) lead(ctx context.Context, c *cluster, name string, s *serve
 		return nil // it has more of the log than it knows yet
 	case s.Slot == slot, s.promotion() == p.From && s.LSN <= parseLSN(p.LSN):
 		if err := r.execute(ctx, c, name, follow(address, slot)...); err != nil {
-			return fails(ReasonSQLError, err, "The member %s could not be led to the primary; status.attempt.lastError says why.", name)
+			return fails(ReasonSQLError, err, "Pointing the standby %s to the primary failed; see status.attempt.lastError.", name)
 		}
 		return nil
 	}
@@ -120,16 +120,16 @@ func (c *cluster) verb(name string) member.Verb {
 	return member.Run
 }
 
-// state states an object; nil where that succeeded.
-func (r *Reconciler) state(ctx context.Context, owner client.FieldOwner, name, what string, object runtime.ApplyConfiguration) *statemachine.Outcome {
+// applyObject applies an object; nil on success.
+func (r *Reconciler) applyObject(ctx context.Context, owner client.FieldOwner, name, what string, object runtime.ApplyConfiguration) *statemachine.Outcome {
 	err := r.Apply.Object(ctx, owner, name, object)
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.IsInvalid(err) && !apply.IsGone(err) || apierrors.IsForbidden(err):
-		return fails(ReasonObjectRefused, err, "The API server refuses the %s %s; status.attempt.lastError says why.", what, name)
+		return fails(ReasonObjectRefused, err, "The API server rejected the %s %s; see status.attempt.lastError.", what, name)
 	}
-	return fails(ReasonAPIError, err, "The %s %s could not be applied; status.attempt.lastError says why.", what, name)
+	return fails(ReasonAPIError, err, "The %s %s could not be applied; see status.attempt.lastError.", what, name)
 }
 
 func (r *Reconciler) remove(ctx context.Context, object client.Object) *statemachine.Outcome {
@@ -137,7 +137,7 @@ func (r *Reconciler) remove(ctx context.Context, object client.Object) *statemac
 		return nil
 	}
 	if err := r.Apply.Delete(ctx, object); err != nil {
-		return fails(ReasonAPIError, err, "%s could not be deleted; status.attempt.lastError says why.", apply.Name(object))
+		return fails(ReasonAPIError, err, "%s could not be deleted; see status.attempt.lastError.", apply.Name(object))
 	}
 	return nil
 }

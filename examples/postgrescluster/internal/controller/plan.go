@@ -65,7 +65,7 @@ const (
 	ReasonDataGone = "DataGone"
 	// ReasonPrimaryLost: the primary does not answer, or answers as a standby.
 	ReasonPrimaryLost = "PrimaryLost"
-	// ReasonFailingOver: standbys let go of the primary.
+	// ReasonFailingOver: standbys are disconnecting from the lost primary.
 	ReasonFailingOver = "FailingOver"
 	// ReasonQuorumMissing: too few members answer.
 	ReasonQuorumMissing = "QuorumMissing"

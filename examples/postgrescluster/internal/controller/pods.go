@@ -44,7 +44,7 @@ func reasonEnded(pod *corev1.Pod) (reason, message string) {
 // The times after which a member that ended is replaced: at once if it lived, so that one
 // that was killed is soon back, and later if it did not.
 const (
-	lived        = time.Minute
+	minUptime    = time.Minute
 	replaceDelay = 5 * time.Second
 	mendDelay    = time.Minute
 )
@@ -52,7 +52,7 @@ const (
 // replaceable reports whether a member that ended is to be replaced now.
 func replaceable(pod *corev1.Pod, now time.Time) bool {
 	state := ended(pod)
-	if state == nil || state.FinishedAt.IsZero() || state.FinishedAt.Sub(state.StartedAt.Time) >= lived {
+	if state == nil || state.FinishedAt.IsZero() || state.FinishedAt.Sub(state.StartedAt.Time) >= minUptime {
 		return state != nil
 	}
 	delay := replaceDelay
@@ -63,8 +63,8 @@ func replaceable(pod *corev1.Pod, now time.Time) bool {
 	return now.Sub(state.FinishedAt.Time) >= delay
 }
 
-// trouble is why a member does not answer.
-func (c *cluster) trouble(name string) (reason, message string) {
+// notReadyReason is why a member does not answer.
+func (c *cluster) notReadyReason(name string) (reason, message string) {
 	pod, claim := c.pods[name], c.claims[name]
 	if pod == nil {
 		return ReasonMemberStarting, fmt.Sprintf("The member %s has no pod yet.", name)

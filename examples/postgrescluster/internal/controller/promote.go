@@ -21,7 +21,7 @@ func (promote) Phase() statemachine.Phase { return Promoted }
 
 // Announce implements statemachine.Announcer: what may have happened stands in the record.
 func (promote) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
-	if c.returned() {
+	if c.primaryReturned() {
 		c.record.Announced = nil
 	}
 	if c.primary() != nil {
@@ -34,12 +34,12 @@ func (promote) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
 	return o
 }
 
-// returned reports whether the primary is well and somebody else was announced who was not
-// seen to be promoted. If he was all the same, nobody follows him: standbys are led to a
-// primary only when the record says that he is one.
-func (c *cluster) returned() bool {
+// primaryReturned reports whether the primary answers again while a promotion is announced
+// that was not observed. If that promotion happened nevertheless, it has no standbys:
+// standbys are pointed to a primary only after the record names it.
+func (c *cluster) primaryReturned() bool {
 	a := c.record.Announced
-	if a == nil || c.happened() {
+	if a == nil || c.alreadyPromoted() {
 		return false
 	}
 	without := *c.record
@@ -47,8 +47,8 @@ func (c *cluster) returned() bool {
 	return (&cluster{record: &without, servers: c.servers}).primary() != nil
 }
 
-// happened reports whether the member that was announced was promoted.
-func (c *cluster) happened() bool {
+// alreadyPromoted reports whether the announced promotion happened.
+func (c *cluster) alreadyPromoted() bool {
 	a := c.record.Announced
 	if a == nil {
 		return false
@@ -57,16 +57,16 @@ func (c *cluster) happened() bool {
 	return s != nil && !s.InRecovery && s.promotion() == a.Number
 }
 
-// standing is the number of the promotion that a member's log is of; 0 if it is of none
-// that the next primary may come from.
-func (c *cluster) standing(name string) int64 {
+// lineage is the number of the promotion that a standby followed; 0 if the next primary
+// must not descend from it.
+func (c *cluster) lineage(name string) int64 {
 	s := c.servers[name]
 	if s == nil || !s.InRecovery {
 		return 0
 	}
 	number := s.promotion()
 	if a := c.record.Announced; a != nil && a.Member == name && a.Number == number {
-		number = a.From // it has its new name, and was not promoted yet
+		number = a.From // prepared for the promotion, which has not happened
 	}
 	if p := c.record.Promotion; p == nil || number == p.Number || number == p.From {
 		return number
@@ -76,35 +76,35 @@ func (c *cluster) standing(name string) int64 {
 
 // target is who is to be promoted.
 func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
-	if c.happened() {
+	if c.alreadyPromoted() {
 		return c.record.Announced, nil
 	}
 	name, p := c.record.Primary, c.record.Promotion
 	switch {
 	case p == nil: // the first
 		if name = c.record.Voters[0]; c.servers[name] == nil {
-			reason, message := c.trouble(name)
+			reason, message := c.notReadyReason(name)
 			return nil, fails(reason, nil, "%s", message)
 		}
-	case c.standing(name) == p.Number: // it has all that it acknowledged
+	case c.lineage(name) == p.Number: // the primary restarted, with every commit it acknowledged
 	default:
 		var o *statemachine.Outcome
-		if name, o = c.successor(); o != nil {
+		if name, o = c.failoverTarget(); o != nil {
 			return nil, o
 		}
 	}
 	announced := &v1.Announced{Member: name, Promotion: v1.Promotion{
-		Number: c.record.Promotions + 1, From: c.standing(name), LSN: c.servers[name].LSN.String(),
+		Number: c.record.Promotions + 1, From: c.lineage(name), LSN: c.servers[name].LSN.String(),
 	}}
-	// Nobody else has had this number, and he did not make use of it.
+	// The number is unused: the same member was announced with it and was not promoted.
 	if a := c.record.Announced; a != nil && a.Member == name && a.From == announced.From {
 		announced.Number = a.Number
 	}
 	return announced, nil
 }
 
-// successor is the standby that takes the place of the primary.
-func (c *cluster) successor() (string, *statemachine.Outcome) {
+// failoverTarget is the standby to promote in place of a lost primary.
+func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	lost := c.primaryLost()
 	if since := c.record.PrimaryLostTime; since != nil {
 		if wait := c.object.Spec.FailoverDelay.Duration - c.now.Sub(since.Time); wait > 0 {
@@ -112,32 +112,32 @@ func (c *cluster) successor() (string, *statemachine.Outcome) {
 			return "", lost
 		}
 	}
-	heard := c.heardStandbys()
-	for _, voters := range [][]string{c.record.Voters, c.adopting()} {
-		if !enough(voters, c.record.Primary, heard) {
-			return "", fails(ReasonQuorumMissing, nil, "The primary %s does not answer, and too few of its standbys do to be sure that nothing is lost: %v, of %v.", c.record.Primary, heard, standbysOf(voters, c.record.Primary))
+	reachable := c.reachableStandbys()
+	for _, voters := range [][]string{c.record.Voters, c.effectiveVoters()} {
+		if !canFailOver(voters, c.record.Primary, reachable) {
+			return "", fails(ReasonQuorumMissing, nil, "The primary %s is unreachable, and too few standbys are reachable to fail over without losing commits: %v of %v. Bring one back.", c.record.Primary, reachable, standbysOf(voters, c.record.Primary))
 		}
 	}
 	// A log of the primary's promotion has more than one of the promotion before; of one
 	// promotion, the longest has all that any of the others has.
-	best := slices.MaxFunc(heard, func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.standing(a), c.standing(b)), cmp.Compare(c.servers[a].LSN, c.servers[b].LSN), cmp.Compare(b, a))
+	best := slices.MaxFunc(reachable, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.lineage(a), c.lineage(b)), cmp.Compare(c.servers[a].LSN, c.servers[b].LSN), cmp.Compare(b, a))
 	})
-	if c.standing(best) == 0 {
-		return "", fails(ReasonQuorumMissing, nil, "The primary %s does not answer, and none of %v has followed it.", c.record.Primary, heard)
+	if c.lineage(best) == 0 {
+		return "", fails(ReasonQuorumMissing, nil, "The primary %s is unreachable, and none of the reachable standbys %v has its data. Bring another one back.", c.record.Primary, reachable)
 	}
 	return best, nil
 }
 
-// heardStandbys are the voters that answer as standbys, the primary aside.
-func (c *cluster) heardStandbys() []string {
+// reachableStandbys are the voters that answer as standbys, except the primary.
+func (c *cluster) reachableStandbys() []string {
 	return slices.DeleteFunc(standbysOf(c.voters(), c.record.Primary), func(name string) bool {
 		return c.servers[name] == nil || !c.servers[name].InRecovery
 	})
 }
 
-// cutPause is how long standbys are given to let go of the primary.
-const cutPause = 200 * time.Millisecond
+// disconnectInterval is the time between two looks at walreceivers that are stopping.
+const disconnectInterval = 200 * time.Millisecond
 
 // Ensure implements statemachine.Step.
 func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
@@ -145,62 +145,63 @@ func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if a == nil {
 		return done
 	}
-	if !c.happened() {
-		if o := r.cutOff(ctx, c, a); o != nil {
+	if !c.alreadyPromoted() {
+		if o := r.disconnectStandbys(ctx, c, a); o != nil {
 			return *o
 		}
 		if err := r.execute(ctx, c, a.Member, promotion(c, a)...); err != nil {
-			return *fails(ReasonSQLError, err, "The member %s could not be promoted; status.attempt.lastError says why.", a.Member)
+			return *fails(ReasonSQLError, err, "The member %s could not be promoted; see status.attempt.lastError.", a.Member)
 		}
 	}
 	var have []string
-	if c.happened() {
+	if c.alreadyPromoted() {
 		have = c.servers[a.Member].Slots
 	}
 	finish := append(slots(have, a.Number, standbysOf(c.members(), a.Member)),
 		// pg_rewind goes by the last checkpoint: before it, it sees no new timeline.
 		statement{"checkpoint", "CHECKPOINT"})
 	if err := r.execute(ctx, c, a.Member, finish...); err != nil {
-		return *fails(ReasonSQLError, err, "The new primary %s could not be made ready for its standbys; status.attempt.lastError says why.", a.Member)
+		return *fails(ReasonSQLError, err, "Creating replication slots on the new primary %s failed; see status.attempt.lastError.", a.Member)
 	}
 	c.record.Primary, c.record.Promotion, c.record.Announced, c.record.PrimaryLostTime = a.Member, &a.Promotion, nil, nil
 	c.observe(ctx)
 	return done
 }
 
-// cutOff has the standbys let go of the primary whose place one of them takes. Their
-// positions are looked at again after it: what the announcement says is to be final.
-func (r promote) cutOff(ctx context.Context, c *cluster, a *v1.Announced) *statemachine.Outcome {
-	standbys := c.heardStandbys()
+// disconnectStandbys stops streaming from the lost primary on all reachable standbys. Nil
+// means that their walreceivers stopped and that they replayed all WAL they have, so that
+// the positions of the announcement are final.
+func (r promote) disconnectStandbys(ctx context.Context, c *cluster, a *v1.Announced) *statemachine.Outcome {
+	standbys := c.reachableStandbys()
 	if c.record.Primary == "" || a.Member == c.record.Primary {
-		standbys = []string{a.Member} // nobody follows it in a promotion that he was not told of
+		standbys = []string{a.Member} // the slots of the new promotion keep others from streaming
 	}
 	cutting := false
 	for _, name := range standbys {
 		s := c.servers[name]
 		cutting = cutting || s.Upstream != "" || s.Receiving || !s.Waiting
 		if s.Upstream == "" {
-			continue // its walreceiver ends, or its log is replayed
+			continue // its walreceiver is stopping, or WAL is being replayed
 		}
-		if err := r.execute(ctx, c, name, letGo()...); err != nil {
-			return fails(ReasonSQLError, err, "The member %s could not be told to let go of the primary; status.attempt.lastError says why.", name)
+		if err := r.execute(ctx, c, name, disconnect()...); err != nil {
+			return fails(ReasonSQLError, err, "Disconnecting the standby %s from the lost primary failed; see status.attempt.lastError.", name)
 		}
 	}
 	if !cutting {
 		return nil
 	}
-	o := fails(ReasonFailingOver, nil, "The standbys let go of their primary and replay what they have; then %s is promoted, or the one that has more.", a.Member)
-	o.RetryAfter = cutPause
+	o := fails(ReasonFailingOver, nil, "Standbys are disconnecting from the lost primary; then %s, or the standby with the most WAL, is promoted.", a.Member)
+	o.RetryAfter = disconnectInterval
 	return o
 }
 
 // promotion are the statements that promote a member. It waits for its standbys from its
-// first commit on, and gives up the slots of other promotions before: whoever followed it
-// by one does not follow it in this.
+// first commit on. The slots of other promotions are dropped before, so that no standby
+// follows it into this one by itself.
 func promotion(c *cluster, a *v1.Announced) []statement {
 	return append(slots(c.servers[a.Member].Slots, a.Number, nil),
 		set("primary_slot_name", member.Slot(a.Number, a.Member)),
-		set("synchronous_standby_names", synchronousStandbyNames(c.adopting(), a.Member)),
+		set("synchronous_standby_names", synchronousStandbyNames(c.effectiveVoters(), a.Member)),
 		set("primary_conninfo", ""),
 		reload,
 		statement{"promote", "SELECT pg_promote(true, 60)"})

@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 	}
 	c.notePrimary()
-	kept := r.keep(ctx, c)
+	kept := r.ensureMembers(ctx, c)
 	walk := statemachine.Walk[*cluster]{
 		Plan: Plan, Steps: []statemachine.Step[*cluster]{seed{r}, promote{r}, synchronize{r}, serve{r}, complete{r}},
 		Key: c.key(), KindOf: kindOf, Gate: func(statemachine.Phase) *statemachine.Outcome { return kept },

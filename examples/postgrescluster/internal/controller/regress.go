@@ -42,7 +42,7 @@ func (c *cluster) dataGone() *statemachine.Outcome {
 			return nil
 		}
 	}
-	return fails(ReasonDataGone, nil, "No claim has the data of this cluster, and initdb does not run twice: give a member its claim back and delete its pod, or make another PostgresCluster.")
+	return fails(ReasonDataGone, nil, "No claim has the data of this cluster, and initdb does not run twice. Restore the claim of a member and delete its pod, or create another PostgresCluster.")
 }
 
 // primaryLost is that no member is the primary.
@@ -55,10 +55,10 @@ func (c *cluster) primaryLost() *statemachine.Outcome {
 		return fails(ReasonPrimaryLost, nil, "No member was promoted yet.")
 	}
 	if s := c.servers[name]; s != nil {
-		return fails(ReasonPrimaryLost, nil, "The member %s is not the primary any more; one is promoted.", name)
+		return fails(ReasonPrimaryLost, nil, "The primary %s restarted as a standby; it is promoted again.", name)
 	}
-	reason, message := c.trouble(name)
-	return fails(ReasonPrimaryLost, nil, "The primary %s does not answer (%s). %s", name, reason, message)
+	reason, message := c.notReadyReason(name)
+	return fails(ReasonPrimaryLost, nil, "The primary %s is unreachable (%s). %s", name, reason, message)
 }
 
 // quorumMissing is that commits wait for standbys, or do not wait for those that they should.
@@ -67,21 +67,21 @@ func (c *cluster) quorumMissing() *statemachine.Outcome {
 	if p == nil {
 		return nil
 	}
-	if !slices.Contains([]string{synchronousStandbyNames(c.record.Voters, primary), synchronousStandbyNames(c.adopting(), primary)}, p.SynchronousStandbyNames) {
-		return fails(ReasonResizing, nil, "The primary %s does not wait for the standbys that it should: its synchronous_standby_names is %q.", primary, p.SynchronousStandbyNames)
+	if !slices.Contains([]string{synchronousStandbyNames(c.record.Voters, primary), synchronousStandbyNames(c.effectiveVoters(), primary)}, p.SynchronousStandbyNames) {
+		return fails(ReasonResizing, nil, "synchronous_standby_names of the primary %s is %q and is out of date; updating.", primary, p.SynchronousStandbyNames)
 	}
 	standbys := standbysOf(c.record.Voters, primary)
 	streaming := c.streaming()
 	missing := slices.DeleteFunc(slices.Clone(standbys), func(name string) bool { return slices.Contains(streaming, name) })
 	if needed := acknowledging(len(standbys)); len(standbys)-len(missing) < needed {
-		reason, message := c.trouble(missing[0])
-		return fails(ReasonQuorumMissing, nil, "Commits wait: %d standbys are to acknowledge them, and %d follow the primary (%s). %s", needed, len(standbys)-len(missing), reason, message)
+		reason, message := c.notReadyReason(missing[0])
+		return fails(ReasonQuorumMissing, nil, "Commits are blocked: %d standbys must acknowledge them and %d are streaming (%s). %s", needed, len(standbys)-len(missing), reason, message)
 	}
 	return nil
 }
 
-// adopting are the voters that the primary is to go by.
-func (c *cluster) adopting() []string {
+// effectiveVoters are the voters that the primary is to go by.
+func (c *cluster) effectiveVoters() []string {
 	if len(c.record.NextVoters) > 0 {
 		return c.record.NextVoters
 	}
@@ -93,7 +93,7 @@ func (c *cluster) incomplete() *statemachine.Outcome {
 	wanted, streaming := c.wanted(), c.streaming()
 	for _, name := range wanted {
 		if !slices.Contains(streaming, name) {
-			reason, message := c.trouble(name)
+			reason, message := c.notReadyReason(name)
 			if reason == ReasonMemberStarting {
 				reason = ReasonJoining
 			}
@@ -101,10 +101,10 @@ func (c *cluster) incomplete() *statemachine.Outcome {
 		}
 	}
 	if voters := c.voters(); !slices.Equal(voters, wanted) {
-		return fails(ReasonResizing, nil, "The members that acknowledge commits are to be %v, and are %v.", wanted, voters)
+		return fails(ReasonResizing, nil, "Members %v are to acknowledge commits; currently %v do.", wanted, voters)
 	}
 	if extra := c.extra(); len(extra) > 0 {
-		return fails(ReasonResizing, nil, "%s is of a member too many; it is deleted.", fmt.Sprint(extra[0].GetName()))
+		return fails(ReasonResizing, nil, "The member %s is surplus; deleting.", fmt.Sprint(extra[0].GetName()))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	}
 	first := memberName(c.object.Name, 0)
 	if c.record.SystemIdentifier == "" {
-		if o := r.keepMember(ctx, c, first); o != nil {
+		if o := r.ensureMember(ctx, c, first); o != nil {
 			return *o
 		}
 	} else if o := c.dataGone(); o != nil {
@@ -38,33 +38,33 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		}
 		return done
 	}
-	reason, message := c.trouble(first)
+	reason, message := c.notReadyReason(first)
 	return *fails(reason, nil, "%s", message)
 }
 
 // prerequisites are what a person is to provide, or to leave alone.
 func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outcome {
 	if version := c.object.Spec.Version; version != majorVersion && !strings.HasPrefix(version, majorVersion+".") {
-		return fails(ReasonVersionUnavailable, nil, "spec.version is %s, and this operator has PostgreSQL %s only; set spec.version: %q in a new PostgresCluster.", version, majorVersion, majorVersion)
+		return fails(ReasonVersionUnavailable, nil, "spec.version is %s; only PostgreSQL %s is available. Create a PostgresCluster with spec.version %q.", version, majorVersion, majorVersion)
 	}
 	if o := c.foreign(); o != nil {
-		return fails(ReasonNameTaken, nil, "%T %s is not of this PostgresCluster; delete it, or give the PostgresCluster another name.", o, o.GetName())
+		return fails(ReasonNameTaken, nil, "The %s %s does not belong to this PostgresCluster. Delete it, or choose another name.", kindName(o), o.GetName())
 	}
 	if c.secret == nil && c.record.SystemIdentifier == "" {
 		return r.createSecret(ctx, c)
 	}
 	if c.password == "" {
-		return fails(ReasonCredentialsMissing, nil, "The Secret %s has no key %s, and the members know the password that it had; create it again with that.", secretName(c.object.Name), passwordKey)
+		return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
 	}
 	return nil
 }
 
 func (r seed) createSecret(ctx context.Context, c *cluster) *statemachine.Outcome {
 	name := secretName(c.object.Name)
-	if o := r.state(ctx, owner, c.object.Namespace+"/"+name, "Secret", c.wantedSecret()); o != nil {
+	if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "Secret", c.wantedSecret()); o != nil {
 		return o
 	}
-	return fails(ReasonMemberStarting, nil, "The Secret %s with the password was made.", name)
+	return fails(ReasonMemberStarting, nil, "The Secret %s was created.", name)
 }
 
 // Undo implements statemachine.Step: the data is not this operator's to take away.

@@ -29,7 +29,7 @@ func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		if s := c.services[name]; s != nil {
 			service.WithUID(s.UID)
 		}
-		if o := r.state(ctx, owner, c.object.Namespace+"/"+name, "Service", service); o != nil {
+		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "Service", service); o != nil {
 			return *o
 		}
 	}
@@ -40,7 +40,7 @@ func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 				continue
 			}
 			label := corev1ac.Pod(name, pod.Namespace).WithUID(pod.UID).WithLabels(map[string]string{labelRole: role})
-			if o := r.state(ctx, ownerRole, c.object.Namespace+"/"+name, "label of the pod", label); o != nil {
+			if o := r.applyObject(ctx, ownerRole, c.object.Namespace+"/"+name, "label of the pod", label); o != nil {
 				return *o
 			}
 			pod.Labels[labelRole] = role
@@ -75,12 +75,12 @@ func (c *cluster) leads(role string) bool {
 func (c *cluster) servicesChanged() *statemachine.Outcome {
 	for role, suffix := range servicesByRole {
 		if !c.leads(role) {
-			return fails(ReasonServicesChanged, nil, "The Service %s is gone or was changed; it is put right.", c.object.Name+suffix)
+			return fails(ReasonServicesChanged, nil, "The Service %s is missing or was changed; restoring.", c.object.Name+suffix)
 		}
 	}
 	for name, pod := range c.pods {
 		if c.owns(pod) && pod.Labels[labelRole] != c.role(name) {
-			return fails(ReasonServicesChanged, nil, "The pod %s is not labeled as %s; it is put right.", name, c.role(name))
+			return fails(ReasonServicesChanged, nil, "The pod %s is not labeled as %s; restoring.", name, c.role(name))
 		}
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 // SQL is the kind of effect that a statement is.
 const SQL effects.Kind = "sql"
 
-// answerTimeout is how long a member may take to answer before it counts as not heard.
+// answerTimeout is how long a member may take to answer before it counts as unreachable.
 const answerTimeout = 3 * time.Second
 
 // promoteTimeout is how long pg_promote may take.
@@ -126,11 +126,11 @@ func set(name, value string) statement {
 
 var reload = statement{"reload", "SELECT pg_reload_conf()"}
 
-// letGo has a standby follow nobody. It keeps to that when it is started again.
-func letGo() []statement { return []statement{set("primary_conninfo", ""), reload} }
+// disconnect stops streaming on a standby; the setting survives a restart.
+func disconnect() []statement { return []statement{set("primary_conninfo", ""), reload} }
 
-// follow has a standby follow the primary in its promotion. The slot comes first: by the
-// address alone it would follow in a promotion that it was not told of.
+// follow points a standby to the primary. The slot is set first: with the address alone it
+// would stream in a promotion that the slot does not name.
 func follow(address, slot string) []statement {
 	return []statement{set("primary_slot_name", slot), set("primary_conninfo", member.ConnectionTo(address)), reload}
 }

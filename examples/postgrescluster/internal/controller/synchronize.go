@@ -26,7 +26,7 @@ func (r synchronize) Ensure(ctx context.Context, c *cluster) statemachine.Outcom
 	if o := c.primaryLost(); o != nil {
 		return *o
 	}
-	if o := r.adopt(ctx, c); o != nil {
+	if o := r.applyVoters(ctx, c); o != nil {
 		return *o
 	}
 	// A cluster of several begins to serve when the first standby acknowledges.
@@ -58,16 +58,16 @@ func announceVoters(c *cluster) *statemachine.Outcome {
 	return nil
 }
 
-// senderPatience is how long standbys may take to connect again.
-const senderPatience = 15 * time.Second
+// reconnectTimeout is how long standbys may take to connect again.
+const reconnectTimeout = 15 * time.Second
 
-// adopt has the primary go by the voters of the record. The old ones count until nothing
+// applyVoters has the primary go by the voters of the record. The old ones count until nothing
 // on the primary goes by them any more: a walsender releases commits by the setting that it
 // read last, so those that are older than the setting are ended.
-func (r *Reconciler) adopt(ctx context.Context, c *cluster) *statemachine.Outcome {
-	primary, names := c.record.Primary, synchronousStandbyNames(c.adopting(), c.record.Primary)
+func (r *Reconciler) applyVoters(ctx context.Context, c *cluster) *statemachine.Outcome {
+	primary, names := c.record.Primary, synchronousStandbyNames(c.effectiveVoters(), c.record.Primary)
 	fail := func(err error) *statemachine.Outcome {
-		return fails(ReasonSQLError, err, "The primary %s could not be told which standbys acknowledge commits; status.attempt.lastError says why.", primary)
+		return fails(ReasonSQLError, err, "Setting synchronous_standby_names on the primary %s failed; see status.attempt.lastError.", primary)
 	}
 	if c.primary().SynchronousStandbyNames != names {
 		if err := r.execute(ctx, c, primary, set("synchronous_standby_names", names), reload); err != nil {
@@ -80,7 +80,7 @@ func (r *Reconciler) adopt(ctx context.Context, c *cluster) *statemachine.Outcom
 	before := c.streaming()
 	// A new connection has the setting of the server.
 	if c.observe(ctx); c.primary() == nil || c.primary().SynchronousStandbyNames != names {
-		return fails(ReasonResizing, nil, "The primary %s is about to read which standbys acknowledge commits.", primary)
+		return fails(ReasonResizing, nil, "The primary %s is reloading synchronous_standby_names.", primary)
 	}
 	if err := r.execute(ctx, c, primary, statement{"end older walsenders",
 		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_replication WHERE backend_start < pg_conf_load_time()"}); err != nil {
@@ -88,7 +88,7 @@ func (r *Reconciler) adopt(ctx context.Context, c *cluster) *statemachine.Outcom
 	}
 	c.record.Voters, c.record.NextVoters = c.record.NextVoters, nil
 	// They are back at once; who is not is missed by what comes next.
-	_ = wait.PollUntilContextTimeout(ctx, cutPause, senderPatience, true, func(ctx context.Context) (bool, error) {
+	_ = wait.PollUntilContextTimeout(ctx, disconnectInterval, reconnectTimeout, true, func(ctx context.Context) (bool, error) {
 		c.observe(ctx)
 		streaming := c.streaming()
 		return !slices.ContainsFunc(before, func(name string) bool { return !slices.Contains(streaming, name) }), nil
@@ -102,12 +102,12 @@ func (r *Reconciler) grow(ctx context.Context, c *cluster) *statemachine.Outcome
 		if slices.Contains(c.record.Voters, name) {
 			continue
 		}
-		if o := r.keepMember(ctx, c, name); o != nil {
+		if o := r.ensureMember(ctx, c, name); o != nil {
 			return o
 		}
-		reason, message := c.trouble(name)
+		reason, message := c.notReadyReason(name)
 		if reason == ReasonMemberStarting {
-			reason, message = ReasonJoining, "The member "+name+" copies the data, or catches up."
+			reason, message = ReasonJoining, "The member "+name+" is joining: copying data or catching up."
 		}
 		return fails(reason, nil, "%s", message)
 	}

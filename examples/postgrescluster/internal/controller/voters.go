@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Which members acknowledge, and how many must be heard.
+// Which members acknowledge commits, and how many must be disconnected for a failover.
 //
 // Of n standbys any k = ⌈n/2⌉ acknowledge each commit. A standby is promoted once n-k+1 of
-// them have let go of the primary: k-1 are left at most, so that the primary acknowledges
-// nothing more, and each commit that it did acknowledge is with at least one of those heard.
-// While the members change, both the old and the new set count: whichever the primary goes
-// by, it is covered.
+// them disconnected from the primary: at most k-1 are left, so that the primary can have no
+// further commit acknowledged, and each acknowledged commit is on at least one disconnected
+// standby. While members change, both the old and the new set must satisfy this: the primary
+// may be using either.
 
 // standbysOf are the voters without the primary.
 func standbysOf(voters []string, primary string) []string {
@@ -22,17 +22,17 @@ func standbysOf(voters []string, primary string) []string {
 // acknowledging is how many of n standbys acknowledge each commit.
 func acknowledging(n int) int { return (n + 1) / 2 }
 
-// enough reports whether those who have let go of the primary suffice to promote one of
-// them. Of no standbys nobody suffices: only the primary has what it acknowledged.
-func enough(voters []string, primary string, letGo []string) bool {
+// canFailOver reports whether enough standbys disconnected to promote one of them without
+// losing an acknowledged commit. Without standbys it is never so.
+func canFailOver(voters []string, primary string, reachable []string) bool {
 	standbys := standbysOf(voters, primary)
-	heard := 0
+	disconnected := 0
 	for _, name := range standbys {
-		if slices.Contains(letGo, name) {
-			heard++
+		if slices.Contains(reachable, name) {
+			disconnected++
 		}
 	}
-	return heard >= len(standbys)-acknowledging(len(standbys))+1
+	return disconnected >= len(standbys)-acknowledging(len(standbys))+1
 }
 
 // synchronousStandbyNames is the setting of a primary of these voters.

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// For each number of standbys and each set of them that is heard: where it is enough, those
-// who are left cannot acknowledge a commit, and whoever acknowledged one is among those heard.
-func TestEnough(t *testing.T) {
+// For each number of standbys and each set of disconnected ones that suffices: the others
+// cannot acknowledge a commit, and each acknowledged one is on a disconnected standby.
+func TestCanFailOver(t *testing.T) {
 	t.Parallel()
 	for n := range 7 {
 		var standbys []string
@@ -31,7 +31,7 @@ func TestEnough(t *testing.T) {
 		}
 		possible := false
 		for heard := range subsets {
-			if !enough(voters, "db-0", heard) {
+			if !canFailOver(voters, "db-0", heard) {
 				continue
 			}
 			possible = true

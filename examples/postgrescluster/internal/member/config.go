@@ -44,7 +44,7 @@ const User = "postgres"
 // Port is the one that each member listens on.
 const Port = 5432
 
-// Config is what a member is told.
+// Config is what the operator passes to a member.
 type Config struct {
 	Verb Verb
 	// Name is the member's: its cluster_name, and part of the name of its slot.
@@ -104,8 +104,8 @@ func Read(args []string, getenv func(string) string) (Config, error) {
 func (c Config) data() string { return filepath.Join(c.Volume, "data") }
 
 // Slot is the name of the replication slot that a member follows a promotion by. A
-// primary has slots of its own promotion alone, so that nobody follows it in a promotion
-// other than the one that he was told of.
+// primary has slots of its own promotion alone, so that no standby streams from it in
+// another promotion than the one its slot names.
 func Slot(promotion int64, member string) string {
 	return fmt.Sprintf("promotion_%d_%s", promotion, strings.ReplaceAll(member, "-", "_"))
 }

@@ -8,7 +8,7 @@ import (
 
 // The reasons of StartErrors, the first word of a termination message.
 const (
-	// NoData: there is no data on the claim, and this member was told to run what is there.
+	// NoData: there is no data on the claim, and the verb is run.
 	NoData = "NoData"
 	// DataForeign: the data is that of another cluster.
 	DataForeign = "DataForeign"

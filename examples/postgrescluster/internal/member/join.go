@@ -59,7 +59,7 @@ func (c Config) rewind(ctx context.Context, lock *os.File) error {
 		return err
 	}
 	if state := control["Database cluster state"]; state != "shut down" && state != "shut down in recovery" {
-		alone, stop := context.WithTimeout(ctx, settlePatience)
+		alone, stop := context.WithTimeout(ctx, recoveryTimeout)
 		defer stop()
 		if err := c.serve(alone, lock, stop, "-c", "listen_addresses=", "-c", "unix_socket_directories="+c.Volume, "-c", "primary_conninfo=", "-c", "primary_slot_name="); err != nil {
 			return err
@@ -79,9 +79,9 @@ func (c Config) rewind(ctx context.Context, lock *os.File) error {
 	return os.Remove(c.rewinding())
 }
 
-// settlePatience is how long a server that was killed may take to come up alone; pg_rewind
+// recoveryTimeout is how long a server that was killed may take to come up alone; pg_rewind
 // refuses the data of one that did not.
-const settlePatience = 5 * time.Minute
+const recoveryTimeout = 5 * time.Minute
 
 func (c Config) rewinding() string { return c.data() + ".rewinding" }
 

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// lockPatience is how long the processes of a member that was killed are waited for.
-const lockPatience = time.Minute
+// lockTimeout is how long the processes of a member that was killed are waited for.
+const lockTimeout = time.Minute
 
 // lock takes the volume for this member alone. PostgreSQL inherits the lock, so that it is
 // held until the last process of a server that was killed is gone: its own lock file says
@@ -21,7 +21,7 @@ func (c Config) lock(ctx context.Context) (*os.File, error) {
 	if err != nil {
 		return nil, failed(DataInUse, "The claim cannot be locked", err)
 	}
-	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, lockPatience, true, func(context.Context) (bool, error) {
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, lockTimeout, true, func(context.Context) (bool, error) {
 		return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil, nil
 	}); err != nil {
 		_ = file.Close()

@@ -16,8 +16,8 @@ import (
 )
 
 // settings are those of each member, on the command line: there they win over ALTER SYSTEM,
-// whose file pg_rewind and pg_basebackup copy. Whom to follow, and who acknowledges, are not
-// among them: the operator says these by ALTER SYSTEM.
+// whose file pg_rewind and pg_basebackup copy. primary_conninfo, primary_slot_name and
+// synchronous_standby_names are not among them: the operator sets these by ALTER SYSTEM.
 func (c Config) settings() []string {
 	var args []string
 	for _, setting := range []string{
