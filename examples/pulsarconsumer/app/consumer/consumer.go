@@ -57,14 +57,14 @@ type Consumer struct {
 // New returns a Consumer, which does nothing before Run.
 func New(o Options) *Consumer { return &Consumer{options: o} }
 
-// subscribeTimeout bounds the search for the broker, and each question to it.
-const (
-	subscribeTimeout = 20 * time.Second
-	askEvery         = 5 * time.Second
-)
+// subscribeTimeout limits each operation on the broker.
+const subscribeTimeout = 20 * time.Second
 
-// Run subscribes, and consumes until ctx ends. Its error is an *Error where there is no
-// subscription, and of ctx otherwise never.
+// checkInterval is the time between two checks of the broker.
+const checkInterval = 5 * time.Second
+
+// Run subscribes, and consumes until ctx ends, when it returns nil. Any error is an *Error:
+// the subscription failed or was lost.
 func (c *Consumer) Run(ctx context.Context) error {
 	client, err := pulsar.NewClient(pulsar.ClientOptions{
 		URL: c.options.Server, ConnectionTimeout: subscribeTimeout / 2, OperationTimeout: subscribeTimeout,
@@ -83,8 +83,12 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer consumer.Close()
 	c.ready.Store(true)
-	defer c.ready.Store(false)
-	go c.ask(ctx, client)
+	checked, stop := context.WithCancel(ctx)
+	defer func() {
+		stop()
+		c.ready.Store(false)
+	}()
+	go c.checkBroker(checked, client)
 	for {
 		message, err := consumer.Receive(ctx)
 		if ctx.Err() != nil {
@@ -101,18 +105,21 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 }
 
-// ask asks the broker for the topic now and then: the client subscribes again by itself
-// when the broker comes back, and tells nobody that it is away.
-func (c *Consumer) ask(ctx context.Context, client pulsar.Client) {
-	for ticker := time.NewTicker(askEvery); ; { //nolint:forbidigo // its tests have a real broker, and wait
+// checkBroker requests the topic at intervals: the client resubscribes by itself when the
+// broker returns, and does not report that it is gone.
+func (c *Consumer) checkBroker(ctx context.Context, client pulsar.Client) {
+	for ticker := time.NewTicker(checkInterval); ; { //nolint:forbidigo // its tests have a real broker, and wait
 		select {
 		case <-ctx.Done():
 			ticker.Stop()
 			return
 		case <-ticker.C:
 			_, err := client.TopicPartitions(c.options.Topic)
+			if ctx.Err() != nil {
+				return
+			}
 			if was := c.ready.Swap(err == nil); was != (err == nil) {
-				c.options.Log.Info("asked the broker for the topic", "answers", err == nil, "error", err)
+				c.options.Log.Info("checked the broker", "answers", err == nil, "error", err)
 			}
 		}
 	}

@@ -50,16 +50,8 @@ func (d deploy) Ensure(ctx context.Context, s *site) statemachine.Outcome {
 	return done
 }
 
-// Undo implements statemachine.Step.
-func (d deploy) Undo(ctx context.Context, s *site) statemachine.Outcome {
-	if s.deployment == nil || s.foreign() {
-		return done
-	}
-	if err := d.apply.Delete(ctx, s.deployment); err != nil {
-		return fails(ReasonAPIError, "The Deployment could not be deleted; status.attempt.lastError says why.", err)
-	}
-	return done
-}
+// Undo implements statemachine.Step: the owner reference has the Deployment collected.
+func (deploy) Undo(context.Context, *site) statemachine.Outcome { return done }
 
 // observed is a step that others do: it looks, and has nothing to undo.
 type observed struct{}

@@ -35,7 +35,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=example.com,resources=skeletons,verbs=get;list;watch
 // +kubebuilder:rbac:groups=example.com,resources=skeletons/status,verbs=patch
 // +kubebuilder:rbac:groups=example.com,resources=skeletons/finalizers,verbs=update
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 
 // Setup has a manager run the Reconciler.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {

@@ -1,6 +1,6 @@
 // Pulsar-consumer subscribes to a Pulsar topic, and logs and acknowledges each message.
-// PULSAR_SERVER, PULSAR_TOPIC and PULSAR_SUBSCRIPTION_NAME say where. Why it cannot it
-// says in its termination message.
+// PULSAR_SERVER, PULSAR_TOPIC and PULSAR_SUBSCRIPTION_NAME name them. Its termination
+// message says why it exited.
 package main
 
 import (
@@ -16,19 +16,20 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/app/consumer"
 )
 
-// terminationLog is where the kubelet reads a termination message, and probes the port
-// that it is asked on.
-const (
-	terminationLog = "/dev/termination-log"
-	healthAddress  = ":8080"
-)
+// terminationLog is the file that the kubelet reads a termination message from.
+const terminationLog = "/dev/termination-log"
+
+// healthAddress is where the kubelet probes readiness.
+const healthAddress = ":8080"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt) //nolint:forbidigo // main has no caller
 	defer stop()
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		_ = os.WriteFile(terminationLog, []byte(err.Error()), 0o644) //nolint:gosec // the kubelet reads it
+		if err := os.WriteFile(terminationLog, []byte(err.Error()), 0o644); err != nil { //nolint:gosec // the kubelet reads it
+			fmt.Fprintln(os.Stderr, "writing the termination message failed:", err)
+		}
 		stop()
 		os.Exit(1)
 	}
