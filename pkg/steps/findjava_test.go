@@ -3,6 +3,7 @@ package steps
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,6 +146,7 @@ func TestRecognize(t *testing.T) {
 		want      bool
 	}{
 		"its own":            {[]PublishedEndpoint{{anAddress, 9400, false}}, true},
+		"its own, over TLS":  {[]PublishedEndpoint{{anAddress, 9400, true}}, true},
 		"at another address": {[]PublishedEndpoint{{"10.0.0.9", 9400, false}}, false},
 		"at another port":    {[]PublishedEndpoint{{anAddress, 9404, false}}, false},
 		"none":               {nil, false},
@@ -152,8 +154,41 @@ func TestRecognize(t *testing.T) {
 		s := aScope(lost)
 		s.Published = tc.published
 		recognize(s)
-		if got := s.jvm().Process.Endpoint != nil; got != tc.want {
+		endpoint := s.jvm().Process.Endpoint
+		if got := endpoint != nil; got != tc.want {
 			t.Errorf("%s: recognized is %t", name, got)
+		} else if got && endpoint.TLS != tc.published[0].TLS {
+			t.Errorf("%s: TLS is %t", name, endpoint.TLS)
+		}
+	}
+}
+
+// A lost record gets the certificate to pin back from the inspection, if the agent serves
+// with the security that is in use.
+func TestInspectionPinsCertificate(t *testing.T) {
+	inUse := Security{CertificateSHA256: strings.Repeat("b", 64)}
+	inUse.SHA256 = strings.Repeat("a", 64)
+	for name, tc := range map[string]struct {
+		mark, want string
+	}{
+		"the security in use": {inUse.SHA256, inUse.CertificateSHA256},
+		"an older one":        {strings.Repeat("c", 64), ""},
+		"none":                {"", ""},
+	} {
+		s := aScope()
+		s.runs("app")
+		s.Security = inUse
+		mark := *isRunning
+		mark.SecuritySHA256 = tc.mark
+		s.Helper = &answering{answers: map[string]func() (*helperapi.Report, error){
+			"app inspect": sees(helperapi.Process{Target: aTarget, Mark: &mark}),
+		}}
+		if outcome := (FindJava{}).Ensure(t.Context(), s); len(s.Status().Processes) != 1 {
+			t.Errorf("%s: %+v", name, outcome)
+			continue
+		}
+		if got := s.Status().Processes[0].CertificateSHA256; got != tc.want {
+			t.Errorf("%s: the certificate to pin is %q, want %q", name, got, tc.want)
 		}
 	}
 }

@@ -61,6 +61,10 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 		p.Adopted, p.Port = true, found.Exporter.Port
 	case found.Mark != nil && found.Mark.State == helperapi.AgentRunning:
 		p.Port = cmp.Or(found.Mark.Port, p.Port) // what it says, before what is remembered
+		// The record was lost: health checks pin the certificate before the next load, too.
+		if in := s.Security; p.SecuritySHA256 == "" && found.Mark.SecuritySHA256 == in.SHA256 {
+			p.SecuritySHA256, p.CertificateSHA256 = in.SHA256, in.CertificateSHA256
+		}
 	}
 	state := processState(p)
 	outcome := attachability(found)

@@ -123,6 +123,7 @@ func (w *world) completes(members int) {
 	var pods corev1.PodList
 	w.must(admin.List(w.t.Context(), &pods, client.InNamespace(w.object.Namespace)))
 	var primaries []string
+	pods.Items = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() })
 	for _, pod := range pods.Items {
 		if pod.Labels[labelRole] == rolePrimary {
 			primaries = append(primaries, pod.Name)
