@@ -83,30 +83,30 @@ func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) 
 	return nil
 }
 
-// repoint has a member that runs follow the primary. One whose log may part from the
-// primary's is replaced: it finds out when it joins.
+// repoint has a running member follow the primary.
 func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *server) *statemachine.Outcome {
-	p, address := *c.record.Promotion, c.address(c.record.Primary)
-	slot := member.Slot(p.Number, name)
-	switch {
-	case !s.InRecovery:
-		return r.remove(ctx, c.pods[name])
-	case s.Slot == slot && slices.Contains(c.primary().Lost, slot):
-		if err := r.execute(ctx, c, name, set("primary_slot_name", ""), reload); err != nil {
-			return fails(ReasonSQLError, err, "Preparing the member %s for a new base backup failed; see status.attempt.lastError.", name)
-		}
-		return r.remove(ctx, c.pods[name])
-	case s.Slot == slot && s.Upstream == member.ConnectionTo(address):
+	address, slot := c.address(c.record.Primary), member.Slot(c.record.Promotion.Number, name)
+	var statements []statement
+	move := nextMove(s, *c.record.Promotion, slot, member.ConnectionTo(address), c.primary().Lost)
+	switch move {
+	case stay:
 		return nil
-	case s.Slot != slot && !s.Receiving && !s.Waiting:
-		return nil // it has more of the log than it knows yet
-	case s.Slot == slot, s.promotion() == p.From && s.LSN <= parseLSN(p.LSN):
-		if err := r.execute(ctx, c, name, follow(address, slot)...); err != nil {
+	case stopStreaming:
+		statements = disconnect()
+	case startStreaming:
+		statements = follow(address, slot)
+	case copyAfresh:
+		statements = []statement{set("primary_slot_name", ""), reload}
+	}
+	if len(statements) > 0 {
+		if err := r.execute(ctx, c, name, statements...); err != nil {
 			return fails(ReasonSQLError, err, "Pointing the standby %s to the primary failed; see status.attempt.lastError.", name)
 		}
-		return nil
 	}
-	return r.remove(ctx, c.pods[name])
+	if move == copyAfresh || move == joinAgain {
+		return r.remove(ctx, c.pods[name])
+	}
+	return nil
 }
 
 // verb is what a member that is started now does.

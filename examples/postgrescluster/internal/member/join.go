@@ -26,7 +26,7 @@ func (c Config) join(ctx context.Context, lock *os.File, data bool) error {
 		err = errors.New("a pg_rewind did not come to its end")
 	case own == c.Promotion:
 		return c.follow()
-	case own == c.PromotedFrom:
+	case own != 0 && own == c.PromotedFrom:
 		if err = c.rewind(ctx, lock); err == nil || ctx.Err() != nil {
 			return err
 		}
