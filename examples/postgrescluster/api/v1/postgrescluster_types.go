@@ -79,6 +79,24 @@ type PostgresClusterSpec struct {
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('1h')",message="is to be from 1s to 1h"
 	FailoverDelay *metav1.Duration `json:"failoverDelay,omitempty"`
+	// backup has base backups made, and restored when no member has data.
+	// +optional
+	Backup *Backup `json:"backup,omitempty"`
+}
+
+// Backup has base backups made. They hold the cluster as it was then: there is no
+// point-in-time recovery.
+type Backup struct {
+	// claimName is that of a PersistentVolumeClaim for the backups. The two newest are kept.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ClaimName string `json:"claimName"`
+	// schedule is when they are made, as a CronJob has it, such as "0 3 * * *".
+	// +required
+	// +kubebuilder:validation:MinLength=9
+	// +kubebuilder:validation:MaxLength=64
+	Schedule string `json:"schedule"`
 }
 
 // Storage is what each member claims.
@@ -175,6 +193,9 @@ type PostgresClusterStatus struct {
 	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MaxLength=63
 	NextVoters []string `json:"nextVoters,omitempty"`
+	// restoring is that the first member is started from the newest base backup.
+	// +optional
+	Restoring bool `json:"restoring,omitempty"`
 	// attempt counts what was tried for the next phase and did not succeed.
 	// +optional
 	Attempt *Attempt `json:"attempt,omitempty"`

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,8 +48,12 @@ type cluster struct {
 	services map[string]*corev1.Service
 	claims   map[string]*corev1.PersistentVolumeClaim
 	pods     map[string]*corev1.Pod
+	// cronJob is that of the base backups; nil if there is none.
+	cronJob *batchv1.CronJob
 	// servers are those that answered.
 	servers map[string]*server
+	// refusals are what others said that run and did not.
+	refusals map[string]string
 
 	// record is the status as it is to be persisted; its State is apart.
 	record *v1.PostgresClusterStatus
@@ -90,6 +95,13 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 
 // readObjects reads what has a name that is needed, whosever it is.
 func (c *cluster) readObjects(ctx context.Context, reader client.Reader) error {
+	cronJob := &batchv1.CronJob{}
+	switch err := reader.Get(ctx, client.ObjectKey{Namespace: c.object.Namespace, Name: backupName(c.object.Name)}, cronJob); {
+	case err == nil:
+		c.cronJob = cronJob
+	case !apierrors.IsNotFound(err):
+		return err
+	}
 	names := []string{c.object.Name + "-rw", c.object.Name + "-ro"}
 	for ordinal := range maxMembers {
 		names = append(names, memberName(c.object.Name, ordinal))
@@ -125,16 +137,19 @@ const maxMembers = 8
 func (c *cluster) observe(ctx context.Context) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	c.servers = map[string]*server{}
+	c.servers, c.refusals = map[string]*server{}, map[string]string{}
 	for name, pod := range c.pods {
 		if !c.owns(pod) || !running(pod) || c.address(name) == "" {
 			continue
 		}
 		wait.Go(func() {
-			if s, err := observe(ctx, c.address(name), c.password); err == nil {
-				mu.Lock()
-				defer mu.Unlock()
+			s, err := observe(ctx, c.address(name), c.password)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
 				c.servers[name] = s
+			} else if refused := refusal(err); refused != "" {
+				c.refusals[name] = refused
 			}
 		})
 	}
@@ -176,6 +191,9 @@ func (c *cluster) foreign() client.Object {
 			return o
 		}
 	}
+	if c.cronJob != nil && !c.owns(c.cronJob) {
+		return c.cronJob
+	}
 	for _, name := range []string{c.object.Name + "-rw", c.object.Name + "-ro"} {
 		if o := c.services[name]; o != nil && !c.owns(o) {
 			return o
@@ -191,6 +209,8 @@ func kindName(object client.Object) string {
 		return "Service"
 	case *corev1.PersistentVolumeClaim:
 		return "PersistentVolumeClaim"
+	case *batchv1.CronJob:
+		return "CronJob"
 	}
 	return "Pod"
 }

@@ -38,7 +38,10 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		delete(c.pods, object.GetName())
 		delete(c.services, object.GetName())
 	}
-	if o := c.incomplete(); o != nil {
+	if o := r.ensureBackups(ctx, c); o != nil {
+		return *o
+	}
+	if o := c.incomplete(); o != nil && o.Reason != ReasonBackupsChanged { // which was just put right
 		return *o
 	}
 	return done

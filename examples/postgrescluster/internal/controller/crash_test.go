@@ -10,7 +10,8 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
 
-// An accident ends the operator before or after the n-th of its effects of a name.
+// An accident ends the operator before or after the n-th of its effects of a name, or of
+// all if it has none.
 type accident struct {
 	what            string
 	nth             int

@@ -77,9 +77,13 @@ func (k *kubelet) sync(ctx context.Context) {
 
 // start binds a pod, as a scheduler would, and runs it.
 func (k *kubelet) start(ctx context.Context, pod *corev1.Pod) {
-	service, claim, secret := &corev1.Service{}, &corev1.PersistentVolumeClaim{}, &corev1.Secret{}
-	container := pod.Spec.Containers[0]
+	volumes, ok := k.mount(ctx, pod)
+	if !ok {
+		return
+	}
+	container, service, secret := pod.Spec.Containers[0], &corev1.Service{}, &corev1.Secret{}
 	var env []string
+	address := ""
 	for _, e := range container.Env {
 		if ref := e.ValueFrom; ref != nil {
 			if admin.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: ref.SecretKeyRef.Name}, secret) != nil {
@@ -87,36 +91,55 @@ func (k *kubelet) start(ctx context.Context, pod *corev1.Pod) {
 			}
 			e.Value = string(secret.Data[ref.SecretKeyRef.Key])
 		}
-		switch e.Name {
-		case member.EnvVolume, member.EnvAddress: // its own
-		default:
-			env = append(env, e.Name+"="+e.Value)
+		if dir, ok := volumes[e.Value]; ok {
+			e.Value = dir
 		}
-	}
-	key := client.ObjectKeyFromObject(pod)
-	if admin.Get(ctx, key, service) != nil || admin.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: pod.Spec.Volumes[0].PersistentVolumeClaim.ClaimName}, claim) != nil {
-		return
-	}
-	if k.volumes[claim.UID] == "" {
-		k.volumes[claim.UID] = membertest.Volume(k.t)
+		if e.Name == member.EnvAddress {
+			if admin.Get(ctx, client.ObjectKeyFromObject(pod), service) != nil {
+				return
+			}
+			e.Value = service.Spec.ClusterIP
+			address = e.Value
+		}
+		env = append(env, e.Name+"="+e.Value)
 	}
 	if pod.Spec.NodeName == "" && admin.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: "node"}}) != nil {
 		return
 	}
-	if err := admin.Get(ctx, key, pod); err != nil {
+	if err := admin.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
 		return
 	}
-	k.processes[pod.UID] = membertest.Start(k.t, member.Verb(container.Args[0]), k.volumes[claim.UID], service.Spec.ClusterIP, env...)
+	k.processes[pod.UID] = membertest.Start(k.t, member.Verb(container.Args[0]), "", address, env...)
 	pod.Status.Phase = corev1.PodRunning
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: container.Name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(k.now())}}}}
 	_ = admin.Status().Update(ctx, pod)
 }
 
+// mount returns the directories of a pod's claims by their paths in the container; false
+// if a claim is missing.
+func (k *kubelet) mount(ctx context.Context, pod *corev1.Pod) (map[string]string, bool) {
+	dirs := map[string]string{}
+	for i, volume := range pod.Spec.Volumes {
+		claim := &corev1.PersistentVolumeClaim{}
+		if admin.Get(ctx, client.ObjectKey{Namespace: k.namespace, Name: volume.PersistentVolumeClaim.ClaimName}, claim) != nil {
+			return nil, false
+		}
+		if k.volumes[claim.UID] == "" {
+			k.volumes[claim.UID] = membertest.Volume(k.t)
+		}
+		dirs[pod.Spec.Containers[0].VolumeMounts[i].MountPath] = k.volumes[claim.UID]
+	}
+	return dirs, true
+}
+
 func (k *kubelet) ended(ctx context.Context, pod *corev1.Pod, process *membertest.Process) {
 	started := pod.Status.ContainerStatuses[0].State.Running.StartedAt
 	pod.Status.Phase = corev1.PodFailed
+	if process.Succeeded() {
+		pod.Status.Phase = corev1.PodSucceeded
+	}
 	pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
-		ExitCode: 1, Reason: "Error", Message: process.Message(), StartedAt: started, FinishedAt: metav1.NewTime(k.now()),
+		Reason: "Ended", Message: process.Message(), StartedAt: started, FinishedAt: metav1.NewTime(k.now()),
 	}}
 	_ = admin.Status().Update(ctx, pod)
 }

@@ -38,7 +38,8 @@ func NewManager(config *rest.Config, image string, options ctrl.Options) (ctrl.M
 	}
 	r := &Reconciler{
 		Reader: mgr.GetClient(), Secrets: mgr.GetAPIReader(), Apply: apply.New(mgr.GetClient(), effects.Direct), Seam: effects.Direct,
-		Image: image, Clock: clock.RealClock{},
+		Events: mgr.GetEventRecorder(string(owner)),
+		Image:  image, Clock: clock.RealClock{},
 	}
 	return mgr, r.Setup(mgr)
 }

@@ -57,6 +57,9 @@ func (c *cluster) wantedClaim(name string) *corev1ac.PersistentVolumeClaimApplyC
 	return claim
 }
 
+// volumePath is where a member's claim is mounted.
+const volumePath = "/var/lib/postgresql"
+
 // userID is that of PostgreSQL in the image.
 const userID = 999
 
@@ -64,37 +67,29 @@ const userID = 999
 // starts again is for the operator to say.
 func (c *cluster) wantedPod(name string, verb member.Verb) *corev1ac.PodApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		corev1ac.EnvVar().WithName(member.EnvPassword).WithValueFrom(corev1ac.EnvVarSource().
-			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(secretName(c.object.Name)).WithKey(passwordKey))),
 		corev1ac.EnvVar().WithName(member.EnvName).WithValue(name),
-		corev1ac.EnvVar().WithName(member.EnvVolume).WithValue("/var/lib/postgresql"),
-		corev1ac.EnvVar().WithName(member.EnvBinaries).WithValue("/usr/lib/postgresql/" + majorVersion + "/bin"),
+		corev1ac.EnvVar().WithName(member.EnvVolume).WithValue(volumePath),
 		corev1ac.EnvVar().WithName(member.EnvAddress).WithValue("0.0.0.0"),
-		corev1ac.EnvVar().WithName(member.EnvSystemIdentifier).WithValue(c.record.SystemIdentifier),
 	}
-	if verb == member.Join {
+	switch verb {
+	case member.Join:
 		env = append(env,
 			corev1ac.EnvVar().WithName(member.EnvPrimary).WithValue(c.address(c.record.Primary)),
 			corev1ac.EnvVar().WithName(member.EnvPromotion).WithValue(strconv.FormatInt(c.record.Promotion.Number, 10)),
 			corev1ac.EnvVar().WithName(member.EnvPromotedFrom).WithValue(strconv.FormatInt(c.record.Promotion.From, 10)))
+	case member.Seed, member.Run, member.Backup: // nothing more
+	case member.Restore:
+		env = append(env, corev1ac.EnvVar().WithName(member.EnvBackups).WithValue(backupsPath))
 	}
-	spec := corev1ac.PodSpec().
-		WithRestartPolicy(corev1.RestartPolicyNever).
-		WithAutomountServiceAccountToken(false).
-		WithTerminationGracePeriodSeconds(60).
-		WithNodeSelector(c.object.Spec.NodeSelector).
-		WithSecurityContext(corev1ac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(userID).WithRunAsGroup(userID).WithFSGroup(userID).
-			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
-		WithVolumes(corev1ac.Volume().WithName("data").
-			WithPersistentVolumeClaim(corev1ac.PersistentVolumeClaimVolumeSource().WithClaimName(name))).
-		WithContainers(corev1ac.Container().WithName("postgres").WithImage(c.image).WithCommand("/member").WithArgs(string(verb)).
-			WithEnv(env...).
-			WithPorts(corev1ac.ContainerPort().WithName("postgres").WithContainerPort(member.Port).WithProtocol(corev1.ProtocolTCP)).
-			WithVolumeMounts(corev1ac.VolumeMount().WithName("data").WithMountPath("/var/lib/postgresql")).
-			WithReadinessProbe(corev1ac.Probe().WithPeriodSeconds(2).
-				WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString("postgres")))).
-			WithSecurityContext(corev1ac.SecurityContext().WithAllowPrivilegeEscalation(false).
-				WithCapabilities(corev1ac.Capabilities().WithDrop("ALL"))))
+	spec := c.memberPod(verb, env...).WithTerminationGracePeriodSeconds(60).WithNodeSelector(c.object.Spec.NodeSelector)
+	c.mount(spec, "data", name, volumePath)
+	if verb == member.Restore {
+		c.mount(spec, "backups", c.object.Spec.Backup.ClaimName, backupsPath)
+	}
+	spec.Containers[0].
+		WithPorts(corev1ac.ContainerPort().WithName("postgres").WithContainerPort(member.Port).WithProtocol(corev1.ProtocolTCP)).
+		WithReadinessProbe(corev1ac.Probe().WithPeriodSeconds(2).
+			WithTCPSocket(corev1ac.TCPSocketAction().WithPort(intstr.FromString("postgres"))))
 	if c.object.Spec.AntiAffinity {
 		spec.WithAffinity(corev1ac.Affinity().WithPodAntiAffinity(corev1ac.PodAntiAffinity().
 			WithRequiredDuringSchedulingIgnoredDuringExecution(corev1ac.PodAffinityTerm().WithTopologyKey(corev1.LabelHostname).

@@ -73,6 +73,8 @@ const (
 	ReasonJoining = "Joining"
 	// ReasonResizing: the members that acknowledge commits change.
 	ReasonResizing = "Resizing"
+	// ReasonBackupsChanged: the CronJob of the base backups is not as it is wanted.
+	ReasonBackupsChanged = "BackupsChanged"
 	// ReasonServicesChanged: a Service, or a label that it selects by, is not as it is wanted.
 	ReasonServicesChanged = "ServicesChanged"
 )
@@ -87,7 +89,7 @@ func kindOf(reason string) statemachine.Kind {
 		return statemachine.Broken
 	case ReasonVolumePending, ReasonMemberWaiting:
 		return statemachine.Awaiting
-	case ReasonAPIError, ReasonSQLError, ReasonCredentialsMissing, ReasonMemberEnded, member.DiskFull, member.DataInUse, member.JoinFailed, member.SeedFailed, member.PostgresEnded:
+	case ReasonAPIError, ReasonSQLError, ReasonCredentialsMissing, ReasonMemberEnded, member.DiskFull, member.DataInUse, member.JoinFailed, member.RestoreFailed, member.SeedFailed, member.PostgresEnded:
 		return statemachine.Failed
 	default:
 		return statemachine.Pending

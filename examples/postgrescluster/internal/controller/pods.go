@@ -72,6 +72,9 @@ func (c *cluster) notReadyReason(name string) (reason, message string) {
 	if reason, message := reasonEnded(pod); reason != "" {
 		return reason, fmt.Sprintf("The member %s ended: %s", name, message)
 	}
+	if refused := c.refusals[name]; refused != "" {
+		return ReasonSQLError, fmt.Sprintf("The member %s rejects the operator: %s", name, refused)
+	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if w := status.State.Waiting; w != nil && w.Message != "" {
 			return ReasonMemberWaiting, fmt.Sprintf("The member %s does not start: %s: %s", name, w.Reason, w.Message)

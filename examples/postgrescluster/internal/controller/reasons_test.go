@@ -173,6 +173,24 @@ func TestVersionUnavailable(t *testing.T) {
 	}
 }
 
+// A password that is not the members' is a reason of its own.
+func TestWrongPassword(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.completes(1)
+	secret := &corev1.Secret{}
+	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	right := secret.Data["password"]
+	secret.Data["password"] = []byte("wrong")
+	w.must(admin.Update(t.Context(), secret))
+	w.until("the refusal", func(s *v1.PostgresClusterStatus) bool {
+		return strings.Contains(s.Message, "password authentication failed")
+	})
+	secret.Data["password"] = right
+	w.must(admin.Update(t.Context(), secret))
+	w.completes(1)
+}
+
 // All data gone is never seeded anew, and a claim that comes back ends it.
 func TestDataGone(t *testing.T) {
 	t.Parallel()

@@ -7,9 +7,11 @@ import (
 	"context"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +41,8 @@ type Reconciler struct {
 	// Secrets reads Secrets one by one, past any cache.
 	Secrets client.Reader
 	Apply   *apply.Client
+	// Events records what a person must know of that the status does not say for long.
+	Events events.EventRecorder
 	// Seam is what statements pass.
 	Seam effects.Seam
 	// Image is that of the members where the object names none.
@@ -52,6 +56,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=pods;services,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=persistentvolumeclaims,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
+// +kubebuilder:rbac:groups=batch,resources=cronjobs,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Setup has a manager run the Reconciler.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
@@ -67,6 +73,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Pod{}, named).
 		Watches(&corev1.Service{}, named).
 		Watches(&corev1.PersistentVolumeClaim{}, named).
+		Watches(&batchv1.CronJob{}, named).
 		Complete(r)
 }
 

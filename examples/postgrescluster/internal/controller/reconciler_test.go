@@ -57,3 +57,30 @@ func TestLife(t *testing.T) {
 	w.completes(3)
 	w.has("a,b,c")
 }
+
+// A standby alone, which may lack a commit that another one acknowledged, is not promoted;
+// with the other one, the one that has it is.
+func TestQuorumMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.completes(3)
+	w.sql("db-0", "CREATE TABLE t (v text)")
+	w.kubelet.kill("db-1", true)
+	w.until("the loss", func(s *v1.PostgresClusterStatus) bool { return s.Members == "2/3" })
+	w.sql("db-0", "INSERT INTO t VALUES ('a')") // which db-2 acknowledges
+	w.kubelet.kill("db-2", true)
+	w.kubelet.kill("db-0", true)
+	w.kubelet.release("db-1")
+	w.until("a standby alone", func(s *v1.PostgresClusterStatus) bool { return s.Reason == ReasonQuorumMissing })
+	for range 60 { // twice the failover delay
+		w.reconcile()
+	}
+	if s := w.object.Status; s.Primary != "db-0" || s.Announced != nil || s.Reason != ReasonQuorumMissing {
+		t.Fatalf("the primary is %s, announced %+v, because of %s", s.Primary, s.Announced, s.Reason)
+	}
+	w.kubelet.release("db-2")
+	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary == "db-2" && s.Announced == nil })
+	w.has("a")
+	w.kubelet.release("db-0")
+	w.completes(3)
+}

@@ -42,7 +42,7 @@ func (c *cluster) dataGone() *statemachine.Outcome {
 			return nil
 		}
 	}
-	return fails(ReasonDataGone, nil, "No claim has the data of this cluster, and initdb does not run twice. Restore the claim of a member and delete its pod, or create another PostgresCluster.")
+	return fails(ReasonDataGone, nil, "No claim has the data of this cluster, and initdb does not run twice. Restore the claim of a member and delete its pod, name a claim with a base backup in spec.backup, or create another PostgresCluster.")
 }
 
 // primaryLost is that no member is the primary.
@@ -105,6 +105,9 @@ func (c *cluster) incomplete() *statemachine.Outcome {
 	}
 	if extra := c.extra(); len(extra) > 0 {
 		return fails(ReasonResizing, nil, "The member %s is surplus; deleting.", fmt.Sprint(extra[0].GetName()))
+	}
+	if !c.backedUp() {
+		return fails(ReasonBackupsChanged, nil, "The CronJob %s is not as spec.backup has it; restoring.", backupName(c.object.Name))
 	}
 	return nil
 }

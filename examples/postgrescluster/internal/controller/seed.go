@@ -4,6 +4,9 @@ import (
 	"context"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -15,6 +18,18 @@ var done = statemachine.Outcome{Kind: statemachine.Done}
 // seed brings Seeded about: a member has the data of the cluster. initdb runs as long as
 // no system identifier stands in the record, and never again.
 type seed struct{ *Reconciler }
+
+// Announce implements statemachine.Announcer. A restore goes back behind commits that were
+// acknowledged: what is known of members and promotions, but for the count of promotions,
+// is no longer true. The first member begins the cluster anew.
+func (seed) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
+	if c.dataGone() == nil || c.object.Spec.Backup == nil || c.record.Restoring {
+		return nil
+	}
+	c.record.Restoring, c.record.Voters, c.record.NextVoters = true, []string{memberName(c.object.Name, 0)}, nil
+	c.record.Primary, c.record.Promotion, c.record.Announced, c.record.PrimaryLostTime = "", nil, nil, nil
+	return nil
+}
 
 // Phase implements statemachine.Step.
 func (seed) Phase() statemachine.Phase { return Seeded }
@@ -29,17 +44,31 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		if o := r.ensureMember(ctx, c, first); o != nil {
 			return *o
 		}
-	} else if o := c.dataGone(); o != nil {
+	} else if o := c.dataGone(); o != nil && c.restoreFailed() {
 		return *o
 	}
 	for name, s := range c.servers {
 		if c.record.SystemIdentifier == "" {
 			c.record.SystemIdentifier, c.record.Voters = s.SystemIdentifier, []string{name}
 		}
+		if c.record.Restoring {
+			r.Events.Eventf(c.object, nil, corev1.EventTypeWarning, "Restored", "Restore",
+				"No member had data. Restored the base backup of %s: later commits are lost.", s.BackupTime)
+			c.record.Restoring = false
+		}
 		return done
 	}
 	reason, message := c.notReadyReason(first)
 	return *fails(reason, nil, "%s", message)
+}
+
+// restoreFailed reports whether there is nothing to restore.
+func (c *cluster) restoreFailed() bool {
+	if !c.record.Restoring {
+		return true
+	}
+	pod := c.pods[c.record.Voters[0]]
+	return pod != nil && pod.Spec.Containers[0].Args[0] == string(member.Restore)
 }
 
 // prerequisites are what a person is to provide, or to leave alone.

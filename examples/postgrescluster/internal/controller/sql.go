@@ -2,12 +2,14 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -41,6 +43,8 @@ type server struct {
 	Slots, Lost []string
 	// Streaming are the members that follow it.
 	Streaming []string
+	// BackupTime is when the base backup was made that it began with; empty if it did not.
+	BackupTime string
 }
 
 // promotion is the number of the promotion that it follows, or was promoted by.
@@ -65,7 +69,8 @@ const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, curr
 	current_setting('synchronous_standby_names'),
 	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE NOT temporary ORDER BY 1),
 	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE wal_status = 'lost' ORDER BY 1),
-	ARRAY(SELECT DISTINCT application_name FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1)
+	ARRAY(SELECT DISTINCT application_name FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1),
+	coalesce(substring(pg_read_file('backup_label.old', 0, 4096, true) from 'START TIME: ([^\n]*)'), '')
 	FROM pg_control_system() s`
 
 // observe asks a member.
@@ -79,9 +84,19 @@ func observe(ctx context.Context, address, password string) (*server, error) {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	s, position := &server{}, ""
 	err = conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &position, &s.Upstream, &s.Slot,
-		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &s.Streaming)
+		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &s.Streaming, &s.BackupTime)
 	s.LSN = parseLSN(position)
 	return s, err
+}
+
+// refusal is what a server that runs says against being asked; empty if it only starts, or
+// does not answer at all.
+func refusal(err error) string {
+	const cannotConnectNow = "57P03"
+	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refused.Code != cannotConnectNow {
+		return refused.Message
+	}
+	return ""
 }
 
 func connect(ctx context.Context, address, password string) (*pgx.Conn, error) {
@@ -98,6 +113,9 @@ type statement struct{ what, sql string }
 
 // execute has a member execute statements, each an effect of its own.
 func (r *Reconciler) execute(ctx context.Context, c *cluster, name string, statements ...statement) error {
+	if len(statements) == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, promoteTimeout+answerTimeout)
 	defer cancel()
 	conn, err := connect(ctx, c.address(name), c.password)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +28,7 @@ type world struct {
 	object     *v1.PostgresCluster
 	reconciler *Reconciler
 	kubelet    *kubelet
+	events     *events.FakeRecorder
 	clock      *clocktesting.FakePassiveClock
 	// did are the effects so far. The accident, if there is one, ends the operator at one
 	// of them: until the next reconcile it does nothing any more.
@@ -40,7 +42,7 @@ type world struct {
 func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *world {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "postgrescluster-"}}
-	w := &world{t: t, clock: clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))}
+	w := &world{t: t, events: events.NewFakeRecorder(100), clock: clocktesting.NewFakePassiveClock(time.Now().Truncate(time.Second))}
 	w.must(admin.Create(t.Context(), namespace))
 	w.object = &v1.PostgresCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "db"},
@@ -50,7 +52,7 @@ func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *wo
 		change(w.object)
 	}
 	w.must(admin.Create(t.Context(), w.object))
-	w.reconciler = &Reconciler{Reader: admin, Secrets: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Image: "registry.example/member:1", Clock: w.clock}
+	w.reconciler = &Reconciler{Reader: admin, Secrets: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Events: w.events, Image: "registry.example/member:1", Clock: w.clock}
 	w.kubelet = startKubelet(t, namespace.Name, w.clock.Now)
 	return w
 }
@@ -123,7 +125,9 @@ func (w *world) completes(members int) {
 	var pods corev1.PodList
 	w.must(admin.List(w.t.Context(), &pods, client.InNamespace(w.object.Namespace)))
 	var primaries []string
-	pods.Items = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool { return !pod.DeletionTimestamp.IsZero() })
+	pods.Items = slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
+		return !pod.DeletionTimestamp.IsZero() || pod.Labels[labelMember] == ""
+	})
 	for _, pod := range pods.Items {
 		if pod.Labels[labelRole] == rolePrimary {
 			primaries = append(primaries, pod.Name)

@@ -22,6 +22,10 @@ const (
 	Join Verb = "join"
 	// Run takes the data as it is.
 	Run Verb = "run"
+	// Restore copies the newest base backup, unless there is data already.
+	Restore Verb = "restore"
+	// Backup makes a base backup of the primary, and runs nothing.
+	Backup Verb = "backup"
 )
 
 // The variables of the environment that a Config is read from.
@@ -36,6 +40,7 @@ const (
 	EnvPrimary          = "PRIMARY_ADDRESS"
 	EnvPromotion        = "PROMOTION"
 	EnvPromotedFrom     = "PROMOTED_FROM"
+	EnvBackups          = "MEMBER_BACKUPS"
 )
 
 // User is the superuser, by whose password the operator and the members connect.
@@ -63,6 +68,8 @@ type Config struct {
 	// PromotedFrom the number of the one that it had followed before.
 	Primary                 string
 	Promotion, PromotedFrom int64
+	// Backups is the directory of the base backups.
+	Backups string
 	// Log is where PostgreSQL's own goes.
 	Log io.Writer
 }
@@ -72,14 +79,22 @@ func Read(args []string, getenv func(string) string) (Config, error) {
 	c := Config{
 		Name: getenv(EnvName), Volume: getenv(EnvVolume), Binaries: getenv(EnvBinaries), Address: getenv(EnvAddress),
 		Password: getenv(EnvPassword), SystemIdentifier: getenv(EnvSystemIdentifier), Primary: getenv(EnvPrimary),
+		Backups: getenv(EnvBackups),
 	}
 	if len(args) != 1 {
-		return c, fmt.Errorf("one argument is needed, seed, join or run, and there are %d", len(args))
+		return c, fmt.Errorf("one argument is needed (seed, join, run, restore or backup), and there are %d", len(args))
 	}
 	c.Verb = Verb(args[0])
-	needed := map[string]string{EnvName: c.Name, EnvVolume: c.Volume, EnvBinaries: c.Binaries, EnvAddress: c.Address, EnvPassword: c.Password}
+	needed := map[string]string{EnvBinaries: c.Binaries, EnvPassword: c.Password}
+	if c.Verb != Backup {
+		needed[EnvName], needed[EnvVolume], needed[EnvAddress] = c.Name, c.Volume, c.Address
+	}
 	switch c.Verb {
 	case Seed, Run:
+	case Restore:
+		needed[EnvBackups], needed[EnvSystemIdentifier] = c.Backups, c.SystemIdentifier
+	case Backup:
+		needed[EnvBackups], needed[EnvSystemIdentifier], needed[EnvPrimary] = c.Backups, c.SystemIdentifier, c.Primary
 	case Join:
 		needed[EnvPrimary], needed[EnvSystemIdentifier] = c.Primary, c.SystemIdentifier
 		for name, number := range map[string]*int64{EnvPromotion: &c.Promotion, EnvPromotedFrom: &c.PromotedFrom} {
@@ -89,7 +104,7 @@ func Read(args []string, getenv func(string) string) (Config, error) {
 			}
 		}
 	default:
-		return c, fmt.Errorf("the argument is %q, and is to be seed, join or run", args[0])
+		return c, fmt.Errorf("the argument is %q, and is to be seed, join, run, restore or backup", args[0])
 	}
 	for name, value := range needed {
 		if value == "" {

@@ -18,6 +18,10 @@ const (
 	DiskFull = "DiskFull"
 	// JoinFailed: the data could not be made to follow the primary.
 	JoinFailed = "JoinFailed"
+	// BackupFailed: a base backup could not be made.
+	BackupFailed = "BackupFailed"
+	// RestoreFailed: a base backup could not be copied.
+	RestoreFailed = "RestoreFailed"
 	// SeedFailed: initdb failed.
 	SeedFailed = "SeedFailed"
 	// PostgresEnded: PostgreSQL ended by itself.
@@ -48,7 +52,7 @@ func failed(reason, message string, err error) error {
 	if f := (*StartError)(nil); errors.As(err, &f) {
 		return err
 	}
-	if err != nil && strings.Contains(err.Error(), "No space left on device") {
+	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no space left on device") {
 		return &StartError{Reason: DiskFull, Message: "There is no space left on the claim", Err: err}
 	}
 	return &StartError{Reason: reason, Message: message, Err: err}
@@ -59,7 +63,7 @@ func failed(reason, message string, err error) error {
 func ReasonOf(message string) (reason, rest string) {
 	reason, rest, _ = strings.Cut(message, ": ")
 	switch reason {
-	case NoData, DataForeign, DataInUse, DiskFull, JoinFailed, SeedFailed, PostgresEnded, Misconfigured:
+	case NoData, DataForeign, DataInUse, DiskFull, JoinFailed, BackupFailed, RestoreFailed, SeedFailed, PostgresEnded, Misconfigured:
 		return reason, rest
 	}
 	return "", message

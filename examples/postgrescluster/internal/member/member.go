@@ -8,9 +8,12 @@ import (
 	"strings"
 )
 
-// Start does what the verb says and runs PostgreSQL, until the context ends or PostgreSQL
-// does. What it returns is a *StartError, or nil where the context ended PostgreSQL.
+// Start does what the verb says and, but for Backup, runs PostgreSQL, until the context ends
+// or PostgreSQL does. What it returns is a *StartError, or nil where the context ended PostgreSQL.
 func (c Config) Start(ctx context.Context) error {
+	if c.Verb == Backup {
+		return c.backup(ctx)
+	}
 	lock, err := c.lock(ctx)
 	if err != nil {
 		return err
@@ -40,6 +43,8 @@ func (c Config) prepare(ctx context.Context, lock *os.File) error {
 		return nil
 	case c.Verb == Seed:
 		return c.seed(ctx)
+	case c.Verb == Restore:
+		return c.restore()
 	}
 	return failed(NoData, "There is no data on the claim", nil)
 }

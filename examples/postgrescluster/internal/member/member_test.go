@@ -3,6 +3,7 @@ package member_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -195,6 +196,39 @@ func TestJoinAfterInterruptedRewind(t *testing.T) {
 	standby.join(primary, 1, 0).says(rows, "a")
 	if !strings.Contains(standby.process.Log(), "afresh") {
 		t.Error("it was not copied afresh")
+	}
+}
+
+// The two newest base backups are kept, one that was interrupted is not, and the newest is
+// what a member without data is restored from.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	primary, _ := aPair(t, 6)
+	backups := membertest.Volume(t)
+	identifier := primary.value("SELECT system_identifier FROM pg_control_system()")
+	env := []string{member.EnvBackups + "=" + backups, member.EnvSystemIdentifier + "=" + identifier, member.EnvPrimary + "=" + primary.address}
+	restored := newServer(t, "db-2", "127.3.6.3")
+	restored.start(member.Restore, env...).ended(member.NoData)
+	for n := range 3 {
+		if n == 2 { // an earlier one was interrupted
+			if out, err := exec.Command("mkdir", backups+"/"+identifier+"/2000-01-01.unfinished").CombinedOutput(); err != nil {
+				t.Fatal(string(out))
+			}
+			primary.sql("INSERT INTO t VALUES ('b')")
+		}
+		backup := newServer(t, "backup", "127.3.6.4").start(member.Backup, env...)
+		<-backup.process.Done()
+		if !backup.process.Succeeded() {
+			t.Fatal(backup.process.Message())
+		}
+	}
+	entries, err := os.ReadDir(backups + "/" + identifier)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("there are %v (%v)", entries, err)
+	}
+	restored.start(member.Restore, env...).says(rows, "a,b")
+	if got := restored.value("SELECT pg_is_in_recovery()"); got != "true" {
+		t.Errorf("a member that was restored is in recovery: %s", got)
 	}
 }
 

@@ -153,6 +153,9 @@ func (p *Process) Stop() {
 // Done is closed when the member has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
+// Succeeded reports whether the member, which has ended, exited with 0.
+func (p *Process) Succeeded() bool { return p.err == nil }
+
 // Message is what the member wrote into its termination log.
 func (p *Process) Message() string {
 	message, _ := os.ReadFile(p.message)

@@ -20,6 +20,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apiv1.AnnouncedApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("Attempt"):
 		return &apiv1.AttemptApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("Backup"):
+		return &apiv1.BackupApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PostgresCluster"):
 		return &apiv1.PostgresClusterApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PostgresClusterSpec"):

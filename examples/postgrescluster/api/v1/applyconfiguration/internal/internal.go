@@ -56,6 +56,15 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: phase
       type:
         scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Backup
+  map:
+    fields:
+    - name: claimName
+      type:
+        scalar: string
+    - name: schedule
+      type:
+        scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.PostgresCluster
   map:
     fields:
@@ -82,6 +91,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: antiAffinity
       type:
         scalar: boolean
+    - name: backup
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.examples.postgrescluster.api.v1.Backup
     - name: failoverDelay
       type:
         namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Duration
@@ -161,6 +173,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: replicas
       type:
         scalar: numeric
+    - name: restoring
+      type:
+        scalar: boolean
     - name: selector
       type:
         scalar: string

@@ -27,6 +27,8 @@ type PostgresClusterSpecApplyConfiguration struct {
 	Storage *StorageApplyConfiguration `json:"storage,omitempty"`
 	// failoverDelay is how long the primary is waited for before a standby is promoted.
 	FailoverDelay *metav1.Duration `json:"failoverDelay,omitempty"`
+	// backup has base backups made, and restored when no member has data.
+	Backup *BackupApplyConfiguration `json:"backup,omitempty"`
 }
 
 // PostgresClusterSpecApplyConfiguration constructs a declarative configuration of the PostgresClusterSpec type for use with
@@ -102,5 +104,13 @@ func (b *PostgresClusterSpecApplyConfiguration) WithStorage(value *StorageApplyC
 // If called multiple times, the FailoverDelay field is set to the value of the last call.
 func (b *PostgresClusterSpecApplyConfiguration) WithFailoverDelay(value metav1.Duration) *PostgresClusterSpecApplyConfiguration {
 	b.FailoverDelay = &value
+	return b
+}
+
+// WithBackup sets the Backup field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Backup field is set to the value of the last call.
+func (b *PostgresClusterSpecApplyConfiguration) WithBackup(value *BackupApplyConfiguration) *PostgresClusterSpecApplyConfiguration {
+	b.Backup = value
 	return b
 }

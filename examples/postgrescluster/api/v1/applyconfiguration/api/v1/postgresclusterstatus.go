@@ -42,6 +42,8 @@ type PostgresClusterStatusApplyConfiguration struct {
 	// that are about to. While there are both, either may be what the primary goes by.
 	Voters     []string `json:"voters,omitempty"`
 	NextVoters []string `json:"nextVoters,omitempty"`
+	// restoring is that the first member is started from the newest base backup.
+	Restoring *bool `json:"restoring,omitempty"`
 	// attempt counts what was tried for the next phase and did not succeed.
 	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
 	// conditions are those of the phases, and Ready.
@@ -183,6 +185,14 @@ func (b *PostgresClusterStatusApplyConfiguration) WithNextVoters(values ...strin
 	for i := range values {
 		b.NextVoters = append(b.NextVoters, values[i])
 	}
+	return b
+}
+
+// WithRestoring sets the Restoring field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Restoring field is set to the value of the last call.
+func (b *PostgresClusterStatusApplyConfiguration) WithRestoring(value bool) *PostgresClusterStatusApplyConfiguration {
+	b.Restoring = &value
 	return b
 }
 

@@ -14,7 +14,8 @@ import (
 )
 
 // ensureMembers keeps the voters running, whatever the phase: their acknowledgments count
-// in a failover. It returns nil when nothing is left to do, or when a step reports why not.
+// in a failover. It returns what failed first, and nil where a
+// step reports it.
 func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
 	if c.record.SystemIdentifier == "" || c.password == "" || c.foreign() != nil {
 		return nil // the step that is next says so
@@ -22,12 +23,13 @@ func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachin
 	if o := r.ensureSlots(ctx, c); o != nil {
 		return o
 	}
-	for _, name := range c.voters() {
-		if o := r.ensureMember(ctx, c, name); o != nil {
-			return o
+	var failed *statemachine.Outcome
+	for _, name := range c.voters() { // one that fails does not hold up the others
+		if o := r.ensureMember(ctx, c, name); failed == nil {
+			failed = o
 		}
 	}
-	return nil
+	return failed
 }
 
 // ensureSlots has the primary keep the log for the members.
@@ -71,7 +73,7 @@ func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) 
 	if pod == nil {
 		return r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "pod", c.wantedPod(name, verb))
 	}
-	if reason, _ := reasonEnded(pod); reason == member.NoData && verb != member.Join {
+	if reason, _ := reasonEnded(pod); reason == member.NoData && pod.Spec.Containers[0].Args[0] == string(verb) {
 		return nil // it would say so again
 	}
 	if replaceable(pod, c.now) {
@@ -89,8 +91,7 @@ func (r *Reconciler) repoint(ctx context.Context, c *cluster, name string, s *se
 	var statements []statement
 	move := nextMove(s, *c.record.Promotion, slot, member.ConnectionTo(address), c.primary().Lost)
 	switch move {
-	case stay:
-		return nil
+	case stay, joinAgain:
 	case stopStreaming:
 		statements = disconnect()
 	case startStreaming:
@@ -114,6 +115,8 @@ func (c *cluster) verb(name string) member.Verb {
 	switch {
 	case c.record.SystemIdentifier == "":
 		return member.Seed
+	case c.record.Restoring && name == c.record.Voters[0]:
+		return member.Restore
 	case c.primary() != nil && name != c.record.Primary:
 		return member.Join
 	}
