@@ -1,11 +1,15 @@
 package controller
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // The environment of the application.
@@ -17,6 +21,22 @@ const (
 
 // containerName is that of the application.
 const containerName = "pulsarconsumer"
+
+// podsOf are the pods of the ReplicaSets of a Deployment. Labels alone prove nothing:
+// anybody's pod may have them.
+func podsOf(ctx context.Context, reader client.Reader, key client.ObjectKey, deployment *appsv1.Deployment) ([]corev1.Pod, error) {
+	var replicaSets appsv1.ReplicaSetList
+	var pods corev1.PodList
+	for _, list := range []client.ObjectList{&replicaSets, &pods} {
+		if err := reader.List(ctx, list, client.InNamespace(key.Namespace), client.MatchingLabels(labelsOf(key.Name))); err != nil {
+			return nil, err
+		}
+	}
+	replicaSets.Items = slices.DeleteFunc(replicaSets.Items, func(r appsv1.ReplicaSet) bool { return !metav1.IsControlledBy(&r, deployment) })
+	return slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
+		return !slices.ContainsFunc(replicaSets.Items, func(r appsv1.ReplicaSet) bool { return metav1.IsControlledBy(&pod, &r) })
+	}), nil
+}
 
 // subscribed are the pods that are Ready, which means that they are subscribed.
 func subscribed(pods []corev1.Pod) []corev1.Pod {

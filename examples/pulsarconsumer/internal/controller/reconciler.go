@@ -43,6 +43,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=pulsar.pulsarconsumer.krvarma.com,resources=pulsarconsumers/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=apps,resources=replicasets,verbs=list;watch
 
 // Setup has a manager run the Reconciler.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
@@ -50,6 +51,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		For(&v1.PulsarConsumer{}).
 		// By its name, not by its owner: that somebody else's is gone is an event, too.
 		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(named)).
+		// A pod is of the Deployment by its ReplicaSet, which may be seen later than the pod.
+		Watches(&appsv1.ReplicaSet{}, handler.EnqueueRequestsFromMapFunc(of)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(of)).
 		Complete(r)
 }
@@ -63,13 +66,13 @@ func named(_ context.Context, deployment client.Object) []ctrl.Request {
 	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: deployment.GetNamespace(), Name: name}}}
 }
 
-// of is the PulsarConsumer of a pod.
-func of(_ context.Context, pod client.Object) []ctrl.Request {
-	name := pod.GetLabels()["app.kubernetes.io/instance"]
-	if name == "" || !labelsOf(name).AsSelector().Matches(labels.Set(pod.GetLabels())) {
+// of is the PulsarConsumer whose pods and ReplicaSets have such labels.
+func of(_ context.Context, object client.Object) []ctrl.Request {
+	name := object.GetLabels()["app.kubernetes.io/instance"]
+	if name == "" || !labelsOf(name).AsSelector().Matches(labels.Set(object.GetLabels())) {
 		return nil
 	}
-	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: name}}}
+	return []ctrl.Request{{NamespacedName: types.NamespacedName{Namespace: object.GetNamespace(), Name: name}}}
 }
 
 // Reconcile leads one PulsarConsumer as far as it comes.

@@ -73,6 +73,30 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// Pods with the labels that the Deployment does not own are nobody's replicas.
+func TestForeignPods(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	w.rollsOut()
+	w.pod(0, ready)
+	// Another Deployment of the same labels, whose pod would make up the number.
+	other := w.foreignDeployment()
+	other.Name, other.Spec.Selector.MatchLabels = "other-deployment", labelsOf("sample")
+	other.Spec.Template.Labels = labelsOf("sample")
+	w.must(admin.Create(t.Context(), other))
+	w.podOf(w.replicaSetOf(other), "sample-deployment-2")
+	w.pod(2, ready)
+	w.settle()
+	w.is("RolledOut", ReasonSubscribing)
+	if n := w.object.Status.Replicas; n != 1 {
+		t.Errorf("%d pods are counted", n)
+	}
+	w.pod(1, ready)
+	w.pod(2, ended("TopicNotFound: topic other does not exist"))
+	w.settle()
+	w.is("Consuming", "")
+}
+
 // What keeps pods from consuming is said in the words of who knows, and written once.
 func TestTrouble(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -30,8 +30,9 @@ type site struct {
 	image string
 	// deployment is <name>-deployment; nil if there is none.
 	deployment *appsv1.Deployment
-	pods       []corev1.Pod
-	state      statemachine.State
+	// pods are those of the deployment, if it is the object's.
+	pods  []corev1.Pod
+	state statemachine.State
 }
 
 // deploymentOf is the name of the Deployment of a PulsarConsumer.
@@ -56,11 +57,11 @@ func read(ctx context.Context, reader client.Reader, key client.ObjectKey, image
 	if err != nil {
 		return nil, err
 	}
-	var pods corev1.PodList
-	if err := reader.List(ctx, &pods, client.InNamespace(key.Namespace), client.MatchingLabels(labelsOf(key.Name))); err != nil {
-		return nil, err
+	if s.deployment != nil && !s.foreign() {
+		if s.pods, err = podsOf(ctx, reader, key, s.deployment); err != nil {
+			return nil, err
+		}
 	}
-	s.pods = pods.Items
 	status := s.object.Status
 	s.state = statemachine.State{Phase: statemachine.Phase(status.Phase), Reason: status.Reason, Message: status.Message}
 	if a := status.Attempt; a != nil {

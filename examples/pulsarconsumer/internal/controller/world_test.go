@@ -90,21 +90,43 @@ func (w *world) deployment() *appsv1.Deployment {
 	return d
 }
 
-// rollsOut does what the Deployment's controller would: its pods are of its template.
+// rollsOut does what the controllers would: a ReplicaSet of the Deployment has pods of its
+// template.
 func (w *world) rollsOut() {
 	w.t.Helper()
 	w.must(admin.DeleteAllOf(w.t.Context(), &corev1.Pod{}, client.InNamespace(w.object.Namespace), client.GracePeriodSeconds(0)))
 	d := w.deployment()
+	replicaSet := w.replicaSetOf(d)
 	n := *d.Spec.Replicas
 	for i := range n {
-		pod := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: fmt.Sprintf("%s-%d", d.Name, i), Labels: d.Spec.Template.Labels},
-			Spec:       *d.Spec.Template.Spec.DeepCopy(),
-		}
-		w.must(admin.Create(w.t.Context(), pod))
+		w.podOf(replicaSet, fmt.Sprintf("%s-%d", d.Name, i))
 	}
 	d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n}
 	w.must(admin.Status().Update(w.t.Context(), d))
+}
+
+func (w *world) replicaSetOf(d *appsv1.Deployment) *appsv1.ReplicaSet {
+	w.t.Helper()
+	replicaSet := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: d.Namespace, GenerateName: d.Name + "-", Labels: d.Spec.Template.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment"))},
+		},
+		Spec: appsv1.ReplicaSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
+	}
+	w.must(admin.Create(w.t.Context(), replicaSet))
+	return replicaSet
+}
+
+func (w *world) podOf(replicaSet *appsv1.ReplicaSet, name string) {
+	w.t.Helper()
+	w.must(admin.Create(w.t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: replicaSet.Namespace, Name: name, Labels: replicaSet.Spec.Template.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(replicaSet, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
+		},
+		Spec: *replicaSet.Spec.Template.Spec.DeepCopy(),
+	}))
 }
 
 // pod does what a kubelet or the scheduler would to the n-th pod.
