@@ -76,6 +76,9 @@ func troubleOf(pod *corev1.Pod) (reason, message string) {
 		if status.Name != containerName || status.Ready {
 			continue
 		}
+		if lostBroker(pod, status.State.Running) {
+			return ReasonBrokerUnreachable, "The broker no longer answers; check that it runs. The application subscribes again by itself."
+		}
 		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
 			if ended := state.Terminated; ended != nil {
 				reason, message, _ := strings.Cut(ended.Message, ": ")
@@ -89,6 +92,14 @@ func troubleOf(pod *corev1.Pod) (reason, message string) {
 		}
 	}
 	return "", ""
+}
+
+// lostBroker reports whether a container that runs was ready before: the
+// application ends where it cannot subscribe, and runs on where it loses the broker.
+func lostBroker(pod *corev1.Pod, running *corev1.ContainerStateRunning) bool {
+	return running != nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionFalse && c.LastTransitionTime.After(running.StartedAt.Time)
+	})
 }
 
 // steady is what a waiting container says, in words that stay the same while the kubelet

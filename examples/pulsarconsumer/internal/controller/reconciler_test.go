@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -104,11 +105,18 @@ func TestTrouble(t *testing.T) {
 		phase, reason, message string
 	}{
 		"the broker cannot be reached": {ended("BrokerUnreachable: dial tcp: lookup broker: no such host\n"), "RolledOut", ReasonBrokerUnreachable, "dial tcp: lookup broker: no such host"},
-		"there is no topic":            {ended("TopicNotFound: topic orders does not exist"), "RolledOut", ReasonTopicNotFound, "topic orders does not exist"},
-		"the subscription is refused":  {ended("SubscribeFailed: ConsumerBusy"), "RolledOut", ReasonSubscribeFailed, "ConsumerBusy"},
-		"the broker says a lot":        {ended("SubscribeFailed: " + strings.Repeat("no ", 1000)), "RolledOut", ReasonSubscribeFailed, "no no"},
-		"it crashes":                   {ended("panic"), "RolledOut", "CrashLoopBackOff", "exit code 1"},
-		"no image":                     {waits("ErrImagePull", "not found"), "RolledOut", "ImagePullBackOff", "cannot be pulled"},
+		"the broker is gone": {func(status *corev1.PodStatus) { // what ended the container before is the past
+			ended("TopicNotFound: topic orders does not exist")(status)
+			before := status.ContainerStatuses[0].LastTerminationState
+			runs(time.Minute)(status)
+			status.ContainerStatuses[0].LastTerminationState = before
+		}, "RolledOut", ReasonBrokerUnreachable, "no longer answers"},
+		"it subscribes":               {runs(-time.Minute), "RolledOut", ReasonSubscribing, "2 pods"},
+		"there is no topic":           {ended("TopicNotFound: topic orders does not exist"), "RolledOut", ReasonTopicNotFound, "topic orders does not exist"},
+		"the subscription is refused": {ended("SubscribeFailed: ConsumerBusy"), "RolledOut", ReasonSubscribeFailed, "ConsumerBusy"},
+		"the broker says a lot":       {ended("SubscribeFailed: " + strings.Repeat("no ", 1000)), "RolledOut", ReasonSubscribeFailed, "no no"},
+		"it crashes":                  {ended("panic"), "RolledOut", "CrashLoopBackOff", "exit code 1"},
+		"no image":                    {waits("ErrImagePull", "not found"), "RolledOut", "ImagePullBackOff", "cannot be pulled"},
 		"no node": {func(status *corev1.PodStatus) {
 			status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}
 		}, "RolledOut", "Unschedulable", "0/3 nodes"},

@@ -156,6 +156,20 @@ func ended(message string) func(*corev1.PodStatus) {
 	}
 }
 
+// runs is an application that is not ready, since so long after it started; before
+// it, if that is negative.
+func runs(notReadyAfter time.Duration) func(*corev1.PodStatus) {
+	started := time.Now().Truncate(time.Second)
+	return func(status *corev1.PodStatus) {
+		status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(started.Add(notReadyAfter)),
+		}}
+		status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "pulsarconsumer", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(started)}},
+		}}
+	}
+}
+
 func waits(reason, message string) func(*corev1.PodStatus) {
 	return func(status *corev1.PodStatus) {
 		status.ContainerStatuses = []corev1.ContainerStatus{{
