@@ -1,8 +1,10 @@
 package controller
 
 import (
-	"errors"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
@@ -57,20 +58,46 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// Each field has one writer, who applies it.
+func TestFieldOwners(t *testing.T) {
+	w := newWorld(t)
+	w.consumes()
+	for object, want := range map[client.Object]string{
+		w.object:       `pulsarconsumer-operator/status Apply status: f:status`,
+		w.deployment(): `pulsarconsumer-operator Apply : f:metadata f:spec`,
+	} {
+		var got []string
+		for _, entry := range object.GetManagedFields() {
+			if !strings.HasPrefix(entry.Manager, string(owner)) {
+				continue // who created it, and who does what a controller would
+			}
+			var fields map[string]any
+			w.must(json.Unmarshal(entry.FieldsV1.Raw, &fields))
+			got = append(got, fmt.Sprintf("%s %s %s: %s", entry.Manager, entry.Operation, entry.Subresource, strings.Join(slices.Sorted(maps.Keys(fields)), " ")))
+		}
+		if !slices.Equal(got, []string{want}) {
+			t.Errorf("of %T the operator owns %q, want %q", object, got, want)
+		}
+	}
+}
+
 // The scale subresource is what kubectl scale, HPA and KEDA use.
 func TestScale(t *testing.T) {
 	w := newWorld(t)
 	w.consumes()
-	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 0}}
-	w.must(admin.SubResource("scale").Update(t.Context(), w.object, client.WithSubResourceBody(scale)))
-	w.settle()
-	if n := *w.deployment().Spec.Replicas; n != 0 {
-		t.Errorf("the Deployment has %d replicas", n)
-	}
-	w.consumes()
-	w.must(admin.SubResource("scale").Get(t.Context(), w.object, scale))
-	if scale.Status.Replicas != 0 || scale.Status.Selector != "app.kubernetes.io/instance=sample,app.kubernetes.io/name=pulsarconsumer" {
-		t.Errorf("the scale is %+v", scale.Status)
+	for _, replicas := range []int32{3, 1, 0, 2} {
+		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+		w.must(admin.SubResource("scale").Update(t.Context(), w.object, client.WithSubResourceBody(scale)))
+		w.settle()
+		if n := *w.deployment().Spec.Replicas; n != replicas {
+			t.Errorf("the Deployment has %d replicas, not %d", n, replicas)
+		}
+		w.is("Deployed", ReasonRollingOut)
+		w.consumes()
+		w.must(admin.SubResource("scale").Get(t.Context(), w.object, scale))
+		if scale.Status.Replicas != replicas || scale.Status.Selector != "app.kubernetes.io/instance=sample,app.kubernetes.io/name=pulsarconsumer" {
+			t.Errorf("the scale is %+v, not of %d", scale.Status, replicas)
+		}
 	}
 }
 
@@ -205,11 +232,6 @@ func TestDrift(t *testing.T) {
 			if _, ok := d.Spec.Selector.MatchLabels["team"]; ok {
 				t.Error("a label of the resource is in the selector")
 			}
-			for _, entry := range d.ManagedFields {
-				if entry.Manager == string(owner) && entry.Operation != metav1.ManagedFieldsOperationApply {
-					t.Errorf("the operator wrote by %s", entry.Operation)
-				}
-			}
 		})
 	}
 }
@@ -250,41 +272,4 @@ func TestNameTaken(t *testing.T) {
 	w.must(admin.Delete(t.Context(), foreign))
 	w.settle()
 	w.is("Deployed", ReasonRollingOut)
-}
-
-// Whatever effect the operator ends at, before or after it, another one comes to the same
-// end.
-func TestCrash(t *testing.T) {
-	recorded := newWorld(t)
-	recorded.settle()
-	for n := range recorded.did {
-		for accident, at := range map[string]func(do func() error){
-			"before": func(func() error) {},
-			"after":  func(do func() error) { _ = do() },
-		} {
-			t.Run(fmt.Sprintf("%s %d %s", accident, n, recorded.did[n]), func(t *testing.T) {
-				w := newWorld(t)
-				ended := false
-				w.fate = func(i int, do func() error) error {
-					if i == n {
-						at(do)
-						ended = true
-					}
-					if ended {
-						return errors.New("the operator has ended, as the test wants it")
-					}
-					return do()
-				}
-				for i := 0; !ended && i < 10; i++ {
-					_, _ = w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key()})
-				}
-				if !ended {
-					t.Fatal("the effect did not come about again")
-				}
-				w.fate = nil
-				w.settle()
-				w.is("Deployed", ReasonRollingOut)
-			})
-		}
-	}
 }

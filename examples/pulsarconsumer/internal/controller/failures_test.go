@@ -1,0 +1,90 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// What the API server refuses comes about once it allows it, in its time: no event says so.
+func TestDeploymentRefused(t *testing.T) {
+	w := newWorld(t)
+	none := corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "none"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: none},
+	}
+	w.must(admin.Create(t.Context(), quota))
+	quota.Status = corev1.ResourceQuotaStatus{Hard: none, Used: none}
+	w.must(admin.Status().Update(t.Context(), quota))
+	allowed := func(ctx context.Context) bool {
+		return admin.Create(ctx, w.foreignDeployment(), client.DryRunAll) == nil
+	}
+	eventually(t, func(ctx context.Context) (bool, error) { return !allowed(ctx), nil })
+	w.reconcile()
+	w.must(admin.Get(t.Context(), w.key(), w.object))
+	w.is("Planned", ReasonDeploymentRefused)
+	if said := w.object.Status.Attempt.LastError; !strings.Contains(said, "exceeded quota: none") {
+		t.Errorf("the last error is %q", said)
+	}
+
+	w.must(admin.Delete(t.Context(), quota))
+	eventually(t, func(ctx context.Context) (bool, error) { return allowed(ctx), nil })
+	w.consumes()
+}
+
+func TestAPIError(t *testing.T) {
+	w := newWorld(t)
+	w.fate = func(n int, do func() error) error {
+		if strings.HasSuffix(w.did[n], string(owner)) {
+			return apierrors.NewInternalError(errors.New("etcd is away"))
+		}
+		return do()
+	}
+	w.reconcile()
+	w.must(admin.Get(t.Context(), w.key(), w.object))
+	w.is("Planned", ReasonAPIError)
+	attempt := w.object.Status.Attempt
+	if !strings.Contains(attempt.LastError, "etcd is away") || attempt.NextTime == nil {
+		t.Fatalf("the attempt is %+v", attempt)
+	}
+	w.fate = nil
+	w.clock.SetTime(attempt.NextTime.Time)
+	w.consumes()
+}
+
+// Whatever effect the operator ends at on its way to the last phase, before or after it,
+// another one comes to the same end.
+func TestCrash(t *testing.T) {
+	recorded := newWorld(t)
+	recorded.consumes()
+	for n := range recorded.did {
+		for accident, at := range map[string]func(do func() error){
+			"before": func(func() error) {},
+			"after":  func(do func() error) { _ = do() },
+		} {
+			t.Run(fmt.Sprintf("%s %d %s", accident, n, recorded.did[n]), func(t *testing.T) {
+				w := newWorld(t)
+				w.fate = func(i int, do func() error) error {
+					if i == n {
+						at(do)
+						panic(crash)
+					}
+					return do()
+				}
+				w.consumes()
+				if w.crashes != 1 {
+					t.Errorf("the operator ended %d times", w.crashes)
+				}
+			})
+		}
+	}
+}
