@@ -72,7 +72,7 @@ func TestFieldOwners(t *testing.T) {
 				continue // who created it, and who does what a controller would
 			}
 			var fields map[string]any
-			w.must(json.Unmarshal(entry.FieldsV1.Raw, &fields))
+			w.must(json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields))
 			got = append(got, fmt.Sprintf("%s %s %s: %s", entry.Manager, entry.Operation, entry.Subresource, strings.Join(slices.Sorted(maps.Keys(fields)), " ")))
 		}
 		if !slices.Equal(got, []string{want}) {
