@@ -14,8 +14,8 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
 
-// When no member has data, the newest base backup is restored, and a person is told what
-// is lost; the cluster is the same, and grows from there.
+// When no member has data, the newest base backup is restored, and an Event says of when it
+// is; the cluster keeps its system identifier, and the other members join.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2, func(c *v1.PostgresCluster) {

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
@@ -42,7 +43,9 @@ func TestChaos(t *testing.T) {
 	w.sql("db-0", "CREATE TABLE t (v int)")
 	writer := startWriter(w)
 	promoted := w.object.Status.Promotions
-	for end := time.Now().Add(length); time.Now().Before(end); w.reconcile() {
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	wait.UntilWithContext(ctx, func(context.Context) {
 		name := memberName("db", random.IntN(3))
 		switch random.IntN(20) {
 		case 0:
@@ -54,7 +57,8 @@ func TestChaos(t *testing.T) {
 		case 4, 5:
 			w.accident = &accident{nth: 1 + random.IntN(5), after: random.IntN(2) == 0}
 		}
-	}
+		w.reconcile()
+	}, 50*time.Millisecond)
 	w.accident = nil
 	for ordinal := range 3 {
 		w.kubelet.release(memberName("db", ordinal))
@@ -102,13 +106,13 @@ func startWriter(w *world) *writer {
 	wr := &writer{cancel: cancel}
 	key := w.key()
 	wr.running.Go(func() {
-		for n := 0; ctx.Err() == nil; n++ {
-			if insert(ctx, key, n) == nil {
+		n := 0
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			for ; insert(ctx, key, n) == nil; n++ {
 				wr.acknowledged = append(wr.acknowledged, strconv.Itoa(n))
-			} else {
-				time.Sleep(100 * time.Millisecond)
 			}
-		}
+			n++ // it may be there or not
+		}, 100*time.Millisecond)
 	})
 	return wr
 }

@@ -41,8 +41,17 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if o := r.ensureBackups(ctx, c); o != nil {
 		return *o
 	}
-	if o := c.incomplete(); o != nil && o.Reason != ReasonBackupsChanged { // which was just put right
+	if o := r.ensureClaims(ctx, c); o != nil {
 		return *o
+	}
+	if o := c.incomplete(); o != nil {
+		return *o
+	}
+	if name := c.outdatedMember(); name != "" {
+		if o := r.remove(ctx, c.pods[name]); o != nil {
+			return *o
+		}
+		return *updating(name)
 	}
 	return done
 }

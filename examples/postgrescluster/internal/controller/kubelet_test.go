@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
@@ -34,12 +35,7 @@ func startKubelet(t *testing.T, namespace string, now func() time.Time) *kubelet
 	k := &kubelet{t: t, namespace: namespace, now: now, processes: map[types.UID]*membertest.Process{}, volumes: map[types.UID]string{}, held: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() {
-		for ctx.Err() == nil {
-			k.sync(ctx)
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
+	running.Go(func() { wait.UntilWithContext(ctx, k.sync, 50*time.Millisecond) })
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
@@ -126,10 +122,21 @@ func (k *kubelet) mount(ctx context.Context, pod *corev1.Pod) (map[string]string
 		}
 		if k.volumes[claim.UID] == "" {
 			k.volumes[claim.UID] = membertest.Volume(k.t)
+			k.bind(ctx, claim)
 		}
 		dirs[pod.Spec.Containers[0].VolumeMounts[i].MountPath] = k.volumes[claim.UID]
 	}
 	return dirs, true
+}
+
+// bind does what the controller of volumes would.
+func (k *kubelet) bind(ctx context.Context, claim *corev1.PersistentVolumeClaim) {
+	claim.Spec.VolumeName = "volume-" + string(claim.UID)
+	if err := admin.Update(ctx, claim); err != nil {
+		return
+	}
+	claim.Status.Phase, claim.Status.Capacity = corev1.ClaimBound, claim.Spec.Resources.Requests
+	_ = admin.Status().Update(ctx, claim)
 }
 
 func (k *kubelet) ended(ctx context.Context, pod *corev1.Pod, process *membertest.Process) {

@@ -3,6 +3,8 @@ package controller
 import (
 	"slices"
 
+	"github.com/jackc/pglogrepl"
+
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
 
@@ -40,8 +42,9 @@ func nextMove(s *server, p v1.Promotion, slot, connection string, lost []string)
 		return stopStreaming
 	case s.Receiving || !s.Waiting:
 		return stay // until it has replayed all WAL that it has
-	case s.LSN <= parseLSN(p.LSN):
-		return startStreaming
 	}
-	return joinAgain
+	if until, err := pglogrepl.ParseLSN(p.LSN); err != nil || s.LSN > until {
+		return joinAgain
+	}
+	return startStreaming
 }

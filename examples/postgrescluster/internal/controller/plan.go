@@ -73,6 +73,10 @@ const (
 	ReasonJoining = "Joining"
 	// ReasonResizing: the members that acknowledge commits change.
 	ReasonResizing = "Resizing"
+	// ReasonUpdating: members are replaced, since the spec of their pods changed.
+	ReasonUpdating = "Updating"
+	// ReasonClaimsChanged: a claim is not as it is wanted.
+	ReasonClaimsChanged = "ClaimsChanged"
 	// ReasonBackupsChanged: the CronJob of the base backups is not as it is wanted.
 	ReasonBackupsChanged = "BackupsChanged"
 	// ReasonServicesChanged: a Service, or a label that it selects by, is not as it is wanted.

@@ -76,8 +76,7 @@ func TestPrimaryCutOff(t *testing.T) {
 	}
 }
 
-// What a person has to do something about has a reason and a sentence, and is not tried
-// again and again.
+// What a person has to mend has a reason and a message, and is retried once it is mended.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -38,8 +38,8 @@ const pollInterval = 2 * time.Second
 // Reconciler reconciles PostgresClusters. All fields are required.
 type Reconciler struct {
 	Reader client.Reader
-	// Secrets reads Secrets one by one, past any cache.
-	Secrets client.Reader
+	// Secrets reads and writes Secrets one by one, past any cache.
+	Secrets client.Client
 	Apply   *apply.Client
 	// Events records what a person must know of that the status does not say for long.
 	Events events.EventRecorder

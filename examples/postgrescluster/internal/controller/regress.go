@@ -21,7 +21,7 @@ func regress(c *cluster) *statemachine.Cause {
 		fails func() *statemachine.Outcome
 	}{
 		{loseData, c.dataGone}, {losePrimary, c.primaryLost}, {loseQuorum, c.quorumMissing},
-		{loseServices, c.servicesChanged}, {loseMember, c.incomplete},
+		{loseServices, c.servicesChanged}, {loseMember, c.incomplete}, {loseMember, c.outdated},
 	} {
 		if lost := cause(check.back, check.fails()); lost != nil {
 			return lost
@@ -105,9 +105,6 @@ func (c *cluster) incomplete() *statemachine.Outcome {
 	}
 	if extra := c.extra(); len(extra) > 0 {
 		return fails(ReasonResizing, nil, "The member %s is surplus; deleting.", fmt.Sprint(extra[0].GetName()))
-	}
-	if !c.backedUp() {
-		return fails(ReasonBackupsChanged, nil, "The CronJob %s is not as spec.backup has it; restoring.", backupName(c.object.Name))
 	}
 	return nil
 }

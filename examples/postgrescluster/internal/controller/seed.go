@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -47,15 +48,17 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	} else if o := c.dataGone(); o != nil && c.restoreFailed() {
 		return *o
 	}
-	for name, s := range c.servers {
-		if c.record.SystemIdentifier == "" {
-			c.record.SystemIdentifier, c.record.Voters = s.SystemIdentifier, []string{name}
-		}
-		if c.record.Restoring {
-			r.Events.Eventf(c.object, nil, corev1.EventTypeWarning, "Restored", "Restore",
-				"No member had data. Restored the base backup of %s: later commits are lost.", s.BackupTime)
-			c.record.Restoring = false
-		}
+	s := c.servers[first]
+	switch {
+	case c.record.SystemIdentifier == "" && s != nil:
+		c.record.SystemIdentifier, c.record.Voters = s.SystemIdentifier, []string{first}
+		return done
+	case c.record.Restoring && s != nil:
+		r.Events.Eventf(c.object, nil, corev1.EventTypeWarning, "Restored", "Restore",
+			"No member had data. Restored the base backup of %s: later commits are lost.", s.BackupTime)
+		c.record.Restoring = false
+		return done
+	case c.record.SystemIdentifier != "" && !c.record.Restoring && len(c.servers) > 0:
 		return done
 	}
 	reason, message := c.notReadyReason(first)
@@ -90,8 +93,9 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 
 func (r seed) createSecret(ctx context.Context, c *cluster) *statemachine.Outcome {
 	name := secretName(c.object.Name)
-	if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "Secret", c.wantedSecret()); o != nil {
-		return o
+	// Not forced: a password that somebody chose in the meantime stands.
+	if err := apply.New(r.Secrets, r.Seam).Shared(ctx, owner, c.object.Namespace+"/"+name, c.wantedSecret()); err != nil {
+		return fails(ReasonAPIError, err, "The Secret %s could not be created; see status.attempt.lastError.", name)
 	}
 	return fails(ReasonMemberStarting, nil, "The Secret %s was created.", name)
 }

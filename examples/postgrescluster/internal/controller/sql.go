@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pglogrepl"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -30,7 +31,7 @@ type server struct {
 	SystemIdentifier string
 	Version          string
 	// LSN is the position in the write-ahead log up to which it has it.
-	LSN lsn
+	LSN pglogrepl.LSN
 	// Upstream is its primary_conninfo, Slot its primary_slot_name: the number of the
 	// promotion that it follows, or was promoted by, is in it.
 	Upstream, Slot string
@@ -49,17 +50,6 @@ type server struct {
 
 // promotion is the number of the promotion that it follows, or was promoted by.
 func (s *server) promotion() int64 { return member.PromotionOf(s.Slot) }
-
-// An lsn is a position in the write-ahead log.
-type lsn uint64
-
-func parseLSN(text string) lsn {
-	var high, low uint64
-	_, _ = fmt.Sscanf(text, "%X/%X", &high, &low) // what cannot be read is the least
-	return lsn(high<<32 | low)
-}
-
-func (l lsn) String() string { return fmt.Sprintf("%X/%X", uint64(l)>>32, uint64(l)&0xffffffff) }
 
 const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, current_setting('server_version'),
 	CASE WHEN pg_is_in_recovery() THEN greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn(), '0/0') ELSE pg_current_wal_flush_lsn() END::text,
@@ -82,10 +72,9 @@ func observe(ctx context.Context, address, password string) (*server, error) {
 		return nil, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	s, position := &server{}, ""
-	err = conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &position, &s.Upstream, &s.Slot,
+	s := &server{}
+	err = conn.QueryRow(ctx, observation).Scan(&s.InRecovery, &s.SystemIdentifier, &s.Version, &s.LSN, &s.Upstream, &s.Slot,
 		&s.Receiving, &s.Waiting, &s.SynchronousStandbyNames, &s.Slots, &s.Lost, &s.Streaming, &s.BackupTime)
-	s.LSN = parseLSN(position)
 	return s, err
 }
 

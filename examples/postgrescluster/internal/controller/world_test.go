@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -92,17 +93,17 @@ func (w *world) reconcile() {
 	w.ended = false
 	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
 	w.clock.SetTime(w.clock.Now().Add(time.Second))
-	time.Sleep(50 * time.Millisecond) // members and the kubelet work beside it
 	w.get()
 }
 
 // until reconciles until something is so.
 func (w *world) until(what string, is func(s *v1.PostgresClusterStatus) bool) {
 	w.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
-		if w.reconcile(); is(&w.object.Status) {
-			return
-		}
+	if wait.PollUntilContextTimeout(w.t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+		w.reconcile()
+		return is(&w.object.Status), nil
+	}) == nil {
+		return
 	}
 	s := w.object.Status
 	w.t.Fatalf("it does not come to %s: it is %s because of %s: %s; voters %v, next %v, announced %+v, promotion %+v of %s\n%s",

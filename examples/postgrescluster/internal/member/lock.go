@@ -2,13 +2,18 @@ package member
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
+
+// waitingForClaim is what a member logs while another one holds its claim.
+const waitingForClaim = "member: waiting for processes of an earlier member to release the claim"
 
 // lockTimeout is how long the processes of a member that was killed are waited for.
 const lockTimeout = time.Minute
@@ -21,8 +26,13 @@ func (c Config) lock(ctx context.Context) (*os.File, error) {
 	if err != nil {
 		return nil, failed(DataInUse, "The claim cannot be locked", err)
 	}
+	waits := sync.OnceFunc(func() { _, _ = fmt.Fprintln(c.Log, waitingForClaim) })
 	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, lockTimeout, true, func(context.Context) (bool, error) {
-		return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil, nil
+		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return true, nil
+		}
+		waits()
+		return false, nil
 	}); err != nil {
 		_ = file.Close()
 		return nil, failed(DataInUse, "Processes of an earlier member hold the claim; they are to end first", err)

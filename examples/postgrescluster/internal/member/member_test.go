@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/membertest"
@@ -97,13 +98,22 @@ func (s *server) value(query string) string {
 func (s *server) says(query, want string) {
 	s.t.Helper()
 	var got string
-	for range 600 {
-		if got = s.value(query); got == want {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
+	if err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		got = s.value(query)
+		return got == want, nil
+	}); err != nil {
+		s.t.Fatalf("%s: %s is %s, not %s", s.name, query, got, want)
 	}
-	s.t.Fatalf("%s: %s is %s, not %s", s.name, query, got, want)
+}
+
+// logs waits until the member's log has these words.
+func (s *server) logs(words string) {
+	s.t.Helper()
+	if err := wait.PollUntilContextTimeout(s.t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		return strings.Contains(s.process.Log(), words), nil
+	}); err != nil {
+		s.t.Fatalf("%s does not log %q", s.name, words)
+	}
 }
 
 // ended waits until it ended by itself, and asserts why.
@@ -280,9 +290,9 @@ func TestFailures(t *testing.T) {
 		s.connect()
 		first := s.process
 		s.start(member.Run)
-		time.Sleep(time.Second)
-		if s.process.Log() != "" {
-			t.Errorf("it does not wait: %s", s.process.Log())
+		s.logs("waiting for processes of an earlier member")
+		if strings.Contains(s.process.Log(), "LOG:") {
+			t.Error("PostgreSQL was started twice on the same data")
 		}
 		first.Stop()
 		s.connect()

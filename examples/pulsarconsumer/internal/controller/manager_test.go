@@ -2,18 +2,26 @@ package controller
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
 )
 
-// The operator as it runs: events alone lead a PulsarConsumer to its last phase.
+// The operator as it runs, with the rights of its ClusterRole and no others: events alone
+// lead a PulsarConsumer to its last phase.
 func TestManager(t *testing.T) {
-	mgr, err := NewManager(config, "registry.example/consumer:1", ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
+	mgr, err := NewManager(operator(t), "registry.example/consumer:1", ctrl.Options{Metrics: metricsserver.Options{BindAddress: "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,4 +72,32 @@ func eventually(t *testing.T, is wait.ConditionWithContextFunc) {
 	if err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, is); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// operator is a user who has the ClusterRole that is generated from the code.
+func operator(t *testing.T) *rest.Config {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "config", "rbac", "role.yaml"))
+	role := &rbacv1.ClusterRole{}
+	if err == nil {
+		err = yaml.Unmarshal(data, role)
+	}
+	if err == nil {
+		err = admin.Create(t.Context(), role)
+	}
+	if err == nil {
+		err = admin.Create(t.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: "operator"}},
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := environment.AddUser(envtest.User{Name: "operator"}, &rest.Config{QPS: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user.Config()
 }

@@ -9,18 +9,16 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
 )
 
-// admin is an administrator's client, past any cache; config is how it reaches the
-// API server.
+// admin is an administrator's client, past any cache; environment has the API server.
 var (
-	admin  client.Client
-	config *rest.Config
+	admin       client.Client
+	environment *envtest.Environment
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -33,15 +31,14 @@ func run(m *testing.M) int {
 			panic(err)
 		}
 	}
-	environment := &envtest.Environment{
+	environment = &envtest.Environment{
 		CRDDirectoryPaths:        []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing:    true,
 		ControlPlaneStartTimeout: 3 * time.Minute,
 	}
 	environment.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
 	defer func() { _ = environment.Stop() }()
-	var err error
-	config, err = environment.Start()
+	config, err := environment.Start()
 	if err == nil {
 		config.QPS = -1
 		admin, err = client.New(config, client.Options{Scheme: scheme})
