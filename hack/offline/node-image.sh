@@ -105,12 +105,13 @@ preload() {
   rm -rf "$work"
 }
 
-# proxy_files ROOT: kube-proxy calls iptables and nft; these are they, with their libraries, as the layer's parts.
+# proxy_files ROOT: kube-proxy calls iptables and nft; these are they, with their libraries and those of
+# iptables' extensions (statistic, for a Service with several endpoints, needs libm), as the layer's parts.
 proxy_files() {
   local r=$1 lib file
   lib=$(cd "$r/usr/lib" && echo *-linux-gnu)
   local files=(/usr/sbin/{iptables,iptables-save,iptables-restore,ip6tables,ip6tables-save,ip6tables-restore,nft})
-  for file in "${files[@]}" $(chroot "$r" sh -c "ldd /usr/sbin/xtables-nft-multi /usr/sbin/nft" | grep -o '/[^ :]*' | grep '\.so' | sort -u); do
+  for file in "${files[@]}" $(chroot "$r" sh -c "ldd /usr/sbin/xtables-nft-multi /usr/sbin/nft /usr/lib/$lib/xtables/*.so" | grep -v '^/' | grep -o '/[^ :]*' | grep '\.so' | sort -u); do
     printf '%s=%s,' "$r$(chroot "$r" readlink -f "$file")" "$file"
   done
   printf '%s=%s' "$r/usr/lib/$lib/xtables" "/usr/lib/$lib/xtables"
