@@ -62,6 +62,8 @@ func (c *cluster) memberPod(verb member.Verb, env ...*corev1ac.EnvVarApplyConfig
 		WithRestartPolicy(corev1.RestartPolicyNever).
 		WithAutomountServiceAccountToken(false).
 		WithSecurityContext(corev1ac.PodSecurityContext().WithRunAsNonRoot(true).WithRunAsUser(userID).WithRunAsGroup(userID).WithFSGroup(userID).
+			// Not each time, file by file.
+			WithFSGroupChangePolicy(corev1.FSGroupChangeOnRootMismatch).
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
 		WithContainers(corev1ac.Container().WithName("postgres").WithImage(c.image).WithCommand("/member").WithArgs(string(verb)).
 			WithEnv(

@@ -29,7 +29,8 @@ const promoteTimeout = time.Minute
 type server struct {
 	InRecovery       bool
 	SystemIdentifier string
-	Version          string
+	// Version is the one of the release, such as 15.18, without what a distribution adds.
+	Version string
 	// LSN is the position in the write-ahead log up to which it has it.
 	LSN pglogrepl.LSN
 	// Upstream is its primary_conninfo, Slot its primary_slot_name: the number of the
@@ -51,7 +52,7 @@ type server struct {
 // promotion is the number of the promotion that it follows, or was promoted by.
 func (s *server) promotion() int64 { return member.PromotionOf(s.Slot) }
 
-const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, current_setting('server_version'),
+const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, split_part(current_setting('server_version'), ' ', 1),
 	CASE WHEN pg_is_in_recovery() THEN greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn(), '0/0') ELSE pg_current_wal_flush_lsn() END::text,
 	current_setting('primary_conninfo'), current_setting('primary_slot_name'),
 	EXISTS (SELECT FROM pg_stat_wal_receiver),

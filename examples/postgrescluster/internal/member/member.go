@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,6 +22,9 @@ func (c Config) Start(ctx context.Context) error {
 	defer func() { _ = lock.Close() }()
 	if err := c.writeHBA(); err != nil {
 		return failed(PostgresEnded, "The claim cannot be written", err)
+	}
+	if err := private(c.data()); err != nil {
+		return failed(PostgresEnded, "The data directory cannot be changed", err)
 	}
 	if err := c.prepare(ctx, lock); err != nil {
 		return err
@@ -90,10 +94,19 @@ func (c Config) create(fill func(dir string) error) error {
 		_ = os.RemoveAll(fresh)
 		return err
 	}
-	if err := os.RemoveAll(c.data()); err != nil {
+	if err := errors.Join(private(fresh), os.RemoveAll(c.data())); err != nil {
 		return err
 	}
 	return os.Rename(fresh, c.data())
+}
+
+// private makes a data directory its owner's alone, if it is there: PostgreSQL does not start
+// with rights for others, and the kubelet gives such to the fsGroup when it mounts a volume.
+func private(dir string) error {
+	if err := os.Chmod(dir, 0o700); err != nil && !os.IsNotExist(err) { //nolint:gosec // a directory
+		return err
+	}
+	return nil
 }
 
 // quote is a value of a configuration file.

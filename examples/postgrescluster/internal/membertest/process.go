@@ -5,7 +5,9 @@ package membertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
@@ -82,6 +84,29 @@ func Volume(t *testing.T) string {
 	return dir
 }
 
+// mount gives a volume to its group, as a kubelet does where the pod has an fsGroup: files and
+// directories, with whatever is on it already.
+func mount(t *testing.T, volume string, group uint32) {
+	t.Helper()
+	err := filepath.WalkDir(volume, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type()&fs.ModeSymlink != 0 {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		mode := info.Mode() | 0o660
+		if entry.IsDir() {
+			mode |= 0o110 | fs.ModeSetgid
+		}
+		return errors.Join(os.Chown(path, -1, int(group)), os.Chmod(path, mode))
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // who was here before is still going
+		t.Error(err)
+	}
+}
+
 // Process is a member that was started.
 type Process struct {
 	cmd     *exec.Cmd
@@ -113,6 +138,7 @@ func Start(t *testing.T, verb member.Verb, volume, address string, env ...string
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: own(t, message.Name()), Setpgid: true}
 	// The log is a pipe that children of a member that was killed hold open.
 	p.cmd.WaitDelay = time.Second
+	mount(t, volume, p.cmd.SysProcAttr.Credential.Gid)
 	if err := p.cmd.Start(); err != nil {
 		close(p.done)
 		if t.Context().Err() == nil {
