@@ -1,5 +1,5 @@
 # The one entry to this folder, which makes what engine and registry would bring: see README.md. Sourced, after build.sh.
-for part in engine sweep rootfs node-image java recipes; do . "$repo/hack/offline/$part.sh"; done
+for part in engine sweep rootfs node-image java recipes examples; do . "$repo/hack/offline/$part.sh"; done
 
 # offline: reports whether to make them here: no engine answers but ours, or no registry does, or root is restricted.
 # Asking for a manifest tells within seconds whether a registry can be reached; a pull may hang.

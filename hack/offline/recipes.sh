@@ -34,6 +34,7 @@ recipe() {
     prometheus:dev)
       build prometheus
       image "$1" -user 65532:65532 -entrypoint /prometheus -layer "$(path_of prometheus)=/prometheus" ;;
+    *) example "$1" ;;
   esac
 }
 

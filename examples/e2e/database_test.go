@@ -1,0 +1,213 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	postgres "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+)
+
+// A database is the PostgresCluster db of a namespace, with a writer and volumes.
+type database struct{ namespace }
+
+// The nodes have no provisioner: the volumes are made before, as folders of a worker.
+func (db *database) makeVolumes(ctx context.Context, t *testing.T, n int) {
+	worker := db.kubectl(ctx, t, "get", "nodes", "--selector=!node-role.kubernetes.io/control-plane", "-o", "jsonpath={.items[0].metadata.name}")
+	path, folders := "/var/local/"+string(db.namespace), ""
+	for i := range n {
+		folders += fmt.Sprintf(", /volumes/%d", i)
+	}
+	db.apply(ctx, t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: folders}
+spec:
+  restartPolicy: Never
+  nodeName: %s
+  containers:
+    - name: folders
+      image: postgrescluster-member:dev
+      command: [mkdir, -p%s]
+      securityContext: {runAsUser: 0}
+      volumeMounts: [{name: volumes, mountPath: /volumes}]
+  volumes:
+    - {name: volumes, hostPath: {path: %s, type: DirectoryOrCreate}}
+`, worker, folders, path))
+	volumes := fmt.Sprintf(`
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: %[1]s, labels: {e2e: %[1]s}}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+`, db.namespace)
+	for i := range n {
+		volumes += fmt.Sprintf(`---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s-%[2]d, labels: {e2e: %[1]s}}
+spec:
+  storageClassName: %[1]s
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  local: {path: %[3]s/%[2]d}
+  nodeAffinity:
+    required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%[4]s]}]}]}
+`, db.namespace, i, path, worker)
+	}
+	db.apply(ctx, t, volumes)
+	db.kubectl(ctx, t, "wait", "pod/folders", "--for=jsonpath={.status.phase}=Succeeded", "--timeout", patience.String())
+}
+
+func (db *database) removeVolumes(ctx context.Context, t *testing.T) {
+	db.kubectl(ctx, t, "delete", "persistentvolumes,storageclasses", "--selector=e2e="+string(db.namespace))
+}
+
+// applySample applies the sample, on the volumes that were made.
+func (db *database) applySample(ctx context.Context, t *testing.T) {
+	sample, err := os.ReadFile("../postgrescluster/config/samples/postgrescluster.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(sample), "name: sample", "name: db", 1)
+	db.apply(ctx, t, text+fmt.Sprintf("  failoverDelay: 5s\n  storage: {storageClassName: %s}\n", db.namespace))
+}
+
+func (db *database) get(ctx context.Context, t *testing.T) *postgres.PostgresCluster {
+	t.Helper()
+	object, err := db.tryGet(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object
+}
+
+func (db *database) tryGet(ctx context.Context) (*postgres.PostgresCluster, error) {
+	out, err := db.try(ctx, "get", "postgrescluster", "db", "-o", "json")
+	if err != nil {
+		return nil, err
+	}
+	object := &postgres.PostgresCluster{}
+	return object, json.Unmarshal([]byte(out), object)
+}
+
+// complete waits until the cluster is Complete and Ready with so many members.
+func (db *database) complete(ctx context.Context, t *testing.T, size int) {
+	t.Helper()
+	eventually(ctx, t, func(ctx context.Context) error {
+		object, err := db.tryGet(ctx)
+		if err != nil {
+			return err
+		}
+		s := object.Status
+		if s.Phase != "Complete" || s.ObservedGeneration != object.Generation || s.Members != fmt.Sprintf("%d/%d", size, size) || !meta.IsStatusConditionTrue(s.Conditions, "Ready") {
+			return fmt.Errorf("it is %s with %s members, %s: %s", s.Phase, s.Members, s.Reason, s.Message)
+		}
+		return nil
+	})
+}
+
+// kill takes pods of members away without a warning.
+func (db *database) kill(ctx context.Context, t *testing.T, names ...string) {
+	t.Helper()
+	db.kubectl(ctx, t, append([]string{"delete", "pods", "--grace-period=0", "--force", "--ignore-not-found"}, names...)...)
+}
+
+// replace kills members, and waits until all are there again.
+func (db *database) replace(ctx context.Context, t *testing.T, names ...string) {
+	t.Helper()
+	uids := func(ctx context.Context) (string, error) {
+		return db.try(ctx, append([]string{"get", "pods", "-o", "jsonpath={.items[*].metadata.uid}{.metadata.uid}"}, names...)...)
+	}
+	before, err := uids(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.kill(ctx, t, names...)
+	eventually(ctx, t, func(ctx context.Context) error {
+		now, err := uids(ctx)
+		if err != nil {
+			return err
+		}
+		for uid := range strings.FieldsSeq(now) {
+			if strings.Contains(before, uid) {
+				return fmt.Errorf("the pod %s is still there", uid)
+			}
+		}
+		return nil
+	})
+	db.complete(ctx, t, 3)
+}
+
+func (db *database) startWriter(ctx context.Context, t *testing.T) {
+	db.kubectl(ctx, t, "exec", db.get(ctx, t).Status.Primary, "--", "psql", "--host=127.0.0.1", "--username=postgres", "--command=CREATE TABLE t (v int)")
+	db.kubectl(ctx, t, "apply", "-f", "manifests/writer.yaml")
+	db.kubectl(ctx, t, "wait", "pod/writer", "--for=condition=Ready", "--timeout", patience.String())
+	db.writes(ctx, t)
+}
+
+// acknowledged are the numbers that the writer was told are there.
+func (db *database) acknowledged(ctx context.Context) ([]string, error) {
+	log, err := db.try(ctx, "logs", "writer")
+	var numbers []string
+	for line := range strings.Lines(log) {
+		if number, ok := strings.CutPrefix(strings.TrimSpace(line), "acknowledged "); ok {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers, err
+}
+
+// writes waits until more is acknowledged than was.
+func (db *database) writes(ctx context.Context, t *testing.T) {
+	t.Helper()
+	before, err := db.acknowledged(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(ctx, t, func(ctx context.Context) error {
+		now, err := db.acknowledged(ctx)
+		if err == nil && len(now) == len(before) {
+			err = fmt.Errorf("the writer has %d acknowledgments, as before", len(now))
+		}
+		return err
+	})
+}
+
+// whole asserts that each number that was acknowledged is there once, and one member is
+// no standby.
+func (db *database) whole(ctx context.Context, t *testing.T) {
+	numbers, err := db.acknowledged(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Fields(db.kubectl(ctx, t, "exec", "writer", "--", "sh", "-c", `psql --host="$DB_RW_SERVICE_HOST" --username=postgres --no-align --tuples-only --command="SELECT v FROM t"`))
+	count := map[string]int{}
+	for _, row := range rows {
+		count[row]++
+	}
+	for _, number := range numbers {
+		if count[number] != 1 {
+			t.Errorf("%s was acknowledged, and is there %d times", number, count[number])
+		}
+	}
+	t.Logf("%d rows were acknowledged, of %d that are there", len(numbers), len(rows))
+	status := db.get(ctx, t).Status
+	var primaries []string
+	for _, name := range status.Voters {
+		if db.kubectl(ctx, t, "exec", name, "--", "psql", "--host=127.0.0.1", "--username=postgres", "--no-align", "--tuples-only", "--command=SELECT pg_is_in_recovery()") == "f" {
+			primaries = append(primaries, name)
+		}
+	}
+	if !slices.Equal(primaries, []string{status.Primary}) {
+		t.Errorf("the primaries are %v, and the status has %s", primaries, status.Primary)
+	}
+}

@@ -1,0 +1,9 @@
+// Package e2e tests the examples on a kind cluster, which is up:
+//
+//	make cluster-up
+//	eval "$(hack/cluster env)"
+//	cd examples/e2e && go test -tags e2e -timeout 30m -parallel 3 .
+//
+// It builds and loads the images, deploys the operators, and takes all of it away
+// again. CHAOS_SEED repeats the order of TestChaos.
+package e2e

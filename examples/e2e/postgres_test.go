@@ -1,0 +1,88 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/e2e-framework/pkg/features"
+)
+
+// A cluster's life, beside a client that writes.
+func TestPostgresCluster(t *testing.T) {
+	t.Parallel()
+	db := &database{namespace: newNamespace("postgres")}
+	testenv.Test(t, features.New("PostgresCluster").
+		WithSetup("a namespace", db.create).
+		WithSetup("volumes", step(func(ctx context.Context, t *testing.T) { db.makeVolumes(ctx, t, 8) })).
+		Assess("a cluster of three", step(func(ctx context.Context, t *testing.T) {
+			db.applySample(ctx, t)
+			db.complete(ctx, t, 3)
+			db.columns(ctx, t)
+		})).
+		Assess("a writer", step(db.startWriter)).
+		Assess("three become five, and another operator goes on halfway", step(func(ctx context.Context, t *testing.T) {
+			db.kubectl(ctx, t, "patch", "postgrescluster", "db", "--type=merge", `--patch={"spec":{"size":5}}`)
+			eventually(ctx, t, func(ctx context.Context) error {
+				out, err := db.try(ctx, "get", "pod", "db-3", "-o", "name")
+				if err != nil {
+					return fmt.Errorf("%s: %w", out, err)
+				}
+				return nil
+			})
+			killOperator(ctx, t)
+			db.complete(ctx, t, 5)
+			db.writes(ctx, t)
+		})).
+		Assess("and three again", step(func(ctx context.Context, t *testing.T) {
+			db.kubectl(ctx, t, "patch", "postgrescluster", "db", "--type=merge", `--patch={"spec":{"size":3}}`)
+			db.complete(ctx, t, 3)
+			db.writes(ctx, t)
+		})).
+		Assess("a standby that is deleted comes back", step(func(ctx context.Context, t *testing.T) {
+			primary := db.get(ctx, t).Status.Primary
+			for _, name := range []string{"db-0", "db-1", "db-2"} {
+				if name != primary {
+					db.replace(ctx, t, name)
+					break
+				}
+			}
+			if now := db.get(ctx, t).Status.Primary; now != primary {
+				t.Errorf("the primary is %s, and was %s", now, primary)
+			}
+			db.writes(ctx, t)
+		})).
+		Assess("so does the primary, and another operator goes on halfway", step(func(ctx context.Context, t *testing.T) {
+			db.kill(ctx, t, db.get(ctx, t).Status.Primary)
+			killOperator(ctx, t)
+			db.complete(ctx, t, 3)
+			db.writes(ctx, t)
+		})).
+		Assess("so do all at once", step(func(ctx context.Context, t *testing.T) {
+			db.replace(ctx, t, "db-0", "db-1", "db-2")
+			db.writes(ctx, t)
+		})).
+		Assess("nothing acknowledged is lost, and one is the primary", step(db.whole)).
+		WithTeardown("the namespace", db.remove).
+		WithTeardown("the volumes", step(db.removeVolumes)).Feature())
+}
+
+// killOperator takes the operator's pod away without a warning.
+func killOperator(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if _, err := kubectl(ctx, "delete", "pods", "--namespace=postgrescluster-system", "--all", "--grace-period=0", "--force"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (db *database) columns(ctx context.Context, t *testing.T) {
+	t.Helper()
+	table := strings.Fields(db.kubectl(ctx, t, "get", "postgresclusters"))
+	got := strings.Join(table[:len(table)-1], " ") // without the age
+	if want := "NAME PHASE MEMBERS PRIMARY VERSION READY AGE db Complete 3/3 db-0 " + db.get(ctx, t).Status.Version + " True"; got != want {
+		t.Errorf("kubectl get prints %s; want %s", got, want)
+	}
+}
