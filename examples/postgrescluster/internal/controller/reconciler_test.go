@@ -1,7 +1,11 @@
 package controller
 
 import (
+	"context"
 	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
@@ -56,6 +60,37 @@ func TestLife(t *testing.T) {
 	w.until("the loss", func(s *v1.PostgresClusterStatus) bool { return s.Phase == "Seeded" })
 	w.completes(3)
 	w.has("a,b,c")
+}
+
+// A primary that restarts has its standbys again before the operator has promoted it, and
+// they connect again whenever they are cut off.
+func TestStandbysReconnectToRestartedPrimary(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3)
+	w.completes(3)
+	uid := w.uid("db-0")
+	w.kubelet.kill("db-0", false)
+	w.until("another pod", func(*v1.PostgresClusterStatus) bool { now := w.uid("db-0"); return now != uid && now != "" })
+	w.must(wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		// For longer than they wait between two tries.
+		n, err := w.ask("db-0", "SELECT count(*) FROM pg_stat_replication WHERE backend_start < now() - interval '2 seconds'")
+		return err == nil && n == "2", nil
+	}))
+	before := len(w.did)
+	w.latency = 100 * time.Millisecond
+	w.completes(3)
+	drops := 0
+	for _, what := range w.did[before:] {
+		if what == "sql drop slot on db-0" {
+			drops++
+		}
+	}
+	if drops != 2 {
+		t.Errorf("two slots were dropped in %d tries", drops)
+	}
+	if w.object.Status.Primary != "db-0" || w.object.Status.Promotion.Number != 2 {
+		t.Errorf("the primary is %s by promotion %+v", w.object.Status.Primary, w.object.Status.Promotion)
+	}
 }
 
 // A standby alone, which may lack a commit that another one acknowledged, is not promoted;

@@ -157,10 +157,25 @@ func slots(have []string, promotion int64, members []string) []statement {
 	}
 	for _, slot := range have {
 		if !slices.Contains(wanted, slot) {
-			statements = append(statements,
-				statement{"end the use of a slot", "SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active AND slot_name = " + literal(slot)},
-				statement{"drop slot", "SELECT pg_drop_replication_slot(" + literal(slot) + ")"})
+			statements = append(statements, dropSlot(slot))
 		}
 	}
 	return statements
+}
+
+// dropSlot drops a slot, which a standby may use: it is disconnected, in the same statement,
+// since it connects again at once, and may be quicker than the next statement.
+func dropSlot(slot string) statement {
+	return statement{"drop slot", fmt.Sprintf(`DO $$
+BEGIN
+	FOR attempt IN 1..10 LOOP
+		PERFORM pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots WHERE active AND slot_name = %[1]s;
+		BEGIN
+			PERFORM pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %[1]s;
+			RETURN;
+		EXCEPTION WHEN object_in_use THEN
+			IF attempt = 10 THEN RAISE; END IF;
+		END;
+	END LOOP;
+END $$`, literal(slot))}
 }

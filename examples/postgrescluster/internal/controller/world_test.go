@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -36,6 +37,8 @@ type world struct {
 	did      []string
 	accident *accident
 	ended    bool
+	// latency is how long the operator hears nothing of a statement that was executed.
+	latency time.Duration
 	// names are how the effects' objects are called, if not by their own names.
 	names *strings.Replacer
 }
@@ -68,6 +71,9 @@ func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Cont
 	}
 	w.did = append(w.did, what)
 	goesOn, err := w.accident.strike(what, func() error { return do(ctx) })
+	if e.Kind == SQL {
+		<-time.After(w.latency)
+	}
 	w.ended = !goesOn
 	return err
 }
@@ -182,6 +188,14 @@ func (w *world) ask(name, query string) (string, error) {
 		texts = append(texts, fmt.Sprint(values...))
 	}
 	return strings.Join(texts, ","), rows.Err()
+}
+
+// uid is that of a pod; empty if there is none.
+func (w *world) uid(name string) types.UID {
+	w.t.Helper()
+	pod := &corev1.Pod{}
+	w.must(client.IgnoreNotFound(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, pod)))
+	return pod.UID
 }
 
 // has asserts the rows of the table t on the primary.
