@@ -79,7 +79,7 @@ bench-agent: agent ## Measure what the agent costs a JVM beside the stock export
 
 .PHONY: build
 build: ## Build the operator, bin/manager.
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(MANAGER) ./cmd/manager
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(MANAGER) ./cmd/manager
 
 .PHONY: run
 run: agent helper ## Run the operator from here, against the current context.

@@ -18,6 +18,7 @@ binary_is() {
     prometheus) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/prometheus ;;
     alertmanager) folder=hack/tools/alertmanager package=github.com/prometheus/alertmanager/cmd/alertmanager ;;
     image) folder=hack/offline/image package=. ;;
+    buildkitd | buildctl) folder=hack/tools/buildkit package=github.com/moby/buildkit/cmd/$1 ;;
     crane) folder=hack/release package=github.com/google/go-containerregistry/cmd/crane ;;
     cosign) folder=hack/release package=github.com/sigstore/cosign/v3/cmd/cosign ;;
     cyclonedx-gomod) folder=hack/release package=github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod ;;

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -26,4 +27,16 @@ func version(t *testing.T, file, pattern string) string {
 		t.Fatalf("%s has nothing like %s", file, pattern)
 	}
 	return string(found[1])
+}
+
+// Two ways to the same image: the operator is built with the same flags by both.
+func TestDockerfileBuildsAsMake(t *testing.T) {
+	// Of make and of a shell the same, quotes and line ends aside.
+	words := strings.NewReplacer(`"`, "", "\\\n", " ", "$(VERSION)", "$VERSION", "ldflags ", "ldflags=")
+	flags := func(file string) string {
+		return strings.Join(strings.Fields(words.Replace(version(t, file, `(?s)go build (-[^&;]*?) -o \S+ \./cmd/manager`))), " ")
+	}
+	if byMake, byDocker := flags("../../Makefile"), flags("../../Dockerfile"); byMake != byDocker {
+		t.Errorf("make builds with %s, the Dockerfile with %s", byMake, byDocker)
+	}
 }

@@ -24,8 +24,9 @@ holds() { # IMAGE PLATFORM FILE SOURCE
 
 work=$(mktemp -d "$cache/tmp/release.XXXXXX")
 registry=
-trap '[ -z "$registry" ] || kill "$registry"; rm -rf "$work"' EXIT
 . "$repo/hack/packages.sh"
+. "$repo/hack/release/layers.sh"
+trap '[ -z "$registry" ] || kill "$registry"; stop_buildkit; rm -rf "$work"' EXIT
 ! debian_root || packages jq:jq
 build cosign crane
 export SOURCE=https://github.com/example/jmx-exporter-operator COMMIT=0123456789abcdef0123456789abcdef01234567
@@ -50,6 +51,8 @@ release build v1.0.0
 out=$work/second
 release build v1.0.0
 for file in amd64.tar arm64.tar sbom.cdx.json; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
+start_buildkit
+for arch in amd64 arm64; do check "the Dockerfile gives the layers of the release for $arch" same_layers $arch; done
 check "the bill of materials names the shaded collector" lists /agent/exporter.jar pkg:maven/io.prometheus.jmx/collector@
 check "the bill of materials names the shaded YAML parser" lists /agent/exporter.jar pkg:maven/org.yaml/snakeyaml@
 check "the bill of materials names the operator's libraries" lists "/manager (arm64)" pkg:golang/sigs.k8s.io/controller-runtime@
