@@ -121,8 +121,8 @@ func (db *database) kill(ctx context.Context, t *testing.T, names ...string) {
 	db.kubectl(ctx, t, append([]string{"delete", "pods", "--grace-period=0", "--force", "--ignore-not-found"}, names...)...)
 }
 
-// replace kills members, and waits until all are there again.
-func (db *database) replace(ctx context.Context, t *testing.T, names ...string) {
+// replace kills members, does what comes meanwhile, and waits until all are there again.
+func (db *database) replace(ctx context.Context, t *testing.T, names []string, meanwhile ...func(context.Context, *testing.T)) {
 	t.Helper()
 	uids := func(ctx context.Context) (string, error) {
 		return db.try(ctx, append([]string{"get", "pods", "-o", "jsonpath={.items[*].metadata.uid}{.metadata.uid}"}, names...)...)
@@ -132,6 +132,9 @@ func (db *database) replace(ctx context.Context, t *testing.T, names ...string) 
 		t.Fatal(err)
 	}
 	db.kill(ctx, t, names...)
+	for _, do := range meanwhile {
+		do(ctx, t)
+	}
 	eventually(ctx, t, func(ctx context.Context) error {
 		now, err := uids(ctx)
 		if err != nil {
@@ -154,7 +157,7 @@ func (db *database) startWriter(ctx context.Context, t *testing.T) {
 	db.writes(ctx, t)
 }
 
-// acknowledged are the numbers that the writer was told are there.
+// acknowledged are the numbers whose INSERT was acknowledged.
 func (db *database) acknowledged(ctx context.Context) ([]string, error) {
 	log, err := db.try(ctx, "logs", "writer")
 	var numbers []string

@@ -1,0 +1,44 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
+)
+
+// Who loses the right to attach gets no other pod; what is served is served on.
+func TestRightWithdrawn(t *testing.T) {
+	t.Parallel()
+	namespace, _, feature := running("right-withdrawn", 1, 1, java17)
+	const role, user = "manifests/authority/attach.yaml", "alice"
+	testenv.Test(t, feature.
+		WithSetup("rules", funcs.Apply(namespace, rules)).
+		WithSetup("somebody who may attach", funcs.Apply(namespace, role)).
+		Assess("whose exporter is served", funcs.All(
+			funcs.ApplyByUser(user, namespace, exporter),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
+		Assess("without the right, another pod is refused", funcs.All(
+			funcs.Delete(namespace, role),
+			funcs.Apply(namespace, java25),
+			funcs.NextRefused(namespace, "java=25", v1alpha1.ReasonNotAuthorized))).
+		Assess("the first is served", funcs.All(
+			funcs.Annotated(namespace, "java=17", v1alpha1.AnnotationScrape, "true"),
+			funcs.ServesPods(namespace, "java=17", port, "dummyapp_requests_total"))).
+		Feature())
+}
+
+// The operator's token is good for nothing but what the operator does.
+func TestStolenToken(t *testing.T) {
+	t.Parallel()
+	namespace, applications, feature := running("stolen-token", 1, 1, java17)
+	testenv.Test(t, feature.
+		WithSetup("an exporter that is served", funcs.All(
+			funcs.Apply(namespace, rules, exporter),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
+		Assess("all else is refused", funcs.StolenToken(namespace)).
+		Assess("the application is as before", applications.Untouched()).
+		Feature())
+}
