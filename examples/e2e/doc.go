@@ -2,7 +2,7 @@
 //
 //	make cluster-up
 //	eval "$(hack/cluster env)"
-//	cd examples/e2e && go test -tags e2e -timeout 30m -parallel 3 .
+//	cd examples/e2e && go test -tags e2e -timeout 40m -parallel 3 .
 //
 // It builds and loads the images, deploys the operators, and takes all of it away
 // again. CHAOS_SEED repeats the order of TestChaos.

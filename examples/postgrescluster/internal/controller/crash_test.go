@@ -10,13 +10,12 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 )
 
-// An accident ends the operator before or after the n-th of its effects of a name, or of
-// all if it has none.
+// An accident ends the operator before or after the n-th of its effects of a name.
 type accident struct {
-	what            string
-	nth             int
-	after           bool
-	alreadyPromoted bool
+	what   string
+	nth    int
+	after  bool
+	struck bool
 }
 
 var errEnded = errors.New("the operator has ended, as the test wants it")
@@ -24,13 +23,13 @@ var errEnded = errors.New("the operator has ended, as the test wants it")
 // strike performs an effect, unless the accident keeps it from that; it returns whether
 // the operator goes on.
 func (a *accident) strike(what string, do func() error) (goesOn bool, err error) {
-	if a == nil || a.alreadyPromoted || a.what != what {
+	if a == nil || a.struck || a.what != what {
 		return true, do()
 	}
 	if a.nth--; a.nth > 0 {
 		return true, do()
 	}
-	a.alreadyPromoted = true
+	a.struck = true
 	if a.after {
 		_ = do()
 	}
@@ -75,7 +74,7 @@ func TestCrashWhileSeeding(t *testing.T) {
 			w := newWorld(t, 2)
 			w.accident = a
 			w.completes(2)
-			if !a.alreadyPromoted && first {
+			if !a.struck && first {
 				t.Error("the effect did not come about again")
 			}
 			if identifiers, err := w.ask("db-1", "SELECT system_identifier FROM pg_control_system()"); err != nil || identifiers != w.object.Status.SystemIdentifier {
@@ -111,7 +110,7 @@ func TestCrashWhileFailingOver(t *testing.T) {
 	for _, a := range accidents(failover(nil)) {
 		first := a.nth == 1
 		failover(a)
-		if !a.alreadyPromoted && first {
+		if !a.struck && first {
 			t.Errorf("%s: it did not come about again", a)
 		}
 		if t.Failed() {

@@ -112,7 +112,8 @@ func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 			return "", lost
 		}
 	}
-	reachable := c.reachableStandbys()
+	// One that cannot be promoted does not count: a commit that it alone has would be lost.
+	reachable := slices.DeleteFunc(c.reachableStandbys(), func(name string) bool { return c.lineage(name) == 0 })
 	for _, voters := range [][]string{c.record.Voters, c.effectiveVoters()} {
 		if !canFailOver(voters, c.record.Primary, reachable) {
 			return "", fails(ReasonQuorumMissing, nil, "The primary %s is unreachable, and too few standbys are reachable to fail over without losing commits: %v of %v. Bring one back.", c.record.Primary, reachable, standbysOf(voters, c.record.Primary))
@@ -123,9 +124,6 @@ func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	best := slices.MaxFunc(reachable, func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.lineage(a), c.lineage(b)), cmp.Compare(c.servers[a].LSN, c.servers[b].LSN), cmp.Compare(b, a))
 	})
-	if c.lineage(best) == 0 {
-		return "", fails(ReasonQuorumMissing, nil, "The primary %s is unreachable, and none of the reachable standbys %v has its data. Bring another one back.", c.record.Primary, reachable)
-	}
 	return best, nil
 }
 

@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 )
 
 // For each number of standbys and each set of disconnected ones that suffices: the others
@@ -81,5 +86,24 @@ func TestSynchronousStandbyNames(t *testing.T) {
 		if got := synchronousStandbyNames(voters, "db-0"); got != want {
 			t.Errorf("of %v: %s, want %s", voters, got, want)
 		}
+	}
+}
+
+// A standby that was prepared for a promotion which was given up may be the only one with a
+// commit. It cannot be promoted, so it does not count as disconnected.
+func TestFailoverCountsOnlyPromotable(t *testing.T) {
+	c := &cluster{
+		object: &v1.PostgresCluster{Spec: v1.PostgresClusterSpec{Size: 3, FailoverDelay: &metav1.Duration{}}},
+		record: &v1.PostgresClusterStatus{
+			Primary: "db-0", Voters: []string{"db-0", "db-1", "db-2"}, Promotions: 3, Promotion: &v1.Promotion{Number: 1},
+			Announced: &v1.Announced{Member: "db-0", Promotion: v1.Promotion{Number: 3, From: 1}},
+		},
+		servers: map[string]*server{
+			"db-1": {InRecovery: true, Slot: member.Slot(2, "db-1"), LSN: 200},
+			"db-2": {InRecovery: true, Slot: member.Slot(1, "db-2"), LSN: 100},
+		},
+	}
+	if name, o := c.failoverTarget(); o == nil || o.Reason != ReasonQuorumMissing {
+		t.Errorf("%s is promoted (%+v), without what only db-1 may have", name, o)
 	}
 }
