@@ -38,8 +38,8 @@ func TestChaos(t *testing.T) {
 			db.complete(ctx, t, 3)
 		})).
 		Assess("a writer", step(db.startWriter)).
-		Assess("a monkey", step(func(ctx context.Context, t *testing.T) { db.monkey(ctx, t, rand.New(rand.NewPCG(seed, 0))) })).
-		Assess("it is complete again", step(func(ctx context.Context, t *testing.T) {
+		Assess("members and the operator are killed at random", step(func(ctx context.Context, t *testing.T) { db.monkey(ctx, t, rand.New(rand.NewPCG(seed, 0))) })).
+		Assess("the cluster is Complete again", step(func(ctx context.Context, t *testing.T) {
 			db.complete(ctx, t, 3)
 			db.writes(ctx, t)
 			db.complete(ctx, t, 3)
@@ -74,6 +74,6 @@ func (db *database) monkey(ctx context.Context, t *testing.T, random *rand.Rand)
 	promotions := db.get(ctx, t).Status.Promotions - before
 	t.Logf("%d promotions", promotions)
 	if promotions == 0 {
-		t.Error("nothing was proven: the primary was never another one")
+		t.Error("nothing was proven: no member was promoted")
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 )
 
-// patience is how long a condition may take: machines that run tests are slow.
-const patience = 5 * time.Minute
+// conditionTimeout is how long a condition may take: machines that run tests are slow.
+const conditionTimeout = 5 * time.Minute
 
 // run runs a command, and returns what it prints.
 func run(ctx context.Context, name string, args ...string) (string, error) {
@@ -42,7 +42,15 @@ func runWith(ctx context.Context, input, name string, args ...string) (string, e
 }
 
 func kubectl(ctx context.Context, args ...string) (string, error) {
-	return run(ctx, "kubectl", args...)
+	return kubectlWith(ctx, "", args...)
+}
+
+// kubectlWith has a deadline beyond those that kubectl is given: what it executes in a
+// container may wait for ever.
+func kubectlWith(ctx context.Context, input string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*conditionTimeout)
+	defer cancel()
+	return runWith(ctx, input, "kubectl", args...)
 }
 
 // A namespace is that of a feature.
@@ -69,7 +77,7 @@ func (n namespace) try(ctx context.Context, args ...string) (string, error) {
 // apply applies objects that are written in YAML.
 func (n namespace) apply(ctx context.Context, t *testing.T, text string) {
 	t.Helper()
-	if _, err := runWith(ctx, text, "kubectl", "--namespace", string(n), "apply", "--server-side", "-f", "-"); err != nil {
+	if _, err := kubectlWith(ctx, text, "--namespace", string(n), "apply", "--server-side", "-f", "-"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,7 +99,7 @@ func (n namespace) remove(ctx context.Context, t *testing.T, _ *envconf.Config) 
 			t.Log(out, err)
 		}
 	}
-	if _, err := kubectl(ctx, "delete", "namespace", string(n), "--timeout", patience.String()); err != nil {
+	if _, err := kubectl(ctx, "delete", "namespace", string(n), "--timeout", conditionTimeout.String()); err != nil {
 		t.Error(err)
 	}
 	return ctx
@@ -157,7 +165,7 @@ func request(ctx context.Context, method, url string, codes ...int) (string, err
 func eventually(ctx context.Context, t *testing.T, missing func(context.Context) error) {
 	t.Helper()
 	last := errors.New("not looked at yet")
-	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, conditionTimeout, true, func(ctx context.Context) (bool, error) {
 		if err := missing(ctx); ctx.Err() == nil {
 			last = err
 		}

@@ -64,7 +64,7 @@ spec:
 `, db.namespace, i, path, worker)
 	}
 	db.apply(ctx, t, volumes)
-	db.kubectl(ctx, t, "wait", "pod/folders", "--for=jsonpath={.status.phase}=Succeeded", "--timeout", patience.String())
+	db.kubectl(ctx, t, "wait", "pod/folders", "--for=jsonpath={.status.phase}=Succeeded", "--timeout", conditionTimeout.String())
 }
 
 func (db *database) removeVolumes(ctx context.Context, t *testing.T) {
@@ -131,6 +131,11 @@ func (db *database) replace(ctx context.Context, t *testing.T, names []string, m
 	if err != nil {
 		t.Fatal(err)
 	}
+	status := db.get(ctx, t).Status
+	promotions := status.Promotions
+	if slices.Contains(names, status.Primary) {
+		promotions++ // whoever is promoted now
+	}
 	db.kill(ctx, t, names...)
 	for _, do := range meanwhile {
 		do(ctx, t)
@@ -145,7 +150,11 @@ func (db *database) replace(ctx context.Context, t *testing.T, names []string, m
 				return fmt.Errorf("the pod %s is still there", uid)
 			}
 		}
-		return nil
+		object, err := db.tryGet(ctx)
+		if err == nil && object.Status.Promotions < promotions {
+			err = fmt.Errorf("nobody is promoted yet: %s", object.Status.Message)
+		}
+		return err
 	})
 	db.complete(ctx, t, 3)
 }
@@ -153,7 +162,7 @@ func (db *database) replace(ctx context.Context, t *testing.T, names []string, m
 func (db *database) startWriter(ctx context.Context, t *testing.T) {
 	db.kubectl(ctx, t, "exec", db.get(ctx, t).Status.Primary, "--", "psql", "--host=127.0.0.1", "--username=postgres", "--command=CREATE TABLE t (v int)")
 	db.kubectl(ctx, t, "apply", "-f", "manifests/writer.yaml")
-	db.kubectl(ctx, t, "wait", "pod/writer", "--for=condition=Ready", "--timeout", patience.String())
+	db.kubectl(ctx, t, "wait", "pod/writer", "--for=condition=Ready", "--timeout", conditionTimeout.String())
 	db.writes(ctx, t)
 }
 

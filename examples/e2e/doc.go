@@ -5,5 +5,5 @@
 //	cd examples/e2e && go test -tags e2e -timeout 40m -parallel 3 .
 //
 // It builds and loads the images, deploys the operators, and takes all of it away
-// again. CHAOS_SEED repeats the order of TestChaos.
+// again, but for the folders of the volumes on the worker. CHAOS_SEED repeats the order of TestChaos.
 package e2e

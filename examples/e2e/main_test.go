@@ -65,7 +65,7 @@ func deploy(ctx context.Context, _ *envconf.Config) (context.Context, error) {
 		if _, err := run(ctx, "make", "-C", o.folder, "deploy"); err != nil {
 			return ctx, err
 		}
-		if _, err := kubectl(ctx, "rollout", "status", "--namespace", o.namespace, "deployment/"+o.deployment, "--timeout", patience.String()); err != nil {
+		if _, err := kubectl(ctx, "rollout", "status", "--namespace", o.namespace, "deployment/"+o.deployment, "--timeout", conditionTimeout.String()); err != nil {
 			return ctx, err
 		}
 	}

@@ -24,7 +24,7 @@ func TestPostgresCluster(t *testing.T) {
 			db.columns(ctx, t)
 		})).
 		Assess("a writer", step(db.startWriter)).
-		Assess("three become five with the operator killed midway", step(func(ctx context.Context, t *testing.T) {
+		Assess("three become five, with the operator killed midway", step(func(ctx context.Context, t *testing.T) {
 			db.kubectl(ctx, t, "patch", "postgrescluster", "db", "--type=merge", `--patch={"spec":{"size":5}}`)
 			eventually(ctx, t, func(ctx context.Context) error {
 				out, err := db.try(ctx, "get", "pod", "db-3", "-o", "name")
@@ -37,7 +37,7 @@ func TestPostgresCluster(t *testing.T) {
 			db.complete(ctx, t, 5)
 			db.writes(ctx, t)
 		})).
-		Assess("and three again", step(func(ctx context.Context, t *testing.T) {
+		Assess("five become three", step(func(ctx context.Context, t *testing.T) {
 			db.kubectl(ctx, t, "patch", "postgrescluster", "db", "--type=merge", `--patch={"spec":{"size":3}}`)
 			db.complete(ctx, t, 3)
 			db.writes(ctx, t)
@@ -55,11 +55,24 @@ func TestPostgresCluster(t *testing.T) {
 			}
 			db.writes(ctx, t)
 		})).
-		Assess("so does the primary with the operator killed midway", step(func(ctx context.Context, t *testing.T) {
+		Assess("a primary that is killed comes back, with the operator killed midway", step(func(ctx context.Context, t *testing.T) {
 			db.replace(ctx, t, []string{db.get(ctx, t).Status.Primary}, killOperator)
 			db.writes(ctx, t)
 		})).
-		Assess("so do all at once", step(func(ctx context.Context, t *testing.T) {
+		Assess("a standby is promoted in place of a primary that is killed each time it starts", step(func(ctx context.Context, t *testing.T) {
+			lost := db.get(ctx, t).Status.Primary
+			eventually(ctx, t, func(ctx context.Context) error {
+				db.kill(ctx, t, lost)
+				object, err := db.tryGet(ctx)
+				if err == nil && object.Status.Primary == lost {
+					err = fmt.Errorf("the primary is still %s: %s", lost, object.Status.Message)
+				}
+				return err
+			})
+			db.complete(ctx, t, 3)
+			db.writes(ctx, t)
+		})).
+		Assess("all members are recovered from their claims", step(func(ctx context.Context, t *testing.T) {
 			db.replace(ctx, t, []string{"db-0", "db-1", "db-2"})
 			db.writes(ctx, t)
 		})).

@@ -36,28 +36,28 @@ func TestPulsarConsumer(t *testing.T) {
 			p.deliver(ctx, t, "first")
 		})).
 		Assess("the JMX operator attaches to the broker", step(p.attachJMX)).
-		Assess("kubectl scale", step(func(ctx context.Context, t *testing.T) {
+		Assess("kubectl scale changes the consumers", step(func(ctx context.Context, t *testing.T) {
 			p.kubectl(ctx, t, "scale", "pulsarconsumer/sample", "--replicas", "3")
 			p.consume(ctx, t, 3)
 			p.kubectl(ctx, t, "scale", "pulsarconsumer/sample", "--replicas", "1")
 			p.consume(ctx, t, 1)
 		})).
-		Assess("a variable that somebody removes is put back", step(func(ctx context.Context, t *testing.T) {
+		Assess("a removed variable is restored", step(func(ctx context.Context, t *testing.T) {
 			p.kubectl(ctx, t, "set", "env", "deployment/sample-deployment", "PULSAR_TOPIC-")
 			p.variable(ctx, t, "orders")
 			p.consume(ctx, t, 1)
 		})).
-		Assess("so is a Deployment that somebody deletes", step(func(ctx context.Context, t *testing.T) {
+		Assess("a deleted Deployment is restored", step(func(ctx context.Context, t *testing.T) {
 			p.kubectl(ctx, t, "delete", "deployment/sample-deployment")
 			p.variable(ctx, t, "orders")
 			p.consume(ctx, t, 1)
 		})).
-		Assess("a broker that restarts is subscribed to again, and attached to again", step(func(ctx context.Context, t *testing.T) {
+		Assess("a broker that restarts is subscribed and attached to again", step(func(ctx context.Context, t *testing.T) {
 			p.kubectl(ctx, t, "exec", "deployment/broker", "--", "sh", "-c", "kill 1")
 			eventually(ctx, t, func(ctx context.Context) error {
 				return p.says(ctx, "pod", "--selector=app=broker", "{.items[0].status.containerStatuses[0].restartCount}", "1")
 			})
-			p.kubectl(ctx, t, "wait", "pod", "--selector=app=broker", "--for=condition=Ready", "--timeout", patience.String())
+			p.kubectl(ctx, t, "wait", "pod", "--selector=app=broker", "--for=condition=Ready", "--timeout", conditionTimeout.String())
 			p.consume(ctx, t, 1)
 			p.deliver(ctx, t, "second")
 			// An end so soon after an attach stops the rollout, until a person has looked.
@@ -68,10 +68,10 @@ func TestPulsarConsumer(t *testing.T) {
 			p.kubectl(ctx, t, "scale", "deployment/broker", "--replicas", "0")
 			p.waits(ctx, t, "BrokerUnreachable")
 		})).
-		WithTeardown("without the exporter", step(func(ctx context.Context, t *testing.T) {
-			p.kubectl(ctx, t, "delete", "--ignore-not-found", "--timeout", patience.String(), "prometheusjmxexporters", "--all")
+		WithTeardown("delete the exporter", step(func(ctx context.Context, t *testing.T) {
+			p.kubectl(ctx, t, "delete", "--ignore-not-found", "--timeout", conditionTimeout.String(), "prometheusjmxexporters", "--all")
 		})).
-		WithTeardown("and the namespace", p.remove).Feature())
+		WithTeardown("delete the namespace", p.remove).Feature())
 }
 
 type consumers struct {
@@ -81,7 +81,7 @@ type consumers struct {
 
 func (p *consumers) startBroker(ctx context.Context, t *testing.T) {
 	p.kubectl(ctx, t, "apply", "-f", "manifests/broker.yaml")
-	p.kubectl(ctx, t, "rollout", "status", "deployment/broker", "--timeout", patience.String())
+	p.kubectl(ctx, t, "rollout", "status", "deployment/broker", "--timeout", conditionTimeout.String())
 	p.server = "pulsar://" + p.kubectl(ctx, t, "get", "service", "broker", "-o", "jsonpath={.spec.clusterIP}") + ":6650"
 	eventually(ctx, t, func(ctx context.Context) error {
 		return p.forward(ctx, "deployment/broker", 8080, func(address string) error {
@@ -154,7 +154,7 @@ func (p *consumers) deliver(ctx context.Context, t *testing.T, message string) {
 	t.Helper()
 	p.kubectl(ctx, t, "run", message, "--image=pulsar-consumer:dev", "--restart=Never", "--env=PULSAR_SERVER="+p.server, "--env=PULSAR_TOPIC=orders", "--env=PULSAR_MESSAGE=message "+message,
 		"--command", "--", "/pulsar-producer")
-	p.kubectl(ctx, t, "wait", "pod/"+message, "--for=jsonpath={.status.phase}=Succeeded", "--timeout", patience.String())
+	p.kubectl(ctx, t, "wait", "pod/"+message, "--for=jsonpath={.status.phase}=Succeeded", "--timeout", conditionTimeout.String())
 	eventually(ctx, t, func(ctx context.Context) error {
 		log, err := p.try(ctx, "logs", "--selector", "app.kubernetes.io/instance=sample", "--tail=-1")
 		if n := strings.Count(log, "message "+message); err == nil && n != 1 {

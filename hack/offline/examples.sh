@@ -9,7 +9,8 @@ example() {
     pulsar-consumer:dev)
       local app=$repo/examples/pulsarconsumer/app
       step "building $1" build_pulsar_consumer "$app"
-      image "$1" -user 65532:65532 -entrypoint /pulsar-consumer -layer "$app/bin=/" ;;
+      image "$1" -user 65532:65532 -entrypoint /pulsar-consumer \
+        -layer "/etc/ssl/certs/ca-certificates.crt=/etc/ssl/certs/ca-certificates.crt" -layer "$app/bin=/" ;;
     pulsar-broker:dev) pulsar_broker "$1" ;;
   esac
 }

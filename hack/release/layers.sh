@@ -18,7 +18,7 @@ start_buildkit() {
 }
 stop_buildkit() {
   [ -n "$buildkit" ] || return 0
-  kill "$buildkit"
+  kill "$buildkit" 2>/dev/null || true # it may have ended by itself
   wait "$buildkit" || true
   "${as_root[@]}" rm -rf "$work/buildkit"
 }

@@ -61,9 +61,11 @@ func NextRefused(namespace, label, reason string) features.Func {
 				return nil
 			}
 			if s.Phase == v1alpha1.PhaseAnnotated {
-				err = c.remove(ctx, pod)
+				if err := c.remove(ctx, pod); err != nil {
+					return err
+				}
 			}
-			return fmt.Errorf("%s is %s %s, and not refused with %s: %w", pod.Name, s.Phase, s.Reason, reason, outcome(err))
+			return fmt.Errorf("%s is %s %s, and not refused with %s", pod.Name, s.Phase, s.Reason, reason)
 		}); err != nil {
 			t.Fatal(err)
 		}
