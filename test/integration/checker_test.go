@@ -135,10 +135,12 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 		problems = append(problems, fmt.Sprintf("is halted for %s with another revision, or for no reason to", status.Halt.Reason))
 	}
 	// What belongs to the exporter may fail to be written.
-	failed := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady).Reason == v1alpha1.ReasonAPIError
+	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
+	failed := ready.Reason == v1alpha1.ReasonAPIError
+	releasing := strings.Contains(ready.Message, " excluded JVMs ")
 	// Of a preflight, what it found is the answer: it is never Ready, and nothing stalls it.
 	attaches := status.Preflight == nil
-	if want := attaches && status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed; holds[v1alpha1.ConditionReady] != want {
+	if want := attaches && status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed && !releasing; holds[v1alpha1.ConditionReady] != want {
 		problems = append(problems, fmt.Sprintf("Ready is %t with %s pods, of which %d are updated", holds[v1alpha1.ConditionReady], status.Pods, status.Updated))
 	}
 	if holds[v1alpha1.ConditionReady] && (holds[v1alpha1.ConditionReconciling] || holds[v1alpha1.ConditionStalled]) {

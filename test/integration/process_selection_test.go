@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
@@ -117,14 +119,29 @@ func TestExcludedAgentStays(t *testing.T) {
 		if !strings.Contains(s.endpoints(s.exporter), ":9400") || s.annotations(s.pod)["prometheus.io/port"] != "9400" {
 			t.Fatalf("published is %q", s.endpoints(s.exporter))
 		}
+		if ready := s.exporterReady(); ready.Reason != v1alpha1.ReasonProgressing {
+			t.Fatalf("while the agent is not stopped, Ready is %+v", ready)
+		}
 		s.later(time.Minute)
 	}
 	if got := s.message("JavaFound"); !strings.Contains(got, "The agent in container worker, process 7 is not stopped yet: AttachTimeout.") {
 		t.Errorf("it says %s", got)
+	}
+	if ready := s.exporterReady(); !strings.Contains(ready.Message, "excluded JVMs of 1 pods") {
+		t.Errorf("while the agent is not stopped, the exporter says %q", ready.Message)
 	}
 	worker.stays = nil
 	o.outlast()
 	if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) || worker.unloads != 1 {
 		t.Errorf("published is %q; the agent was stopped %d times", got, worker.unloads)
 	}
+	if ready := s.exporterReady(); ready.Status != metav1.ConditionTrue {
+		t.Errorf("after the agent is stopped, Ready is %+v", ready)
+	}
+}
+
+// exporterReady is the condition Ready of the exporter.
+func (s *story) exporterReady() *metav1.Condition {
+	get(s.t, s.exporter)
+	return meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionReady)
 }

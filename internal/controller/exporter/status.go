@@ -3,6 +3,7 @@ package exporter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -168,7 +170,11 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	case len(refusals) > 0:
 		stalled = condition(v1alpha1.ConditionStalled, true, v1alpha1.ReasonPodsRefused, listed(refusals))
 	}
-	unfinished := int(status.Matched) > int(annotated)+len(refusals) || int(status.Updated) < len(f.members)
+	releasing := f.releasing()
+	if releasing > 0 {
+		progress += fmt.Sprintf(" The agent is being stopped in the excluded JVMs of %d pods.", releasing)
+	}
+	unfinished := int(status.Matched) > int(annotated)+len(refusals) || int(status.Updated) < len(f.members) || releasing > 0
 	working := unfinished && valid.Status == metav1.ConditionTrue && status.Halt == nil && !f.exporter.Spec.Suspend
 	reconciling := condition(v1alpha1.ConditionReconciling, working, v1alpha1.ReasonProgressing, progress)
 	if !working {
@@ -189,6 +195,20 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonAllAnnotated, progress)
 	}
 	return []metav1.Condition{ready, reconciling, stalled, valid}
+}
+
+// releasing counts the pods in which a JVM is excluded and may still have the agent. What
+// is attached in their other JVMs keeps them Annotated meanwhile.
+func (f *fleet) releasing() int {
+	n := 0
+	for _, m := range f.members {
+		if m.attachment != nil && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+			return p.Excluded && steps.MayHaveAgent(&p)
+		}) {
+			n++
+		}
+	}
+	return n
 }
 
 // failed are Ready and Reconciling when something cannot be written.

@@ -94,10 +94,6 @@ func servedIn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, e *v1alpha1.Prometheus
 			if p.Endpoint != nil {
 				return nil, fmt.Errorf("%s: process %d of container %s is excluded or refused (%s) and has an endpoint", pod.Name, p.PID, p.Container, p.Reason)
 			}
-			// The pod is Ready by its other JVMs before the agent of this one is stopped.
-			if p.Excluded && steps.MayHaveAgent(&p) {
-				return nil, fmt.Errorf("%s: process %d of container %s is excluded and not released yet", pod.Name, p.PID, p.Container)
-			}
 			continue
 		}
 		s := served{pod: pod.UID, podName: pod.Name, where: p.Container, identity: steps.Identity(&p), port: p.Port}
