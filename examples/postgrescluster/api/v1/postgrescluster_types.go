@@ -18,7 +18,7 @@ import (
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 48",message="the name is at most 48 characters long: pods, claims and Services are named after it"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$')",message="the name is to be a DNS label of at most 40 characters that starts with a letter: Services, a CronJob and replication slots are named after it"
 type PostgresCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -92,10 +92,10 @@ type Backup struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ClaimName string `json:"claimName"`
-	// schedule is when they are made, as a CronJob has it, such as "0 3 * * *".
+	// schedule is when they are made, as a CronJob has it, such as "0 3 * * *" or "@daily".
 	// +required
-	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^(@[a-z]+( [0-9a-z]+)?|\S+( +\S+){4})$`
 	Schedule string `json:"schedule"`
 }
 

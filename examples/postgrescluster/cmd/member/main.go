@@ -1,4 +1,5 @@
-// Member is PID 1 of a member's pod: member seed, join or run.
+// Member is PID 1 of a member's pod: member seed, join, run or restore. Member backup makes a
+// base backup.
 package main
 
 import (

@@ -231,7 +231,7 @@ func (c *cluster) members() []string {
 
 // wanted are the members of a cluster of the size that is wanted.
 func (c *cluster) wanted() []string {
-	return membersOf(c.object.Name, int(c.object.Spec.Size), c.record.Primary, c.voters())
+	return membersOf(c.object.Name, int(c.object.Spec.Size), c.record.Primary, c.voters(), c.streaming())
 }
 
 // primary is the primary's server if it is well; nil if not.

@@ -42,13 +42,14 @@ func (a *accident) String() string {
 
 // accidents are those of a story that did this. Of an effect that is repeated, such as the
 // apply of the status, the first ones are taken. Those after an effect, of which the record
-// does not know yet, are always among them; FULL=1 adds those before.
+// does not know yet, are always among them; FULL=1 adds those before, and of effects that
+// are repeated the second and the third.
 func accidents(did []string) []*accident {
 	full := os.Getenv("FULL") == "1"
 	var all []*accident
 	count := map[string]int{}
 	for _, what := range did {
-		if count[what]++; count[what] > 1 && !(strings.Contains(what, "status") && count[what] <= 8) {
+		if count[what]++; count[what] > 1 && !(full && count[what] <= 3) && !(strings.Contains(what, "status") && count[what] <= 8) {
 			continue
 		}
 		for _, after := range []bool{false, true} {

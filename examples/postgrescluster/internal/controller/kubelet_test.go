@@ -27,12 +27,14 @@ type kubelet struct {
 	mu        sync.Mutex
 	processes map[types.UID]*membertest.Process
 	volumes   map[types.UID]string
+	// volume makes one.
+	volume func(*testing.T) string
 	// held are the names of pods that do not start: their node is lost.
 	held map[string]bool
 }
 
 func startKubelet(t *testing.T, namespace string, now func() time.Time) *kubelet {
-	k := &kubelet{t: t, namespace: namespace, now: now, processes: map[types.UID]*membertest.Process{}, volumes: map[types.UID]string{}, held: map[string]bool{}}
+	k := &kubelet{t: t, namespace: namespace, now: now, processes: map[types.UID]*membertest.Process{}, volumes: map[types.UID]string{}, volume: membertest.Volume, held: map[string]bool{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { wait.UntilWithContext(ctx, k.sync, 50*time.Millisecond) })
@@ -121,7 +123,7 @@ func (k *kubelet) mount(ctx context.Context, pod *corev1.Pod) (map[string]string
 			return nil, false
 		}
 		if k.volumes[claim.UID] == "" {
-			k.volumes[claim.UID] = membertest.Volume(k.t)
+			k.volumes[claim.UID] = k.volume(k.t)
 			k.bind(ctx, claim)
 		}
 		dirs[pod.Spec.Containers[0].VolumeMounts[i].MountPath] = k.volumes[claim.UID]
@@ -165,6 +167,13 @@ func (k *kubelet) kill(name string, hold bool) {
 	if p := k.processes[pod.UID]; p != nil {
 		p.Kill()
 	}
+}
+
+// hold keeps a member from starting.
+func (k *kubelet) hold(name string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held[name] = true
 }
 
 // release lets a member start again.

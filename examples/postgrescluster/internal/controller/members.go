@@ -2,10 +2,12 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
@@ -14,22 +16,27 @@ import (
 )
 
 // ensureMembers keeps the voters running, whatever the phase: their acknowledgments count
-// in a failover. It returns what failed first, and nil where a
-// step reports it.
+// in a failover. It returns what failed first, and nil where a step reports it.
 func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
 	if c.record.SystemIdentifier == "" || c.password == "" || c.foreign() != nil {
 		return nil // the step that is next says so
 	}
-	if o := r.ensureSlots(ctx, c); o != nil {
-		return o
-	}
-	var failed *statemachine.Outcome
+	failed := r.pacing.try(c.attempt("slots", c.record.Primary), c.now, func() *statemachine.Outcome { return r.ensureSlots(ctx, c) })
 	for _, name := range c.voters() { // one that fails does not hold up the others
 		if o := r.ensureMember(ctx, c, name); failed == nil {
 			failed = o
 		}
 	}
 	return failed
+}
+
+// attempt identifies what is done for a member's pod, as long as neither it nor the spec changes.
+func (c *cluster) attempt(what, name string) string {
+	var pod types.UID
+	if p := c.pods[name]; p != nil {
+		pod = p.UID
+	}
+	return fmt.Sprintf("%s %s of %s, generation %d, pod %s", what, name, c.object.UID, c.object.Generation, pod)
 }
 
 // ensureSlots has the primary keep the log for the members.
@@ -56,8 +63,12 @@ func (r *Reconciler) ensureSlots(ctx context.Context, c *cluster) *statemachine.
 }
 
 // ensureMember sees to it that a member has its claim, its Service and its pod, and that it
-// follows the primary if there is one.
+// follows the primary if there is one. What failed is tried again after a while.
 func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
+	return r.pacing.try(c.attempt("member", name), c.now, func() *statemachine.Outcome { return r.tryMember(ctx, c, name) })
+}
+
+func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
 	if c.claims[name] == nil {
 		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "claim", c.wantedClaim(name)); o != nil {
 			return o
@@ -73,11 +84,22 @@ func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) 
 	if pod == nil {
 		return r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "pod", c.wantedPod(name, verb))
 	}
+	if !pod.DeletionTimestamp.IsZero() { // its end is an event
+		return nil
+	}
 	if reason, _ := reasonEnded(pod); reason == member.NoData && pod.Spec.Containers[0].Args[0] == string(verb) {
 		return nil // it would say so again
 	}
-	if replaceable(pod, c.now) {
-		return r.remove(ctx, pod)
+	if ends := fmt.Sprintf("ends of %s of %s", name, c.object.UID); replaceable(pod, c.now, r.pacing.replacementDelay(ends)) {
+		if o := r.remove(ctx, pod); o != nil {
+			return o
+		}
+		var young *statemachine.Outcome
+		if endedYoung(ended(pod)) {
+			young = fails(ReasonMemberEnded, nil, "The member %s ended.", name)
+		}
+		r.pacing.put(ends, young, c.now)
+		return nil
 	}
 	if s := c.servers[name]; s != nil && c.primary() != nil && name != c.record.Primary {
 		return r.repoint(ctx, c, name, s)
@@ -130,7 +152,7 @@ func (r *Reconciler) applyObject(ctx context.Context, owner client.FieldOwner, n
 	case err == nil:
 		return nil
 	case apierrors.IsInvalid(err) && !apply.IsGone(err) || apierrors.IsForbidden(err):
-		return fails(ReasonObjectRefused, err, "The API server rejected the %s %s; see status.attempt.lastError.", what, name)
+		return fails(ReasonObjectRefused, err, "The API server rejected the %s %s: %v", what, name, err)
 	}
 	return fails(ReasonAPIError, err, "The %s %s could not be applied; see status.attempt.lastError.", what, name)
 }

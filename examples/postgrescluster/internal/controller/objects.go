@@ -63,8 +63,8 @@ const volumePath = "/var/lib/postgresql"
 // userID is that of PostgreSQL in the image.
 const userID = 999
 
-// wantedPod is that of a member, which starts as a standby. It is never restarted in place: what it is to do when it
-// starts again is for the operator to say.
+// wantedPod is that of a member, which starts as a standby. It is never restarted in place:
+// what it is to do when it starts again is for the operator to say.
 func (c *cluster) wantedPod(name string, verb member.Verb) *corev1ac.PodApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
 		corev1ac.EnvVar().WithName(member.EnvName).WithValue(name),
@@ -96,5 +96,6 @@ func (c *cluster) wantedPod(name string, verb member.Verb) *corev1ac.PodApplyCon
 				WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(labelsOf(c.object.Name))))))
 	}
 	return corev1ac.Pod(name, c.object.Namespace).WithOwnerReferences(c.owner()).
-		WithLabels(labelsOf(c.object.Name)).WithLabels(map[string]string{labelMember: name, labelRole: roleReplica}).WithSpec(spec)
+		WithLabels(labelsOf(c.object.Name)).WithLabels(map[string]string{labelMember: name, labelRole: roleReplica}).
+		WithAnnotations(map[string]string{annotationTemplate: c.template()}).WithSpec(spec)
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,25 +43,42 @@ func reasonEnded(pod *corev1.Pod) (reason, message string) {
 }
 
 // The times after which a member that ended is replaced: at once if it lived, so that one
-// that was killed is soon back, and later if it did not.
+// that was killed is soon back, and later if it did not, each time it did not.
 const (
 	minUptime    = time.Minute
 	replaceDelay = 5 * time.Second
 	mendDelay    = time.Minute
 )
 
-// replaceable reports whether a member that ended is to be replaced now.
-func replaceable(pod *corev1.Pod, now time.Time) bool {
+// endedYoung reports whether a container lived for less than minUptime.
+func endedYoung(state *corev1.ContainerStateTerminated) bool {
+	return !state.FinishedAt.IsZero() && state.FinishedAt.Sub(state.StartedAt.Time) < minUptime
+}
+
+// replaceable reports whether a member that ended is to be replaced now; delay is what its
+// former replacements make it wait at least.
+func replaceable(pod *corev1.Pod, now time.Time, delay time.Duration) bool {
 	state := ended(pod)
-	if state == nil || state.FinishedAt.IsZero() || state.FinishedAt.Sub(state.StartedAt.Time) >= minUptime {
+	if state == nil || !endedYoung(state) {
 		return state != nil
 	}
-	delay := replaceDelay
+	delay = max(delay, replaceDelay)
 	switch reason, _ := reasonEnded(pod); reason {
 	case member.DataForeign, member.DiskFull, member.Misconfigured:
-		delay = mendDelay
+		delay = max(delay, mendDelay)
 	}
 	return now.Sub(state.FinishedAt.Time) >= delay
+}
+
+// waiting is why a container waits, in the kubelet's words. Of an image that cannot be pulled
+// its states alternate, and the message of the one has that of the other after its own: the
+// status is to stay the same meanwhile.
+func waiting(w *corev1.ContainerStateWaiting) string {
+	const failed = "ErrImagePull"
+	if _, cause, ok := strings.Cut(w.Message, ": "+failed+": "); ok {
+		return failed + ": " + cause
+	}
+	return w.Reason + ": " + w.Message
 }
 
 // notReadyReason is why a member does not answer.
@@ -77,7 +95,7 @@ func (c *cluster) notReadyReason(name string) (reason, message string) {
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if w := status.State.Waiting; w != nil && w.Message != "" {
-			return ReasonMemberWaiting, fmt.Sprintf("The member %s does not start: %s: %s", name, w.Reason, w.Message)
+			return ReasonMemberWaiting, fmt.Sprintf("The member %s does not start: %s", name, waiting(w))
 		}
 	}
 	for _, condition := range pod.Status.Conditions {

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -57,6 +58,14 @@ func (c *cluster) alreadyPromoted() bool {
 	return s != nil && !s.InRecovery && s.promotion() == a.Number
 }
 
+// prepared reports whether the announced promotion was begun. Then nothing of it changes any
+// more: it may have happened, unobserved, and what the member wrote since is behind the LSN
+// of the announcement.
+func (c *cluster) prepared() bool {
+	a := c.record.Announced
+	return a != nil && c.servers[a.Member] != nil && c.servers[a.Member].promotion() == a.Number
+}
+
 // lineage is the number of the promotion that a standby followed; 0 if the next primary
 // must not descend from it.
 func (c *cluster) lineage(name string) int64 {
@@ -65,9 +74,6 @@ func (c *cluster) lineage(name string) int64 {
 		return 0
 	}
 	number := s.promotion()
-	if a := c.record.Announced; a != nil && a.Member == name && a.Number == number {
-		number = a.From // prepared for the promotion, which has not happened
-	}
 	if p := c.record.Promotion; p == nil || number == p.Number || number == p.From {
 		return number
 	}
@@ -76,7 +82,7 @@ func (c *cluster) lineage(name string) int64 {
 
 // target is who is to be promoted.
 func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
-	if c.alreadyPromoted() {
+	if c.prepared() {
 		return c.record.Announced, nil
 	}
 	name, p := c.record.Primary, c.record.Promotion
@@ -96,7 +102,7 @@ func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
 	announced := &v1.Announced{Member: name, Promotion: v1.Promotion{
 		Number: c.record.Promotions + 1, From: c.lineage(name), LSN: c.servers[name].LSN.String(),
 	}}
-	// The number is unused: the same member was announced with it and was not promoted.
+	// The number is unused: the same member was announced with it and was not prepared.
 	if a := c.record.Announced; a != nil && a.Member == name && a.From == announced.From {
 		announced.Number = a.Number
 	}
@@ -106,6 +112,10 @@ func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
 // failoverTarget is the standby to promote in place of a lost primary.
 func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	lost := c.primaryLost()
+	if len(standbysOf(c.voters(), c.record.Primary)) == 0 { // nobody to take its place
+		reason, message := c.notReadyReason(c.record.Primary)
+		return "", fails(reason, nil, "%s", message)
+	}
 	if since := c.record.PrimaryLostTime; since != nil {
 		if wait := c.object.Spec.FailoverDelay.Duration - c.now.Sub(since.Time); wait > 0 {
 			lost.RetryAfter = wait
@@ -116,7 +126,7 @@ func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	reachable := slices.DeleteFunc(c.reachableStandbys(), func(name string) bool { return c.lineage(name) == 0 })
 	for _, voters := range [][]string{c.record.Voters, c.effectiveVoters()} {
 		if !canFailOver(voters, c.record.Primary, reachable) {
-			return "", fails(ReasonQuorumMissing, nil, "The primary %s is unreachable, and too few standbys are reachable to fail over without losing commits: %v of %v. Bring one back.", c.record.Primary, reachable, standbysOf(voters, c.record.Primary))
+			return "", fails(ReasonQuorumMissing, nil, "Too few standbys are reachable to fail over without losing commits: %v of %v. Bring one back, or the primary. %s", reachable, standbysOf(voters, c.record.Primary), lost.Message)
 		}
 	}
 	// A log of the primary's promotion has more than one of the promotion before; of one
@@ -202,7 +212,7 @@ func promotion(c *cluster, a *v1.Announced) []statement {
 		set("synchronous_standby_names", synchronousStandbyNames(c.effectiveVoters(), a.Member)),
 		set("primary_conninfo", ""),
 		reload,
-		statement{"promote", "SELECT pg_promote(true, 60)"})
+		ensure("promote", fmt.Sprintf("SELECT pg_promote(true, %d)", int(promoteTimeout.Seconds())), "the promotion has not ended yet"))
 }
 
 // Undo implements statemachine.Step: a primary stays one.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -48,6 +49,8 @@ type Reconciler struct {
 	// Image is that of the members where the object names none.
 	Image string
 	Clock clock.PassiveClock
+
+	pacing pacing
 }
 
 // +kubebuilder:rbac:groups=lukeb0nd.com,resources=postgresclusters,verbs=get;list;watch
@@ -74,6 +77,8 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Watches(&corev1.Service{}, named).
 		Watches(&corev1.PersistentVolumeClaim{}, named).
 		Watches(&batchv1.CronJob{}, named).
+		// A reconcile waits for members that answer slowly; others do not wait for it.
+		WithOptions(controller.Options{MaxConcurrentReconciles: 8}).
 		Complete(r)
 }
 
@@ -84,6 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	if c.object.Spec.Paused { // an event ends it
+		c.record.PrimaryLostTime = nil // it is waited for from then on
 		return ctrl.Result{}, r.persist(ctx, c)
 	}
 	if cause := regress(c); cause != nil {
@@ -95,7 +101,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	kept := r.ensureMembers(ctx, c)
 	walk := statemachine.Walk[*cluster]{
 		Plan: Plan, Steps: []statemachine.Step[*cluster]{seed{r}, promote{r}, synchronize{r}, serve{r}, complete{r}},
-		Key: c.key(), KindOf: kindOf, Gate: func(statemachine.Phase) *statemachine.Outcome { return kept },
+		Key: c.key(), KindOf: kindOf, Gate: func(next statemachine.Phase) *statemachine.Outcome {
+			if next == Promoted { // a member that cannot be started does not hold up a failover
+				return nil
+			}
+			return kept
+		},
 		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
 	}
 	result, err := walk.Forward(ctx, c, &c.state, Complete)

@@ -22,8 +22,8 @@ const SQL effects.Kind = "sql"
 // answerTimeout is how long a member may take to answer before it counts as unreachable.
 const answerTimeout = 3 * time.Second
 
-// promoteTimeout is how long pg_promote may take.
-const promoteTimeout = time.Minute
+// promoteTimeout is how long pg_promote waits for the end of recovery.
+const promoteTimeout = 15 * time.Second
 
 // A server is what a member's PostgreSQL said of itself.
 type server struct {
@@ -133,6 +133,12 @@ func set(name, value string) statement {
 }
 
 var reload = statement{"reload", "SELECT pg_reload_conf()"}
+
+// ensure is a statement that fails where one of the rows of a query is false: functions such
+// as pg_promote and pg_terminate_backend return that when their time is over.
+func ensure(what, query, otherwise string) statement {
+	return statement{what, fmt.Sprintf("DO $$ BEGIN IF EXISTS (SELECT FROM (%s) t(ok) WHERE NOT ok) THEN RAISE EXCEPTION %s; END IF; END $$", query, literal(otherwise))}
+}
 
 // disconnect stops streaming on a standby; the setting survives a restart.
 func disconnect() []statement { return []statement{set("primary_conninfo", ""), reload} }

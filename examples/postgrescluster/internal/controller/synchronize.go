@@ -43,15 +43,12 @@ func (r synchronize) Ensure(ctx context.Context, c *cluster) statemachine.Outcom
 func (synchronize) Undo(context.Context, *cluster) statemachine.Outcome { return done }
 
 // announceVoters puts into the record who is about to acknowledge commits: the members
-// that are wanted, as soon as they follow the primary.
+// that are wanted, as soon as they follow the primary, one change at a time.
 func announceVoters(c *cluster) *statemachine.Outcome {
 	if c.primary() == nil || len(c.record.NextVoters) > 0 {
 		return nil
 	}
-	streaming := c.streaming()
-	next := slices.DeleteFunc(c.wanted(), func(name string) bool {
-		return !slices.Contains(c.record.Voters, name) && !slices.Contains(streaming, name)
-	})
+	next := nextVoters(c.record.Voters, c.wanted(), c.streaming())
 	if !slices.Equal(next, slices.Sorted(slices.Values(c.record.Voters))) {
 		c.record.NextVoters = next
 	}
@@ -82,8 +79,9 @@ func (r *Reconciler) applyVoters(ctx context.Context, c *cluster) *statemachine.
 	if c.observe(ctx); c.primary() == nil || c.primary().SynchronousStandbyNames != names {
 		return fails(ReasonResizing, nil, "The primary %s is reloading synchronous_standby_names.", primary)
 	}
-	if err := r.execute(ctx, c, primary, statement{"end older walsenders",
-		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_replication WHERE backend_start < pg_conf_load_time()"}); err != nil {
+	if err := r.execute(ctx, c, primary, ensure("end older walsenders",
+		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_replication WHERE backend_start < pg_conf_load_time()",
+		"a walsender that goes by the former synchronous_standby_names has not ended")); err != nil {
 		return fail(err)
 	}
 	c.record.Voters, c.record.NextVoters = c.record.NextVoters, nil

@@ -2,6 +2,8 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 
@@ -53,16 +55,21 @@ func (r *Reconciler) ensureClaims(ctx context.Context, c *cluster) *statemachine
 // outdatedMember is the next member whose pod is to be replaced, the primary last; empty
 // if there is none.
 func (c *cluster) outdatedMember() string {
-	spec := c.object.Spec
 	for _, name := range append(standbysOf(c.wanted(), c.record.Primary), c.record.Primary) {
-		pod := c.pods[name]
-		if pod == nil {
-			continue
-		}
-		apart := pod.Spec.Affinity != nil && pod.Spec.Affinity.PodAntiAffinity != nil
-		if pod.Spec.Containers[0].Image != c.image || apart != spec.AntiAffinity || !equality.Semantic.DeepEqual(pod.Spec.NodeSelector, spec.NodeSelector) {
+		if pod := c.pods[name]; pod != nil && pod.Annotations[annotationTemplate] != c.template() {
 			return name
 		}
 	}
 	return ""
+}
+
+// annotationTemplate has the template that a member's pod was made from.
+const annotationTemplate = "lukeb0nd.com/template"
+
+// template identifies what the spec says of the members' pods. It is compared, not the pod:
+// admission may have changed that, such as the registry of its image.
+func (c *cluster) template() string {
+	sum := fnv.New64a()
+	_, _ = fmt.Fprintf(sum, "%s %t %v", c.image, c.object.Spec.AntiAffinity, c.object.Spec.NodeSelector) // fmt sorts maps
+	return fmt.Sprintf("%x", sum.Sum64())
 }

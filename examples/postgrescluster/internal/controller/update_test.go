@@ -39,6 +39,15 @@ func TestUpdate(t *testing.T) {
 		if pod.Spec.Containers[0].Image != "registry.example/member:2" {
 			t.Errorf("the pod %s has the image %s", pod.Name, pod.Spec.Containers[0].Image)
 		}
+		pod.Spec.Containers[0].Image = "mirror.example/member:2" // as admission may have it
+		w.must(admin.Update(t.Context(), &pod))
+	}
+	w.did = nil
+	for range 5 {
+		w.reconcile()
+	}
+	if len(w.did) > 0 {
+		t.Errorf("since admission changed images, it does %q", w.did)
 	}
 	if w.object.Status.Primary != "db-0" {
 		t.Errorf("the primary is %s", w.object.Status.Primary)

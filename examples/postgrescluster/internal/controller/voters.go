@@ -46,8 +46,8 @@ func synchronousStandbyNames(voters []string, primary string) string {
 }
 
 // membersOf are the members of a cluster of this size: the primary, then those that are
-// members already, then new ones, by their ordinals.
-func membersOf(cluster string, size int, primary string, voters []string) []string {
+// members already, who streams first, then new ones, by their ordinals.
+func membersOf(cluster string, size int, primary string, voters, streaming []string) []string {
 	var members []string
 	add := func(name string) {
 		if name != "" && len(members) < size && !slices.Contains(members, name) {
@@ -55,7 +55,13 @@ func membersOf(cluster string, size int, primary string, voters []string) []stri
 		}
 	}
 	add(primary)
-	for _, name := range slices.Sorted(slices.Values(voters)) {
+	voters = slices.Sorted(slices.Values(voters))
+	for _, name := range voters {
+		if slices.Contains(streaming, name) {
+			add(name)
+		}
+	}
+	for _, name := range voters {
 		add(name)
 	}
 	for ordinal := range size {
@@ -63,6 +69,28 @@ func membersOf(cluster string, size int, primary string, voters []string) []stri
 	}
 	slices.Sort(members)
 	return members
+}
+
+// nextVoters are the voters with one change towards those that are wanted: one more, of those
+// that stream, or one less, of those that do not stream if there is such a one.
+func nextVoters(voters, wanted, streaming []string) []string {
+	voters = slices.Sorted(slices.Values(voters))
+	for _, name := range wanted {
+		if !slices.Contains(voters, name) && slices.Contains(streaming, name) {
+			return slices.Sorted(slices.Values(append(voters, name)))
+		}
+	}
+	leaving := slices.DeleteFunc(slices.Clone(voters), func(name string) bool { return slices.Contains(wanted, name) })
+	if len(leaving) == 0 {
+		return voters
+	}
+	leaves := leaving[len(leaving)-1]
+	for _, name := range leaving {
+		if !slices.Contains(streaming, name) {
+			leaves = name
+		}
+	}
+	return slices.DeleteFunc(voters, func(name string) bool { return name == leaves })
 }
 
 func memberName(cluster string, ordinal int) string { return fmt.Sprintf("%s-%d", cluster, ordinal) }

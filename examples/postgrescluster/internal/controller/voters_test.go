@@ -61,16 +61,37 @@ func TestMembersOf(t *testing.T) {
 		size    int
 		primary string
 		voters  []string
+		lost    string // the voter that does not stream
 		want    string
 	}{
-		{3, "", nil, "[db-0 db-1 db-2]"},
-		{1, "db-2", []string{"db-0", "db-1", "db-2"}, "[db-2]"},
-		{2, "db-2", []string{"db-0", "db-1", "db-2"}, "[db-0 db-2]"},
-		{3, "db-2", []string{"db-0", "db-2"}, "[db-0 db-1 db-2]"},
-		{2, "db-4", []string{"db-3", "db-4"}, "[db-3 db-4]"},
+		{3, "", nil, "", "[db-0 db-1 db-2]"},
+		{1, "db-2", []string{"db-0", "db-1", "db-2"}, "", "[db-2]"},
+		{2, "db-2", []string{"db-0", "db-1", "db-2"}, "", "[db-0 db-2]"},
+		{2, "db-2", []string{"db-0", "db-1", "db-2"}, "db-0", "[db-1 db-2]"},
+		{3, "db-2", []string{"db-0", "db-1", "db-2"}, "db-0", "[db-0 db-1 db-2]"},
+		{3, "db-2", []string{"db-0", "db-2"}, "", "[db-0 db-1 db-2]"},
+		{2, "db-4", []string{"db-3", "db-4"}, "", "[db-3 db-4]"},
 	} {
-		if got := fmt.Sprint(membersOf("db", test.size, test.primary, test.voters)); got != test.want {
+		streaming := slices.DeleteFunc(slices.Clone(test.voters), func(name string) bool { return name == test.lost })
+		if got := fmt.Sprint(membersOf("db", test.size, test.primary, test.voters, streaming)); got != test.want {
 			t.Errorf("of %d, with the primary %q and %v: %s, want %s", test.size, test.primary, test.voters, got, test.want)
+		}
+	}
+}
+
+// Voters change by one at a time. Who does not stream goes first.
+func TestNextVoters(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ voters, wanted, streaming, want []string }{
+		{[]string{"a", "b"}, []string{"a", "b"}, []string{"a"}, []string{"a", "b"}},
+		{[]string{"a"}, []string{"a", "b", "c"}, []string{"a"}, []string{"a"}},
+		{[]string{"a"}, []string{"a", "b", "c"}, []string{"a", "b", "c"}, []string{"a", "b"}},
+		{[]string{"a", "c"}, []string{"a", "b", "c"}, []string{"a", "b", "c"}, []string{"a", "b", "c"}},
+		{[]string{"a", "b", "c", "d"}, []string{"a", "b"}, []string{"a", "b", "c", "d"}, []string{"a", "b", "c"}},
+		{[]string{"a", "b", "c", "d"}, []string{"a", "b"}, []string{"a", "b", "d"}, []string{"a", "b", "d"}},
+	} {
+		if got := nextVoters(test.voters, test.wanted, test.streaming); !slices.Equal(got, test.want) {
+			t.Errorf("after %v, of %v, while %v stream: %v, want %v", test.voters, test.wanted, test.streaming, got, test.want)
 		}
 	}
 }
@@ -105,5 +126,25 @@ func TestFailoverCountsOnlyPromotable(t *testing.T) {
 	}
 	if name, o := c.failoverTarget(); o == nil || o.Reason != ReasonQuorumMissing {
 		t.Errorf("%s is promoted (%+v), without what only db-1 may have", name, o)
+	}
+}
+
+// A promotion that was begun may have happened, unobserved, before the member restarted: what
+// it wrote since is not what other standbys may have.
+func TestBegunPromotionStands(t *testing.T) {
+	t.Parallel()
+	begun := v1.Announced{Member: "db-1", Promotion: v1.Promotion{Number: 2, From: 1, LSN: "0/500"}}
+	c := &cluster{
+		object: &v1.PostgresCluster{Spec: v1.PostgresClusterSpec{Size: 4, FailoverDelay: &metav1.Duration{}}},
+		record: &v1.PostgresClusterStatus{
+			Primary: "db-0", Voters: []string{"db-0", "db-1", "db-2", "db-3"}, Promotions: 2, Promotion: &v1.Promotion{Number: 1}, Announced: &begun,
+		},
+		servers: map[string]*server{
+			"db-1": {InRecovery: true, Slot: member.Slot(2, "db-1"), LSN: 0x700},
+			"db-2": {InRecovery: true, Slot: member.Slot(1, "db-2"), LSN: 0x400},
+		},
+	}
+	if got, o := c.target(); o != nil || *got != begun {
+		t.Errorf("announced is %+v (%+v), want %+v", got, o, begun)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +40,8 @@ type world struct {
 	ended    bool
 	// latency is how long the operator hears nothing of a statement that was executed.
 	latency time.Duration
+	// before is called before each effect.
+	before func(what string)
 	// names are how the effects' objects are called, if not by their own names.
 	names *strings.Replacer
 }
@@ -56,9 +59,13 @@ func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *wo
 		change(w.object)
 	}
 	w.must(admin.Create(t.Context(), w.object))
-	w.reconciler = &Reconciler{Reader: admin, Secrets: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Events: w.events, Image: "registry.example/member:1", Clock: w.clock}
+	w.reconciler = w.newReconciler()
 	w.kubelet = startKubelet(t, namespace.Name, w.clock.Now)
 	return w
+}
+
+func (w *world) newReconciler() *Reconciler {
+	return &Reconciler{Reader: admin, Secrets: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Events: w.events, Image: "registry.example/member:1", Clock: w.clock}
 }
 
 func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
@@ -70,6 +77,9 @@ func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Cont
 		what = w.names.Replace(what)
 	}
 	w.did = append(w.did, what)
+	if w.before != nil {
+		w.before(what)
+	}
 	goesOn, err := w.accident.strike(what, func() error { return do(ctx) })
 	if e.Kind == SQL {
 		<-time.After(w.latency)
@@ -96,6 +106,9 @@ func (w *world) get() *v1.PostgresCluster {
 // reconcile is what an event or the time would have the operator do; a second passes.
 func (w *world) reconcile() {
 	w.t.Helper()
+	if w.ended { // another operator starts, with nothing in its memory
+		w.reconciler = w.newReconciler()
+	}
 	w.ended = false
 	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
 	w.clock.SetTime(w.clock.Now().Add(time.Second))
@@ -164,12 +177,9 @@ func (w *world) sql(name, statement string) {
 
 // ask returns what a member answers, as one text.
 func (w *world) ask(name, query string) (string, error) {
-	service, secret := &corev1.Service{}, &corev1.Secret{}
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, service))
-	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
 	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
 	defer cancel()
-	conn, err := connect(ctx, service.Spec.ClusterIP, string(secret.Data["password"]))
+	conn, err := w.connect(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -188,6 +198,13 @@ func (w *world) ask(name, query string) (string, error) {
 		texts = append(texts, fmt.Sprint(values...))
 	}
 	return strings.Join(texts, ","), rows.Err()
+}
+
+func (w *world) connect(ctx context.Context, name string) (*pgx.Conn, error) {
+	service, secret := &corev1.Service{}, &corev1.Secret{}
+	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, service))
+	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	return connect(ctx, service.Spec.ClusterIP, string(secret.Data["password"]))
 }
 
 // uid is that of a pod; empty if there is none.

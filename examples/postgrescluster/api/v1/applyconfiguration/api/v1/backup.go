@@ -10,7 +10,7 @@ package v1
 type BackupApplyConfiguration struct {
 	// claimName is that of a PersistentVolumeClaim for the backups. The two newest are kept.
 	ClaimName *string `json:"claimName,omitempty"`
-	// schedule is when they are made, as a CronJob has it, such as "0 3 * * *".
+	// schedule is when they are made, as a CronJob has it, such as "0 3 * * *" or "@daily".
 	Schedule *string `json:"schedule,omitempty"`
 }
 
