@@ -21,27 +21,11 @@ type database struct{ namespace }
 
 // The nodes have no provisioner: the volumes are made before, as folders of a worker.
 func (db *database) makeVolumes(ctx context.Context, t *testing.T, n int) {
-	worker := db.kubectl(ctx, t, "get", "nodes", "--selector=!node-role.kubernetes.io/control-plane", "-o", "jsonpath={.items[0].metadata.name}")
-	path, folders := "/var/local/"+string(db.namespace), ""
+	folders := []string{"mkdir", "-p"}
 	for i := range n {
-		folders += fmt.Sprintf(", /volumes/%d", i)
+		folders = append(folders, fmt.Sprintf("/volumes/%s/%d", db.namespace, i))
 	}
-	db.apply(ctx, t, fmt.Sprintf(`
-apiVersion: v1
-kind: Pod
-metadata: {name: folders}
-spec:
-  restartPolicy: Never
-  nodeName: %s
-  containers:
-    - name: folders
-      image: postgrescluster-member:dev
-      command: [mkdir, -p%s]
-      securityContext: {runAsUser: 0}
-      volumeMounts: [{name: volumes, mountPath: /volumes}]
-  volumes:
-    - {name: volumes, hostPath: {path: %s, type: DirectoryOrCreate}}
-`, worker, folders, path))
+	worker := db.onWorker(ctx, t, folders...)
 	volumes := fmt.Sprintf(`
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
@@ -58,17 +42,43 @@ spec:
   storageClassName: %[1]s
   capacity: {storage: 1Gi}
   accessModes: [ReadWriteOnce]
-  local: {path: %[3]s/%[2]d}
+  local: {path: /var/local/%[1]s/%[2]d}
   nodeAffinity:
-    required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%[4]s]}]}]}
-`, db.namespace, i, path, worker)
+    required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%[3]s]}]}]}
+`, db.namespace, i, worker)
 	}
 	db.apply(ctx, t, volumes)
-	db.kubectl(ctx, t, "wait", "pod/folders", "--for=jsonpath={.status.phase}=Succeeded", "--timeout", conditionTimeout.String())
+}
+
+// onWorker runs a command on a worker, whose /var/local is mounted at /volumes, and returns the worker's name.
+func (db *database) onWorker(ctx context.Context, t *testing.T, command ...string) string {
+	t.Helper()
+	const in = namespace("default") // the database's own may be gone
+	worker := in.kubectl(ctx, t, "get", "nodes", "--selector=!node-role.kubernetes.io/control-plane", "-o", "jsonpath={.items[0].metadata.name}")
+	in.apply(ctx, t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: %[1]s}
+spec:
+  restartPolicy: Never
+  nodeName: %[2]s
+  containers:
+    - name: command
+      image: postgrescluster-member:dev
+      command: [%[3]s]
+      securityContext: {runAsUser: 0}
+      volumeMounts: [{name: volumes, mountPath: /volumes}]
+  volumes:
+    - {name: volumes, hostPath: {path: /var/local, type: DirectoryOrCreate}}
+`, db.namespace, worker, strings.Join(command, ", ")))
+	in.kubectl(ctx, t, "wait", "pod/"+string(db.namespace), "--for=jsonpath={.status.phase}=Succeeded", "--timeout", conditionTimeout.String())
+	in.kubectl(ctx, t, "delete", "pod", string(db.namespace))
+	return worker
 }
 
 func (db *database) removeVolumes(ctx context.Context, t *testing.T) {
 	db.kubectl(ctx, t, "delete", "persistentvolumes,storageclasses", "--selector=e2e="+string(db.namespace))
+	db.onWorker(ctx, t, "rm", "-rf", "/volumes/"+string(db.namespace))
 }
 
 // applySample applies the sample, on the volumes that were made.
