@@ -19,6 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 var ours = map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "9400"}
@@ -120,7 +121,7 @@ func TestConflictNamesTheManager(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"prometheus.io/port": "8080", "prometheus.io/scrape": "false"}, c.annotations(pod)); diff != "" {
 		t.Errorf("something was written (-want +got):\n%s", diff)
 	}
-	for _, other := range []error{nil, apierrors.NewNotFound(corev1.Resource("pods"), "x"), errAccident} {
+	for _, other := range []error{nil, apierrors.NewNotFound(corev1.Resource("pods"), "x"), effectstest.ErrAccident} {
 		if managers := apply.ConflictingManagers(other); managers != nil {
 			t.Errorf("%v names %v", other, managers)
 		}

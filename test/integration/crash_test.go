@@ -1,14 +1,13 @@
 package integration
 
 import (
-	"errors"
-	"fmt"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 // story is one way of a pod and its exporter on which the operator may die.
@@ -16,20 +15,6 @@ type story struct {
 	*cluster
 	pod      *corev1.Pod
 	exporter *v1alpha1.PrometheusJmxExporter
-}
-
-var errAccident = errors.New("an accident, as the test wants it")
-
-// accidents are what may happen at an effect. Those that are deadly end the
-// operator: from then on it has no effects any more.
-var accidents = map[string]struct {
-	deadly bool
-	at     func(do func() error)
-}{
-	"dies before":     {deadly: true, at: func(func() error) {}},
-	"dies after":      {deadly: true, at: func(do func() error) { _ = do() }},
-	"is refused":      {at: func(func() error) {}},
-	"loses an answer": {at: func(do func() error) { _ = do() }},
 }
 
 // TestCrash ends the operator before and after every effect that it has on a
@@ -166,45 +151,30 @@ func TestCrash(t *testing.T) {
 			s, o := begin(t)
 			o.settle()
 			way.end(s)
-			for n, effect := range o.did() {
-				for accident, is := range accidents {
-					if !is.deadly && !full() {
-						continue
+			kinds := []effectstest.Kind{effectstest.DiesBefore, effectstest.DiesAfter}
+			if full() {
+				kinds = append(kinds, effectstest.IsRefused, effectstest.LosesAnswer)
+			}
+			for _, a := range effectstest.Plan(o.did(), kinds...) {
+				plans++
+				t.Run(a.String(), func(t *testing.T) {
+					t.Parallel()
+					s, o := begin(t)
+					o.fate = func(_ int, e effects.Effect, do func() error) error { return a.Perform(described(e), do) }
+					for range 10 {
+						if !a.Happened() {
+							_, _ = o.round() // which fails, as it must
+						}
 					}
-					plans++
-					t.Run(fmt.Sprintf("%s %d %s", accident, n, effect), func(t *testing.T) {
-						t.Parallel()
-						s, o := begin(t)
-						happened := false
-						o.fate = func(i int, e effects.Effect, do func() error) error {
-							switch {
-							case i == n:
-								happened = true
-								if got := described(e); got != effect {
-									t.Errorf("effect %d is %s, not what was recorded: %s", n, got, effect)
-								}
-								is.at(do)
-								return errAccident
-							case happened && is.deadly:
-								return errAccident
-							}
-							return do()
-						}
-						if is.deadly {
-							for range 10 {
-								if !happened {
-									_, _ = o.round() // which fails, as it must
-								}
-							}
-							o = s.operate()
-						}
-						o.outlast()
-						if !happened {
-							t.Error("the effect did not come about again")
-						}
-						way.end(s)
-					})
-				}
+					if a.Restart() {
+						o = s.operate()
+					}
+					o.outlast()
+					if !a.Happened() {
+						t.Error("the effect did not come about again")
+					}
+					way.end(s)
+				})
 			}
 		})
 	}

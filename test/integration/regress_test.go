@@ -10,6 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -21,7 +22,7 @@ func TestBackward(t *testing.T) {
 		return func(o *operator) {
 			o.fate = func(_ int, effect effects.Effect, do func() error) error {
 				if effect.What == string(owner) {
-					return errAccident
+					return effectstest.ErrAccident
 				}
 				return do()
 			}

@@ -1,65 +1,28 @@
 package controller
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
-// An accident ends the operator before or after the n-th of its effects of a name.
-type accident struct {
-	what   string
-	nth    int
-	after  bool
-	struck bool
-}
-
-var errEnded = errors.New("the operator has ended, as the test wants it")
-
-// strike performs an effect, unless the accident keeps it from that; it returns whether
-// the operator goes on.
-func (a *accident) strike(what string, do func() error) (goesOn bool, err error) {
-	if a == nil || a.struck || a.what != what {
-		return true, do()
-	}
-	if a.nth--; a.nth > 0 {
-		return true, do()
-	}
-	a.struck = true
-	if a.after {
-		_ = do()
-	}
-	return false, errEnded
-}
-
-func (a *accident) String() string {
-	return fmt.Sprintf("%s the effect %q", map[bool]string{false: "before", true: "after"}[a.after], a.what)
-}
-
-// accidents are those of a story that did this. Of an effect that is repeated, such as the
+// accidents are those of a way that did this. Of an effect that is repeated, such as the
 // apply of the status, the first ones are taken. Those after an effect, of which the record
 // does not know yet, are always among them; FULL=1 adds those before, and of effects that
 // are repeated the second and the third.
-func accidents(did []string) []*accident {
-	full := os.Getenv("FULL") == "1"
-	var all []*accident
-	count := map[string]int{}
-	for _, what := range did {
-		if count[what]++; count[what] > 1 && !(full && count[what] <= 3) && !(strings.Contains(what, "status") && count[what] <= 8) {
-			continue
-		}
-		for _, after := range []bool{false, true} {
-			if !after && !full {
-				continue
-			}
-			all = append(all, &accident{what: what, nth: count[what], after: after})
-		}
+func accidents(did []string) []*effectstest.Accident {
+	kinds, repeated := []effectstest.Kind{effectstest.DiesAfter}, 1
+	if os.Getenv("FULL") == "1" {
+		kinds, repeated = append(kinds, effectstest.DiesBefore), 3
 	}
-	return all
+	return slices.DeleteFunc(effectstest.Plan(did, kinds...), func(a *effectstest.Accident) bool {
+		return a.Nth > repeated && !(strings.Contains(a.Effect, "status") && a.Nth <= 8)
+	})
 }
 
 // The operator ends before or after each of its effects on the way from nothing to a
@@ -69,13 +32,12 @@ func TestCrashWhileSeeding(t *testing.T) {
 	recorded := newWorld(t, 2)
 	recorded.completes(2)
 	for _, a := range accidents(recorded.did) {
-		t.Run(fmt.Sprint(a, a.nth), func(t *testing.T) {
+		t.Run(a.String(), func(t *testing.T) {
 			t.Parallel()
-			first := a.nth == 1
 			w := newWorld(t, 2)
 			w.accident = a
 			w.completes(2)
-			if !a.struck && first {
+			if !a.Happened() && a.Nth == 1 {
 				t.Error("the effect did not come about again")
 			}
 			if identifiers, err := w.ask("db-1", "SELECT system_identifier FROM pg_control_system()"); err != nil || identifiers != w.object.Status.SystemIdentifier {
@@ -94,7 +56,7 @@ func TestCrashWhileFailingOver(t *testing.T) {
 	w.completes(2)
 	w.sql("db-0", "CREATE TABLE t (v text)")
 	var rows []string
-	failover := func(a *accident) []string {
+	failover := func(a *effectstest.Accident) []string {
 		old := w.object.Status.Primary
 		next := map[string]string{"db-0": "db-1", "db-1": "db-0"}[old]
 		row := fmt.Sprintf("%03d", len(rows))
@@ -109,13 +71,12 @@ func TestCrashWhileFailingOver(t *testing.T) {
 		return w.did
 	}
 	for _, a := range accidents(failover(nil)) {
-		first := a.nth == 1
 		failover(a)
-		if !a.struck && first {
+		if !a.Happened() && a.Nth == 1 {
 			t.Errorf("%s: it did not come about again", a)
 		}
 		if t.Failed() {
-			t.Fatalf("the operator ended %s", a)
+			t.Fatalf("the operator %s", a)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 // A world is one PostgresCluster in a namespace of its own, who reconciles it, and a
@@ -36,8 +37,7 @@ type world struct {
 	// did are the effects so far. The accident, if there is one, ends the operator at one
 	// of them: until the next reconcile it does nothing any more.
 	did      []string
-	accident *accident
-	ended    bool
+	accident *effectstest.Accident
 	// latency is how long the operator hears nothing of a statement that was executed.
 	latency time.Duration
 	// before is called before each effect.
@@ -69,9 +69,6 @@ func (w *world) newReconciler() *Reconciler {
 }
 
 func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
-	if w.ended {
-		return errEnded
-	}
 	what := fmt.Sprintf("%s %s on %s", e.Kind, e.What, e.On[strings.Index(e.On, "/")+1:])
 	if w.names != nil {
 		what = w.names.Replace(what)
@@ -80,11 +77,10 @@ func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Cont
 	if w.before != nil {
 		w.before(what)
 	}
-	goesOn, err := w.accident.strike(what, func() error { return do(ctx) })
+	err := w.accident.Perform(what, func() error { return do(ctx) })
 	if e.Kind == SQL {
 		<-time.After(w.latency)
 	}
-	w.ended = !goesOn
 	return err
 }
 
@@ -106,10 +102,9 @@ func (w *world) get() *v1.PostgresCluster {
 // reconcile is what an event or the time would have the operator do; a second passes.
 func (w *world) reconcile() {
 	w.t.Helper()
-	if w.ended { // another operator starts, with nothing in its memory
+	if w.accident.Restart() { // with nothing in its memory
 		w.reconciler = w.newReconciler()
 	}
-	w.ended = false
 	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
 	w.clock.SetTime(w.clock.Now().Add(time.Second))
 	w.get()

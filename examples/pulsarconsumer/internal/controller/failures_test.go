@@ -3,7 +3,6 @@ package controller
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -12,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 // What the API server refuses comes about once it allows it, in its time: no event says so.
@@ -43,11 +44,11 @@ func TestDeploymentRefused(t *testing.T) {
 
 func TestAPIError(t *testing.T) {
 	w := newWorld(t)
-	w.fate = func(n int, do func() error) error {
-		if strings.HasSuffix(w.did[n], string(owner)) {
+	w.failure = func(what string) error {
+		if strings.HasSuffix(what, string(owner)) {
 			return apierrors.NewInternalError(errors.New("etcd is away"))
 		}
-		return do()
+		return nil
 	}
 	w.reconcile()
 	w.must(admin.Get(t.Context(), w.key(), w.object))
@@ -56,7 +57,7 @@ func TestAPIError(t *testing.T) {
 	if !strings.Contains(attempt.LastError, "etcd is away") || attempt.NextTime == nil {
 		t.Fatalf("the attempt is %+v", attempt)
 	}
-	w.fate = nil
+	w.failure = nil
 	w.clock.SetTime(attempt.NextTime.Time)
 	w.consumes()
 }
@@ -66,25 +67,14 @@ func TestAPIError(t *testing.T) {
 func TestCrash(t *testing.T) {
 	recorded := newWorld(t)
 	recorded.consumes()
-	for n := range recorded.did {
-		for accident, at := range map[string]func(do func() error){
-			"before": func(func() error) {},
-			"after":  func(do func() error) { _ = do() },
-		} {
-			t.Run(fmt.Sprintf("%s %d %s", accident, n, recorded.did[n]), func(t *testing.T) {
-				w := newWorld(t)
-				w.fate = func(i int, do func() error) error {
-					if i == n {
-						at(do)
-						panic(crash)
-					}
-					return do()
-				}
-				w.consumes()
-				if w.crashes != 1 {
-					t.Errorf("the operator ended %d times", w.crashes)
-				}
-			})
-		}
+	for _, a := range effectstest.Plan(recorded.did, effectstest.DiesBefore, effectstest.DiesAfter) {
+		t.Run(a.String(), func(t *testing.T) {
+			w := newWorld(t)
+			w.accident = a
+			w.consumes()
+			if !a.Happened() {
+				t.Error("the effect did not come about again")
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 // A world is one PulsarConsumer in a namespace of its own, and who reconciles it.
@@ -25,14 +26,12 @@ type world struct {
 	object     *v1.PulsarConsumer
 	reconciler *Reconciler
 	clock      *clocktesting.FakePassiveClock
-	// did are the effects so far; fate, if it is not nil, decides on each.
-	did  []string
-	fate func(n int, do func() error) error
-	// crashes counts the reconciles that a fate ended by a panic with crash.
-	crashes int
+	// did are the effects so far; the accident, if there is one, happens at one of them, and
+	// failure, if it is not nil, has some fail.
+	did      []string
+	accident *effectstest.Accident
+	failure  func(what string) error
 }
-
-const crash = "the operator ends here"
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -55,12 +54,14 @@ func aConsumer(namespace string) *v1.PulsarConsumer {
 }
 
 func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
-	n := len(w.did)
-	w.did = append(w.did, fmt.Sprintf("%s %s", e.Kind, e.What))
-	if w.fate == nil {
-		return do(ctx)
+	what := fmt.Sprintf("%s %s", e.Kind, e.What)
+	w.did = append(w.did, what)
+	if w.failure != nil {
+		if err := w.failure(what); err != nil {
+			return err
+		}
 	}
-	return w.fate(n, func() error { return do(ctx) })
+	return w.accident.Perform(what, func() error { return do(ctx) })
 }
 
 func (w *world) must(err error) {
@@ -87,17 +88,9 @@ func (w *world) settle() {
 	w.t.Fatalf("it does not come to rest: %q", w.did)
 }
 
-// reconcile reconciles once. An operator that ends in it leaves nothing but what it wrote.
+// reconcile reconciles once, by another operator if an accident ended the one before.
 func (w *world) reconcile() {
-	defer func() {
-		switch r := recover(); r {
-		case nil:
-		case crash:
-			w.crashes++
-		default:
-			panic(r)
-		}
-	}()
+	w.accident.Restart()
 	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
 }
 

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 // A world is one Skeleton in a namespace of its own, and who reconciles it.
@@ -27,9 +27,9 @@ type world struct {
 	object     *v1alpha1.Skeleton
 	reconciler *Reconciler
 	clock      *clocktesting.FakePassiveClock
-	// did are the effects so far; fate, if it is not nil, decides on each.
-	did  []string
-	fate func(n int, do func() error) error
+	// did are the effects so far; the accident, if there is one, happens at one of them.
+	did      []string
+	accident *effectstest.Accident
 }
 
 func newWorld(t *testing.T) *world {
@@ -47,12 +47,9 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
-	n := len(w.did)
-	w.did = append(w.did, fmt.Sprintf("%s %s", e.Kind, e.What))
-	if w.fate == nil {
-		return do(ctx)
-	}
-	return w.fate(n, func() error { return do(ctx) })
+	what := fmt.Sprintf("%s %s", e.Kind, e.What)
+	w.did = append(w.did, what)
+	return w.accident.Perform(what, func() error { return do(ctx) })
 }
 
 func (w *world) must(err error) {
@@ -71,7 +68,7 @@ func (w *world) settle() {
 		before := len(w.did)
 		_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
 		w.clock.SetTime(w.clock.Now().Add(time.Hour))
-		if len(w.did) == before {
+		if !w.accident.Restart() && len(w.did) == before {
 			w.must(admin.Get(w.t.Context(), w.key(), w.object))
 			return
 		}
@@ -199,34 +196,15 @@ func TestNameTaken(t *testing.T) {
 func TestCrash(t *testing.T) {
 	recorded := newWorld(t)
 	recorded.settle()
-	for n := range recorded.did {
-		for accident, at := range map[string]func(do func() error){
-			"before": func(func() error) {},
-			"after":  func(do func() error) { _ = do() },
-		} {
-			t.Run(fmt.Sprintf("%s %d %s", accident, n, recorded.did[n]), func(t *testing.T) {
-				w := newWorld(t)
-				ended := false
-				w.fate = func(i int, do func() error) error {
-					if i == n {
-						at(do)
-						ended = true
-					}
-					if ended {
-						return errors.New("the operator has ended, as the test wants it")
-					}
-					return do()
-				}
-				for i := 0; !ended && i < 10; i++ {
-					_, _ = w.reconciler.Reconcile(t.Context(), ctrl.Request{NamespacedName: w.key()})
-				}
-				if !ended {
-					t.Fatal("the effect did not come about again")
-				}
-				w.fate = nil
-				w.settle()
-				w.is("Deployed", ReasonRollingOut)
-			})
-		}
+	for _, a := range effectstest.Plan(recorded.did, effectstest.DiesBefore, effectstest.DiesAfter) {
+		t.Run(a.String(), func(t *testing.T) {
+			w := newWorld(t)
+			w.accident = a
+			w.settle()
+			if !a.Happened() {
+				t.Error("the effect did not come about again")
+			}
+			w.is("Deployed", ReasonRollingOut)
+		})
 	}
 }
