@@ -154,6 +154,23 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
+// request asks the broker's administration for something, which it must do.
+func (b *broker) request(t *testing.T, method, path string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+b.web+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if text, _ := io.ReadAll(response.Body); response.StatusCode >= http.StatusMultipleChoices {
+		t.Fatalf("%s %s: %s: %s", method, path, response.Status, text)
+	}
+}
+
 func get(ctx context.Context, url string) (status int, body string) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

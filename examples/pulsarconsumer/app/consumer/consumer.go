@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,8 +61,12 @@ func New(o Options) *Consumer { return &Consumer{options: o} }
 // subscribeTimeout limits each operation on the broker.
 const subscribeTimeout = 20 * time.Second
 
-// checkInterval is the time between two checks of the broker.
-const checkInterval = 5 * time.Second
+// checkInterval is the time between two checks of the subscription, and maxLost is how many of
+// them fail in a row before it counts as lost for good, which takes a minute or two.
+const (
+	checkInterval = 5 * time.Second
+	maxLost       = 12
+)
 
 // Run subscribes, and consumes until ctx ends, when it returns nil. Any error is an *Error:
 // the subscription failed or was lost.
@@ -83,16 +88,21 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 	defer consumer.Close()
 	c.ready.Store(true)
-	checked, stop := context.WithCancel(ctx)
+	watched, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { c.watch(watched, consumer, cancel) })
 	defer func() {
-		stop()
+		cancel(nil)
+		watching.Wait()
 		c.ready.Store(false)
 	}()
-	go c.checkBroker(checked, client)
 	for {
-		message, err := consumer.Receive(ctx)
+		message, err := consumer.Receive(watched)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if watched.Err() != nil {
+			return context.Cause(watched)
 		}
 		if err != nil {
 			return &Error{SubscribeFailed, err}
@@ -105,22 +115,41 @@ func (c *Consumer) Run(ctx context.Context) error {
 	}
 }
 
-// checkBroker requests the topic at intervals: the client resubscribes by itself when the
-// broker returns, and does not report that it is gone.
-func (c *Consumer) checkBroker(ctx context.Context, client pulsar.Client) {
-	for ticker := time.NewTicker(checkInterval); ; { //nolint:forbidigo // its tests have a real broker, and wait
+// watch asks at intervals for what only the broker at the other end of the consumer's own
+// connection knows, and cancels with an *Error once the subscription has been lost for long. The
+// client subscribes again by itself and reports nothing; where the topic is gone, it gives up
+// (pulsar-client-go v0.19.0, pulsar/consumer_partition.go).
+func (c *Consumer) watch(ctx context.Context, consumer pulsar.Consumer, cancel context.CancelCauseFunc) {
+	ticker := time.NewTicker(checkInterval) //nolint:forbidigo // its tests have a real broker, and wait
+	defer ticker.Stop()
+	answers, asked, lost := make(chan error, 1), false, 0
+	for {
+		var err error
 		select {
 		case <-ctx.Done():
-			ticker.Stop()
 			return
+		case err = <-answers:
+			asked = false
 		case <-ticker.C:
-			_, err := client.TopicPartitions(c.options.Topic)
-			if ctx.Err() != nil {
-				return
+			if !asked {
+				asked = true
+				go func() {
+					_, err := consumer.GetLastMessageIDs()
+					answers <- err
+				}()
+				continue
 			}
-			if was := c.ready.Swap(err == nil); was != (err == nil) {
-				c.options.Log.Info("checked the broker", "answers", err == nil, "error", err)
-			}
+			err = errors.New("no answer from the broker")
+		}
+		if was := c.ready.Swap(err == nil); was != (err == nil) {
+			c.options.Log.Info("checked the subscription", "subscribed", err == nil, "error", err)
+		}
+		if lost++; err == nil {
+			lost = 0
+		}
+		if lost == maxLost {
+			cancel(&Error{SubscribeFailed, fmt.Errorf("the subscription was lost: %w", err)})
+			return
 		}
 	}
 }

@@ -111,6 +111,28 @@ func TestConsume(t *testing.T) {
 	}
 }
 
+// A consumer whose topic was deleted is not ready, though the broker answers, and ends at last:
+// the client does not subscribe again.
+func TestTopicDeleted(t *testing.T) {
+	b := startBroker(t, false)
+	const topic = "/admin/v2/persistent/public/default/orders"
+	b.request(t, http.MethodPut, topic)
+	c := consumer.New(consumer.Options{
+		Server: b.url(), Topic: "orders", Subscription: "logger",
+		Messages: slog.New(slog.DiscardHandler), Log: slog.New(slog.DiscardHandler),
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(t.Context()) }()
+	eventually(t, "it is subscribed", func(context.Context) bool { return isReady(c) })
+	b.request(t, http.MethodDelete, topic+"?force=true")
+	eventually(t, "it is not ready without a topic", func(context.Context) bool { return !isReady(c) })
+	eventually(t, "it ends", func(context.Context) bool { return len(ended) == 1 })
+	var failed *consumer.Error
+	if err := <-ended; !errors.As(err, &failed) || failed.Reason != consumer.SubscribeFailed {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // Why there is no subscription is one line that begins with a reason of the operator's.
 func TestReasons(t *testing.T) {
 	b := startBroker(t, false)

@@ -77,7 +77,7 @@ func troubleOf(pod *corev1.Pod) (reason, message string) {
 			continue
 		}
 		if lostBroker(pod, status.State.Running) {
-			return ReasonBrokerUnreachable, "The broker no longer answers; check that it runs. The application subscribes again by itself."
+			return ReasonBrokerUnreachable, "The application lost its subscription; check that the broker runs and has the topic. It subscribes again by itself, or ends with the reason."
 		}
 		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
 			if ended := state.Terminated; ended != nil {
@@ -103,18 +103,23 @@ func lostBroker(pod *corev1.Pod, running *corev1.ContainerStateRunning) bool {
 }
 
 // steady is what a waiting container says, in words that stay the same while the kubelet
-// goes back and forth: each new one would be a write.
+// goes back and forth: each new one would be a write. Of an image that cannot be pulled, the
+// message of one state has that of the other after its own.
 func steady(waiting *corev1.ContainerStateWaiting, last *corev1.ContainerStateTerminated) (reason, message string) {
 	switch waiting.Reason {
 	case "", "ContainerCreating", "PodInitializing":
 		return "", ""
 	case "ErrImagePull", "ImagePullBackOff":
-		return "ImagePullBackOff", "The image cannot be pulled; kubectl describe pod tells why."
+		_, cause, ok := strings.Cut(waiting.Message, "ErrImagePull: ")
+		if !ok {
+			cause = waiting.Message
+		}
+		return "ImagePullBackOff", cause
 	case "CrashLoopBackOff":
 		if last != nil {
-			return waiting.Reason, fmt.Sprintf("The application ends with exit code %d (%s); kubectl logs --previous tells why.", last.ExitCode, last.Reason)
+			return waiting.Reason, fmt.Sprintf("The application ends with exit code %d (%s); see kubectl logs --previous.", last.ExitCode, last.Reason)
 		}
-		return waiting.Reason, "The application ends repeatedly; kubectl logs --previous tells why."
+		return waiting.Reason, "The application ends repeatedly; see kubectl logs --previous."
 	}
 	return waiting.Reason, waiting.Message
 }

@@ -137,13 +137,14 @@ func TestTrouble(t *testing.T) {
 			before := status.ContainerStatuses[0].LastTerminationState
 			runs(time.Minute)(status)
 			status.ContainerStatuses[0].LastTerminationState = before
-		}, "RolledOut", ReasonBrokerUnreachable, "no longer answers"},
+		}, "RolledOut", ReasonBrokerUnreachable, "lost its subscription"},
 		"it subscribes":               {runs(-time.Minute), "RolledOut", ReasonSubscribing, "2 pods"},
 		"there is no topic":           {ended("TopicNotFound: topic orders does not exist"), "RolledOut", ReasonTopicNotFound, "topic orders does not exist"},
 		"the subscription is refused": {ended("SubscribeFailed: ConsumerBusy"), "RolledOut", ReasonSubscribeFailed, "ConsumerBusy"},
 		"the broker says a lot":       {ended("SubscribeFailed: " + strings.Repeat("no ", 1000)), "RolledOut", ReasonSubscribeFailed, "no no"},
 		"it crashes":                  {ended("panic"), "RolledOut", "CrashLoopBackOff", "exit code 1"},
-		"no image":                    {waits("ErrImagePull", "not found"), "RolledOut", "ImagePullBackOff", "cannot be pulled"},
+		"no image":                    {waits("ErrImagePull", "image: not found"), "RolledOut", "ImagePullBackOff", "image: not found"},
+		"still no image":              {waits("ImagePullBackOff", `Back-off pulling image "consumer:1": ErrImagePull: image: not found`), "RolledOut", "ImagePullBackOff", "image: not found"},
 		"no node": {func(status *corev1.PodStatus) {
 			status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}
 		}, "RolledOut", "Unschedulable", "0/3 nodes"},
@@ -157,7 +158,7 @@ func TestTrouble(t *testing.T) {
 			w.pod(1, tc.pod)
 			w.settle()
 			w.is(tc.phase, tc.reason)
-			if !strings.Contains(w.object.Status.Message, tc.message) {
+			if said := w.object.Status.Message; !strings.Contains(said, tc.message) || strings.Contains(said, "Back-off") {
 				t.Errorf("it says %q", w.object.Status.Message)
 			}
 			before := len(w.did)

@@ -152,9 +152,9 @@ func regress(s *site) *statemachine.Cause {
 	case s.foreign():
 		return &statemachine.Cause{Back: drifted, Reason: ReasonNameTaken, Message: fmt.Sprintf("The Deployment %s is not of this PulsarConsumer; delete it, or give the PulsarConsumer another name.", s.deployment.Name)}
 	case s.deployment == nil:
-		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentGone, Message: fmt.Sprintf("The Deployment %s is gone; it is made again.", deploymentOf(s.object.Name))}
+		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentGone, Message: fmt.Sprintf("The Deployment %s is missing; recreating.", deploymentOf(s.object.Name))}
 	case !s.applied():
-		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentChanged, Message: fmt.Sprintf("The Deployment %s is not as it is wanted; it is put right.", s.deployment.Name)}
+		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentChanged, Message: fmt.Sprintf("The Deployment %s was changed; restoring.", s.deployment.Name)}
 	case !s.updated():
 		return &statemachine.Cause{Back: outdated, Reason: ReasonRollingOut, Message: "The Deployment's controller replaces pods."}
 	case !s.consuming():
