@@ -11,16 +11,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
-// accidents are those of a way that did this. Of an effect that is repeated, such as the
-// apply of the status, the first ones are taken. Those after an effect, of which the record
-// does not know yet, are always among them; FULL=1 adds those before, and of effects that
-// are repeated the second and the third.
+// accidents are those of a way that did this, before and after each effect. Of an effect that
+// is repeated, such as the apply of the status, the first ones are taken; FULL=1 adds the
+// second and the third.
 func accidents(did []string) []*effectstest.Accident {
-	kinds, repeated := []effectstest.Kind{effectstest.DiesAfter}, 1
+	repeated := 1
 	if os.Getenv("FULL") == "1" {
-		kinds, repeated = append(kinds, effectstest.DiesBefore), 3
+		repeated = 3
 	}
-	return slices.DeleteFunc(effectstest.Plan(did, kinds...), func(a *effectstest.Accident) bool {
+	return slices.DeleteFunc(effectstest.Plan(did, effectstest.DiesBefore, effectstest.DiesAfter), func(a *effectstest.Accident) bool {
 		return a.Nth > repeated && !(strings.Contains(a.Effect, "status") && a.Nth <= 8)
 	})
 }
