@@ -94,3 +94,35 @@ func TestClaims(t *testing.T) {
 		t.Errorf("Ready is %+v", ready)
 	}
 }
+
+// Where members run is for the spec to say, also of those that are there.
+func TestPlacement(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2, func(c *v1.PostgresCluster) { c.Spec.NodeSelector = map[string]string{"disk": "fast"} })
+	w.completes(2)
+	placed := func(selector string, apart bool) {
+		t.Helper()
+		var pods corev1.PodList
+		w.must(admin.List(t.Context(), &pods, client.InNamespace(w.object.Namespace)))
+		for _, pod := range pods.Items {
+			if got := pod.Spec.NodeSelector["disk"]; got != selector {
+				t.Errorf("the pod %s selects nodes with disk %q, want %q", pod.Name, got, selector)
+			}
+			if !apart {
+				if pod.Spec.Affinity != nil {
+					t.Errorf("the pod %s has an affinity", pod.Name)
+				}
+				continue
+			}
+			terms := pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			if len(terms) != 1 || terms[0].TopologyKey != corev1.LabelHostname || terms[0].LabelSelector.MatchLabels["app.kubernetes.io/instance"] != "db" {
+				t.Errorf("the pod %s keeps away from %+v", pod.Name, terms)
+			}
+		}
+	}
+	placed("fast", false)
+	w.get().Spec.NodeSelector, w.object.Spec.AntiAffinity = nil, true
+	w.must(admin.Update(t.Context(), w.object))
+	w.completes(2)
+	placed("", true)
+}
