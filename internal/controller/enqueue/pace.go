@@ -5,21 +5,29 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Pace spaces the reconciles that events of many kinds ask for: after a quiet time
-// the first event is answered within Gather, later ones at most once each Period. It
-// may be used concurrently, and must not be copied.
+// Pace spaces the reconciles that events of many kinds ask for. After a quiet time the
+// first Burst of them follow their events within Gather, later ones at most once each
+// Period. It may be used concurrently, and must not be copied.
 type Pace struct {
 	Gather, Period time.Duration
+	Burst          int
 	Clock          clock.PassiveClock
 
-	mu  sync.Mutex
-	due map[reconcile.Request]time.Time
+	mu    sync.Mutex
+	paced map[reconcile.Request]*paced
+}
+
+// paced is the pace of one request, and when it was enqueued last.
+type paced struct {
+	*rate.Limiter
+	due time.Time
 }
 
 // Paced handles events by enqueuing what m names at the pace of p.
@@ -28,24 +36,33 @@ func Paced[T client.Object](p *Pace, m Map[T]) handler.TypedEventHandler[T, reco
 }
 
 // delay is the time from now to the next reconcile of the request, which is the one
-// that is under way to it already, if there is one.
+// that is due already, if there is one.
 func (p *Pace) delay(request reconcile.Request) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.Clock.Now()
-	due, known := p.due[request]
-	switch earliest := now.Add(p.Gather); {
-	case known && due.After(now):
-		return due.Sub(now)
-	case known && due.Add(p.Period).After(earliest):
-		due = due.Add(p.Period)
-	default:
-		maps.DeleteFunc(p.due, func(_ reconcile.Request, due time.Time) bool { return due.Add(p.Period).Before(now) })
-		due = earliest
+	of, known := p.paced[request]
+	if known && of.due.After(now) {
+		return of.due.Sub(now)
 	}
-	if p.due == nil {
-		p.due = map[reconcile.Request]time.Time{}
+	if !known {
+		of = p.add(request, now)
 	}
-	p.due[request] = due
-	return due.Sub(now)
+	earliest := now.Add(p.Gather)
+	of.due = earliest.Add(of.ReserveN(earliest, 1).DelayFrom(earliest))
+	return of.due.Sub(now)
+}
+
+// add adds a request, and drops those that have been quiet for so long that their next
+// event is a first one.
+func (p *Pace) add(request reconcile.Request, now time.Time) *paced {
+	maps.DeleteFunc(p.paced, func(_ reconcile.Request, of *paced) bool {
+		return !of.due.After(now) && of.TokensAt(now) == float64(p.Burst)
+	})
+	if p.paced == nil {
+		p.paced = map[reconcile.Request]*paced{}
+	}
+	of := &paced{Limiter: rate.NewLimiter(rate.Every(p.Period), p.Burst)}
+	p.paced[request] = of
+	return of
 }

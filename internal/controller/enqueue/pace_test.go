@@ -15,7 +15,7 @@ func TestPace(t *testing.T) {
 	one := reconcile.Request{NamespacedName: types.NamespacedName{Name: "one"}}
 	other := reconcile.Request{NamespacedName: types.NamespacedName{Name: "other"}}
 	clock := testclock.NewFakePassiveClock(start)
-	p := &Pace{Gather: 100 * ms, Period: 1000 * ms, Clock: clock}
+	p := &Pace{Gather: 100 * ms, Period: 1000 * ms, Burst: 2, Clock: clock}
 	for _, step := range []struct {
 		what    string
 		at      time.Duration
@@ -24,20 +24,24 @@ func TestPace(t *testing.T) {
 	}{
 		{"the first event is answered soon", 0, one, 100 * ms},
 		{"those after it join it", 40 * ms, one, 100 * ms},
-		{"later ones wait for the period", 150 * ms, one, 1100 * ms},
+		{"the second of a burst is answered soon", 150 * ms, one, 250 * ms},
+		{"later ones wait for the period", 300 * ms, one, 1100 * ms},
 		{"and join, too", 700 * ms, one, 1100 * ms},
 		{"another request has its own pace", 700 * ms, other, 800 * ms},
 		{"right after a reconcile that waited", 1110 * ms, one, 2100 * ms},
 		{"near the end of a period", 3050 * ms, one, 3150 * ms},
-		{"a second after the last", 4150 * ms, one, 4250 * ms},
+		{"one period is one more, not a burst", 3200 * ms, one, 4100 * ms},
 		{"a long time after", time.Hour, one, time.Hour + 100*ms},
+		{"there is a burst again", time.Hour + 150*ms, one, time.Hour + 250*ms},
 	} {
 		clock.SetTime(start.Add(step.at))
 		if got := step.at + p.delay(step.request); got != step.want {
 			t.Errorf("%s: at %s, want %s", step.what, got, step.want)
 		}
 	}
-	if len(p.due) != 1 {
-		t.Errorf("%d requests are remembered", len(p.due))
+	clock.SetTime(start.Add(2 * time.Hour))
+	p.delay(reconcile.Request{NamespacedName: types.NamespacedName{Name: "new"}})
+	if len(p.paced) != 1 {
+		t.Errorf("%d requests are remembered", len(p.paced))
 	}
 }

@@ -23,10 +23,13 @@ import (
 )
 
 // What happens to an exporter's fleet is gathered: status and slices, which grow with
-// it, are written soon after the first event of a quiet fleet, then at most once a period.
+// it, are written soon after the first events of a quiet fleet, then at most once a
+// period. A burst is as many as it takes to attach to one pod: its record, its JVM and
+// its endpoint are each an event.
 const (
 	gather = 100 * time.Millisecond
 	period = time.Second
+	burst  = 3
 )
 
 // Setup adds the Reconciler to the manager, with what makes it look: the
@@ -38,7 +41,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
-	pace := &enqueue.Pace{Gather: gather, Period: period, Clock: r.Clock}
+	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("prometheusjmxexporter").
 		For(&v1alpha1.PrometheusJmxExporter{}, builder.WithPredicates(predicate.Or(
