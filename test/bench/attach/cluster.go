@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -71,6 +73,7 @@ func until(ctx context.Context, missing func(context.Context) error) error {
 }
 
 func connect() (client.WithWatch, error) {
+	ctrl.SetLogger(klog.Background()) // what nobody sets is reported with a stack
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(clientcmd.NewDefaultClientConfigLoadingRules(), nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster (make cluster-up): %w", err)
