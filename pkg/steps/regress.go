@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -22,35 +23,22 @@ type Health struct {
 // JVM back.
 const silentMisses = 3
 
-var causes = map[string]statemachine.Cause{
-	v1alpha1.ReasonReplaced:        {Back: Replaced, Message: "The container or JVM was replaced; rediscovering."},
-	v1alpha1.ReasonConfigChanged:   {Back: ConfigChanged, Message: "The files that the agent runs from changed; staging them."},
-	v1alpha1.ReasonAgentChanged:    {Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
-	v1alpha1.ReasonAgentGone:       {Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
-	v1alpha1.ReasonEndpointForeign: {Back: AgentChanged, Message: "The agent serves, but a foreign process answers at its endpoint; reconfiguring the agent."},
-	v1alpha1.ReasonEndpointSilent:  {Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."},
-	v1alpha1.ReasonEndpointMoved:   {Back: EndpointLost, Message: "The endpoint's address changed; probing it there."},
-	v1alpha1.ReasonEndpointLost:    {Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices; publishing it again."},
-	v1alpha1.ReasonAnnotationLost:  {Back: AnnotationLost, Message: "The operator's annotations are no longer on the pod; restoring them."},
-}
-
-// Causes are why records go back, by their reasons, in the order of the phases.
-func Causes() []statemachine.Cause {
-	var all []statemachine.Cause
-	for _, reason := range []string{
-		v1alpha1.ReasonReplaced, v1alpha1.ReasonConfigChanged, v1alpha1.ReasonAgentChanged,
-		v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointForeign,
-		v1alpha1.ReasonEndpointSilent, v1alpha1.ReasonEndpointMoved, v1alpha1.ReasonEndpointLost, v1alpha1.ReasonAnnotationLost,
-	} {
-		all = append(all, *because(reason))
-	}
-	return all
+// Causes are why records go back, in the order of the phases.
+var Causes = []statemachine.Cause{
+	{Reason: v1alpha1.ReasonReplaced, Back: Replaced, Message: "The container or JVM was replaced; rediscovering."},
+	{Reason: v1alpha1.ReasonConfigChanged, Back: ConfigChanged, Message: "The files that the agent runs from changed; staging them."},
+	{Reason: v1alpha1.ReasonAgentChanged, Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
+	{Reason: v1alpha1.ReasonAgentGone, Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
+	{Reason: v1alpha1.ReasonEndpointForeign, Back: AgentChanged, Message: "The agent serves, but a foreign process answers at its endpoint; reconfiguring the agent."},
+	{Reason: v1alpha1.ReasonEndpointSilent, Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."},
+	{Reason: v1alpha1.ReasonEndpointMoved, Back: EndpointLost, Message: "The endpoint's address changed; probing it there."},
+	{Reason: v1alpha1.ReasonEndpointLost, Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices; publishing it again."},
+	{Reason: v1alpha1.ReasonAnnotationLost, Back: AnnotationLost, Message: "The operator's annotations are no longer on the pod; restoring them."},
 }
 
 func because(reason string) *statemachine.Cause {
-	cause := causes[reason]
-	cause.Reason = reason
-	return &cause
+	i := slices.IndexFunc(Causes, func(c statemachine.Cause) bool { return c.Reason == reason })
+	return new(Causes[i])
 }
 
 // Regress decides why the pod's own phases no longer hold, by the record and by
