@@ -51,7 +51,7 @@ func podEphemeralStorage(pod *corev1.Pod) *resource.Quantity {
 	}
 	for _, c := range pod.Spec.InitContainers {
 		limit := c.Resources.Limits.StorageEphemeral()
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if sidecar(c) {
 			sum.Add(*limit)
 		} else if limit.Cmp(*sum) > 0 {
 			sum = limit

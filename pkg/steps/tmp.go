@@ -2,9 +2,11 @@ package steps
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
@@ -23,11 +25,11 @@ func tmpMountedElsewhere(pod *corev1.Pod, container string) bool {
 	var mount *corev1.VolumeMount
 	var others []corev1.VolumeMount
 	for _, c := range mounters(pod) {
-		if c.name != container {
-			others = append(others, c.mounts...)
+		if c.Name != container {
+			others = append(others, c.VolumeMounts...)
 			continue
 		}
-		mount = TmpMount(c.mounts)
+		mount = TmpMount(c.VolumeMounts)
 	}
 	if mount == nil { // it is the container's own file system
 		return false
@@ -57,27 +59,24 @@ func TmpMount(mounts []corev1.VolumeMount) *corev1.VolumeMount {
 	return closest
 }
 
-type mounter struct {
-	name   string
-	mounts []corev1.VolumeMount
-}
-
 // mounters are the containers that may run beside each other: init containers that
 // have ended write no more.
-func mounters(pod *corev1.Pod) []mounter {
-	var all []mounter
-	for _, c := range pod.Spec.Containers {
-		all = append(all, mounter{c.Name, c.VolumeMounts})
-	}
+func mounters(pod *corev1.Pod) []corev1.Container {
+	all := slices.Clone(pod.Spec.Containers)
 	for _, c := range pod.Spec.InitContainers {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			all = append(all, mounter{c.Name, c.VolumeMounts})
+		if sidecar(c) {
+			all = append(all, c)
 		}
 	}
 	for _, c := range pod.Spec.EphemeralContainers {
-		all = append(all, mounter{c.Name, c.VolumeMounts})
+		all = append(all, corev1.Container(c.EphemeralContainerCommon))
 	}
 	return all
+}
+
+// sidecar reports whether an init container runs beside the others.
+func sidecar(c corev1.Container) bool {
+	return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
 }
 
 // subPath is the directory of the volume that is mounted, with a slash before it;
