@@ -92,7 +92,7 @@ func (p *HTTPProber) Probe(ctx context.Context, address string, process *v1alpha
 		path = healthPath
 	}
 	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: host}
-	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, p.page(process, secured(process), host, path)) })
+	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, process, host, path) })
 }
 
 // healthPath is the stock exporter's, and ours.
@@ -104,7 +104,7 @@ func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess)
 	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, p.patience)
 		defer cancel()
-		response, err := p.ask(ctx, p.page(process, process.Endpoint.TLS, host, healthPath))
+		response, err := p.ask(ctx, process, process.Endpoint.TLS, host, healthPath)
 		if timedOut(err) && !errors.Is(err, ErrUnreachable) {
 			return nil
 		}
@@ -131,36 +131,26 @@ func foreign(p *v1alpha1.JavaProcess, answer *http.Response) bool {
 	return p.Identity != "" && (answer.StatusCode == http.StatusOK || answer.StatusCode == http.StatusNotFound)
 }
 
-// page is where something is asked for, and the client to ask with.
-type page struct {
-	client *http.Client
-	url    url.URL
-}
-
-func (p *HTTPProber) page(of *v1alpha1.JavaProcess, tls bool, host, path string) page {
+func (p *HTTPProber) ask(ctx context.Context, process *v1alpha1.JavaProcess, tls bool, host, path string) (*http.Response, error) {
+	client, page := p.client, url.URL{Scheme: "http", Host: host, Path: path}
 	if tls {
-		return page{pinned(p.client, of.CertificateSHA256), url.URL{Scheme: "https", Host: host, Path: path}}
+		client, page.Scheme = pinned(p.client, process.CertificateSHA256), "https"
 	}
-	return page{p.client, url.URL{Scheme: "http", Host: host, Path: path}}
-}
-
-func (p *HTTPProber) ask(ctx context.Context, page page) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.url.String(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page.String(), nil)
 	if err != nil {
 		return nil, err
 	}
 	var answered atomic.Bool
 	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotFirstResponseByte: func() { answered.Store(true) }}))
-	response, err := page.client.Do(request)
+	response, err := client.Do(request)
 	if err != nil && !errors.Is(err, ErrForeign) && !answered.Load() && (notConnected(err) || !timedOut(err)) {
 		err = errors.Join(ErrUnreachable, err)
 	}
 	return response, err
 }
 
-func (p *HTTPProber) get(ctx context.Context, page page) error {
-	path := page.url.Path
-	response, err := p.ask(ctx, page)
+func (p *HTTPProber) get(ctx context.Context, process *v1alpha1.JavaProcess, host, path string) error {
+	response, err := p.ask(ctx, process, secured(process), host, path)
 	switch {
 	case errors.Is(err, ErrUnreachable):
 		return notServing("The endpoint cannot be reached.", err)
