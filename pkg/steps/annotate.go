@@ -123,7 +123,7 @@ func Misleads(s *Scope) bool {
 	lost := !EndpointsKnown(s.Status()) && slices.ContainsFunc(s.Published, func(e PublishedEndpoint) bool {
 		return e.Address == s.Pod.Status.PodIP && named(e.Port)
 	})
-	return OwnsAnnotations(s.Pod) && !lost && len(s.Filter(known)) == 0
+	return OwnsAnnotations(s.Pod) && !lost && s.find(known) == nil
 }
 
 // Withdraw removes our annotations from the pod, if there are any.
@@ -210,7 +210,7 @@ func annotationFailed(err error) statemachine.Outcome {
 // One that needs a person stays it as long as it has an endpoint: what people scrape
 // follows the endpoint, not the phase.
 func annotatedJVM(s *Scope) *v1alpha1.JavaProcess {
-	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Primary && p.Endpoint != nil }) {
+	if p := s.find(func(p *v1alpha1.JavaProcess) bool { return p.Primary && p.Endpoint != nil }); p != nil {
 		return p
 	}
 	for _, p := range s.Chosen() {

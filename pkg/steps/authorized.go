@@ -59,20 +59,28 @@ func (r Requester) Name() string { return text.Cut(r.User, maxUser) }
 // after twice that time at most.
 const AuthorityPeriod = 5 * time.Minute
 
-// containerNotAuthorized is why nothing is executed in the container; nil when something
-// may be, or an agent may be there already: what serves goes on when a right is withdrawn.
-func (s *Scope) containerNotAuthorized(ctx context.Context, c container) *statemachine.Outcome {
+// containerForbidden is why nothing is executed in the container, by the operator's flags
+// and the right of who wrote the exporter; nil when something may be, or an agent may be
+// there already: what serves goes on when a right is withdrawn.
+func (s *Scope) containerForbidden(ctx context.Context, c container) *statemachine.Outcome {
 	if s.mayServe(c) {
 		return nil
 	}
-	return s.notAuthorized(ctx)
+	return s.forbidden(ctx, c.name)
 }
 
-// ProcessNotAuthorized is why nothing is loaded into a process that was found when the
-// right was there; nil when it may be, or was.
-func (s *Scope) ProcessNotAuthorized(ctx context.Context, p *v1alpha1.JavaProcess) *statemachine.Outcome {
+// ProcessForbidden is why nothing is loaded into a process that was found when flags and
+// right allowed it; nil when it may be, or was.
+func (s *Scope) ProcessForbidden(ctx context.Context, p *v1alpha1.JavaProcess) *statemachine.Outcome {
 	if serves(p) {
 		return nil
+	}
+	return s.forbidden(ctx, p.Container)
+}
+
+func (s *Scope) forbidden(ctx context.Context, container string) *statemachine.Outcome {
+	if refused := s.Protection.container(s.Pod, container); refused != nil {
+		return refused
 	}
 	return s.notAuthorized(ctx)
 }

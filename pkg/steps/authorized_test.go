@@ -120,7 +120,7 @@ func TestNotAuthorizedWhenAttached(t *testing.T) {
 		t.Errorf("it is asked again after %s", after)
 	}
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
-		if refused := s.ProcessNotAuthorized(t.Context(), p); (refused == nil) != (p.Container == "a") {
+		if refused := s.ProcessForbidden(t.Context(), p); (refused == nil) != (p.Container == "a") {
 			t.Errorf("of the process in %s it says %+v", p.Container, refused)
 		}
 	}

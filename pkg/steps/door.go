@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -12,13 +11,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// execCannot are the reasons for which an ephemeral container is taken where exec was
-// tried first: it needs no shell and executes nothing in the container. A policy that
-// refuses an exec refuses the one into the ephemeral container, too.
-var execCannot = []string{v1alpha1.ReasonNoShell, v1alpha1.ReasonHelperNotExecutable}
-
-// ExecCannot reports whether a reason is one for which an ephemeral container is taken.
-func ExecCannot(reason string) bool { return slices.Contains(execCannot, reason) }
+// ExecCannot reports whether a reason is one for which an ephemeral container is taken
+// where exec was tried first: it needs no shell and executes nothing in the container. A
+// policy that refuses an exec refuses the one into the ephemeral container, too.
+func ExecCannot(reason string) bool {
+	return reason == v1alpha1.ReasonNoShell || reason == v1alpha1.ReasonHelperNotExecutable
+}
 
 // inspectThroughDoors inspects the containers that exec cannot, where the exporter
 // leaves the transport to the operator. An ephemeral container stays in the pod's spec,
@@ -26,8 +24,8 @@ func ExecCannot(reason string) bool { return slices.Contains(execCannot, reason)
 // process is found, or may be about to start, in another one.
 func (s *Scope) inspectThroughDoors(ctx context.Context, containers []container) statemachine.Outcome {
 	for _, c := range containers {
-		entry := s.inspected(c.name)
-		if entry == nil || entry.ContainerID != c.id || !s.takesDoor(c, entry) {
+		entry := s.current(c)
+		if entry == nil || !s.takesDoor(c, entry) {
 			continue
 		}
 		entry.Transport, entry.TransportReason = v1alpha1.TransportEphemeralContainer, entry.Reason
@@ -48,31 +46,31 @@ func throughDoor(entry *v1alpha1.InspectedContainer) bool {
 // so when that ends.
 func (s *Scope) takesDoor(c container, entry *v1alpha1.InspectedContainer) bool {
 	return s.transport() == v1alpha1.TransportAuto && s.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
-		!throughDoor(entry) && ExecCannot(entry.Reason) && s.matters(c, s.containers())
+		!throughDoor(entry) && ExecCannot(entry.Reason) && s.matters(c)
 }
 
 // TakesDoor reports whether some container is to be reached through an ephemeral container
 // from now on.
 func (s *Scope) TakesDoor() bool {
 	return slices.ContainsFunc(s.containers(), func(c container) bool {
-		entry := s.inspected(c.name)
-		return entry != nil && entry.ContainerID == c.id && s.takesDoor(c, entry)
+		entry := s.current(c)
+		return entry != nil && s.takesDoor(c, entry)
 	})
 }
 
 // matters reports whether a Java process is to be expected in a container that exec
 // cannot inspect.
-func (s *Scope) matters(c container, containers []container) bool {
+func (s *Scope) matters(c container) bool {
 	if slices.Contains(s.Exporter.Spec.Containers, v1alpha1.ContainerName(c.name)) {
 		return true
 	}
-	for _, other := range containers {
-		entry := s.inspected(other.name)
+	for _, other := range s.containers() {
+		entry := s.current(other)
 		switch {
 		case other == c:
-		case len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Container == other.name })) > 0:
+		case s.find(func(p *v1alpha1.JavaProcess) bool { return p.Container == other.name }) != nil:
 			return false
-		case entry == nil || entry.ContainerID != other.id:
+		case entry == nil:
 			return false // it is inspected first
 		case throughDoor(entry) && entry.Reason != "" && KindOf(entry.Reason) != statemachine.Refused:
 			return false // its ephemeral container is about to tell
@@ -91,7 +89,7 @@ func (s *Scope) doorClosed(at transport.Container) *statemachine.Outcome {
 	attached := func(p *v1alpha1.JavaProcess) bool {
 		return p.ContainerID == at.ID && (MayHaveAgent(p) || p.Staged != nil)
 	}
-	if at.Transport != v1alpha1.TransportEphemeralContainer || s.DoorGate == nil || len(s.Filter(attached)) > 0 {
+	if at.Transport != v1alpha1.TransportEphemeralContainer || s.DoorGate == nil || s.find(attached) != nil {
 		return nil
 	}
 	return s.DoorGate(at.Name, at.ID)
@@ -116,7 +114,7 @@ func (s *Scope) noteUser(at transport.Container, entry *v1alpha1.InspectedContai
 // leads reports whether an agent that is to be stopped is reached through an ephemeral
 // container.
 func (s *Scope) leads(c v1alpha1.InspectedContainer) bool {
-	return throughDoor(&c) && len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Container == c.Name && MayHaveAgent(p) })) > 0
+	return throughDoor(&c) && s.find(func(p *v1alpha1.JavaProcess) bool { return p.Container == c.Name && MayHaveAgent(p) }) != nil
 }
 
 func parseUser(text string) *transport.User {
@@ -132,14 +130,14 @@ func parseUser(text string) *transport.User {
 func (s *Scope) throughDoors() []string {
 	var sentences []string
 	for _, c := range s.Status().Containers {
-		if c.Transport != v1alpha1.TransportEphemeralContainer || c.Reason != "" {
+		if !throughDoor(&c) || c.Reason != "" {
 			continue
 		}
 		why := ""
 		if c.TransportReason != "" {
 			why = " (exec: " + c.TransportReason + ")"
 		}
-		sentences = append(sentences, strings.Join([]string{"Container", c.Name, "is reached through an ephemeral container" + why + "."}, " "))
+		sentences = append(sentences, fmt.Sprintf("Container %s is reached through an ephemeral container%s.", c.Name, why))
 	}
 	return sentences
 }

@@ -128,7 +128,7 @@ func (s *Scope) FindAgents(ctx context.Context) error {
 			if p.Mark != nil {
 				found.Port = p.Mark.Port
 			}
-			if known := s.known(Identity(&found)); known != nil {
+			if known := s.Known(Identity(&found)); known != nil {
 				known.AgentFound, known.Port = true, cmp.Or(known.Port, found.Port)
 				continue
 			}

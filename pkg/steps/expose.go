@@ -61,9 +61,9 @@ func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
 // port were.
 func (j *JVM) withdrawing() bool {
 	return slices.ContainsFunc(j.Published, func(published PublishedEndpoint) bool {
-		return len(j.Filter(func(p *v1alpha1.JavaProcess) bool {
+		return j.find(func(p *v1alpha1.JavaProcess) bool {
 			return p.Endpoint != nil && published == PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port, p.Endpoint.TLS}
-		})) == 0
+		}) == nil
 	})
 }
 

@@ -78,8 +78,8 @@ func (FindJava) Undo(_ context.Context, s *Scope) statemachine.Outcome {
 
 // due reports whether a container is to be inspected now.
 func (s *Scope) due(c container) bool {
-	entry := s.inspected(c.name)
-	if entry == nil || entry.ContainerID != c.id {
+	entry := s.current(c)
+	if entry == nil {
 		return true
 	}
 	if entry.Reason != "" {
@@ -124,8 +124,8 @@ func (s *Scope) InspectAfter() time.Duration {
 		}
 	}
 	for _, c := range s.containers() {
-		entry := s.inspected(c.name)
-		if entry == nil || entry.ContainerID != c.id {
+		entry := s.current(c)
+		if entry == nil {
 			continue
 		}
 		if entry.Reason != "" {
@@ -146,7 +146,7 @@ func (s *Scope) InspectAfter() time.Duration {
 // that hang come last.
 func (s *Scope) fewestTriesFirst(containers []container) []container {
 	tries := func(c container) int32 {
-		if entry := s.inspected(c.name); entry != nil && entry.ContainerID == c.id {
+		if entry := s.current(c); entry != nil {
 			return entry.Attempt.Tries()
 		}
 		return 0
@@ -157,21 +157,10 @@ func (s *Scope) fewestTriesFirst(containers []container) []container {
 // inspect looks into one container, and takes what it finds into the record; nothing
 // when there was no room for it.
 func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
-	if refused := s.containerProtected(c); refused != nil {
-		s.recordContainer(s.inspectedOrNew(c), *refused)
-		return *refused
-	}
-	if refused := s.containerNotAuthorized(ctx, c); refused != nil {
-		s.retryAfter = max(s.retryAfter, refused.RetryAfter)
-		s.recordContainer(s.inspectedOrNew(c), *refused)
-		return *refused
-	}
-	if wait := s.tooYoung(c); wait > 0 {
-		young := NotDone(v1alpha1.ReasonJVMStarting, "The container started less than 2s ago; inspection is delayed.")
-		young.RetryAfter = wait
-		s.retryAfter = max(s.retryAfter, wait)
-		s.recordContainer(s.inspectedOrNew(c), young)
-		return young
+	if closed := s.notInspected(ctx, c); closed != nil {
+		s.retryAfter = max(s.retryAfter, closed.RetryAfter)
+		s.recordContainer(s.inspectedOrNew(c), *closed)
+		return *closed
 	}
 	at := s.at(c.name)
 	if closed := s.doorClosed(at); closed != nil {
@@ -217,6 +206,20 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 	return outcome
 }
 
+// notInspected is why a container is not inspected now; nil when it may be.
+func (s *Scope) notInspected(ctx context.Context, c container) *statemachine.Outcome {
+	if refused := s.containerForbidden(ctx, c); refused != nil {
+		return refused
+	}
+	wait := s.tooYoung(c)
+	if wait == 0 {
+		return nil
+	}
+	young := NotDone(v1alpha1.ReasonJVMStarting, "The container started less than 2s ago; inspection is delayed.")
+	young.RetryAfter = wait
+	return &young
+}
+
 // exclude leaves out the processes of containers that are not chosen any more.
 func (s *Scope) exclude(containers []container) {
 	if !s.Chooses() || len(running(s.Pod)) == 0 { // all stays as it is
@@ -244,10 +247,14 @@ func recognize(s *Scope) {
 }
 
 func notRunning(s *Scope) string {
-	if len(s.Exporter.Spec.Containers) > 0 && len(running(s.Pod)) > 0 {
-		return fmt.Sprintf("None of the containers that spec.containers names (%s) is running in the pod.", joined(s.Exporter.Spec.Containers))
+	if len(s.Exporter.Spec.Containers) == 0 || len(running(s.Pod)) == 0 {
+		return "No container of the pod is running."
 	}
-	return "No container of the pod is running."
+	var names []string
+	for _, name := range s.Exporter.Spec.Containers {
+		names = append(names, string(name))
+	}
+	return fmt.Sprintf("None of the containers that spec.containers names (%s) is running in the pod.", strings.Join(names, ", "))
 }
 
 // minAge is how long a container runs at least before it is inspected. It saves an
@@ -267,12 +274,4 @@ func (s *Scope) tooYoung(c container) time.Duration {
 		}
 	}
 	return 0
-}
-
-func joined(names []v1alpha1.ContainerName) string {
-	all := make([]string, len(names))
-	for i, n := range names {
-		all[i] = string(n)
-	}
-	return strings.Join(all, ", ")
 }

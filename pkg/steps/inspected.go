@@ -25,6 +25,14 @@ func (s *Scope) inspected(name string) *v1alpha1.InspectedContainer {
 	return nil
 }
 
+// current is what the record has of a container as it runs now; nil if it has nothing.
+func (s *Scope) current(c container) *v1alpha1.InspectedContainer {
+	if entry := s.inspected(c.name); entry != nil && entry.ContainerID == c.id {
+		return entry
+	}
+	return nil
+}
+
 // expect has the record wait for an inspection of the container.
 func (s *Scope) expect(c container) {
 	if s.inspected(c.name) == nil {
@@ -39,7 +47,7 @@ func (s *Scope) InspectAgain(name string) {
 	}
 }
 
-// inspectedOrNew is that, or an entry for it.
+// inspectedOrNew is what current is, or a new entry.
 func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
 	s.expect(c)
 	entry := s.inspected(c.name)

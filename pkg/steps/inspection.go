@@ -22,7 +22,7 @@ func (s *Scope) merge(c container, found []helperapi.Process) {
 	var here []v1alpha1.JavaProcess
 	for _, p := range found {
 		process := javaProcess(c, p)
-		if known := s.known(Identity(&process)); known != nil && known.Adopted == adopted(p) {
+		if known := s.Known(Identity(&process)); known != nil && known.Adopted == adopted(p) {
 			if !chooses && p.Excluded != known.Excluded {
 				p.Excluded = known.Excluded
 				if p.Exporter != nil && p.Exporter.Port == 0 { // the helper asks none that is excluded
@@ -159,9 +159,9 @@ func (s *Scope) beforeFailure() []*v1alpha1.JavaProcess {
 
 // inspectedSoon reports whether a container was not inspected yet, and may soon be.
 func (s *Scope) inspectedSoon(c container) bool {
-	entry := s.inspected(c.name)
+	entry := s.current(c)
 	switch {
-	case entry == nil || entry.ContainerID != c.id:
+	case entry == nil:
 		return true
 	case entry.Reason == "" || v1alpha1.NeedsPerson(entry.Reason):
 		return false

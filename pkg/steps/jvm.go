@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -119,8 +118,3 @@ func (j *JVM) published() bool {
 
 // at is the container of the process, for the helper.
 func (j *JVM) at() transport.Container { return j.Scope.at(j.Process.Container) }
-
-// request names the process to the helper.
-func (j *JVM) request() helperapi.Request {
-	return helperapi.Request{Target: target(j.Process)}
-}

@@ -124,7 +124,7 @@ func (Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 	if !Runs(j.Pod, p) || j.untouched() {
 		return Done()
 	}
-	if _, err := j.Helper.Run(ctx, j.at(), helperapi.VerbUnload, j.request()); err != nil {
+	if _, err := j.Helper.Run(ctx, j.at(), helperapi.VerbUnload, helperapi.Request{Target: target(p)}); err != nil {
 		outcome := failed(err)
 		if outcome.Kind == statemachine.Queued || MayHaveAgent(p) {
 			return outcome

@@ -57,9 +57,9 @@ func (j *JVM) shortage() *statemachine.Outcome {
 // transient reports whether an inspection is to leave nothing in a container: nothing
 // may be attached, and nothing is.
 func (s *Scope) transient(name string) bool {
-	return s.Exporter.Spec.Mode == v1alpha1.ModePreflight && len(s.Filter(func(p *v1alpha1.JavaProcess) bool {
+	return s.Exporter.Spec.Mode == v1alpha1.ModePreflight && s.find(func(p *v1alpha1.JavaProcess) bool {
 		return p.Container == name && (MayHaveAgent(p) || p.Staged != nil)
-	})) == 0
+	}) == nil
 }
 
 // KeepHelpers takes over that what is brought into containers stays there from now on,

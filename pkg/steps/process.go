@@ -61,6 +61,16 @@ func (s *Scope) Filter(match func(*v1alpha1.JavaProcess) bool) []*v1alpha1.JavaP
 	return matching
 }
 
+// find is the first process of the record that matches; nil for none.
+func (s *Scope) find(match func(*v1alpha1.JavaProcess) bool) *v1alpha1.JavaProcess {
+	for i := range s.Status().Processes {
+		if p := &s.Status().Processes[i]; match(p) {
+			return p
+		}
+	}
+	return nil
+}
+
 // Chosen are the processes to be attached to, or adopted, the primary one first.
 func (s *Scope) Chosen() []*v1alpha1.JavaProcess {
 	return s.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded && !Refused(p) })
@@ -82,12 +92,9 @@ func (s *Scope) summed() []*v1alpha1.JavaProcess {
 	return s.attachable()
 }
 
-// known is what the record has of a process; nil if it has nothing.
-func (s *Scope) known(id ProcessIdentity) *v1alpha1.JavaProcess {
-	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return Identity(p) == id }) {
-		return p
-	}
-	return nil
+// Known is what the record has of a process; nil if it has nothing.
+func (s *Scope) Known(id ProcessIdentity) *v1alpha1.JavaProcess {
+	return s.find(func(p *v1alpha1.JavaProcess) bool { return Identity(p) == id })
 }
 
 // Drop removes processes from the record.

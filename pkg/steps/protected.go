@@ -83,28 +83,10 @@ func (s *Scope) podProtected() *statemachine.Outcome {
 	return s.Protection.pod(s.Pod)
 }
 
-// containerProtected is why nothing is executed in the container; nil when something
-// may be, or an agent may be there already.
-func (s *Scope) containerProtected(c container) *statemachine.Outcome {
-	if s.mayServe(c) {
-		return nil
-	}
-	return s.Protection.container(s.Pod, c.name)
-}
-
 // mayServe reports whether the container serves metrics, or an agent is in it: it was
 // attached to when the flags allowed it. Of a record that was lost nobody knows where.
 func (s *Scope) mayServe(c container) bool {
-	return s.lost() || len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && serves(p) })) > 0
+	return s.lost() || s.find(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && serves(p) }) != nil
 }
 
 func serves(p *v1alpha1.JavaProcess) bool { return MayHaveAgent(p) || p.Endpoint != nil }
-
-// ProcessProtected is why nothing is loaded into a process that was found when the
-// flags allowed it; nil when it may be, or was.
-func (s *Scope) ProcessProtected(p *v1alpha1.JavaProcess) *statemachine.Outcome {
-	if serves(p) {
-		return nil
-	}
-	return s.Protection.container(s.Pod, p.Container)
-}

@@ -127,7 +127,7 @@ func TestProtectedWhenAttached(t *testing.T) {
 		t.Errorf("run (-want +got):\n%s", diff)
 	}
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
-		if refused := s.ProcessProtected(p); (refused == nil) != (p.Container == "a") {
+		if refused := s.ProcessForbidden(t.Context(), p); (refused == nil) != (p.Container == "a") {
 			t.Errorf("of the process in %s it says %+v", p.Container, refused)
 		}
 	}

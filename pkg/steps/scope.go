@@ -214,9 +214,7 @@ func (s *Scope) keepsAll() bool {
 // Chooses reports whether what the exporter says of containers and processes counts
 // now: its rollout has come to the pod, or there is nothing in it to be kept.
 func (s *Scope) Chooses() bool {
-	return s.Granted || len(s.Published) == 0 && len(s.Filter(func(p *v1alpha1.JavaProcess) bool {
-		return MayHaveAgent(p) || p.Endpoint != nil
-	})) == 0
+	return s.Granted || len(s.Published) == 0 && s.find(serves) == nil
 }
 
 // containers are the running containers that the exporter names, or all.

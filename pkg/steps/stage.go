@@ -80,7 +80,7 @@ func (s *Scope) blobs() []transport.Blob {
 // staging need not ask again; none where nothing is about to be staged.
 func (s *Scope) aboutToStage(c container) []helperapi.File {
 	staged := func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && p.Staged != nil }
-	if !s.Granted || s.Problem() != nil || len(s.Filter(staged)) > 0 {
+	if !s.Granted || s.Problem() != nil || s.find(staged) != nil {
 		return nil
 	}
 	return files(s.blobs())

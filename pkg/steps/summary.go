@@ -210,11 +210,11 @@ func exposed(chosen []*v1alpha1.JavaProcess) string {
 
 // containersOf names the containers of processes, each once.
 func containersOf(processes []*v1alpha1.JavaProcess) string {
-	var names []v1alpha1.ContainerName
+	var names []string
 	for _, p := range processes {
-		if name := v1alpha1.ContainerName(p.Container); !slices.Contains(names, name) {
-			names = append(names, name)
+		if !slices.Contains(names, p.Container) {
+			names = append(names, p.Container)
 		}
 	}
-	return joined(names)
+	return strings.Join(names, ", ")
 }

@@ -50,7 +50,7 @@ func (s *Scope) origin() transport.Origin {
 	switch {
 	case s.Exporter == nil:
 		origin.Purpose = transport.PurposeDetach
-	case !s.Granted && len(s.Filter(staged)) == 0:
+	case !s.Granted && s.find(staged) == nil:
 		origin.Purpose = transport.PurposeInspect
 	}
 	return origin

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
-	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -19,11 +18,10 @@ func (v *visit) examine(ctx context.Context) {
 	s := v.scope
 	s.Health = map[steps.ProcessIdentity]steps.Health{}
 	for id, check := range v.Health.Take(v.key()) {
-		i := slices.IndexFunc(s.Status().Processes, func(p v1alpha1.JavaProcess) bool { return steps.Identity(&p) == id })
-		if i < 0 || s.Status().Processes[i].Endpoint == nil {
+		p := s.Known(id)
+		if p == nil || p.Endpoint == nil {
 			continue
 		}
-		p := &s.Status().Processes[i]
 		switch {
 		case check.Err == nil:
 			p.Endpoint.CheckedFrom = v1alpha1.CheckedFromOperator

@@ -27,10 +27,7 @@ func (v *visit) gate(ctx context.Context, j *steps.JVM, next statemachine.Phase)
 	if refused := s.RefusesWarning(p); refused != nil {
 		return refused
 	}
-	if refused := s.ProcessProtected(p); refused != nil {
-		return refused
-	}
-	if refused := s.ProcessNotAuthorized(ctx, p); refused != nil {
+	if refused := s.ProcessForbidden(ctx, p); refused != nil {
 		return refused
 	}
 	if s.Exporter.Spec.Mode == v1alpha1.ModePreflight {

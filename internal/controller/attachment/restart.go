@@ -20,9 +20,8 @@ import (
 // missed reports whether a process is no longer on record, though its container was
 // inspected.
 func (v *visit) missed(p *v1alpha1.JavaProcess) bool {
-	status := v.scope.Status()
-	return slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return c.ContainerID == p.ContainerID && c.Reason == "" }) &&
-		!slices.ContainsFunc(status.Processes, func(other v1alpha1.JavaProcess) bool { return steps.Identity(&other) == steps.Identity(p) })
+	return v.scope.Known(steps.Identity(p)) == nil &&
+		slices.ContainsFunc(v.scope.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return c.ContainerID == p.ContainerID && c.Reason == "" })
 }
 
 // noteRestart notes what may have ended processes that are gone.

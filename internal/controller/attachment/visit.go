@@ -2,7 +2,6 @@ package attachment
 
 import (
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -176,8 +175,8 @@ func endedMeanwhile(p *v1alpha1.JavaProcess) bool { return p.Reason == v1alpha1.
 func (v *visit) prune(gone func(*v1alpha1.JavaProcess) bool) bool {
 	s := v.scope
 	v.noteRestart(func(p *v1alpha1.JavaProcess) bool {
-		i := slices.IndexFunc(s.Status().Processes, func(now v1alpha1.JavaProcess) bool { return steps.Identity(&now) == steps.Identity(p) })
-		return i >= 0 && gone(&s.Status().Processes[i])
+		now := s.Known(steps.Identity(p))
+		return now != nil && gone(now)
 	})
 	pruned := s.Filter(gone)
 	for _, p := range pruned {
