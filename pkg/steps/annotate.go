@@ -194,9 +194,7 @@ func annotationFailed(err error) statemachine.Outcome {
 			fmt.Sprintf("The prometheus.io annotations of the pod belong to %s; the operator writes none beside them.", strings.Join(managers, ", ")))
 	case apply.IsGone(err):
 		o = NotDone(v1alpha1.ReasonPodGone, "The pod is gone.")
-	case apierrors.IsForbidden(err), strings.Contains(err.Error(), "denied the request"), strings.Contains(err.Error(), "denied request"):
-		// A webhook denies "the request", a ValidatingAdmissionPolicy just
-		// "request"; the status that it denies with is the policy's choice.
+	case apierrors.IsForbidden(err), text.Denied(err):
 		o = NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+text.Denial(err)+".")
 	default:
 		o = NotDone(v1alpha1.ReasonAPIError, "The API server did not accept the annotations of the pod; retrying.")

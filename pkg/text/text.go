@@ -54,6 +54,13 @@ func Line(s string, limit int) string {
 	return Cut(strings.TrimRight(s, ". \r"), limit)
 }
 
+// Denied reports whether an admission policy or webhook refused something. A webhook
+// denies "the request", a ValidatingAdmissionPolicy just "request"; the status that it
+// denies with is the policy's choice.
+func Denied(err error) bool {
+	return strings.Contains(err.Error(), "denied the request") || strings.Contains(err.Error(), "denied request")
+}
+
 // Denial is what the API server, or a policy behind it, said when it refused
 // something: a line without the object's name before it.
 func Denial(err error) string {

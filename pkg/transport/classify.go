@@ -90,10 +90,7 @@ func classifyExit(code int, err error) error {
 }
 
 // denied tells the refusal of an admission policy or webhook, whatever its code.
-func denied(err error) bool {
-	said := err.Error()
-	return strings.Contains(said, "denied request") || strings.Contains(said, "denied the request") || apierrors.IsForbidden(err)
-}
+func denied(err error) bool { return text.Denied(err) || apierrors.IsForbidden(err) }
 
 // execError is the failure of an exec with what was said on standard error.
 type execError struct {

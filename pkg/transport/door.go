@@ -148,15 +148,10 @@ func classifyDoor(err error) error {
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return &Error{v1alpha1.ReasonPodGone, "The pod is gone.", err}
-	case strings.Contains(err.Error(), `"pods/ephemeralcontainers"`) && apierrors.IsForbidden(err) && !deniedByPolicy(err):
+	case strings.Contains(err.Error(), `"pods/ephemeralcontainers"`) && apierrors.IsForbidden(err) && !text.Denied(err):
 		return &Error{v1alpha1.ReasonDoorForbidden, "RBAC does not let the operator add ephemeral containers in this namespace: it needs patch on pods/ephemeralcontainers.", err}
 	case denied(err), apierrors.IsInvalid(err):
 		return &Error{v1alpha1.ReasonDoorRefused, "The ephemeral container that attaching takes is refused: " + text.Denial(err) + ".", err}
 	}
 	return &Error{v1alpha1.ReasonAPIError, "The API server did not accept the ephemeral container; retrying.", err}
-}
-
-// deniedByPolicy reports whether it was an admission policy or webhook, not RBAC.
-func deniedByPolicy(err error) bool {
-	return strings.Contains(err.Error(), "denied request") || strings.Contains(err.Error(), "denied the request")
 }
