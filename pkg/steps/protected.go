@@ -11,6 +11,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // Protection says which pods and containers the operator attaches to only where its
@@ -57,10 +58,8 @@ func (p Protection) container(pod *corev1.Pod, name string) *statemachine.Outcom
 	if refused := p.pod(pod); refused != nil || p.AllowPrivileged {
 		return refused
 	}
-	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
-		if c.Name == name && c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
-			return protected("The container", []string{"is privileged"}, []string{"--allow-privileged"})
-		}
+	if c := transport.ContainerNamed(pod, name); c != nil && c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
+		return protected("The container", []string{"is privileged"}, []string{"--allow-privileged"})
 	}
 	return nil
 }

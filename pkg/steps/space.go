@@ -14,9 +14,8 @@ import (
 // one container: as the kubelet's eviction manager counts it (pkg/kubelet/eviction,
 // localStorageEviction), for which a limit of 0 is none.
 func space(pod *corev1.Pod, name string) transport.Space {
-	all := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
-	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
-	if i < 0 {
+	c := transport.ContainerNamed(pod, name)
+	if c == nil {
 		return transport.Space{}
 	}
 	var tightest transport.Space
@@ -25,10 +24,10 @@ func space(pod *corev1.Pod, name string) transport.Space {
 			tightest = transport.Space{Bytes: limit.Value(), Bound: fmt.Sprintf("%s is %s", what, limit)}
 		}
 	}
-	volume := tmpVolume(pod, all[i])
+	volume := tmpVolume(pod, *c)
 	switch {
 	case volume == nil: // the container's own layer
-		bound(all[i].Resources.Limits.StorageEphemeral(), "limits.ephemeral-storage of the container")
+		bound(c.Resources.Limits.StorageEphemeral(), "limits.ephemeral-storage of the container")
 	case volume.EmptyDir == nil: // somebody else's storage
 		return transport.Space{}
 	default:

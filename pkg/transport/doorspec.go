@@ -23,7 +23,7 @@ var anyUser = User{65532, 65532}
 // namespace that takes the target takes it: the kernel lets a process look into one
 // of the same user and group, with all of its capabilities (ptrace(2)).
 func (d *Door) ephemeralContainer(pod *corev1.Pod, in Container, name string) (*corev1ac.EphemeralContainerApplyConfiguration, error) {
-	target := containerNamed(pod, in.Name)
+	target := ContainerNamed(pod, in.Name)
 	if target == nil {
 		return nil, &Error{Reason: v1alpha1.ReasonPodGone, Message: "The pod has no container " + in.Name + "."}
 	}
@@ -112,7 +112,9 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	return user
 }
 
-func containerNamed(pod *corev1.Pod, name string) *corev1.Container {
+// ContainerNamed is the container or init container of that name in a pod's spec; nil if
+// there is none.
+func ContainerNamed(pod *corev1.Pod, name string) *corev1.Container {
 	all := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
 	if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
 		return &all[i]
