@@ -3,7 +3,8 @@ package transport
 import (
 	"context"
 	"fmt"
-	"strings"
+
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -25,11 +26,7 @@ type sessionKey struct {
 }
 
 func keyOf(in Container) sessionKey {
-	key := sessionKey{container: in.Name, transport: in.Transport}
-	if in.User != nil {
-		key.user = *in.User
-	}
-	return key
+	return sessionKey{container: in.Name, transport: in.Transport, user: ptr.Deref(in.User, User{})}
 }
 
 // NewSessions returns Sessions that the dialer opens.
@@ -77,7 +74,7 @@ func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
 // is reports whether a container that calls itself by this ID, if it knows it, may be
 // the one that is meant.
 func (c Container) is(id string) bool {
-	_, want, _ := strings.Cut(c.ID, "://")
+	want := runtimeID(c)
 	return want == "" || id == "" || id == want
 }
 

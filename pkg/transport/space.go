@@ -18,10 +18,7 @@ type Space struct {
 // CheckSpace returns an *Error with ReasonStorageLimitTooLow unless there is room for twice
 // the files given: what else lies there cannot be seen in a spec.
 func (c Container) CheckSpace(files ...Blob) error {
-	var needed int64
-	for _, file := range files {
-		needed += 2 * file.Size
-	}
+	needed := 2 * size(files)
 	if c.Space.Bytes == 0 || needed <= c.Space.Bytes {
 		return nil
 	}
