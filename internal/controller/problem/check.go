@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -72,7 +73,7 @@ func (f *Found) read(ctx context.Context, logs Logs, exporter *v1alpha1.Promethe
 	_ = group.Wait() // none of them fails
 	for _, entry := range f.Entries {
 		if strings.HasSuffix(entry.Message, needsRight) {
-			f.again(statemachine.MaxBackoff)
+			f.Again = enqueue.Earliest(f.Again, statemachine.MaxBackoff)
 		}
 	}
 }

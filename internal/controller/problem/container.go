@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -95,10 +96,7 @@ func ended(t *corev1.ContainerStateTerminated) verdict {
 	if t == nil {
 		return verdict{message: "The container restarts repeatedly."}
 	}
-	v := verdict{reason: t.Reason, outranked: crashLoop}
-	if v.reason == "" {
-		v.reason = "Error"
-	}
+	v := verdict{reason: cmp.Or(t.Reason, "Error"), outranked: crashLoop}
 	v.message = fmt.Sprintf("The container ended with exit code %d (%s).", t.ExitCode, v.reason)
 	if RuntimeSays(t.Reason) && t.Message != "" {
 		v.message = fmt.Sprintf("The container ended with exit code %d (%s): %s", t.ExitCode, v.reason, t.Message)
@@ -131,11 +129,7 @@ func startsWith(pod *corev1.Pod) (*container, verdict) {
 		case c.init && !c.sidecar && c.status.State.Running != nil:
 			return &c, verdict{reason: podInitializing, message: "The init container still runs."}
 		case c.status.State.Waiting != nil:
-			reason := c.status.State.Waiting.Reason
-			if reason == "" {
-				reason = pending
-			}
-			return &c, verdict{reason: reason, message: "The container has not started for more than a minute; kubectl describe pod tells what of."}
+			return &c, verdict{reason: cmp.Or(c.status.State.Waiting.Reason, pending), message: "The container has not started for more than a minute; kubectl describe pod tells what of."}
 		}
 	}
 	return nil, verdict{}

@@ -1,6 +1,7 @@
 package problem
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -99,11 +100,7 @@ func (d *diagnosis) unscheduled() bool {
 	if c.Reason != corev1.PodReasonUnschedulable && d.within(d.pod.CreationTimestamp.Time) {
 		return true
 	}
-	reason := c.Reason
-	if reason == "" {
-		reason = corev1.PodReasonUnschedulable
-	}
-	d.add(nil, verdict{reason: reason, message: c.Message})
+	d.add(nil, verdict{reason: cmp.Or(c.Reason, corev1.PodReasonUnschedulable), message: c.Message})
 	return true
 }
 

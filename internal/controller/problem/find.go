@@ -56,7 +56,7 @@ func Find(exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, now time.
 		}
 		d := diagnosis{pod: pod, before: saidOf(exporter.Status.ProblemPods, pod), now: now}
 		d.look()
-		found.again(d.again)
+		found.Again = enqueue.Earliest(found.Again, d.again)
 		if len(d.entries) > 0 {
 			found.Pods++
 		}
@@ -83,21 +83,12 @@ func podsOf(entries []v1alpha1.ProblemPod) (pods int32) {
 	return pods
 }
 
-// again keeps the earlier time to look again.
-func (f *Found) again(in time.Duration) {
-	f.Again = enqueue.Earliest(f.Again, in)
-}
-
-// saidOf is what the status says of the pod, in entries that are sorted by pod.
-func saidOf(entries []v1alpha1.ProblemPod, pod *corev1.Pod) []v1alpha1.ProblemPod {
-	of := func(e v1alpha1.ProblemPod) bool { return e.UID == pod.UID }
-	first := slices.IndexFunc(entries, of)
-	if first < 0 {
-		return nil
+// saidOf is what the status says of the pod.
+func saidOf(entries []v1alpha1.ProblemPod, pod *corev1.Pod) (said []v1alpha1.ProblemPod) {
+	for _, e := range entries {
+		if e.UID == pod.UID {
+			said = append(said, e)
+		}
 	}
-	rest := entries[first:]
-	if end := slices.IndexFunc(rest, func(e v1alpha1.ProblemPod) bool { return !of(e) }); end > 0 {
-		rest = rest[:end]
-	}
-	return rest
+	return said
 }
