@@ -88,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		result, err = r.visit(scope).attach(ctx)
 	}
 	switch {
-	case apply.IsGone(err) || apierrors.IsNotFound(err):
+	case apply.IsGone(err):
 		return ctrl.Result{}, nil
 	case apply.IsStale(err):
 		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil

@@ -78,12 +78,9 @@ func restartWindow(s *steps.Scope) time.Duration {
 
 // alone reports whether no other process that was chosen is left in the container.
 func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) bool {
-	for i := range processes {
-		if other := &processes[i]; other.ContainerID == p.ContainerID && !other.Excluded && !gone(other) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(processes, func(other v1alpha1.JavaProcess) bool {
+		return other.ContainerID == p.ContainerID && !other.Excluded && !gone(&other)
+	})
 }
 
 // termination is how the container that the process ran in ended; nil when the

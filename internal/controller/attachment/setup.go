@@ -110,13 +110,7 @@ func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
 		return nil
 	}
-	var requests []reconcile.Request
-	for i := range attachments.Items {
-		if a := &attachments.Items[i]; match(a) {
-			requests = append(requests, request(a.Namespace, a.Name))
-		}
-	}
-	return requests
+	return enqueue.Matching(attachments.Items, match)
 }
 
 func request(namespace, name string) reconcile.Request {

@@ -53,6 +53,20 @@ func Present[T client.Object](before, after *T) []T {
 	return present
 }
 
+// Matching names the objects that match.
+func Matching[T any, O interface {
+	*T
+	client.Object
+}](objects []T, match func(O) bool) []reconcile.Request {
+	var requests []reconcile.Request
+	for i := range objects {
+		if o := O(&objects[i]); match(o) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+		}
+	}
+	return requests
+}
+
 // SpecChanged reports whether an event is about more than an object's status.
 func SpecChanged[T client.Object](before, after *T) bool {
 	return before == nil || after == nil || (*before).GetGeneration() != (*after).GetGeneration() ||

@@ -58,7 +58,7 @@ func (f *fleet) preflight() *v1alpha1.Preflight {
 		case reason == "":
 			sum.Pending++
 		default:
-			add(m.pod.Name, reason, m.message())
+			add(m.pod.Name, reason, messageOf(m.attachment))
 		}
 	}
 	for _, c := range f.claimed {
@@ -127,9 +127,9 @@ func (m member) preflightReason() string {
 	return ""
 }
 
-// message is what the record says of its reason.
-func (m member) message() string {
-	if ready := meta.FindStatusCondition(m.attachment.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
+// messageOf is what a record says of its reason.
+func messageOf(a *v1alpha1.JmxAttachment) string {
+	if ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		return ready.Message
 	}
 	return ""

@@ -194,10 +194,7 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 		if a.Spec.Revision != r.revision || status.Revision != r.revision || status.Resume != r.resume {
 			continue
 		}
-		reason, message := status.Reason, ""
-		if ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady); ready != nil {
-			message = ready.Message
-		}
+		reason, message := status.Reason, messageOf(a)
 		if restart := status.Restart; restart != nil && restart.Revision == r.revision {
 			reason, message = v1alpha1.ReasonRestartedAfterAttach, restart.Message
 		}

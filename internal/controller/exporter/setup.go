@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -66,12 +67,7 @@ func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []re
 	}
 	pods := enqueue.Present(before, after)
 	return r.filter(ctx, pods[0].Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
-		for _, pod := range pods {
-			if selection.Selects(e, pod) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return selection.Selects(e, pod) })
 	})
 }
 
@@ -109,11 +105,5 @@ func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}
-	var requests []reconcile.Request
-	for i := range exporters.Items {
-		if e := &exporters.Items[i]; match(e) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e)})
-		}
-	}
-	return requests
+	return enqueue.Matching(exporters.Items, match)
 }

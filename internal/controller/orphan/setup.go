@@ -81,11 +81,5 @@ func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.Pr
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
 		return nil
 	}
-	var requests []reconcile.Request
-	for i := range pods.Items {
-		if r.attached(&pods.Items[i]) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pods.Items[i])})
-		}
-	}
-	return requests
+	return enqueue.Matching(pods.Items, r.attached)
 }
