@@ -19,7 +19,7 @@ func main() {
 	}
 	ctrl.SetLogger(o.logger(os.Stderr))
 	log := ctrl.Log.WithName("manager")
-	log.Info("starting", "version", version.Version, "namespaces", o.namespaces)
+	log.Info("starting", "version", version.Version, "namespaces", o.Namespaces)
 	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
 		log.Error(err, "manager failed")
 		os.Exit(1)

@@ -66,8 +66,8 @@ func TestNamespaces(t *testing.T) {
 		"a list":     {args: []string{"--namespace=shop,bank"}, want: []string{"shop", "bank"}},
 		"repeated":   {args: []string{"--namespace=shop", "--namespace=bank,mill"}, want: []string{"shop", "bank", "mill"}},
 	} {
-		if o, _ := read(tc.args); !slices.Equal(o.namespaces, tc.want) {
-			t.Errorf("%s: %q are %q", name, tc.args, o.namespaces)
+		if o, _ := read(tc.args); !slices.Equal(o.Namespaces, tc.want) {
+			t.Errorf("%s: %q are %q", name, tc.args, o.Namespaces)
 		}
 	}
 }

@@ -47,35 +47,12 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := manager.New(config, manager.Options{
-		Namespaces:      o.namespaces,
-		MetricsAddress:  o.metrics,
-		HealthAddress:   o.health,
-		LeaderElect:     o.leaderElect,
-		LeaderNamespace: o.leaderNamespace,
-		Transport:       v1alpha1.Transport(o.transport),
-		Concurrent:      o.concurrent,
-
-		MetricsSecure:       o.metricsSecure,
-		MetricsCertificate:  o.metricsCert,
-		HealthCheckInterval: o.healthCheckInterval,
-		Seam:                metrics.Seam,
-		Sessions:            func() attachment.Session { return transport.NewSessions(ways) },
-		Prober:              steps.NewHTTPProber(metrics.Seam),
-		Artifacts:           artifacts,
-		Limits:              limits,
-		Protection: steps.Protection{
-			OwnNamespace:      manager.OwnNamespace(),
-			AllowKubeSystem:   o.allowKubeSystem,
-			AllowOwnNamespace: o.allowOwnNamespace,
-			AllowPrivileged:   o.allowPrivileged,
-			AllowHostPID:      o.allowHostPID,
-			AllowHostNetwork:  o.allowHostNetwork,
-		},
-		RequireRulesLabel: o.requireRulesLabel,
-
-		Logs: problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{}),
-	})
+	o.Artifacts, o.Limits, o.Seam = artifacts, limits, metrics.Seam
+	o.Sessions = func() attachment.Session { return transport.NewSessions(ways) }
+	o.Prober = steps.NewHTTPProber(metrics.Seam)
+	o.Logs = problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{})
+	o.Protection.OwnNamespace = manager.OwnNamespace()
+	mgr, err := manager.New(config, o.Options)
 	if err != nil {
 		return err
 	}
@@ -87,17 +64,17 @@ func run(ctx context.Context, o *options) error {
 // is decided elsewhere, none leads past them.
 func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transport.Exec) (transport.Ways, error) {
 	ways := transport.Ways{}
-	if o.transport != string(v1alpha1.TransportEphemeralContainer) {
+	if o.Transport != v1alpha1.TransportEphemeralContainer {
 		ways[v1alpha1.TransportExec] = exec
 	}
-	if o.transport == string(v1alpha1.TransportExec) {
+	if o.Transport == v1alpha1.TransportExec {
 		return ways, nil
 	}
 	pods, err := manager.NewPods(config, metrics.Seam)
 	if err != nil {
 		return nil, err
 	}
-	door := transport.DoorOptions{Image: o.doorImage, Idle: o.doorIdle}
+	door := o.door
 	if door.Image == "" {
 		switch door.Image, err = pods.OwnImage(ctx); {
 		case errors.Is(err, manager.ErrNoPod): // outside of a cluster

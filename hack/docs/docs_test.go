@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 	}{
 		"field owners": {"pkg/apply/records/owner.go", `"(jmx-exporter-operator/[\w-]+)"`, "docs/architecture.md"},
 		"metrics":      {"internal/metrics/metrics.go", `"(jmx_exporter_operator_\w+)"`, "docs/metrics.md"},
-		"flags":        {"cmd/manager/options.go", `Var\(&o\.\w+, "([\w-]+)"`, "docs/operations.md"},
+		"flags":        {"cmd/manager/options.go", `Var\([^"]+, "([\w-]+)"`, "docs/operations.md"},
 		"keys":         {"pkg/configuration/schema.go", `(?m)^\t+"(\w+)":`, "docs/configuration.md"},
 	}
 	for name, tc := range cases {
