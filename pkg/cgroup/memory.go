@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -114,14 +115,7 @@ func parseMount(line string) (m mount, ok bool) {
 }
 
 // hasController reports whether the memory controller is in a list with commas.
-func hasController(list string) bool {
-	for controller := range strings.SplitSeq(list, ",") {
-		if controller == "memory" {
-			return true
-		}
-	}
-	return false
-}
+func hasController(list string) bool { return slices.Contains(strings.Split(list, ","), "memory") }
 
 // unescape undoes what mountinfo does to spaces, tabs, newlines and backslashes.
 func unescape(name string) string {

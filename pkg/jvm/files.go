@@ -39,14 +39,12 @@ func readRegular(root *os.Root, name string) (string, error) {
 // directory, also when the JVM exits.
 func (p Process) OpenTmp() (*os.Root, error) {
 	var tmp *os.Root
-	err := As(p.UID, p.GID, func() error {
+	err := As(p.UID, p.GID, func() (err error) {
 		if p.sharesFiles() { // where /tmp may be a link that does not leave our root
-			var err error
 			tmp, err = os.OpenRoot("/tmp")
-			return err
+		} else {
+			tmp, err = p.openTmpInRoot()
 		}
-		var err error
-		tmp, err = p.openTmpInRoot()
 		return err
 	})
 	if err != nil {

@@ -23,12 +23,10 @@ type poll struct{ looks int }
 // wait waits until the next look is due and reports whether it is: not once ctx
 // is done.
 func (p *poll) wait(ctx context.Context) bool {
-	timer := time.NewTimer(p.next())
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(p.next()):
 		return true
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -112,16 +113,9 @@ func (p Process) listens() bool {
 	if err != nil {
 		return false
 	}
-	inodes := map[string]bool{}
-	for _, inode := range parseUnix(data, "/tmp/"+p.socketName()) {
-		inodes["socket:["+inode+"]"] = true
-	}
-	for _, name := range files {
-		if inodes[name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parseUnix(data, "/tmp/"+p.socketName()), func(inode string) bool {
+		return slices.Contains(files, "socket:["+inode+"]")
+	})
 }
 
 // acceptsConnections is __SO_ACCEPTCON in the flags of proc_net_unix(5).
