@@ -86,7 +86,7 @@ func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bo
 	if err := a.checkPort(d.Port); err != nil {
 		return false, err
 	}
-	load := a.mark == nil && !a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStopped
+	load := a.mark == nil && !a.jarOpen || a.says(helperapi.AgentStopped)
 	if err := a.checkLoaded(d, load); err != nil {
 		return false, err
 	}
@@ -138,8 +138,11 @@ func (a *agent) checkPort(port int32) error {
 
 // unknown reports that the agent is there, and not whether and where it serves.
 func (a *agent) unknown() bool {
-	return a.mark == nil && a.jarOpen || a.mark != nil && a.mark.State == helperapi.AgentStarting
+	return a.mark == nil && a.jarOpen || a.says(helperapi.AgentStarting)
 }
+
+// says reports whether there is a mark, and the agent in that state by it.
+func (a *agent) says(state helperapi.AgentState) bool { return a.mark != nil && a.mark.State == state }
 
 // await polls the mark until it answers the token and is no longer starting.
 func (a *agent) await(ctx context.Context, token string) error {
@@ -165,7 +168,7 @@ func (a *agent) await(ctx context.Context, token string) error {
 // idle reports whether the agent could not start the thread that would follow what
 // is desired: nobody will answer, and another load tries again.
 func (a *agent) idle() bool {
-	return a.mark != nil && a.mark.State == helperapi.AgentStopped && a.mark.Reason != ""
+	return a.says(helperapi.AgentStopped) && a.mark.Reason != ""
 }
 
 func (a *agent) silence() error {

@@ -27,15 +27,6 @@ func FindBeside(dir string) Beside {
 	return beside
 }
 
-// files are the files, for Hello.
-func (b Beside) files() []helperapi.File {
-	var files []helperapi.File
-	for file := range b {
-		files = append(files, file)
-	}
-	return files
-}
-
 // open is the content of a file: as it lies there, or as it arrives. It is held
 // against size and digest when it is staged.
 func (b Beside) open(file helperapi.File, arriving io.Reader) (io.ReadCloser, error) {

@@ -39,16 +39,9 @@ func memberOf(req helperapi.Request) (int, error) {
 	return processes[0].PID, nil
 }
 
-// openTmp opens the /tmp that a request is about: the target's, else the container's.
+// openTmp opens the /tmp of the container that a request is about.
 func openTmp(req helperapi.Request) (*os.Root, error) {
-	switch {
-	case req.Target != nil:
-		p, err := lookup(req)
-		if err != nil {
-			return nil, err
-		}
-		return p.OpenTmp()
-	case req.ContainerID != "":
+	if req.ContainerID != "" {
 		return container(req).OpenTmp()
 	}
 	tmp, err := os.OpenRoot("/tmp")

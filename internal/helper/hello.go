@@ -4,8 +4,10 @@ package helper
 
 import (
 	"iter"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -23,7 +25,7 @@ func (dir Helper) Hello() helperapi.Hello {
 		ContainerID:   containerID(string(mounts), string(groups)),
 		Instance:      instance(string(mounts)),
 		InitStartTime: start,
-		Files:         dir.Beside.files(),
+		Files:         slices.Collect(maps.Keys(dir.Beside)),
 	}
 }
 

@@ -65,7 +65,7 @@ func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64)
 	if err := a.look(ctx); err != nil {
 		return err
 	}
-	if a.unknown() || a.mark != nil && a.mark.State == helperapi.AgentRunning && a.mark.ImplementationSHA256 == d.ImplementationSHA256 {
+	if a.unknown() || a.says(helperapi.AgentRunning) && a.mark.ImplementationSHA256 == d.ImplementationSHA256 {
 		return nil
 	}
 	return checkMemory(a.process.PID, headroom/4, "A start of the agent's implementation")

@@ -63,7 +63,7 @@ func (a *agent) port(avoid, tried []int32) (int32, error) {
 // servedPort is the port that the agent serves, or serves by now, after its last
 // order; 0 if neither.
 func (a *agent) servedPort() int32 {
-	if a.mark != nil && a.mark.State == helperapi.AgentRunning {
+	if a.says(helperapi.AgentRunning) {
 		return a.mark.Port
 	}
 	if !a.unknown() {

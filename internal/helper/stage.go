@@ -132,21 +132,22 @@ func (dir *directory) stage(file helperapi.File, content io.Reader) error {
 	return dir.write(file.Name, mode, content, verify)
 }
 
-// directoryOf opens the agent directory that the target sees, or our own if there is no target.
+// directoryOf opens the agent directory that the target sees, or the container's if there
+// is no target.
 func directoryOf(req helperapi.Request, create bool) (*directory, error) {
+	if req.Target != nil {
+		p, err := lookup(req)
+		if err != nil {
+			return nil, err
+		}
+		return directoryIn(p, create)
+	}
 	tmp, err := openTmp(req)
 	if err != nil {
 		return nil, err
 	}
 	defer tmp.Close()
-	if req.Target == nil {
-		return openDirectory(tmp, create, nil)
-	}
-	p, err := lookup(req)
-	if err != nil {
-		return nil, err
-	}
-	return openDirectory(tmp, create, &p)
+	return openDirectory(tmp, create, nil)
 }
 
 // directoryIn opens the agent directory that a JVM sees.

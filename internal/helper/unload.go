@@ -68,7 +68,7 @@ func (a *agent) stop(ctx context.Context) error {
 	if err := a.look(ctx); err != nil {
 		return err
 	}
-	if a.mark != nil && a.mark.State == helperapi.AgentStopped {
+	if a.says(helperapi.AgentStopped) {
 		return nil
 	}
 	want := stoppedPairs(a.dir.readPairs(a.file))
