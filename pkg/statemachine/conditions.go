@@ -1,6 +1,8 @@
 package statemachine
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -12,10 +14,7 @@ type Held struct{ Reason, Message string }
 // to its phase with what held says, the reason of the State on the next one, and
 // Unknown after it with what later says.
 func (p *Plan) Conditions(state State, kindOf func(reason string) Kind, held func(Phase) Held, next, later Held) []metav1.Condition {
-	at := state.Phase
-	if at == "" {
-		at = p.initial
-	}
+	at := cmp.Or(state.Phase, p.initial)
 	upcoming, _ := p.Next(at)
 	var conditions []metav1.Condition
 	for _, phase := range p.Phases() {

@@ -1,6 +1,7 @@
 package statemachine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -17,9 +18,7 @@ type Machine struct {
 // It refuses a phase that the plan does not have: looplab/fsm would accept any
 // state and fail at every event.
 func (p *Plan) Restore(recorded Phase) (*Machine, error) {
-	if recorded == "" {
-		recorded = p.initial
-	}
+	recorded = cmp.Or(recorded, p.initial)
 	if p.index(recorded) < 0 {
 		return nil, fmt.Errorf("unknown phase %q", recorded)
 	}
