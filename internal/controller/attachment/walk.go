@@ -44,7 +44,6 @@ func (v *visit) fewestTriesFirst() []*v1alpha1.JavaProcess {
 func (v *visit) walk(all []statemachine.Step[*steps.Scope]) *statemachine.Walk[*steps.Scope] {
 	walk := walkOf(v, all, v.scope.Key())
 	walk.Persist = v.persist
-	walk.Gate = func(statemachine.Phase) *statemachine.Outcome { return nil }
 	return walk
 }
 
