@@ -46,13 +46,11 @@ func identityOf(exporter *v1alpha1.PrometheusJmxExporter) identity {
 // RereadAfter is the time until the exporter's Secret is to be read again; 0 if it names
 // none.
 func (s *Source) RereadAfter(exporter types.NamespacedName) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known, ok := s.secrets[exporter]
+	known, ok := s.secrets.Load(exporter)
 	if !ok {
 		return 0
 	}
-	return max(known.due.Sub(s.clock.Now()), time.Millisecond)
+	return max(known.(secret).due.Sub(s.clock.Now()), time.Millisecond)
 }
 
 // security is what secures the exporter's endpoints: all of its pods have the same of it
@@ -60,25 +58,19 @@ func (s *Source) RereadAfter(exporter types.NamespacedName) time.Duration {
 func (s *Source) security(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
 	name := client.ObjectKeyFromObject(exporter)
 	if exporter.Spec.EndpointSecurity == nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.secrets, name)
+		s.secrets.Delete(name)
 		return steps.Security{}, nil
 	}
 	of := identityOf(exporter)
-	s.mu.Lock()
-	known, ok := s.secrets[name]
-	s.mu.Unlock()
-	if ok && known.of == of && s.clock.Now().Before(known.due) {
+	known, _ := s.secrets.Load(name)
+	if known, ok := known.(secret); ok && known.of == of && s.clock.Now().Before(known.due) {
 		return known.security, nil
 	}
 	security, err := s.read(ctx, exporter)
 	if err != nil {
 		return steps.Security{}, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.secrets[name] = secret{of: of, due: s.clock.Now().Add(wait.Jitter(SecretPeriod, 0.1)), security: security}
+	s.secrets.Store(name, secret{of: of, due: s.clock.Now().Add(wait.Jitter(SecretPeriod, 0.1)), security: security})
 	return security, nil
 }
 

@@ -35,9 +35,8 @@ type Source struct {
 	live     client.Reader
 	clock    clock.PassiveClock
 
-	mu      sync.Mutex
-	kept    map[types.NamespacedName]content // by exporter
-	secrets map[types.NamespacedName]secret  // by exporter
+	configs sync.Map // of content, by exporter
+	secrets sync.Map // of secret, by exporter
 }
 
 type content struct {
@@ -49,10 +48,7 @@ type content struct {
 // New returns a Source that learns from metadata, a cache, whether a ConfigMap
 // has changed, and then reads it from live, the API server.
 func New(metadata, live client.Reader, clock clock.PassiveClock) *Source {
-	return &Source{
-		metadata: metadata, live: live, clock: clock,
-		kept: map[types.NamespacedName]content{}, secrets: map[types.NamespacedName]secret{},
-	}
+	return &Source{metadata: metadata, live: live, clock: clock}
 }
 
 // Metadata is an object to watch or get the metadata of ConfigMaps with.
@@ -87,10 +83,11 @@ func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExp
 	at := client.ObjectKey{Namespace: exporter.Namespace, Name: ref.ConfigMapName}
 	current := Metadata()
 	if err := s.metadata.Get(ctx, at, current); err != nil {
-		s.forgetConfig(name)
+		s.configs.Delete(name)
 		return unreadable(ref, err)
 	}
-	if kept, ok := s.recall(name); ok && kept.ref == ref && kept.resourceVersion == current.ResourceVersion {
+	kept, _ := s.configs.Load(name)
+	if kept, ok := kept.(content); ok && kept.ref == ref && kept.resourceVersion == current.ResourceVersion {
 		return kept.config, nil
 	}
 	var configMap corev1.ConfigMap
@@ -98,35 +95,14 @@ func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExp
 		return unreadable(ref, err)
 	}
 	config := s.parse(ref, &configMap)
-	s.keep(name, content{ref: ref, resourceVersion: configMap.ResourceVersion, config: config})
+	s.configs.Store(name, content{ref: ref, resourceVersion: configMap.ResourceVersion, config: config})
 	return config, nil
 }
 
 // Forget drops what is kept for an exporter: it is gone.
 func (s *Source) Forget(exporter types.NamespacedName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.kept, exporter)
-	delete(s.secrets, exporter)
-}
-
-func (s *Source) forgetConfig(exporter types.NamespacedName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.kept, exporter)
-}
-
-func (s *Source) recall(exporter types.NamespacedName) (content, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept, ok := s.kept[exporter]
-	return kept, ok
-}
-
-func (s *Source) keep(exporter types.NamespacedName, c content) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.kept[exporter] = c
+	s.configs.Delete(exporter)
+	s.secrets.Delete(exporter)
 }
 
 func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Input {

@@ -83,7 +83,9 @@ func TestKept(t *testing.T) {
 		get(name, "a")
 		s.Forget(client.ObjectKey{Name: name})
 	}
-	if len(s.kept) != 1 {
-		t.Errorf("%d are kept for one exporter", len(s.kept))
+	kept := 0
+	s.configs.Range(func(any, any) bool { kept++; return true })
+	if kept != 1 {
+		t.Errorf("%d are kept for one exporter", kept)
 	}
 }
