@@ -3,13 +3,14 @@
 package jvmtest
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -235,17 +236,10 @@ chmod 644 *.jar`
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(found()[17].Home, "bin")+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return "", &compileError{strings.TrimSpace(string(out)), err}
+		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
 	}
 	return dir, nil
 })
-
-type compileError struct {
-	output string
-	err    error
-}
-
-func (e *compileError) Error() string { return e.err.Error() + ": " + e.output }
 
 // AgentJar is a Java agent that sets the system property jvmtest.agent to
 // "loads=<n> options=<options> <characters that need escapes>".

@@ -62,13 +62,12 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 		args = append([]string{"/bin/sh", "-c", `echo $$ >"$0" && exec "$@"`, o.Group.file("cgroup.procs")}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env, cmd.SysProcAttr = os.Environ(), &syscall.SysProcAttr{}
+	cmd.Env = os.Environ()
 	if o.Container {
 		cmd = reexec(container, filepath.Dir(app), args...)
 	}
 	if o.User != 0 {
-		NeedUsers(t)
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: o.User, Gid: o.User}
+		As(t, o.User, cmd)
 	}
 	cmd.Dir = o.Dir
 	cmd.Env = append(cmd.Env, o.Env...)
