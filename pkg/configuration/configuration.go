@@ -13,8 +13,6 @@ package configuration
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +53,7 @@ const (
 	ConfigTooLarge Reason = "ConfigTooLarge"
 )
 
-// Error is what Parse returns. It never holds a value of the configuration, or a key
+// Error is what Validate returns. It never holds a value of the configuration, or a key
 // that is not the exporter's own: either may be a password.
 type Error struct {
 	Reason Reason
@@ -73,41 +71,31 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
 }
 
-// Configuration is a configuration that the exporter accepts.
-type Configuration struct {
-	// Content is exactly what was parsed.
-	Content []byte
-	// SHA256 is its digest, in lower-case hexadecimal.
-	SHA256 string
-	// Warning names the lines of the keys that the exporter does not know and
-	// ignores; empty if there are none.
-	Warning string
-}
-
-// Parse returns the configuration in content, or an *Error.
-func Parse(content []byte) (*Configuration, error) {
+// Validate returns an *Error unless the exporter accepts the configuration. The warning
+// names the lines of the keys that the exporter does not know and ignores; it is empty if
+// there are none.
+func Validate(content []byte) (warning string, err error) {
 	if len(content) > MaxSize {
-		return nil, &Error{Reason: ConfigTooLarge, Message: fmt.Sprintf(
+		return "", &Error{Reason: ConfigTooLarge, Message: fmt.Sprintf(
 			"the configuration has %d bytes; at most %d are accepted, since it is copied into every pod", len(content), MaxSize)}
 	}
 	document, err := read(content)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	c := &checker{}
 	if document != nil {
 		c = &checker{lines: tabLines(content), flat: map[*yaml.Node][]entry{}}
 		if err := c.tree(document, 0); err != nil {
-			return nil, err
+			return "", err
 		}
 		if kindOf(document) != kindNull { // the exporter's defaults
 			if err := root(c, "", document); err != nil {
-				return nil, err
+				return "", err
 			}
 		}
 	}
-	digest := sha256.Sum256(content)
-	return &Configuration{Content: content, SHA256: hex.EncodeToString(digest[:]), Warning: warning(c.ignored)}, nil
+	return linesOf(c.ignored), nil
 }
 
 // read returns the root of the only document, or nil if there is none.

@@ -46,8 +46,8 @@ func unknownKey(path string, key *yaml.Node, known keys) *Error {
 	return invalid(key, "unknown key%s%s%s", shape, where, suggestion)
 }
 
-// warning names the lines of the first few of the keys ignored; it is empty without any.
-func warning(ignored []*yaml.Node) string {
+// linesOf names the lines of the first few of the keys ignored; it is empty without any.
+func linesOf(ignored []*yaml.Node) string {
 	const few = 3
 	var named []string
 	for _, key := range ignored[:min(few, len(ignored))] {

@@ -115,7 +115,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 		return problem(v1alpha1.ReasonConfigKeyMissing,
 			fmt.Sprintf("ConfigMap %s has no key %s in data; spec.config.configMapKey names it.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	parsed, err := configuration.Parse([]byte(text))
+	warning, err := configuration.Validate([]byte(text))
 	var invalid *configuration.Error
 	switch {
 	case errors.As(err, &invalid):
@@ -123,9 +123,9 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	config := steps.Input{Blob: transport.NewBlob("config-", parsed.Content, ".yaml")}
-	if parsed.Warning != "" {
-		config.Warning = fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores keys that it does not know: those on %s.", ref.ConfigMapName, ref.ConfigMapKey, parsed.Warning)
+	config := steps.Input{Blob: transport.NewBlob("config-", []byte(text), ".yaml")}
+	if warning != "" {
+		config.Warning = fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores keys that it does not know: those on %s.", ref.ConfigMapName, ref.ConfigMapKey, warning)
 	}
 	return config
 }
