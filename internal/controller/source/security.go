@@ -92,7 +92,7 @@ func (s *Source) read(ctx context.Context, exporter *v1alpha1.PrometheusJmxExpor
 	var secret corev1.Secret
 	switch err := s.live.Get(ctx, at, &secret); {
 	case apierrors.IsNotFound(err):
-		return insecure(v1alpha1.ReasonSecretNotFound, "There is no Secret %s; spec.endpointSecurity.secretName names it. Create it.", at.Name), nil
+		return insecure(v1alpha1.ReasonSecretNotFound, "Secret %s (spec.endpointSecurity.secretName) does not exist. Create it.", at.Name), nil
 	case apierrors.IsForbidden(err):
 		return insecure(v1alpha1.ReasonSecretForbidden, "RBAC does not let the operator get Secret %s. To allow it, deploy the component config/endpoint-security, or bind its role in namespace %s.", at.Name, at.Namespace), nil
 	case err != nil:
@@ -115,7 +115,7 @@ func (s *Source) unauthorized(ctx context.Context, exporter *v1alpha1.Prometheus
 	who, unknown := steps.RequesterOf(exporter)
 	switch {
 	case unknown != "":
-		return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: unknown + " Secret " + at.Name + " is not read. To allow it, deploy config/stamp, and write the spec again."}, nil
+		return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: unknown + " Secret " + at.Name + " is not read. To allow it, deploy config/stamp, and update the spec."}, nil
 	case who == nil:
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ func (s *Source) unauthorized(ctx context.Context, exporter *v1alpha1.Prometheus
 		return nil, err
 	}
 	return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: fmt.Sprintf(
-		"User %q wrote the exporter's spec, and may not get Secret %s in namespace %s; nothing of it is brought into a pod. To allow it, bind a role with that right to the user in that namespace, or have somebody with the right give the exporter's annotation %s another value.",
+		"User %q, who wrote the exporter's spec, may not get Secret %s in namespace %s; the Secret is not copied into pods. To allow it, bind a role with that right to the user in that namespace, or have an authorized user set the exporter's annotation %s to a new value.",
 		who.Name(), at.Name, at.Namespace, v1alpha1.AnnotationResume)}, nil
 }
 

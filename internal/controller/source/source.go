@@ -137,7 +137,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	text, ok := configMap.Data[ref.ConfigMapKey]
 	if !ok {
 		return problem(v1alpha1.ReasonConfigKeyMissing,
-			fmt.Sprintf("ConfigMap %s has no key %s in data; spec.config.configMapKey names it.", ref.ConfigMapName, ref.ConfigMapKey))
+			fmt.Sprintf("ConfigMap %s has no key %s in data (spec.config.configMapKey). Add the key, or correct the field.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
 	parsed, err := configuration.Parse([]byte(text))
 	var invalid *configuration.Error
@@ -157,7 +157,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Input, error) {
 	switch {
 	case apierrors.IsNotFound(err):
-		return problem(v1alpha1.ReasonConfigMapMissing, fmt.Sprintf("There is no ConfigMap %s; spec.config.configMapName names it.", ref.ConfigMapName)), nil
+		return problem(v1alpha1.ReasonConfigMapMissing, fmt.Sprintf("ConfigMap %s (spec.config.configMapName) does not exist. Create it.", ref.ConfigMapName)), nil
 	case apierrors.IsForbidden(err):
 		return problem(v1alpha1.ReasonConfigMapForbidden, fmt.Sprintf("RBAC does not let the operator read ConfigMap %s.", ref.ConfigMapName)), nil
 	}
