@@ -80,37 +80,37 @@ func read(args []string) (*options, *flag.FlagSet) {
 		fmt.Fprint(flags.Output(), usage)
 		flags.PrintDefaults()
 	}
-	flags.Func("namespace", "the `namespaces` to work in, separated by commas or each with a flag of its own; all if empty", func(names string) error {
+	flags.Func("namespace", "`namespaces` to watch, separated by commas or in repeated flags; all namespaces if empty", func(names string) error {
 		if names != "" {
 			o.namespaces = append(o.namespaces, strings.Split(names, ",")...)
 		}
 		return nil
 	})
-	flags.StringVar(&o.helpers, "helpers", "/helpers", "`folder` with the helper's binaries, jmx-attach-amd64 and jmx-attach-arm64")
-	flags.StringVar(&o.agent, "agent", "/agent", "`folder` with the agent's jars, agent.jar and exporter.jar")
-	flags.StringVar(&o.metrics, "metrics-bind-address", ":8443", "`address` of the operator's own /metrics; 0 serves none")
-	flags.BoolVar(&o.metricsSecure, "metrics-secure", true, "serve /metrics over TLS, to who is authenticated by the API server and may get the path; false serves everybody in plain HTTP")
-	flags.StringVar(&o.metricsCert.Dir, "metrics-cert-path", "", "`folder` with the certificate of /metrics, which is read again when it changes; a self-signed one is made if empty")
-	flags.StringVar(&o.metricsCert.Cert, "metrics-cert-name", "tls.crt", "`file` of the certificate in --metrics-cert-path")
-	flags.StringVar(&o.metricsCert.Key, "metrics-cert-key", "tls.key", "`file` of the certificate's key in --metrics-cert-path")
-	flags.BoolVar(&o.metricsNames, "metrics-names", false, "have the names of namespaces and exporters as labels in the metrics")
-	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz")
-	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let one of several replicas work, the others wait")
-	flags.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the lease; where the pod runs if empty")
-	flags.IntVar(&o.concurrent, "concurrent-attachments", 96, "`number` of pods worked on at once; more than four times --max-execs")
-	flags.IntVar(&o.execs, "max-execs", 16, "`number` of execs at once, in all; beside them, up to twice as many wait for containers that do not respond")
-	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 5, "`number` of execs at once on one node, of which a namespace has the same part as of all")
-	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "`number` of execs at once in one namespace")
-	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`time` between two HTTP requests that check an endpoint, to detect a JVM that was replaced while its container keeps running; 0 disables them")
-	flags.StringVar(&o.transport, "transport", string(v1alpha1.TransportAuto), "`transport` that the operator may use, whatever an exporter asks for: Exec, EphemeralContainer, or Auto for both")
-	flags.StringVar(&o.doorImage, "door-image", "", "`image` of the ephemeral containers that are added to pods without a shell; the operator's own if empty")
-	flags.DurationVar(&o.doorIdle, "door-idle", 15*time.Minute, "`time` without a session after which such an ephemeral container ends; 0 keeps it until its target exits")
-	flags.BoolVar(&o.allowKubeSystem, "allow-kube-system", false, "attach to pods in the namespace kube-system, too")
-	flags.BoolVar(&o.allowOwnNamespace, "allow-own-namespace", false, "attach to pods in the namespace that the operator itself runs in, too")
-	flags.BoolVar(&o.allowPrivileged, "allow-privileged", false, "attach to privileged containers, too")
-	flags.BoolVar(&o.allowHostPID, "allow-host-pid", false, "attach to pods that share the process IDs of their node (hostPID), too")
-	flags.BoolVar(&o.allowHostNetwork, "allow-host-network", false, "attach to pods that share the network of their node (hostNetwork), too: the metrics are served on the node's addresses")
-	flags.BoolVar(&o.requireRulesLabel, "require-rules-label", false, "use only ConfigMaps that have the label "+v1alpha1.LabelRules+", which config/tenants protects")
+	flags.StringVar(&o.helpers, "helpers", "/helpers", "`directory` of the helper binaries jmx-attach-amd64 and jmx-attach-arm64")
+	flags.StringVar(&o.agent, "agent", "/agent", "`directory` of the agent jars agent.jar and exporter.jar")
+	flags.StringVar(&o.metrics, "metrics-bind-address", ":8443", "`address` that the operator's own /metrics endpoint binds to; 0 disables it")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", true, "serve /metrics over TLS, with authentication and authorization by the API server; false serves plain HTTP to anybody")
+	flags.StringVar(&o.metricsCert.Dir, "metrics-cert-path", "", "`directory` of the TLS certificate for /metrics, reloaded when it changes; a self-signed certificate is generated if empty")
+	flags.StringVar(&o.metricsCert.Cert, "metrics-cert-name", "tls.crt", "`file` name of the certificate in --metrics-cert-path")
+	flags.StringVar(&o.metricsCert.Key, "metrics-cert-key", "tls.key", "`file` name of the private key in --metrics-cert-path")
+	flags.BoolVar(&o.metricsNames, "metrics-names", false, "label metrics with the names of namespaces and exporters")
+	flags.StringVar(&o.health, "health-probe-bind-address", ":8081", "`address` that /healthz and /readyz bind to")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas is active")
+	flags.StringVar(&o.leaderNamespace, "leader-election-namespace", "", "`namespace` of the leader election Lease; the pod's own if empty")
+	flags.IntVar(&o.concurrent, "concurrent-attachments", 96, "maximum `number` of concurrently reconciled pods; must be more than four times --max-execs")
+	flags.IntVar(&o.execs, "max-execs", 16, "maximum `number` of concurrent execs; up to twice as many more may wait for containers that do not respond")
+	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 5, "maximum `number` of concurrent execs per node, of which one namespace may use the fraction --max-execs-per-namespace / --max-execs")
+	flags.IntVar(&o.execsPerNamespace, "max-execs-per-namespace", 12, "maximum `number` of concurrent execs per namespace")
+	flags.DurationVar(&o.healthCheckInterval, "health-check-interval", 10*time.Second, "`interval` of HTTP health checks of an endpoint, which detect a JVM that was replaced while its container keeps running; 0 disables them")
+	flags.StringVar(&o.transport, "transport", string(v1alpha1.TransportAuto), "`transport` that the operator may use, regardless of spec.transport: Exec, EphemeralContainer, or Auto for both")
+	flags.StringVar(&o.doorImage, "door-image", "", "`image` of the ephemeral containers added to pods without a shell; the operator's own image if empty")
+	flags.DurationVar(&o.doorIdle, "door-idle", 15*time.Minute, "`duration` without a session after which such an ephemeral container exits; 0 keeps it running until its target exits")
+	flags.BoolVar(&o.allowKubeSystem, "allow-kube-system", false, "allow attaching to pods in the namespace kube-system")
+	flags.BoolVar(&o.allowOwnNamespace, "allow-own-namespace", false, "allow attaching to pods in the operator's own namespace")
+	flags.BoolVar(&o.allowPrivileged, "allow-privileged", false, "allow attaching to privileged containers")
+	flags.BoolVar(&o.allowHostPID, "allow-host-pid", false, "allow attaching to pods that share the process IDs of their node (hostPID)")
+	flags.BoolVar(&o.allowHostNetwork, "allow-host-network", false, "allow attaching to pods that share the network of their node (hostNetwork); their metrics are served on the node's addresses")
+	flags.BoolVar(&o.requireRulesLabel, "require-rules-label", false, "use only ConfigMaps with the label "+v1alpha1.LabelRules+", which config/tenants protects")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	o.zap.BindFlags(flags)
 	if err := flags.Parse(args); err != nil { // ExitOnError has dealt with it
@@ -136,7 +136,7 @@ func (o *options) check() error {
 	// Each session and each probe keeps a worker: what needs none finds one also while all
 	// others hang.
 	if workers := transport.WorkersPerPlace * o.execs; o.concurrent <= workers {
-		return fmt.Errorf("--concurrent-attachments=%d: must be more than %d, %d times --max-execs: so many pods can wait for containers that do not respond, and for endpoints that do not answer", o.concurrent, workers, transport.WorkersPerPlace)
+		return fmt.Errorf("--concurrent-attachments=%d: must be more than %d (%d times --max-execs), the number of pods that can wait for unresponsive containers and endpoints", o.concurrent, workers, transport.WorkersPerPlace)
 	}
 	if o.healthCheckInterval < 0 {
 		return fmt.Errorf("--health-check-interval=%s: must be 0 or more", o.healthCheckInterval)

@@ -101,7 +101,7 @@ func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transpor
 	if door.Image == "" {
 		switch door.Image, err = pods.OwnImage(ctx); {
 		case errors.Is(err, manager.ErrNoPod): // outside of a cluster
-			ctrl.Log.Info("no ephemeral containers are added: set --door-image")
+			ctrl.Log.Info("no ephemeral containers are added; set --door-image")
 		case err != nil:
 			return nil, fmt.Errorf("cannot read the operator's own image; set --door-image: %w", err)
 		}

@@ -17,6 +17,6 @@ func LogStamp(log logr.Logger, api discovery.ServerResourcesInterface) {
 	case err != nil:
 		log.Error(err, "cannot discover whether the API server has MutatingAdmissionPolicy")
 	case !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Kind == "MutatingAdmissionPolicy" }):
-		log.Info("the API server has no MutatingAdmissionPolicy: the rights of users who wrote exporters are not reviewed before pods are attached to")
+		log.Info("the API server does not serve MutatingAdmissionPolicy; the rights of users who wrote exporters are not reviewed before attaching")
 	}
 }

@@ -35,7 +35,7 @@ func newCollector(name, help string, names, labels []string, named bool, count f
 // NewAttachmentCollector returns a collector of the JmxAttachments in the cache.
 func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collector {
 	return newCollector(attachmentsName,
-		"JmxAttachments by phase, and by the reason why their next phase does not hold.",
+		"Number of JmxAttachments, by phase and by the reason why the next phase does not hold.",
 		[]string{"namespace"}, []string{"phase", "reason"}, names,
 		func(ctx context.Context, add func(int, ...string)) error {
 			var list v1alpha1.JmxAttachmentList
@@ -52,7 +52,7 @@ func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collecto
 // that do not run.
 func NewProblemCollector(cache client.Reader, names bool) prometheus.Collector {
 	return newCollector(problemPodsName,
-		"Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.",
+		"Number of pods that match an exporter's selector and do not run, by reason; pods beyond the limit of its status are counted as Omitted.",
 		[]string{"namespace", "exporter"}, []string{"reason"}, names,
 		func(ctx context.Context, add func(int, ...string)) error {
 			var list v1alpha1.PrometheusJmxExporterList

@@ -15,7 +15,7 @@ import (
 func main() {
 	metrics := flag.String("metrics-bind-address", "0", "address to serve metrics at, such as :8080; 0 is nowhere")
 	health := flag.String("health-probe-bind-address", ":8081", "address to serve /healthz and /readyz at")
-	leaderElect := flag.Bool("leader-elect", false, "let one of several replicas work")
+	leaderElect := flag.Bool("leader-elect", false, "elect a leader, so that only one of several replicas is active")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	if err := run(ctrl.Options{
