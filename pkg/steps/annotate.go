@@ -191,15 +191,15 @@ func annotationFailed(err error) statemachine.Outcome {
 	switch managers := apply.ConflictingManagers(err); {
 	case len(managers) > 0:
 		o = NotDone(v1alpha1.ReasonAnnotationConflict,
-			fmt.Sprintf("The prometheus.io annotations of the pod belong to %s; the operator writes none beside them.", strings.Join(managers, ", ")))
+			fmt.Sprintf("The pod's prometheus.io annotations belong to %s; the operator does not add its own.", strings.Join(managers, ", ")))
 	case apply.IsGone(err):
 		o = NotDone(v1alpha1.ReasonPodGone, "The pod is gone.")
 	case apierrors.IsForbidden(err), strings.Contains(err.Error(), "denied the request"), strings.Contains(err.Error(), "denied request"):
 		// A webhook denies "the request", a ValidatingAdmissionPolicy just
 		// "request"; the status that it denies with is the policy's choice.
-		o = NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+text.Denial(err)+".")
+		o = NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy denied the pod's annotations: "+text.Denial(err)+".")
 	default:
-		o = NotDone(v1alpha1.ReasonAPIError, "The API server did not accept the annotations of the pod; retrying.")
+		o = NotDone(v1alpha1.ReasonAPIError, "Applying the pod's annotations failed; retrying.")
 	}
 	o.Err = err
 	return o

@@ -46,7 +46,7 @@ func RequesterOf(exporter *v1alpha1.PrometheusJmxExporter) (who *Requester, prob
 	}
 	who = &Requester{User: user}
 	if groups := exporter.Annotations[v1alpha1.AnnotationRequesterGroups]; json.Unmarshal([]byte(groups), &who.Groups) != nil {
-		return nil, fmt.Sprintf("The exporter's annotation %s is not a JSON array of strings, so that the right of who wrote its spec is unknown.", v1alpha1.AnnotationRequesterGroups)
+		return nil, fmt.Sprintf("The exporter's annotation %s is not a JSON array of strings; the rights of the user who wrote its spec cannot be determined.", v1alpha1.AnnotationRequesterGroups)
 	}
 	return who, ""
 }
@@ -80,7 +80,7 @@ func (s *Scope) ProcessNotAuthorized(ctx context.Context, p *v1alpha1.JavaProces
 // notAuthorized asks for the right of who wrote the exporter. One that nothing stamped is
 // older than the stamp, or in a cluster without it (config/stamp).
 func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
-	const how = "To allow it, %s or have somebody with the right give the exporter's annotation " + v1alpha1.AnnotationResume + " another value."
+	const how = "To allow it, %s or have an authorized user set the exporter's annotation " + v1alpha1.AnnotationResume + " to a new value."
 	if s.Authority == nil {
 		return nil
 	}
@@ -101,19 +101,19 @@ func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 	switch {
 	case ok:
 		o := failed(err)
-		o.Message = fmt.Sprintf("The API server could not decide whether user %q, who wrote the exporter's spec, may attach in namespace %s (%q); nothing new is attached. Repair what it names; retrying.",
+		o.Message = fmt.Sprintf("The API server could not decide whether user %q, who wrote the exporter's spec, may attach in namespace %s (%q); nothing new is attached. Fix the reported cause; retrying.",
 			who.Name(), s.Exporter.Namespace, text.Line(undecided.Cause, 250))
 		return &o
 	case apierrors.IsForbidden(err):
 		o := failed(err)
-		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s, and nothing new is attached without. To allow it, apply the roles of config/rbac.", s.Exporter.Namespace)
+		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s; nothing new is attached without this review. Apply the roles in config/rbac.", s.Exporter.Namespace)
 		return &o
 	case err != nil:
 		return new(failed(err))
 	case allowed:
 		return nil
 	}
-	return refused("User %q wrote the exporter's spec, and may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
+	return refused("User %q, who wrote the exporter's spec, may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
 		who.Name(), s.Exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
 }
 

@@ -32,7 +32,7 @@ func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		if err != nil {
 			outcome := failed(err)
 			if outcome.Kind != statemachine.Queued && j.Examine(ctx, p, 0) == FindingGone {
-				outcome = NotDone(v1alpha1.ReasonProcessGone, "The JVM ended before its endpoint answered.")
+				outcome = NotDone(v1alpha1.ReasonProcessGone, "The JVM exited before its endpoint answered.")
 				outcome.Back, outcome.Err = Replaced, err
 			}
 			return outcome

@@ -122,7 +122,7 @@ func contestedMessage(pod *corev1.Pod, missing []string) string {
 	if last := lastChange(pod); last != nil {
 		other = fmt.Sprintf("Besides the operator, %s changed the pod last.", ownerName(pod, last.Manager))
 	}
-	return fmt.Sprintf("Annotations %s were removed %d times within %s; the operator stopped restoring them. %s The endpoint stands in the exporter's EndpointSlices.",
+	return fmt.Sprintf("Annotations %s were removed %d times within %s; the operator stopped restoring them. %s The exporter's EndpointSlices still list the endpoint.",
 		strings.Join(missing, ", "), maxRestores+1, restoreWindow, other)
 }
 
@@ -135,7 +135,7 @@ func conflictMessage(pod *corev1.Pod, foreign []foreignAnnotation) string {
 		}
 	}
 	slices.Sort(owners)
-	return fmt.Sprintf("%s of the pod is set by %s. The operator writes none beside it, so that no scrape is redirected; the endpoint stands in the exporter's EndpointSlices.",
+	return fmt.Sprintf("%s of the pod is set by %s. The operator does not add its own, so that no scrape is redirected; the exporter's EndpointSlices list the endpoint.",
 		strings.Join(names, ", "), strings.Join(slices.Compact(owners), ", "))
 }
 

@@ -69,7 +69,7 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 	state := processState(p)
 	outcome := attachability(found)
 	if outcome.Kind == statemachine.Done && s.keepsAll() && p.AgentFound && p.Port == 0 {
-		outcome = NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not answer what it serves; retrying.")
+		outcome = NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not report what it serves; retrying.")
 	}
 	if refused := s.RefusesWarning(p); refused != nil && outcome.Kind == statemachine.Done {
 		outcome = *refused
@@ -93,7 +93,7 @@ func attachability(p helperapi.Process) statemachine.Outcome {
 		return Done()
 	case adopted(p) && p.Exporter.Port == 0:
 		return NotDone(v1alpha1.ReasonStockExporterNotServing,
-			"The stock exporter is in the JVM already, but answers on no port; the application's output says why. Our agent is not loaded beside it.")
+			"The stock exporter is already in the JVM, but answers on no port; see the application's output. The operator's agent is not loaded next to it.")
 	case adopted(p) || p.Refusal == nil:
 		return Done()
 	}

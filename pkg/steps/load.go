@@ -75,7 +75,7 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		return loadFailed(j, err)
 	}
 	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
-		return NotDone(v1alpha1.ReasonHelperFailed, "The helper reported a load, but no mark of the agent.")
+		return NotDone(v1alpha1.ReasonHelperFailed, "The helper reported a load, but the JVM has no mark of the agent.")
 	}
 	mark := report.Processes[0].Mark
 	p.Port = mark.Port
@@ -89,7 +89,7 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p.Identity = identity
 	p.Warning = text.Cut(report.Processes[0].Warning, 300)
 	if !j.serves() {
-		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security.")
+		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security settings.")
 	}
 	return Done()
 }

@@ -19,5 +19,5 @@ func runsWindows(pod *corev1.Pod) bool {
 
 func unsupportedOS() statemachine.Outcome {
 	return NotDone(v1alpha1.ReasonUnsupportedOS,
-		"The pod runs on Windows (spec.os or the node selector kubernetes.io/os); only Linux containers can be attached to. Exclude it by spec.labelSelector, or by the annotation "+v1alpha1.AnnotationOptOut+": \"true\".")
+		"The pod runs on Windows (spec.os or the node selector kubernetes.io/os); only Linux containers can be attached to. Exclude it with spec.labelSelector, or with the annotation "+v1alpha1.AnnotationOptOut+": \"true\".")
 }

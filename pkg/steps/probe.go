@@ -165,16 +165,16 @@ func (p *HTTPProber) get(ctx context.Context, page page) error {
 	case errors.Is(err, ErrUnreachable):
 		return notServing("The endpoint cannot be reached.", err)
 	case errors.Is(err, ErrForeign):
-		return notServing("A foreign process answers at the endpoint: its certificate is not the one that the agent serves with.", err)
+		return notServing("A foreign process answers at the endpoint: its certificate is not the agent's.", err)
 	case err != nil:
-		return notServing(fmt.Sprintf("%s does not answer within %s, or not in HTTP.", path, answerTimeout), err)
+		return notServing(fmt.Sprintf("%s does not answer within %s, or does not speak HTTP.", path, answerTimeout), err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return notServing(fmt.Sprintf("%s answers with HTTP status %d instead of 200.", path, response.StatusCode), nil)
 	}
 	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxProbed)); err != nil {
-		return notServing(path+" breaks off while it answers.", err)
+		return notServing(path+" closes the connection before the response is complete.", err)
 	}
 	return nil
 }

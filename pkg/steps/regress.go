@@ -24,13 +24,13 @@ const silentMisses = 3
 
 var causes = map[string]statemachine.Cause{
 	v1alpha1.ReasonReplaced:        {Back: Replaced, Message: "The container or JVM was replaced; rediscovering."},
-	v1alpha1.ReasonConfigChanged:   {Back: ConfigChanged, Message: "The files that the agent runs from changed; staging them."},
+	v1alpha1.ReasonConfigChanged:   {Back: ConfigChanged, Message: "The agent's files changed; staging them again."},
 	v1alpha1.ReasonAgentChanged:    {Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
 	v1alpha1.ReasonAgentGone:       {Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
 	v1alpha1.ReasonEndpointForeign: {Back: AgentChanged, Message: "The agent serves, but a foreign process answers at its endpoint; reconfiguring the agent."},
 	v1alpha1.ReasonEndpointSilent:  {Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."},
 	v1alpha1.ReasonEndpointMoved:   {Back: EndpointLost, Message: "The endpoint's address changed; probing it there."},
-	v1alpha1.ReasonEndpointLost:    {Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices; publishing it again."},
+	v1alpha1.ReasonEndpointLost:    {Back: EndpointLost, Message: "The endpoint is missing from the EndpointSlices; publishing it again."},
 	v1alpha1.ReasonAnnotationLost:  {Back: AnnotationLost, Message: "The operator's annotations are no longer on the pod; restoring them."},
 }
 

@@ -161,7 +161,7 @@ func HowToResume(reason string) string {
 	if reason == v1alpha1.ReasonSecurityRejected {
 		mend = "Secret"
 	}
-	return fmt.Sprintf("To resume, change the %s, or give the exporter's annotation %s another value.", mend, v1alpha1.AnnotationResume)
+	return fmt.Sprintf("To resume, change the %s, or set the exporter's annotation %s to a new value.", mend, v1alpha1.AnnotationResume)
 }
 
 // Resume names the value of the annotation AnnotationResume; empty for none.

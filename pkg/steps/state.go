@@ -73,7 +73,7 @@ func (s *Scope) State(pod statemachine.State, now time.Time) (changed []metav1.C
 	if status.Reason == "" && state.Phase != Annotated {
 		status.Reason = v1alpha1.ReasonNotReached
 	}
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScrapable, Message: "Prometheus finds the pod's metrics."}
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScrapable, Message: "Prometheus can discover the pod's metrics."}
 	for _, c := range conditions {
 		if c.Status != metav1.ConditionTrue {
 			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message

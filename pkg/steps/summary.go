@@ -127,11 +127,11 @@ func (s *Scope) Held(phase statemachine.Phase) statemachine.Held {
 	case phase == JavaFound:
 		return statemachine.Held{Reason: v1alpha1.ReasonJVMIdentified, Message: strings.Join(slices.Concat(describe(chosen), s.throughDoors(), skipped(s.skips()), s.stopping()), " ")}
 	case phase == Staged && adopted:
-		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: "Nothing is staged: the stock exporter stays as it is."}
+		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: "Nothing is staged; the stock exporter is adopted as it is."}
 	case phase == Staged:
-		return statemachine.Held{Reason: v1alpha1.ReasonFilesVerified, Message: "Agent and configuration lie in container " + containersOf(toLoad) + ", verified."}
+		return statemachine.Held{Reason: v1alpha1.ReasonFilesVerified, Message: "The agent and its configuration are staged and verified in container " + containersOf(toLoad) + "."}
 	case phase == Loaded && adopted:
-		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: fmt.Sprintf("The stock exporter serves port %s; it is exposed as it is, with its own configuration.", ports(chosen))}
+		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: fmt.Sprintf("The stock exporter serves port %s with its own configuration; it is exposed as it is.", ports(chosen))}
 	case phase == Loaded:
 		return statemachine.Held{Reason: v1alpha1.ReasonAgentServing, Message: strings.Join(append([]string{fmt.Sprintf("The agent serves port %s.", ports(chosen))}, warnings(chosen)...), " ")}
 	case phase == Exposed:
@@ -158,7 +158,7 @@ func (s *Scope) skips() []obstacle {
 func (s *Scope) stopping() []string {
 	var sentences []string
 	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Excluded && p.Reason != "" }) {
-		sentences = append(sentences, fmt.Sprintf("The agent in container %s, process %d is not stopped yet: %s.", p.Container, p.PID, p.Reason))
+		sentences = append(sentences, fmt.Sprintf("The agent in container %s, process %d is not yet stopped: %s.", p.Container, p.PID, p.Reason))
 	}
 	return sentences
 }
@@ -199,11 +199,11 @@ func warnings(processes []*v1alpha1.JavaProcess) []string {
 }
 
 func exposed(chosen []*v1alpha1.JavaProcess) string {
-	message := fmt.Sprintf("/metrics answers on port %s and stands in an EndpointSlice.", ports(chosen))
+	message := fmt.Sprintf("/metrics answers on port %s and is listed in an EndpointSlice.", ports(chosen))
 	if slices.ContainsFunc(chosen, func(p *v1alpha1.JavaProcess) bool {
 		return p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
 	}) {
-		message += " It was asked from within the pod, since the operator cannot reach it: a NetworkPolicy or a mesh may block Prometheus as well. A JVM that is replaced while its container runs is noticed when the pod becomes ready again, or at the next change."
+		message += " The probe runs inside the pod because the operator cannot reach the endpoint; a NetworkPolicy or service mesh may block Prometheus, too. A JVM that is replaced while its container runs is detected when the pod becomes ready again, or at the next change."
 	}
 	return message
 }

@@ -82,11 +82,11 @@ func (s *Scope) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
 	switch {
 	case !ExecCannot(o.Reason):
 	case s.Transport == v1alpha1.TransportExec:
-		o.Message += " The operator runs with --transport=Exec and adds no ephemeral container: deploy it with both transports (config/default), or exclude the pod by spec.labelSelector."
+		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy it with both transports (config/default), or exclude the pod with spec.labelSelector."
 	case s.transport() == v1alpha1.TransportExec:
-		o.Message += " Set spec.transport to Auto: an ephemeral container executes nothing in this one."
+		o.Message += " Set spec.transport to Auto to use an ephemeral container, which executes nothing in this one."
 	case s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
-		o.Message += " In mode Attach, it is reached through an ephemeral container."
+		o.Message += " Mode Attach uses an ephemeral container."
 	}
 	return o
 }

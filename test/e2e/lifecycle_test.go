@@ -80,7 +80,7 @@ func TestJVMReplacedBehindFilter(t *testing.T) {
 		WithSetup("the operator is kept out of the pod", funcs.OperatorKeptOut(namespace)).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
 		Assess("the JVM is served", jvms.Served(1, 1)).
-		Assess("the record says from where it was asked", funcs.ConditionTrue(namespace, v1alpha1.PhaseExposed, "from within the pod", "NetworkPolicy")).
+		Assess("the record says from where it was asked", funcs.ConditionTrue(namespace, v1alpha1.PhaseExposed, "inside the pod", "NetworkPolicy")).
 		Assess("the application is as before", applications.Untouched()).
 		Assess("the JVM ends", jvms.End("dummyapp")).
 		Assess("the JVM that follows is served", funcs.All(

@@ -32,7 +32,7 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 		return ctrl.Result{}, err
 	}
 	if found.owned(attachment) {
-		return ctrl.Result{}, errors.New("the cache is behind: the pod still belongs to the exporter")
+		return ctrl.Result{}, errors.New("stale cache: the pod still belongs to the exporter")
 	}
 	if found.inherited(attachment) {
 		return ctrl.Result{}, nil // the owner takes the record over
@@ -78,7 +78,7 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 	withdrawn := steps.Annotate{}.Undo(ctx, s)
 	if withdrawn.Kind != statemachine.Done {
 		v.recordNotWithdrawn(withdrawn.Err)
-		failures = append(failures, fmt.Errorf("the annotations cannot be withdrawn: %s", text.Denial(withdrawn.Err)))
+		failures = append(failures, fmt.Errorf("cannot remove the annotations: %s", text.Denial(withdrawn.Err)))
 	}
 	agents := v.agents()
 	if len(agents) > 0 {

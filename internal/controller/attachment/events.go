@@ -47,7 +47,7 @@ func (v *visit) recordRegress(ctx context.Context, phase statemachine.Phase, cau
 // from a pod.
 func (v *visit) recordNotWithdrawn(err error) {
 	v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",
-		"The annotations of the pod cannot be withdrawn: %s.", text.Denial(err))
+		"The pod's annotations cannot be removed: %s.", text.Denial(err))
 }
 
 // recordDetached records that the agents in the pod were stopped.
@@ -70,7 +70,7 @@ func (v *visit) origin() string {
 
 // recordLeft records what stays behind in a pod whose detach timed out.
 func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error) {
-	left := "what could not be undone stays in the pod"
+	left := "effects that could not be undone stay in the pod"
 	if len(agents) > 0 {
 		left = fmt.Sprintf("the agent in %s stays loaded until its JVM exits", places(agents))
 	}

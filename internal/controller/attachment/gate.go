@@ -53,7 +53,7 @@ func (v *visit) notGranted() *statemachine.Outcome {
 	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	switch {
 	case s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
-		return closed(v1alpha1.ReasonPreflight, "Only an ephemeral container reaches the container, and mode Preflight adds none.")
+		return closed(v1alpha1.ReasonPreflight, "The container can be reached only through an ephemeral container, which mode Preflight does not add.")
 	case s.Granted:
 		return nil
 	case s.Exporter.Spec.Suspend:

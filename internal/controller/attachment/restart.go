@@ -66,7 +66,7 @@ func restartOf(s *steps.Scope, begun *v1alpha1.JmxAttachmentStatus, gone func(*v
 		return &v1alpha1.Restart{
 			Revision:  begun.Revision,
 			Container: p.Container,
-			Message:   text.Cut(fmt.Sprintf("%s %s ended %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), how(ended)), 512),
+			Message:   text.Cut(fmt.Sprintf("%s %s exited %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), how(ended)), 512),
 		}
 	}
 	return nil

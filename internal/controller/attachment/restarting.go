@@ -37,7 +37,7 @@ func restarting(s *steps.Scope, container, id string) *statemachine.Outcome {
 		return nil
 	}
 	outcome := steps.NotDone(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
-		"Container %s restarted: its previous instance exited %s after its start, and this one may, too. Nothing is attached until it has run for %s; see the log of the previous instance.",
+		"Container %s restarted: its previous instance exited after %s, and this one may exit at the same age. Attaching is delayed until it has run for %s; see the log of the previous instance.",
 		container, lifetime, until))
 	outcome.RetryAfter = until - age
 	return &outcome

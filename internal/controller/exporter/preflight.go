@@ -174,19 +174,19 @@ func (m member) takesDoor(transport v1alpha1.Transport) bool {
 func (f *fleet) preflightConditions(status *v1alpha1.PrometheusJmxExporterStatus) (ready, reconciling, stalled, complete metav1.Condition) {
 	found := status.Preflight
 	says := fmt.Sprintf("%s matched pods can be attached to.", found.Attachable)
-	stalled = condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing is attached in mode Preflight; status.preflight says what keeps pods from it.")
+	stalled = condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing is attached in mode Preflight; status.preflight lists the pods that cannot be attached to, and why.")
 	switch {
 	case status.Matched == 0:
-		says = "No running pod of the namespace has all labels of spec.labelSelector."
+		says = "No running pod in the namespace matches spec.labelSelector."
 		complete = condition(v1alpha1.ConditionPreflightComplete, false, v1alpha1.ReasonNoPodsMatched, says)
-		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Nothing is under way.")
+		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Reconciled.")
 	case found.Pending > 0:
 		says = fmt.Sprintf("%d of %d matched pods are not inspected yet.", found.Pending, status.Matched)
 		complete = condition(v1alpha1.ConditionPreflightComplete, false, v1alpha1.ReasonProgressing, says)
 		reconciling = condition(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonProgressing, says)
 	default:
 		complete = condition(v1alpha1.ConditionPreflightComplete, true, v1alpha1.ReasonPodsInspected, says)
-		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Nothing is under way.")
+		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Reconciled.")
 	}
 	says += " The exporter is in mode Preflight: nothing is attached or changed."
 	if endpoints := len(status.MetricsEndpoints); endpoints > 0 {

@@ -147,7 +147,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 		progress += fmt.Sprintf(" %d pods are pending or updating.", behind)
 	}
 
-	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration is read and accepted.")
+	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration was read and accepted.")
 	if f.inputs.Config.Warning != "" {
 		valid.Reason, valid.Message = v1alpha1.ReasonUnknownKeysIgnored, f.inputs.Config.Warning
 	}
@@ -161,7 +161,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 		}
 		return []metav1.Condition{ready, reconciling, stalled, valid, complete}
 	}
-	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing needs a person.")
+	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "No manual action is required.")
 	switch {
 	case valid.Status == metav1.ConditionFalse:
 		stalled = condition(v1alpha1.ConditionStalled, true, valid.Reason, valid.Message)
@@ -188,7 +188,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	case stalled.Status == metav1.ConditionTrue:
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
-		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod of the namespace has all labels of spec.labelSelector."
+		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod in the namespace matches spec.labelSelector."
 	case unfinished && f.exporter.Spec.Suspend:
 		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" The exporter is suspended (spec.suspend)."
 	case !working:

@@ -49,7 +49,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.Writer.Attachment(ctx, "", selection.AttachmentName(pod), pod, nil, "")
 	if err == nil {
 		r.lost.forget(request.NamespacedName)
-		ctrl.LoggerFrom(ctx).Info("record recreated to detach: the pod has no exporter")
+		ctrl.LoggerFrom(ctx).Info("recreated the record to detach a pod without an exporter")
 	} else if apply.IsGone(err) { // its namespace is going
 		err = nil
 	}

@@ -24,7 +24,7 @@ const (
 	// then comes with the next restart.
 	allLogs = 20 * time.Second
 	// needsRight is the end of the message where logs may not be read.
-	needsRight = " (its log is left out: the operator needs the right to read pods/log, config/logs)"
+	needsRight = " (log omitted: RBAC does not let the operator get pods/log; deploy config/logs)"
 )
 
 // triesOfLog are those of a log whose reading fails: for a pod that never

@@ -99,9 +99,9 @@ func ended(t *corev1.ContainerStateTerminated) verdict {
 	if v.reason == "" {
 		v.reason = "Error"
 	}
-	v.message = fmt.Sprintf("The container ended with exit code %d (%s).", t.ExitCode, v.reason)
+	v.message = fmt.Sprintf("The container terminated with exit code %d (%s).", t.ExitCode, v.reason)
 	if RuntimeSays(t.Reason) && t.Message != "" {
-		v.message = fmt.Sprintf("The container ended with exit code %d (%s): %s", t.ExitCode, v.reason, t.Message)
+		v.message = fmt.Sprintf("The container terminated with exit code %d (%s): %s", t.ExitCode, v.reason, t.Message)
 	}
 	return v
 }
@@ -129,13 +129,13 @@ func startsWith(pod *corev1.Pod) (*container, verdict) {
 		}
 		switch {
 		case c.init && !c.sidecar && c.status.State.Running != nil:
-			return &c, verdict{reason: podInitializing, message: "The init container still runs."}
+			return &c, verdict{reason: podInitializing, message: "The init container is still running."}
 		case c.status.State.Waiting != nil:
 			reason := c.status.State.Waiting.Reason
 			if reason == "" {
 				reason = pending
 			}
-			return &c, verdict{reason: reason, message: "The container has not started for more than a minute; kubectl describe pod tells what of."}
+			return &c, verdict{reason: reason, message: "The container has been waiting to start for more than a minute; see kubectl describe pod."}
 		}
 	}
 	return nil, verdict{}
