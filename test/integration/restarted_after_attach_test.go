@@ -128,7 +128,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" || another.loads > 0 {
 				t.Errorf("it is %s, and was loaded into %d times", got, another.loads)
 			}
-			if get(t, s.exporter); s.exporter.Status.Halt == nil || !strings.HasPrefix(s.exporter.Status.Halt.Message, "Pod app-0: Java process 7 in container app ended 1") {
+			if get(t, s.exporter); s.exporter.Status.Halt == nil || !strings.HasPrefix(s.exporter.Status.Halt.Message, "Pod app-0: Java process 7 in container app exited 1") {
 				t.Errorf("halt is %+v", s.exporter.Status.Halt)
 			}
 		})
