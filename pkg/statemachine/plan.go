@@ -36,7 +36,7 @@ func NewPlan(initial Phase, stages []Stage, waysBack ...WayBack) (*Plan, error) 
 	phases, transitions := map[Phase]bool{}, map[string]bool{}
 	for _, phase := range append([]Phase{initial}, p.Phases()...) {
 		if phase == "" || phases[phase] {
-			return nil, fmt.Errorf("phase %q is empty or stands twice in the plan", phase)
+			return nil, fmt.Errorf("phase %q is empty or duplicated", phase)
 		}
 		phases[phase] = true
 	}
@@ -55,7 +55,7 @@ func NewPlan(initial Phase, stages []Stage, waysBack ...WayBack) (*Plan, error) 
 	}
 	for _, name := range names {
 		if name == "" || transitions[name] {
-			return nil, fmt.Errorf("transition %q is empty or stands twice in the plan", name)
+			return nil, fmt.Errorf("transition %q is empty or duplicated", name)
 		}
 		transitions[name] = true
 	}

@@ -16,29 +16,32 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// Requester is who wrote an exporter's spec, as the API server authenticated them.
+// Requester is the user who wrote an exporter's spec, as authenticated by the API
+// server.
 type Requester struct {
 	User   string
 	Groups []string
 }
 
-// Authority answers whether a requester may have the operator attach for an exporter: the
-// rights that writing its spec takes.
+// Authority reports whether a requester has the rights that writing an exporter's spec
+// requires.
 type Authority interface {
 	MayAttach(ctx context.Context, who Requester, exporter types.NamespacedName) (bool, error)
-	// MayRead answers whether they may get a Secret, which attaching brings into pods.
+	// MayRead reports whether the requester may get a Secret, which attaching copies
+	// into pods.
 	MayRead(ctx context.Context, who Requester, secret types.NamespacedName) (bool, error)
 }
 
-// UndecidedError is what kept the API server from deciding whether a requester has a right,
-// such as a role that a binding names and that is missing.
+// UndecidedError is returned if the API server could not evaluate a right of a
+// requester, for example because a binding refers to a missing role.
 type UndecidedError struct{ Cause string }
 
 // Error implements error.
 func (e *UndecidedError) Error() string { return "undecided: " + e.Cause }
 
-// RequesterOf is who wrote the exporter's spec, by its stamp: nil where nothing stamped
-// it, as before config/stamp or without it. Of a stamp that cannot be read it says why.
+// RequesterOf returns the user who wrote the exporter's spec, according to its stamp;
+// nil if it has no stamp, for example without config/stamp. If the stamp cannot be
+// parsed, it returns the problem.
 func RequesterOf(exporter *v1alpha1.PrometheusJmxExporter) (who *Requester, problem string) {
 	user, ok := exporter.Annotations[v1alpha1.AnnotationRequester]
 	if !ok {
@@ -51,16 +54,17 @@ func RequesterOf(exporter *v1alpha1.PrometheusJmxExporter) (who *Requester, prob
 	return who, ""
 }
 
-// Name is the user, cut for a message.
+// Name returns the user name, cut for a message.
 func (r Requester) Name() string { return text.Cut(r.User, maxUser) }
 
-// AuthorityPeriod is how long an answer of the Authority is trusted, and the time after
-// which one that was negative is asked for again: a right that is granted is noticed
-// after twice that time at most.
+// AuthorityPeriod is how long an answer of the Authority is cached, and the time after
+// which a negative one is checked again: a granted right takes effect after at most
+// twice this time.
 const AuthorityPeriod = 5 * time.Minute
 
-// containerNotAuthorized is why nothing is executed in the container; nil when something
-// may be, or an agent may be there already: what serves goes on when a right is withdrawn.
+// containerNotAuthorized returns why nothing may be executed in the container; nil if it
+// may, or if an agent may already be there: existing endpoints keep serving when a right
+// is withdrawn.
 func (s *Scope) containerNotAuthorized(ctx context.Context, c container) *statemachine.Outcome {
 	if s.mayServe(c) {
 		return nil
@@ -68,8 +72,8 @@ func (s *Scope) containerNotAuthorized(ctx context.Context, c container) *statem
 	return s.notAuthorized(ctx)
 }
 
-// ProcessNotAuthorized is why nothing is loaded into a process that was found when the
-// right was there; nil when it may be, or was.
+// ProcessNotAuthorized returns why nothing may be loaded into a process that was found
+// while the right existed; nil if it may, or if an agent is already there.
 func (s *Scope) ProcessNotAuthorized(ctx context.Context, p *v1alpha1.JavaProcess) *statemachine.Outcome {
 	if serves(p) {
 		return nil
@@ -77,8 +81,8 @@ func (s *Scope) ProcessNotAuthorized(ctx context.Context, p *v1alpha1.JavaProces
 	return s.notAuthorized(ctx)
 }
 
-// notAuthorized asks for the right of who wrote the exporter. One that nothing stamped is
-// older than the stamp, or in a cluster without it (config/stamp).
+// notAuthorized checks the rights of the user who wrote the exporter. An exporter
+// without a stamp is older than the stamp, or in a cluster without it (config/stamp).
 func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 	const how = "To allow it, %s or have an authorized user set the exporter's annotation " + v1alpha1.AnnotationResume + " to a new value."
 	if s.Authority == nil {
@@ -117,5 +121,5 @@ func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 		who.Name(), s.Exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
 }
 
-// maxUser bounds what a message repeats of a user's name, in bytes.
+// maxUser is the maximum length of a user name in a message, in bytes.
 const maxUser = 253

@@ -11,9 +11,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// found is how JavaFound went for the pod: it holds when a JVM can be attached to.
-// Else it is what stands in the way, what may pass by itself first, so that a pod
-// is refused only when no container is left in which a JVM could be about to start.
+// found returns the Outcome of JavaFound for the pod: it holds if a JVM can be attached
+// to. Otherwise the Outcome is that of the obstacle, preferring temporary ones, so that
+// a pod is refused only if no JVM can still start in any of its containers.
 func (s *Scope) found() statemachine.Outcome {
 	if len(s.attachable()) > 0 {
 		return Done()
@@ -27,8 +27,8 @@ func (s *Scope) found() statemachine.Outcome {
 		}
 	}
 	processes := s.Status().Processes
-	// A JVM that refuses decides; a container that cannot be inspected does not, as
-	// long as another may be about to start one.
+	// A refused JVM decides. A container that cannot be inspected does not, as long as
+	// another one may be about to start a JVM.
 	for _, o := range obstacles {
 		if o.process != nil || len(processes) == 0 && len(obstacles) == len(s.Status().Containers) {
 			return o.named()
@@ -40,8 +40,7 @@ func (s *Scope) found() statemachine.Outcome {
 	return NotDone(v1alpha1.ReasonNoJavaProcess, strings.Join(append([]string{"No container of the pod runs a Java process."}, skipped(obstacles)...), " "))
 }
 
-// obstacle is what keeps a container from being inspected, or a process from being
-// attached to.
+// obstacle is why a container cannot be inspected, or a process cannot be attached to.
 type obstacle struct {
 	container string
 	process   *v1alpha1.JavaProcess
@@ -71,8 +70,8 @@ func skipped(obstacles []obstacle) []string {
 	return sentences
 }
 
-// Sum is the state of the pod by its JVMs: that of the least advanced one, those
-// that need a person aside. The pod's own phases, before and after theirs, stay.
+// Sum returns the state of the pod derived from its JVMs: that of the least advanced
+// one, refused ones aside. The pod's own phases, before and after theirs, stay.
 func (s *Scope) Sum(pod statemachine.State) statemachine.State {
 	if !Plan.Reached(pod.Phase, JavaFound) {
 		return pod
@@ -99,7 +98,8 @@ func (s *Scope) Sum(pod statemachine.State) statemachine.State {
 	return pod
 }
 
-// phase of the JVM, at least JavaFound: the pod's JavaFound holds by another one.
+// phase returns the phase of the JVM, at least JavaFound, which another JVM has brought
+// about for the pod.
 func (j *JVM) phase() statemachine.Phase {
 	if phase := j.State().Phase; Plan.Reached(phase, JavaFound) {
 		return phase
@@ -107,8 +107,7 @@ func (j *JVM) phase() statemachine.Phase {
 	return JavaFound
 }
 
-// named puts the container and the process before the message, where there are
-// several to name.
+// named prefixes the message with container and process if the pod has several.
 func (s *Scope) named(p *v1alpha1.JavaProcess, message string) string {
 	if message == "" || len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded })) == 1 {
 		return message
@@ -116,7 +115,7 @@ func (s *Scope) named(p *v1alpha1.JavaProcess, message string) string {
 	return fmt.Sprintf("Container %s, process %d: %s", p.Container, p.PID, message)
 }
 
-// Held is what the condition of a phase says that holds.
+// Held returns reason and message of the condition of a phase that holds.
 func (s *Scope) Held(phase statemachine.Phase) statemachine.Held {
 	chosen := s.summed()
 	toLoad := slices.DeleteFunc(slices.Clone(chosen), func(p *v1alpha1.JavaProcess) bool { return p.Adopted })
@@ -140,7 +139,7 @@ func (s *Scope) Held(phase statemachine.Phase) statemachine.Held {
 	return statemachine.Held{Reason: v1alpha1.ReasonAnnotationsApplied, Message: "The pod carries prometheus.io/scrape, port and path."}
 }
 
-// skips are the obstacles beside the JVMs that are attached to.
+// skips returns the obstacles other than the JVMs that are attached to.
 func (s *Scope) skips() []obstacle {
 	all, summed := s.obstacles(), s.summed()
 	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool {
@@ -154,7 +153,7 @@ func (s *Scope) skips() []obstacle {
 	return all
 }
 
-// stopping are sentences about agents that are to be stopped, and are not yet.
+// stopping returns sentences about agents that must be stopped but are not yet.
 func (s *Scope) stopping() []string {
 	var sentences []string
 	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Excluded && p.Reason != "" }) {
@@ -187,7 +186,7 @@ func ports(processes []*v1alpha1.JavaProcess) string {
 	return strings.Join(ports, ", ")
 }
 
-// warnings are what the loads left on the application's output, each once.
+// warnings returns what loads printed on the application's output, without duplicates.
 func warnings(processes []*v1alpha1.JavaProcess) []string {
 	var warnings []string
 	for _, p := range processes {
@@ -208,7 +207,7 @@ func exposed(chosen []*v1alpha1.JavaProcess) string {
 	return message
 }
 
-// containersOf names the containers of processes, each once.
+// containersOf lists the containers of processes without duplicates.
 func containersOf(processes []*v1alpha1.JavaProcess) string {
 	var names []v1alpha1.ContainerName
 	for _, p := range processes {

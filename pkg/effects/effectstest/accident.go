@@ -33,7 +33,7 @@ func (k Kind) deadly() bool { return k == DiesBefore || k == DiesAfter }
 
 // ErrAccident is the error of an effect at which an accident happens, and of each effect
 // that a crashed operator tries.
-var ErrAccident = errors.New("an accident, as the test wants it")
+var ErrAccident = errors.New("accident injected by the test")
 
 // Accident happens at one effect of a run. It is safe for concurrent use.
 type Accident struct {
