@@ -15,8 +15,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// recordConditions records as an Event on the pod what was done to the JVM, and on the
-// record that the pod is done, and each failure.
+// recordConditions records Events: on the pod what was done to its JVM, on the record
+// that the pod is Annotated, and each failure.
 func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, c := range changed {
@@ -58,7 +58,7 @@ func (v *visit) recordDetached(places []string) {
 	}
 }
 
-// origin names the exporter on whose behalf the pod is visited, and, if that is known,
+// origin names the exporter on whose behalf the pod is visited and, if known, the user
 // who wrote its spec.
 func (v *visit) origin() string {
 	origin := "exporter " + v.scope.Attachment.Spec.Exporter.Name
@@ -68,7 +68,7 @@ func (v *visit) origin() string {
 	return origin
 }
 
-// recordLeft records what stays behind in a pod whose detach timed out.
+// recordLeft records what remains in a pod whose detach timed out.
 func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error) {
 	left := "effects that could not be undone stay in the pod"
 	if len(agents) > 0 {

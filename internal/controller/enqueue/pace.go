@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Pace spaces the reconciles that events of many kinds ask for: after a quiet time
-// the first event is answered within Gather, later ones at most once each Period. It
-// may be used concurrently, and must not be copied.
+// Pace limits the rate of reconciles that many kinds of events trigger: after a quiet
+// period, the first event is handled within Gather, later ones at most once per Period.
+// It is safe for concurrent use, and must not be copied.
 type Pace struct {
 	Gather, Period time.Duration
 	Clock          clock.PassiveClock
@@ -22,13 +22,13 @@ type Pace struct {
 	due map[reconcile.Request]time.Time
 }
 
-// Paced handles events by enqueuing what m names at the pace of p.
+// Paced handles events by enqueuing the requests of m at the pace of p.
 func Paced[T client.Object](p *Pace, m Map[T]) handler.TypedEventHandler[T, reconcile.Request] {
 	return handle(p.delay, m)
 }
 
-// delay is the time from now to the next reconcile of the request, which is the one
-// that is under way to it already, if there is one.
+// delay returns the time until the next reconcile of the request, which may already be
+// scheduled.
 func (p *Pace) delay(request reconcile.Request) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
