@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// options are the command line.
+// options are the command-line options.
 type options struct {
 	namespaces          []string
 	helpers, agent      string
@@ -58,7 +58,7 @@ a shell, against the current context of the kubeconfig:
 Flags:
 `
 
-// parse reads the command line, and exits where it is wrong.
+// parse parses the command line, and exits if it is invalid.
 func parse(args []string) *options {
 	o, flags := read(args)
 	if flags.NArg() > 0 {
@@ -72,7 +72,7 @@ func parse(args []string) *options {
 	return o
 }
 
-// read sets the options from the command line; ExitOnError deals with unknown flags.
+// read sets the options from the command line; ExitOnError handles unknown flags.
 func read(args []string) (*options, *flag.FlagSet) {
 	o := &options{}
 	flags := flag.NewFlagSet("manager", flag.ExitOnError)
@@ -119,7 +119,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	return o, flags
 }
 
-// check returns what is wrong with the values.
+// check returns an error for invalid values.
 func (o *options) check() error {
 	for name, n := range map[string]int{
 		"concurrent-attachments": o.concurrent, "max-execs": o.execs, "max-execs-per-node": o.execsPerNode, "max-execs-per-namespace": o.execsPerNamespace,
@@ -133,8 +133,8 @@ func (o *options) check() error {
 			return fmt.Errorf("--namespace=%s: %q is not the name of a namespace", strings.Join(o.namespaces, ","), namespace)
 		}
 	}
-	// Each session and each probe keeps a worker: what needs none finds one also while all
-	// others hang.
+	// Each session and each probe occupies a worker. Reconciles that need neither must
+	// find a worker even if all others hang.
 	if workers := transport.WorkersPerPlace * o.execs; o.concurrent <= workers {
 		return fmt.Errorf("--concurrent-attachments=%d: must be more than %d (%d times --max-execs), the number of pods that can wait for unresponsive containers and endpoints", o.concurrent, workers, transport.WorkersPerPlace)
 	}
@@ -144,16 +144,16 @@ func (o *options) check() error {
 	if !slices.Contains([]v1alpha1.Transport{v1alpha1.TransportAuto, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer}, v1alpha1.Transport(o.transport)) {
 		return fmt.Errorf("--transport=%s: must be Auto, Exec or EphemeralContainer", o.transport)
 	}
-	// What fails is tried again after that long at most, and should find the door open:
-	// each one more stays in the pod's spec.
+	// Failures are retried after that long at most, and should find the ephemeral
+	// container still running: each additional one stays in the pod's spec.
 	if o.doorIdle < 0 || o.doorIdle > 0 && o.doorIdle <= statemachine.MaxBackoff {
 		return fmt.Errorf("--door-idle=%s: must be 0, or more than %s", o.doorIdle, statemachine.MaxBackoff)
 	}
 	return nil
 }
 
-// logger writes to a stream that people look at in a terminal: names and errors from
-// elsewhere are data in it.
+// logger writes to a stream that may be displayed in a terminal, so it escapes names and
+// errors from elsewhere.
 func (o *options) logger(to io.Writer) logr.Logger {
 	o.zap.DestWriter = terminal.Writer(to)
 	return zap.New(zap.UseFlagOptions(&o.zap))

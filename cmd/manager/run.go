@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// run brings together files, cluster and manager, and works until ctx ends.
+// run connects files, cluster and manager, and runs until ctx is done.
 func run(ctx context.Context, o *options) error {
 	artifacts, err := transport.ReadArtifacts(o.helpers, o.agent)
 	if err != nil {
@@ -30,8 +30,8 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("cannot find the cluster: %w", err)
 	}
-	// Writes come in bursts when a fleet starts; API Priority and Fairness
-	// protects the server.
+	// A starting fleet causes bursts of writes; API Priority and Fairness protects the
+	// server.
 	config.QPS, config.Burst = 100, 200
 	config.UserAgent = "jmx-exporter-operator/" + version.Version
 
@@ -83,8 +83,8 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(ctx)
 }
 
-// waysOf are those into containers that the operator may use, and no other: whatever
-// is decided elsewhere, none leads past them.
+// waysOf returns dialers only for the transports that the operator may use, so that no
+// other code can bypass the restriction.
 func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transport.Exec) (transport.Ways, error) {
 	ways := transport.Ways{}
 	if o.transport != string(v1alpha1.TransportEphemeralContainer) {

@@ -9,8 +9,9 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// LogStamp logs where the API server has no MutatingAdmissionPolicy, by which config/stamp
-// writes on an exporter who wrote its spec: nobody's right is asked for then.
+// LogStamp logs if the API server has no MutatingAdmissionPolicy, with which
+// config/stamp records on an exporter who wrote its spec: without it, nobody's rights
+// are checked.
 func LogStamp(log logr.Logger, api discovery.ServerResourcesInterface) {
 	served, err := api.ServerResourcesForGroupVersion(admissionregistrationv1.SchemeGroupVersion.String())
 	switch {

@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// The names of what is counted in the cache.
+// Names of the metrics that are counted in the cache.
 const (
 	attachmentsName = "jmx_exporter_operator_attachments"
 	problemPodsName = "jmx_exporter_operator_problem_pods"
@@ -42,9 +42,8 @@ var (
 	}, []string{"direction"})
 )
 
-// Register registers the metrics; attachments and problem pods are counted in the cache
-// when they are asked for. With names, these two have the names of namespaces and
-// exporters as labels.
+// Register registers the metrics. Attachments and problem pods are counted in the cache
+// at each scrape; with names, they have the names of namespaces and exporters as labels.
 func Register(cache client.Reader, names bool) {
 	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes,
 		NewAttachmentCollector(cache, names), NewProblemCollector(cache, names))

@@ -17,19 +17,18 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// SecretPeriod is how long what was read of a Secret counts, and some seconds more, so
-// that not all exporters read at once. To be told of a change at once would take the
-// right to list all Secrets.
+// SecretPeriod is how long the content of a Secret is cached, plus a few seconds so that
+// not all exporters read at once. Watching it would need the right to list all Secrets.
 const SecretPeriod = time.Minute
 
-// secret is what was read of one, for an exporter as it was then.
+// secret is the cached content of a Secret for an exporter.
 type secret struct {
 	of       identity
 	due      time.Time
 	security steps.Security
 }
 
-// identity is all that reading a Secret depends on, its content aside.
+// identity is everything that reading a Secret depends on, except its content.
 type identity struct {
 	exporter         types.UID
 	name             string
@@ -43,8 +42,8 @@ func identityOf(exporter *v1alpha1.PrometheusJmxExporter) identity {
 	}
 }
 
-// RereadAfter is the time until the exporter's Secret is to be read again; 0 if it names
-// none.
+// RereadAfter returns the time until the exporter's Secret must be read again; 0 if it
+// has none.
 func (s *Source) RereadAfter(exporter types.NamespacedName) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +54,8 @@ func (s *Source) RereadAfter(exporter types.NamespacedName) time.Duration {
 	return max(known.due.Sub(s.clock.Now()), time.Millisecond)
 }
 
-// security is what secures the exporter's endpoints: all of its pods have the same of it
-// until it is read again.
+// security returns the security settings of the exporter's endpoints, the same for all
+// of its pods until the Secret is read again.
 func (s *Source) security(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
 	name := client.ObjectKeyFromObject(exporter)
 	if exporter.Spec.EndpointSecurity == nil {
@@ -82,8 +81,8 @@ func (s *Source) security(ctx context.Context, exporter *v1alpha1.PrometheusJmxE
 	return security, nil
 }
 
-// read reads the Secret for who wrote the exporter: they get nothing of it into a pod
-// that they may not read themselves.
+// read reads the Secret on behalf of the user who wrote the exporter, who must be
+// allowed to read it.
 func (s *Source) read(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
 	at := client.ObjectKey{Namespace: exporter.Namespace, Name: exporter.Spec.EndpointSecurity.SecretName}
 	if problem, err := s.unauthorized(ctx, exporter, at); problem != nil || err != nil {
