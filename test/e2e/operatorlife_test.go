@@ -27,10 +27,10 @@ func TestOperatorLife(t *testing.T) {
 		WithSetup("the operator is restored", suite.PutBack()).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("the other agents are recorded, too", funcs.All(
+		WithSetup("the pods in the other namespaces are Annotated", funcs.All(
 			funcs.AllAnnotated(going, funcs.Exporter, 1, port),
 			funcs.AllAnnotated(orphaned, funcs.Exporter, 1, port))).
-		WithSetup("their agents", orphans.Remember()).
+		WithSetup("the agents are recorded", orphans.Remember()).
 		WithSetup("somebody scrapes", scraper.Begin(port)).
 		WithSetup("the running implementation is recorded", implementations.Remember()).
 		Assess("deleted records are rebuilt with the same agents", funcs.All(
@@ -85,7 +85,7 @@ func TestUndeployed(t *testing.T) {
 		WithSetup("the operator is restored", suite.PutBack()).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("their agents", agents.Remember()).
+		WithSetup("the agents are recorded", agents.Remember()).
 		Assess("nothing of the operator is left in the cluster", suite.Undeployed()).
 		Assess("nothing of the operator is left in the pods", funcs.All(
 			suite.Stopped(agents, 1),

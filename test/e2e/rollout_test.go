@@ -82,7 +82,7 @@ func TestRestartedAfterAttach(t *testing.T) {
 			funcs.Observed(namespace, funcs.Exporter),
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach),
 			funcs.NothingLoaded(namespace))).
-		Assess("a person resumes it, and the restarted pod waits until its window is over", funcs.All(
+		Assess("the rollout is resumed, and the restarted pod waits until its window is over", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"metadata":{"annotations":{"banzaicloud.com/resume-rollout":"looked-at"}}}`),
 			funcs.Published(namespace, funcs.Exporter, 2, port),
 			funcs.Waiting(namespace, 3, 1, v1alpha1.ReasonContainerRestarting))).

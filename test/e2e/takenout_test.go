@@ -20,7 +20,7 @@ func TestExporterDeleted(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("their agents", agents.Remember()).
+		WithSetup("the agents are recorded", agents.Remember()).
 		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
 		Assess("records, Service and EndpointSlices are gone", funcs.Gone(namespace)).
 		Assess("the operator's annotations are gone", funcs.Annotations(namespace, nil)).
