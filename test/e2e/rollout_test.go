@@ -77,7 +77,7 @@ func TestRestartedAfterAttach(t *testing.T) {
 			funcs.Annotations(namespace, nil),
 			funcs.Published(namespace, funcs.Exporter, 0, port),
 			funcs.Restarted(namespace, 1))).
-		Assess("a shorter window does not resume the rollout", funcs.All(
+		Assess("a shorter minReadySeconds does not resume the rollout", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"rollout":{"canary":{"minReadySeconds":1}}}}`),
 			funcs.Observed(namespace, funcs.Exporter),
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach),

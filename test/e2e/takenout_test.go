@@ -87,7 +87,7 @@ func TestTakenOut(t *testing.T) {
 				WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 				WithSetup("the exporter also selects by another label", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`)).
 				WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-				WithSetup("its agent", agents.Remember()).
+				WithSetup("the agent is recorded", agents.Remember()).
 				Assess("the pod is detached", c.out(namespace)).
 				Assess("the record is gone", funcs.NoRecord(namespace)).
 				Assess("the operator's annotations are gone, foreign ones stay", funcs.AnnotationsOnly(namespace, stays)).
