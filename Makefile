@@ -14,7 +14,7 @@ PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 KUBECTL ?= kubectl
 
 .PHONY: help
-help: ## Show this.
+help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*##/ {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 include hack/demo/demo.mk
@@ -23,56 +23,56 @@ include hack/try/try.mk
 ##@ Tests
 
 .PHONY: test
-test: ## Run all tests, and print one summary; with FULL=1 also those that take too long for every change.
+test: ## Run all tests and print a summary; FULL=1 adds the slow ones.
 	@hack/test
 
 .PHONY: test-unit
-test-unit: ## Run the unit tests, on real JVMs, and those of hostile containers.
+test-unit: ## Run the unit tests, including real JVMs and hostile containers.
 	@hack/test unit
 
 .PHONY: fuzz
-fuzz: ## Fuzz each parser of what comes from a container, FUZZTIME (60s) each.
+fuzz: ## Fuzz each parser of data from containers for FUZZTIME (60s).
 	@hack/fuzz
 
 .PHONY: test-integration
-test-integration: ## Run the operator's controllers against a real etcd and kube-apiserver.
+test-integration: ## Run the controllers against a real etcd and kube-apiserver.
 	@hack/test integration
 
 .PHONY: test-examples
-test-examples: ## Run the tests of the operators in examples/, and of one that make new-operator writes.
+test-examples: ## Run the tests of the operators in examples/, and of a new one from make new-operator.
 	@hack/test examples
 
 .PHONY: test-agent
-test-agent: ## Run the agent's tests on Java 8, 17, 25 and 28; with FULL=1 on all of 8 to 28.
+test-agent: ## Run the agent's tests on Java 8, 17, 25 and 28; FULL=1 adds the versions in between.
 	@hack/test agent
 
 .PHONY: test-e2e
-test-e2e: ## Run the whole on a real kind cluster with real JVMs.
+test-e2e: ## Run the end-to-end tests on a kind cluster with real JVMs.
 	@hack/test e2e
 
 .PHONY: test-offline
-test-offline: ## Test hack/offline: that nothing of a cluster is left, among others.
+test-offline: ## Test hack/offline, including that it cleans up clusters.
 	@hack/test offline
 
 .PHONY: test-release
-test-release: ## Build a release twice, push, sign and verify it, with a registry and a key of its own.
+test-release: ## Build a release twice, push, sign and verify it, with a local registry and key.
 	@hack/test release
 
 .PHONY: vulnerabilities
-vulnerabilities: ## Look for known vulnerabilities in what the binaries call (asks the Go vulnerability database).
+vulnerabilities: ## Check the binaries for known vulnerabilities (queries the Go vulnerability database).
 	go tool -modfile=hack/release/go.mod govulncheck ./...
 
 .PHONY: compatibility
-compatibility: ## Write what the last tests came to into the table of docs/compatibility.md.
+compatibility: ## Write the results of the last tests into docs/compatibility.md.
 	@go run ./hack/compatibility
 
 .PHONY: bench
-bench: agent helper ## Measure what it takes to attach to 20 JVMs, on the cluster of cluster-up; writes docs/performance.md (15 minutes).
+bench: agent helper ## Benchmark attaching to 20 JVMs on the cluster of cluster-up; writes docs/performance.md (15 minutes).
 	@hack/images load jmx-exporter-operator:dev dummyapp:17-jdk
 	@eval "$$(hack/cluster env)"; CGO_ENABLED=0 go run ./test/bench/attach -page docs/performance.md $(BENCH)
 
 .PHONY: bench-agent
-bench-agent: agent ## Measure what the agent costs a JVM beside the stock exporter; writes docs/performance.md (20 minutes).
+bench-agent: agent ## Benchmark the agent against the stock exporter; writes docs/performance.md (20 minutes).
 	go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md
 
 ##@ Build
@@ -82,15 +82,15 @@ build: ## Build the operator, bin/manager.
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(MANAGER) ./cmd/manager
 
 .PHONY: run
-run: agent helper ## Run the operator from here, against the current context.
+run: agent helper ## Run the operator on this host, against the current context.
 	go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=:8080 --helpers=bin --agent=bin/agent
 
 .PHONY: new-operator
-new-operator: ## Write the skeleton of an operator of the kind NAME into examples/ (examples/README.md).
+new-operator: ## Create an operator for the kind NAME in examples/ (see examples/README.md).
 	@hack/new-operator "$(NAME)"
 
 .PHONY: agent
-agent: ## Build the agent's jars, bin/agent.
+agent: ## Build the agent's jars in bin/agent.
 	@agent/build
 
 .PHONY: docker-build
@@ -114,21 +114,21 @@ manifests: ## Generate CRDs, RBAC and admission policies.
 	go run ./hack/policies
 
 .PHONY: policies
-policies: agent helper ## Generate the admission policies, with the digests of helper and agent as they are built.
+policies: agent helper ## Generate the admission policies, with the digests of the built helper and agent.
 	go run ./hack/policies -helpers bin
 
 .PHONY: policies-release
-policies-release: agent helper ## Do the same after a release, PREVIOUS (its tag): its commands become those of the release before.
+policies-release: agent helper ## Generate them after the release PREVIOUS (a tag), whose commands become those of the previous release.
 	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
 	go run ./hack/policies -helpers bin -previous bin/previous-commands.json
 
 .PHONY: generate
-generate: manifests ## Generate all: manifests, deepcopy, apply configurations, the state diagram and the API reference.
+generate: manifests ## Generate everything: manifests, deepcopy, apply configurations, state diagram and API reference.
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	go run ./hack/docs
 
 .PHONY: verify
-verify: ## Fail if what is generated, formatted or tidied is not committed, or a linter complains.
+verify: ## Fail if generated, formatted or tidied files differ, or a linter complains.
 	@hack/verify
 
 .PHONY: lint
@@ -142,7 +142,7 @@ install: ## Install the CRDs into the cluster of the current context.
 	$(TOOL) kustomize build config/crd | $(KUBECTL) apply --server-side -f -
 
 .PHONY: uninstall
-uninstall: ## Remove the CRDs, and with them every exporter (make undeploy detaches the agents first).
+uninstall: ## Remove the CRDs and every exporter (make undeploy detaches the agents first).
 	$(TOOL) kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
 
 .PHONY: deploy
@@ -150,7 +150,7 @@ deploy: ## Deploy the operator to the cluster of the current context.
 	$(TOOL) kustomize build config/default | $(KUBECTL) apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: ## Take the exporters out, then the operator.
+undeploy: ## Delete the exporters, then remove the operator.
 	@hack/undeploy
 
 .PHONY: build-installer

@@ -1,7 +1,7 @@
 package v1alpha1
 
-// The annotations that the operator owns on a pod. Prometheus' usual scrape
-// configurations read prometheus.io/*; the flag names the JmxAttachment for people.
+// Annotations that the operator owns on a pod. Common Prometheus configurations read
+// prometheus.io/*; the flag names the JmxAttachment for people.
 const (
 	AnnotationScrape = "prometheus.io/scrape"
 	AnnotationPort   = "prometheus.io/port"
@@ -10,24 +10,24 @@ const (
 	AnnotationFlag   = "banzaicloud.com/jmx-attachment"
 )
 
-// Annotations that people set: the only ones that the operator reads.
+// Annotations that users set: the only ones that the operator reads.
 const (
-	// AnnotationOptOut on a pod, "true", keeps every exporter away from it.
+	// AnnotationOptOut with the value "true" excludes a pod from all exporters.
 	AnnotationOptOut = "banzaicloud.com/jmx-exporter-opt-out"
-	// AnnotationResume on an exporter resumes a rollout that was halted, each time
-	// it gets another value.
+	// AnnotationResume on an exporter resumes a halted rollout whenever its value
+	// changes.
 	AnnotationResume = "banzaicloud.com/resume-rollout"
 )
 
-// Annotations that an admission policy (config/stamp) writes on an exporter, whatever the
-// request says: who wrote its spec last.
+// Annotations that an admission policy (config/stamp) sets on an exporter, overriding
+// the request: the user who wrote its spec last.
 const (
 	// AnnotationRequester is the user name.
 	AnnotationRequester = "banzaicloud.com/requester"
-	// AnnotationRequesterGroups are the user's groups: a JSON array of strings, as text.
+	// AnnotationRequesterGroups has the user's groups, as a JSON array of strings.
 	AnnotationRequesterGroups = "banzaicloud.com/requester-groups"
 )
 
-// LabelRules is the label of a ConfigMap with an exporter's rules, whatever its value,
-// where the operator asks for it: in a cluster of tenants (config/tenants).
+// LabelRules is the label, with any value, that a ConfigMap with an exporter's rules
+// needs if the operator requires it, as in a multi-tenant cluster (config/tenants).
 const LabelRules = "banzaicloud.com/jmx-exporter-rules"

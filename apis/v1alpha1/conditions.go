@@ -1,19 +1,18 @@
 package v1alpha1
 
-// Conditions of both kinds, beside the phases, which are conditions of a JmxAttachment.
+// Conditions of both kinds. The phases are further conditions of a JmxAttachment.
 const (
-	// ConditionReady of a JmxAttachment holds when all phases do; of a
+	// ConditionReady of a JmxAttachment is True when all phases hold; of a
 	// PrometheusJmxExporter, when every matched pod is Annotated.
 	ConditionReady = "Ready"
-	// ConditionReconciling holds while the operator still has something to do
-	// that it can do itself (kstatus).
+	// ConditionReconciling is True while the operator is making progress (kstatus).
 	ConditionReconciling = "Reconciling"
-	// ConditionStalled holds when something needs a person (kstatus).
+	// ConditionStalled is True when a person is needed (kstatus).
 	ConditionStalled = "Stalled"
-	// ConditionPreflightComplete of a PrometheusJmxExporter in mode Preflight holds when
-	// all matched pods were inspected.
+	// ConditionPreflightComplete of a PrometheusJmxExporter in mode Preflight is True
+	// when all matched pods were inspected.
 	ConditionPreflightComplete = "PreflightComplete"
-	// ConditionConfigValid of a PrometheusJmxExporter holds when its ConfigMap
-	// can be read and the exporter accepts its content.
+	// ConditionConfigValid of a PrometheusJmxExporter is True when its ConfigMap can be
+	// read and its content is accepted.
 	ConditionConfigValid = "ConfigValid"
 )

@@ -19,7 +19,7 @@ type JavaProcess struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	PID int32 `json:"pid"`
-	// startTime is in clock ticks since the node booted.
+	// startTime is the start time of the process, in clock ticks since the node booted.
 	// +required
 	StartTime int64 `json:"startTime"`
 	// uid is the effective user ID in the container.
@@ -32,40 +32,40 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	VM string `json:"vm,omitempty"`
-	// vendor of the Java runtime.
+	// vendor is the vendor of the Java runtime.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	Vendor string `json:"vendor,omitempty"`
-	// version of the Java runtime.
+	// version is the version of the Java runtime.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
-	// mainClass is the main class, or the name of the jar or module run.
+	// mainClass is the main class, or the name of the jar or module that is run.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	MainClass string `json:"mainClass,omitempty"`
-	// phase is the last one that holds for this process: Discovered while it
-	// cannot be attached to, JavaFound when it can, then Staged, Loaded and
-	// Exposed. Each process of a pod has its own.
+	// phase is the last phase that holds for this process: Discovered if it cannot be
+	// attached to, JavaFound if it can, then Staged, Loaded and Exposed. Each process of
+	// a pod has its own phase.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
-	// reason is why the next phase does not hold; empty when the process is Exposed,
-	// or nothing was tried yet.
+	// reason is why the next phase does not hold; empty if the process is Exposed, or if
+	// nothing was tried yet.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
-	// message is the sentence to that reason.
+	// message explains the reason.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// attempt counts the attempts at the next phase.
+	// attempt counts the attempts to reach the next phase.
 	// +optional
 	Attempt *Attempt `json:"attempt,omitempty"`
-	// excluded reports that the exporter's spec.processes or spec.containers exclude
-	// this process. An agent of ours in it is stopped.
+	// excluded reports whether spec.processes or spec.containers of the exporter exclude
+	// this process. The operator stops its agent in it.
 	// +optional
 	Excluded bool `json:"excluded,omitempty"`
-	// port is the TCP port that the agent in it serves.
+	// port is the TCP port that the agent serves.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -74,13 +74,13 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ConfigSHA256 string `json:"configSHA256,omitempty"`
-	// securitySHA256 is the digest of the security that the agent serves with; empty when
-	// it serves in the clear.
+	// securitySHA256 is the digest of the endpoint security settings that the agent
+	// uses; empty for plain HTTP.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	SecuritySHA256 string `json:"securitySHA256,omitempty"`
 	// certificateSHA256 is the digest of the certificate, in DER, that the agent serves
-	// with: an endpoint with another one is of a foreign process.
+	// with. A different certificate means that a foreign process answers.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CertificateSHA256 string `json:"certificateSHA256,omitempty"`
@@ -88,62 +88,60 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	ImplementationSHA256 string `json:"implementationSHA256,omitempty"`
-	// agentVersion is the version of the agent in it.
+	// agentVersion is the version of the agent.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	AgentVersion string `json:"agentVersion,omitempty"`
-	// identity is the value that the agent in it puts into the header
-	// Jmx-Exporter-Identity of /-/healthy: an answer without it comes from a foreign
-	// process. Empty when the agent is not known to have one.
+	// identity is the value that the agent returns in the header Jmx-Exporter-Identity
+	// of /-/healthy. An answer without it comes from a foreign process. Empty if the
+	// agent is not known to have an identity.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Identity string `json:"identity,omitempty"`
-	// primary reports that this is the primary JVM of the pod: the agent in it
-	// serves the exporter's spec.port, if there is one, and the pod's annotations
-	// name its endpoint.
+	// primary reports whether this is the primary JVM of the pod: its agent serves the
+	// exporter's spec.port, if set, and the pod's annotations name its endpoint.
 	// +optional
 	Primary bool `json:"primary,omitempty"`
-	// adopted reports that the stock exporter is in it, and is kept as it is.
+	// adopted reports whether the stock exporter is in the process and is kept as it is.
 	// +optional
 	Adopted bool `json:"adopted,omitempty"`
-	// agentFound reports that an agent of ours was found in it.
+	// agentFound reports whether the operator's agent was found in the process.
 	// +optional
 	AgentFound bool `json:"agentFound,omitempty"`
-	// freeMemory is what was free below the memory limit of its container when it was
-	// inspected last, rounded down to a multiple of 8Mi; absent without a limit that
-	// can be seen.
+	// freeMemory is the memory that was free below the container's limit at the last
+	// inspection, rounded down to a multiple of 8Mi; absent if no limit is visible.
 	// +optional
 	FreeMemory *resource.Quantity `json:"freeMemory,omitempty"`
-	// loadWarns reports that a load makes the JVM write the warning lines of JEP 451 to
-	// the application's standard error.
+	// loadWarns reports whether a load makes the JVM write the warning lines of JEP 451
+	// to the application's standard error.
 	// +optional
 	LoadWarns bool `json:"loadWarns,omitempty"`
-	// warning is what the application's output shows because of the load.
+	// warning is what the load printed on the application's output.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Warning string `json:"warning,omitempty"`
-	// staged names the files in its container.
+	// staged has the digests of the files in the container.
 	// +optional
 	Staged *StagedFiles `json:"staged,omitempty"`
 	// intent is the load that was begun, recorded before its effect.
 	// +optional
 	Intent *LoadIntent `json:"intent,omitempty"`
-	// losses counts how often the agent was lost from it, and is to be brought back.
+	// losses counts how often the agent was lost and must be loaded again.
 	// +optional
 	Losses *Losses `json:"losses,omitempty"`
-	// endpoint is its endpoint that answered last. It is kept while the phase goes
-	// backwards: what is scraped follows the endpoint, not the phase.
+	// endpoint is the endpoint that answered last. It is kept while the phase goes back:
+	// scrapes follow the endpoint, not the phase.
 	// +optional
 	Endpoint *Endpoint `json:"endpoint,omitempty"`
 }
 
-// StagedFiles are the files in a container, by their digests.
+// StagedFiles identifies the files in a container by their digests.
 type StagedFiles struct {
 	// agentSHA256 is the digest of the jar that the JVM loads.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	AgentSHA256 string `json:"agentSHA256"`
-	// implementationSHA256 is the digest of the jar behind it.
+	// implementationSHA256 is the digest of the implementation jar.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ImplementationSHA256 string `json:"implementationSHA256"`
@@ -151,53 +149,53 @@ type StagedFiles struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ConfigSHA256 string `json:"configSHA256"`
-	// securitySHA256 is the digest of the endpoint's security; empty for one in the clear.
+	// securitySHA256 is the digest of the endpoint security settings; empty for plain HTTP.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	SecuritySHA256 string `json:"securitySHA256,omitempty"`
-	// certificateSHA256 is the digest of the certificate in that, in DER.
+	// certificateSHA256 is the digest of their certificate, in DER.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CertificateSHA256 string `json:"certificateSHA256,omitempty"`
 }
 
-// LoadIntent is a load that is about to happen, or has happened.
+// LoadIntent is a load that was begun.
 type LoadIntent struct {
-	// port is the port asked for; 0 for one that is chosen in the pod.
+	// port is the requested port; 0 for one that is chosen in the pod.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
-	// configSHA256 is the configuration asked for.
+	// configSHA256 is the requested configuration.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ConfigSHA256 string `json:"configSHA256"`
-	// securitySHA256 is the endpoint's security asked for; empty for none.
+	// securitySHA256 is the requested endpoint security; empty for none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	SecuritySHA256 string `json:"securitySHA256,omitempty"`
-	// implementationSHA256 is the agent's implementation asked for.
+	// implementationSHA256 is the requested implementation of the agent.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ImplementationSHA256 string `json:"implementationSHA256"`
-	// time is when it began.
+	// time is the time when the load began.
 	// +required
 	Time metav1.Time `json:"time"`
 }
 
-// Losses counts how often an agent was lost from a JVM that keeps running.
+// Losses counts how often an agent was lost from a running JVM.
 type Losses struct {
-	// count is the number of times, none of them after twenty minutes in which the
-	// endpoint was seen to answer.
+	// count is the number of losses. It restarts after the endpoint was seen to answer
+	// for twenty minutes.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`
-	// lastTime is when it was lost last.
+	// lastTime is the time of the last loss.
 	// +required
 	LastTime metav1.Time `json:"lastTime"`
 }
 
-// CheckedFrom is where an endpoint was probed from.
+// CheckedFrom is the location from which an endpoint was probed.
 //
 // +kubebuilder:validation:Enum=Operator;Pod
 type CheckedFrom string
@@ -205,7 +203,7 @@ type CheckedFrom string
 const (
 	// CheckedFromOperator: the operator reached the endpoint over the network.
 	CheckedFromOperator CheckedFrom = "Operator"
-	// CheckedFromPod: only the helper, in the pod, reached it.
+	// CheckedFromPod: only the helper inside the pod reached it.
 	CheckedFromPod CheckedFrom = "Pod"
 )
 
@@ -220,14 +218,14 @@ type Endpoint struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
-	// tls reports that it speaks TLS.
+	// tls reports whether the endpoint serves TLS.
 	// +optional
 	TLS bool `json:"tls,omitempty"`
-	// checkedFrom is where it was probed from.
+	// checkedFrom is the location from which the endpoint was probed.
 	// +required
 	CheckedFrom CheckedFrom `json:"checkedFrom"`
-	// silent reports that it stopped answering, though the JVM and the agent in it
-	// are still there.
+	// silent reports whether the endpoint stopped answering although the JVM and its
+	// agent are still there.
 	// +optional
 	Silent bool `json:"silent,omitempty"`
 }

@@ -5,22 +5,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// LabelExporterUID is the label of a JmxAttachment, a Service and an
-// EndpointSlice that names the exporter they belong to.
+// LabelExporterUID is the label of a JmxAttachment, Service or EndpointSlice with the
+// UID of its exporter.
 const LabelExporterUID = "banzaicloud.com/exporter-uid"
 
-// Labels of a Service by which a ServiceMonitor that is written beforehand selects it.
+// Labels of a Service that a ServiceMonitor can select before the exporter exists.
 const (
-	// LabelExporter is the exporter's name, of which a label holds 63 characters.
+	// LabelExporter is the exporter's name, cut to the 63 characters that a label can
+	// hold.
 	LabelExporter = "banzaicloud.com/exporter"
-	// LabelManagedBy is the usual label, with the value ManagedBy.
+	// LabelManagedBy is the common label, with the value ManagedBy.
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	ManagedBy      = "jmx-exporter-operator"
 )
 
-// JmxAttachment records how far the operator has come with one pod: the answer to
-// "which pods, and why not". The operator creates it, the pod owns it. Deleting it
-// by hand does no harm: the operator recreates it from what it observes.
+// JmxAttachment records the progress of the operator in one pod, and why it does not get
+// further. The operator creates it, and the pod owns it. Deleting it by hand is safe:
+// the operator recreates it from what it observes.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -29,7 +30,7 @@ const (
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="The last phase that holds"
 // +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.status.processes[0].port`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,description="Of the first condition that does not hold"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.reason`,description="Reason of the first condition that does not hold"
 // +kubebuilder:printcolumn:name="Container",type=string,priority=1,JSONPath=`.status.processes[0].container`
 // +kubebuilder:printcolumn:name="JVM",type=string,priority=1,JSONPath=`.status.processes[0].version`
 // +kubebuilder:printcolumn:name="Node",type=string,priority=1,JSONPath=`.status.nodeName`
@@ -40,64 +41,64 @@ type JmxAttachment struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says which pod, for which exporter, and how far it may go.
+	// spec identifies the pod and its exporter, and what the rollout has granted.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="self.pod == oldSelf.pod",message="the pod of a JmxAttachment never changes; delete it and the operator recreates it"
+	// +kubebuilder:validation:XValidation:rule="self.pod == oldSelf.pod",message="pod is immutable; delete the JmxAttachment and the operator recreates it"
 	Spec JmxAttachmentSpec `json:"spec"`
-	// status is how far the pod has come.
+	// status is the observed state of the pod.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status JmxAttachmentStatus `json:"status,omitempty"`
 }
 
-// JmxAttachmentSpec says which pod, for which exporter, and how far it may go.
+// JmxAttachmentSpec identifies the pod and its exporter, and what the rollout has
+// granted.
 type JmxAttachmentSpec struct {
 	// pod is the pod, in the same namespace.
 	// +required
 	Pod ObjectIdentity `json:"pod"`
-	// exporter is the PrometheusJmxExporter that owns the pod. When the pod
-	// passes to another one, so does the record, with all that is in it. It is
-	// absent when exporter and record were both deleted: the operator recreates
-	// the record to detach from the pod.
+	// exporter is the PrometheusJmxExporter that owns the pod. If another exporter takes
+	// over the pod, it takes over the record unchanged. It is absent if exporter and
+	// record were both deleted: the operator recreates the record to detach from the
+	// pod.
 	// +optional
 	Exporter ObjectIdentity `json:"exporter,omitzero"`
-	// revision is the exporter's status.revision that the rollout granted to this
-	// pod. What another revision would change waits.
+	// revision is the exporter's status.revision that the rollout granted to this pod.
+	// Changes of other revisions wait.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
 }
 
-// ObjectIdentity names one object and no later one of the same name.
+// ObjectIdentity identifies one object, but not a later one of the same name.
 type ObjectIdentity struct {
-	// name of the object.
+	// name is the name of the object.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
-	// uid of the object.
+	// uid is the UID of the object.
 	// +required
 	UID types.UID `json:"uid"`
 }
 
-// JmxAttachmentStatus is what the operator found and did in the pod.
+// JmxAttachmentStatus is the observed state of a pod.
 type JmxAttachmentStatus struct {
-	// observedGeneration is the generation of the spec that this status is about; -1
-	// in a record that the operator has not begun with.
+	// observedGeneration is the generation of the spec that this status reflects; -1 in
+	// a record that the operator has not processed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// phase is the last phase that holds, with all before it.
+	// phase is the last phase that holds. All phases before it hold, too.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
-	// reason is that of the first condition that does not hold; empty when
-	// all hold.
+	// reason is the reason of the first condition that does not hold; empty if all hold.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// conditions are the six phases and Ready, always all of them.
+	// conditions are the six phases and Ready. All of them are always present.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -115,21 +116,22 @@ type JmxAttachmentStatus struct {
 	Revision string `json:"revision,omitempty"`
 
 	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
-	// as the record saw it last. What failed before it changed halts nothing.
+	// when this record was last reconciled. Failures from before it changed do not halt
+	// the rollout.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Resume string `json:"resume,omitempty"`
 
-	// containers are the containers that were inspected for Java processes, or are
-	// to be; empty in a new record.
+	// containers are the containers that were or will be inspected for Java processes;
+	// empty in a new record.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Containers []InspectedContainer `json:"containers,omitempty"`
 
-	// processes are the Java processes found, the primary one first. Each walks
-	// Staged, Loaded and Exposed by itself.
+	// processes are the Java processes found, the primary one first. Each goes through
+	// Staged, Loaded and Exposed independently.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -143,24 +145,24 @@ type JmxAttachmentStatus struct {
 	// +optional
 	Restores *Restores `json:"restores,omitempty"`
 
-	// detachTimeout is the exporter's spec.detach.timeout, kept for when the
-	// exporter is gone.
+	// detachTimeout is the exporter's spec.detach.timeout, for use after the exporter is
+	// deleted.
 	// +optional
 	DetachTimeout metav1.Duration `json:"detachTimeout,omitzero"`
 
-	// detachStartTime is when the operator began to detach.
+	// detachStartTime is the time when the operator began to detach.
 	// +optional
 	DetachStartTime *metav1.Time `json:"detachStartTime,omitempty"`
 
-	// attempt counts the attempts at the condition that does not hold.
+	// attempt counts the attempts to reach the condition that does not hold.
 	// +optional
 	Attempt *Attempt `json:"attempt,omitempty"`
 }
 
 // InspectedContainer is a container that was inspected for Java processes, or that
-// cannot be.
+// cannot be inspected.
 type InspectedContainer struct {
-	// name of the container.
+	// name is the name of the container.
 	// +required
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
@@ -168,53 +170,53 @@ type InspectedContainer struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=256
 	ContainerID string `json:"containerID"`
-	// time is when it, or the container before it of the same name, was inspected
-	// last; absent when it never was. A pod that becomes ready after it for the first
-	// time is inspected again: a JVM may have started late.
+	// time is the time of the last inspection of the container, or of its previous
+	// instance; absent if there was none. The container is inspected again when the pod
+	// becomes ready for the first time after it, because a JVM may have started late.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
-	// ready reports that the pod was ready when it was inspected last. Such a pod is
-	// not inspected again for becoming ready once more, as long as health checks
-	// reach its endpoints: they notice a JVM that was replaced.
+	// ready reports whether the pod was ready at the last inspection. If it becomes
+	// ready again, it is not inspected again as long as health checks reach its
+	// endpoints, because they detect a replaced JVM.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
 	// transport is how the operator reaches the container; absent for Exec.
 	// +optional
 	Transport Transport `json:"transport,omitempty"`
-	// transportReason is why it is EphemeralContainer although Auto was asked for: the
-	// reason of the exec that failed.
+	// transportReason is the reason of the failed exec because of which Auto chose
+	// EphemeralContainer.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	TransportReason string `json:"transportReason,omitempty"`
-	// user is whom the JVM was found to run as, <uid>:<gid>, where the ephemeral
-	// container first ran as another.
+	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
+	// container first ran as a different one.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	User string `json:"user,omitempty"`
-	// rules is the digest of the exporter's fields that choose processes.
+	// rules is a digest of the exporter's fields that select processes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Rules string `json:"rules,omitempty"`
-	// helperRemoved reports that the inspection left nothing of the operator's in the
+	// helperRemoved reports whether the inspection left nothing of the operator in the
 	// container (spec.mode Preflight of the exporter).
 	// +optional
 	HelperRemoved bool `json:"helperRemoved,omitempty"`
-	// reason is why it could not be inspected; empty when it was.
+	// reason is why the container could not be inspected; empty if it was.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
-	// message is the sentence to that reason.
+	// message explains the reason.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Message string `json:"message,omitempty"`
-	// attempt counts the inspections that did not succeed.
+	// attempt counts the failed inspections.
 	// +optional
 	Attempt *Attempt `json:"attempt,omitempty"`
 }
 
 // Restart is a container that exited soon after an attach.
 type Restart struct {
-	// revision is that of the attach.
+	// revision is the revision of the attach.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
@@ -234,36 +236,36 @@ type Restores struct {
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`
-	// lastTime is when they were restored last.
+	// lastTime is the time of the last restore.
 	// +required
 	LastTime metav1.Time `json:"lastTime"`
 }
 
-// Attempt counts the attempts at a condition that does not hold.
+// Attempt counts the attempts to reach a condition that does not hold.
 type Attempt struct {
-	// key names what the attempts were made with: the pod's containers, the
-	// configuration, the exporter. When it changes, the count starts again.
+	// key identifies what the attempts depend on: the pod's containers, the
+	// configuration, the exporter. The count restarts when it changes.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Key string `json:"key"`
-	// phase that the attempts were to reach.
+	// phase is the phase that the attempts should reach.
 	// +required
 	Phase Phase `json:"phase"`
-	// count of attempts that did not succeed.
+	// count is the number of failed attempts.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`
-	// lastError is the last attempt's error.
+	// lastError is the error of the last attempt.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	LastError string `json:"lastError,omitempty"`
-	// nextTime is when the next attempt is due without an event; absent when only
-	// an event triggers one.
+	// nextTime is the time of the next attempt without an event; absent if only an event
+	// triggers one.
 	// +optional
 	NextTime *metav1.Time `json:"nextTime,omitempty"`
 }
 
-// Tries is the count of attempts; 0 when there was none.
+// Tries returns the number of failed attempts; 0 for a nil Attempt.
 func (a *Attempt) Tries() int32 {
 	if a == nil {
 		return 0

@@ -1,8 +1,7 @@
 package v1alpha1
 
-// Phase is how far a pod has come. The phases are ordered; each is also the
-// type of the condition that holds when it has been reached, and a phase holds
-// only with all before it.
+// Phase is the progress of a pod. Phases are ordered, and each is also the type of a
+// condition. A phase holds only if all phases before it hold.
 //
 // +kubebuilder:validation:Enum=Pending;Discovered;JavaFound;Staged;Loaded;Exposed;Annotated;Refused
 type Phase string
@@ -14,19 +13,19 @@ const (
 	PhaseDiscovered Phase = "Discovered"
 	// PhaseJavaFound: a Java process that can be attached to is identified.
 	PhaseJavaFound Phase = "JavaFound"
-	// PhaseStaged: agent and configuration lie in the container, verified.
+	// PhaseStaged: the agent and its configuration are in the container, and verified.
 	PhaseStaged Phase = "Staged"
-	// PhaseLoaded: our agent answers in that process with that configuration.
+	// PhaseLoaded: the operator's agent serves that configuration in that process.
 	PhaseLoaded Phase = "Loaded"
-	// PhaseExposed: the endpoint answers and stands in an EndpointSlice.
+	// PhaseExposed: the endpoint answers and is listed in an EndpointSlice.
 	PhaseExposed Phase = "Exposed"
-	// PhaseAnnotated: the pod carries the prometheus.io annotations, ours.
+	// PhaseAnnotated: the pod carries the operator's prometheus.io annotations.
 	PhaseAnnotated Phase = "Annotated"
-	// PhaseRefused is an exporter's only: every matched pod is refused.
+	// PhaseRefused is used for exporters only: every matched pod is refused.
 	PhaseRefused Phase = "Refused"
 )
 
-// Phases are the phases of a JmxAttachment after PhasePending, in their order.
+// Phases returns the phases of a JmxAttachment after PhasePending, in order.
 func Phases() []Phase {
 	return []Phase{PhaseDiscovered, PhaseJavaFound, PhaseStaged, PhaseLoaded, PhaseExposed, PhaseAnnotated}
 }

@@ -2,7 +2,7 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// Mode is what an exporter does with the pods that it selects.
+// Mode is what an exporter does with its selected pods.
 //
 // +kubebuilder:validation:Enum=Attach;Preflight
 type Mode string
@@ -10,40 +10,40 @@ type Mode string
 const (
 	// ModeAttach attaches to the pods.
 	ModeAttach Mode = "Attach"
-	// ModePreflight only inspects the pods that no other exporter owns, and reports
-	// whether they can be attached to.
+	// ModePreflight only inspects pods that no other exporter owns, and reports whether
+	// they can be attached to.
 	ModePreflight Mode = "Preflight"
 )
 
-// Preflight is what an exporter in mode Preflight found of the matched pods, as they
-// were when they were inspected.
+// Preflight is what an exporter in mode Preflight found in the matched pods, as of their
+// inspections.
 type Preflight struct {
-	// attachable is attachable/matched, such as 41/57. A pod is attachable when one of
-	// its JVMs is.
+	// attachable is the number of attachable pods of the matched ones, such as 41/57. A
+	// pod is attachable if one of its JVMs is.
 	// +required
 	// +kubebuilder:validation:MaxLength=32
 	Attachable string `json:"attachable"`
 	// pending counts the matched pods that are not inspected yet.
 	// +optional
 	Pending int32 `json:"pending"`
-	// reasons counts the pods that are neither attachable nor pending by the reason why
-	// not, the most frequent first: the first 20.
+	// reasons counts the pods that are neither attachable nor pending by reason, the
+	// most frequent first, up to 20 reasons.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=20
 	Reasons []PreflightReason `json:"reasons,omitempty"`
-	// reasonsOmitted counts the pods with a reason beyond those listed.
+	// reasonsOmitted counts the pods whose reasons are not listed.
 	// +optional
 	ReasonsOmitted int32 `json:"reasonsOmitted,omitempty"`
-	// transports counts the pods by the transport that they take: the attachable ones,
-	// and those without a shell, which are EphemeralContainer. Preflight adds no
-	// ephemeral container, so what is in these is not known.
+	// transports counts the pods by transport: attachable pods, and pods without a
+	// shell, which need an EphemeralContainer. Preflight adds no ephemeral containers,
+	// so it does not know what runs in the latter.
 	// +optional
 	// +listType=map
 	// +listMapKey=transport
 	// +kubebuilder:validation:MaxItems=8
 	Transports []TransportCount `json:"transports,omitempty"`
-	// memory is what was found free below the memory limits.
+	// memory is the memory found free below the memory limits.
 	// +optional
 	Memory *PreflightMemory `json:"memory,omitempty"`
 	// loadWarnings counts the attachable pods with a JVM that writes the warning lines
@@ -54,11 +54,11 @@ type Preflight struct {
 
 // PreflightReason counts the pods with a reason.
 type PreflightReason struct {
-	// reason is why they are not attachable.
+	// reason is why these pods are not attachable.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// count is the number of pods with it.
+	// count is the number of pods with this reason.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	Count int32 `json:"count"`
@@ -67,13 +67,13 @@ type PreflightReason struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=3
 	Pods []string `json:"pods,omitempty"`
-	// message is what the first of them says.
+	// message is the message of the first of these pods.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message,omitempty"`
 }
 
-// TransportCount counts the pods that take a transport.
+// TransportCount counts the pods that use a transport.
 type TransportCount struct {
 	// transport is how the operator reaches the helper.
 	// +required
@@ -85,17 +85,17 @@ type TransportCount struct {
 	Count int32 `json:"count"`
 }
 
-// PreflightMemory is what was found free below the memory limits of JVMs.
+// PreflightMemory is the memory found free below the memory limits of JVMs.
 type PreflightMemory struct {
-	// minimum is the least, rounded down to a multiple of 8Mi; absent when no JVM has a
-	// limit.
+	// minimum is the least free memory, rounded down to a multiple of 8Mi; absent if no
+	// JVM has a limit.
 	// +optional
 	Minimum *resource.Quantity `json:"minimum,omitempty"`
-	// pod is the one with that JVM.
+	// pod is the pod of that JVM.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod,omitempty"`
-	// unlimited counts the pods with JVMs of which none has a limit that can be seen.
+	// unlimited counts the pods with JVMs, none of which has a visible limit.
 	// +optional
 	Unlimited int32 `json:"unlimited"`
 }

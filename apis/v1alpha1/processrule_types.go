@@ -6,37 +6,37 @@ package v1alpha1
 // +kubebuilder:validation:MaxLength=63
 type ContainerName string
 
-// RuleAction is what a rule does with the processes that it matches.
+// RuleAction is the action of a rule for matching processes.
 //
 // +kubebuilder:validation:Enum=Include;Exclude
 type RuleAction string
 
 const (
-	// RuleInclude: attach to it.
+	// RuleInclude attaches to the process.
 	RuleInclude RuleAction = "Include"
-	// RuleExclude: skip it.
+	// RuleExclude skips the process.
 	RuleExclude RuleAction = "Exclude"
 )
 
-// ProcessRule includes or excludes Java processes. It matches a process for which
-// all that it names matches; one that names nothing matches every process.
+// ProcessRule includes or excludes Java processes. A process must match all patterns of
+// a rule; a rule without patterns matches every process.
 type ProcessRule struct {
-	// action is what to do with a process that matches.
+	// action is the action for matching processes.
 	// +required
 	Action RuleAction `json:"action"`
-	// mainClass is a regular expression (RE2) for the whole of the main class,
-	// or of the name of the jar or module that is run.
+	// mainClass is a regular expression (RE2) that must match the whole main class, or
+	// the whole name of the jar or module that is run.
 	// +optional
 	MainClass Pattern `json:"mainClass,omitempty"`
-	// argument is a regular expression (RE2) for the whole of any one argument
-	// of the command line, Java's own options among them. It is compared in the
-	// container, which the arguments never leave.
+	// argument is a regular expression (RE2) that must match one whole argument of the
+	// command line, including options of the VM. It is compared in the container;
+	// arguments never leave it.
 	// +optional
 	Argument Pattern `json:"argument,omitempty"`
 }
 
-// Pattern is a regular expression in the syntax of RE2.
+// Pattern is a regular expression in RE2 syntax.
 //
 // +kubebuilder:validation:MaxLength=256
-// +kubebuilder:validation:XValidation:rule=`"".matches(self) in [true, false]`,message="not a regular expression in the syntax of RE2"
+// +kubebuilder:validation:XValidation:rule=`"".matches(self) in [true, false]`,message="must be a regular expression in RE2 syntax"
 type Pattern string

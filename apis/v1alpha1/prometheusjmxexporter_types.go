@@ -6,22 +6,22 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// PrometheusJmxExporter makes every Java process in the pods that it selects
-// serve its MBeans to Prometheus, while it runs, without a restart, and keeps it
-// so. Its JmxAttachments (kubectl get jmxa) report the state of each pod.
+// PrometheusJmxExporter makes every Java process in the selected pods serve its MBeans
+// to Prometheus, without a restart, and maintains that. Its JmxAttachments (kubectl get
+// jmxa) report the state of each pod.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=prometheusjmxexporters,shortName=pjmx,categories=monitoring
-// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="The least advanced of the matched pods, refused ones aside"
-// +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.status.pods`,description="Annotated of matched pods"
-// +kubebuilder:printcolumn:name="Attachable",type=string,JSONPath=`.status.preflight.attachable`,description="Attachable of matched pods, in mode Preflight"
-// +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refused`,description="Pods that need a person"
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`,description="Phase of the least advanced matched pod, refused ones aside"
+// +kubebuilder:printcolumn:name="Pods",type=string,JSONPath=`.status.pods`,description="Annotated pods of the matched ones"
+// +kubebuilder:printcolumn:name="Attachable",type=string,JSONPath=`.status.preflight.attachable`,description="Attachable pods of the matched ones, in mode Preflight"
+// +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refused`,description="Pods that need manual action"
 // +kubebuilder:printcolumn:name="Port",type=integer,JSONPath=`.spec.port`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Reason",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`
-// +kubebuilder:printcolumn:name="Updated",type=integer,priority=1,JSONPath=`.status.updated`,description="Pods brought to the current configuration, port and agent"
-// +kubebuilder:printcolumn:name="Problems",type=integer,priority=1,JSONPath=`.status.problemPodCount`,description="Pods that have the labels and do not run, with spec.alerts.checkRunningPods"
+// +kubebuilder:printcolumn:name="Updated",type=integer,priority=1,JSONPath=`.status.updated`,description="Pods with the current configuration, port and agent"
+// +kubebuilder:printcolumn:name="Problems",type=integer,priority=1,JSONPath=`.status.problemPodCount`,description="Selected pods that do not run, with spec.alerts.checkRunningPods"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type PrometheusJmxExporter struct {
 	metav1.TypeMeta `json:",inline"`
@@ -29,117 +29,117 @@ type PrometheusJmxExporter struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec says which pods, with which configuration, on which port.
+	// spec is the desired state: which pods, which configuration, which port.
 	// +required
 	Spec PrometheusJmxExporterSpec `json:"spec"`
-	// status says how far the matched pods have come.
+	// status is the observed state of the matched pods.
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}
 	Status PrometheusJmxExporterStatus `json:"status,omitempty"`
 }
 
-// PrometheusJmxExporterSpec says which pods, with which configuration, on which port.
+// PrometheusJmxExporterSpec is the desired state of an exporter: which pods, which
+// configuration, which port.
 type PrometheusJmxExporterSpec struct {
-	// labelSelector selects running pods of this namespace: those that carry
-	// all of these labels. It cannot be empty. A pod that two exporters select
-	// belongs to the older one, and to one in mode Attach before one in mode
-	// Preflight.
+	// labelSelector selects the running pods of this namespace that have all of these
+	// labels. It must not be empty. A pod that two exporters select belongs to the older
+	// one; an exporter in mode Attach takes precedence over one in mode Preflight.
 	//
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="a key is not a valid label key: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="keys must be valid label keys: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
 	LabelSelector map[string]LabelValue `json:"labelSelector"`
 
-	// config names the exporter's configuration. A change of the ConfigMap
-	// reaches every pod.
+	// config refers to the exporter's configuration. Changes of the ConfigMap reach
+	// every pod.
 	// +required
 	Config ConfigMapKey `json:"config"`
 
-	// mode is what the exporter does with the pods. Attach attaches to them. Preflight
-	// inspects them, reports in status.preflight whether they can be attached to, loads
-	// nothing and leaves nothing in their containers; a pod that an exporter in mode
-	// Attach selects, too, belongs to that one, whichever is older. Changed to Attach,
-	// it continues from what was found. Changed to Preflight, it attaches and changes
-	// nothing more; existing endpoints keep serving.
+	// mode is what the exporter does with its pods. Attach attaches to them. Preflight
+	// inspects them and reports in status.preflight whether they can be attached to; it
+	// loads nothing and leaves nothing in their containers. A pod that an exporter in
+	// mode Attach also selects belongs to that exporter, whichever is older. When
+	// changed to Attach, the exporter continues with what was found. When changed to
+	// Preflight, it attaches and changes nothing any more; existing endpoints keep
+	// serving.
 	// +optional
 	// +kubebuilder:default=Attach
 	Mode Mode `json:"mode,omitempty"`
 
-	// port is the TCP port in the pod on which the primary JVM's /metrics is
-	// served. It must be free in every matched pod. Left out, a free one is
-	// chosen in each pod, from 9404 upward, as it is for all other JVMs.
+	// port is the TCP port on which the pod's primary JVM serves /metrics. It must be
+	// free in every matched pod. If omitted, a free port from 9404 upward is chosen in
+	// each pod, as for all other JVMs.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 
-	// endpointSecurity has the agent serve /metrics over TLS. Left out, it is served in
-	// the clear; taken out, it is again, without another load.
+	// endpointSecurity serves /metrics over TLS. If omitted or removed, /metrics is
+	// served over plain HTTP. Changing it does not load the agent again.
 	// +optional
 	EndpointSecurity *EndpointSecurity `json:"endpointSecurity,omitempty"`
 
-	// containers names the containers to inspect; all of the pod if empty.
+	// containers lists the containers to inspect; all containers of the pod if empty.
 	//
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
 	Containers []ContainerName `json:"containers,omitempty"`
 
-	// processes are rules that choose among the Java processes found. The first
-	// that matches decides; a process that none matches is included.
+	// processes are rules that select Java processes. The first matching rule decides; a
+	// process that matches no rule is included.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Processes []ProcessRule `json:"processes,omitempty"`
 
-	// transport is how the operator reaches the containers. Exec runs its helper in
-	// the container itself, which takes a shell there. EphemeralContainer adds an
-	// ephemeral container beside it, which Kubernetes never removes from the pod's
-	// spec. Auto takes the first where it works, else the second.
+	// transport is how the operator reaches containers. Exec runs its helper in the
+	// container itself, which needs a shell. EphemeralContainer runs it in an additional
+	// ephemeral container, which Kubernetes never removes from the pod's spec. Auto uses
+	// Exec if it works, and EphemeralContainer otherwise.
 	//
 	// +optional
 	// +kubebuilder:default=Auto
 	Transport Transport `json:"transport,omitempty"`
 
-	// allowSharedTmp attaches also where other users may replace files in the
-	// JVM's /tmp: it has no sticky bit, and processes of other users run beside
-	// the JVM, or its volume is mounted in another container of the pod too.
-	// Whoever can write there can then run code as the JVM's user at the moment
-	// of the load. Left out, such a pod is refused with the reason TmpShared.
+	// allowSharedTmp allows attaching even if other users may replace files in the JVM's
+	// /tmp: it has no sticky bit, and processes of other users run in the container, or
+	// its volume is also mounted in another container of the pod. Anybody who can write
+	// there can then run code as the JVM's user during the load. By default, such a pod
+	// is refused with reason TmpShared.
 	// +optional
 	AllowSharedTmp bool `json:"allowSharedTmp,omitempty"`
 
-	// dynamicAgentLoading is what becomes of a JVM that writes four warning lines to
-	// the application's standard error when an agent is loaded (JEP 451: Java 21 and
-	// later, unless started with -XX:+EnableDynamicAgentLoading). Allow accepts the
-	// lines, and the condition Loaded says so. RefuseOnWarning loads nothing into such
-	// a JVM: it is refused with the reason AgentLoadingWarns. An agent that is in a
-	// JVM already is kept.
+	// dynamicAgentLoading decides about JVMs that write four warning lines to the
+	// application's standard error when an agent is loaded (JEP 451: Java 21 and later,
+	// unless started with -XX:+EnableDynamicAgentLoading). Allow accepts the lines, and
+	// the condition Loaded reports them. RefuseOnWarning loads nothing into such a JVM,
+	// which is refused with reason AgentLoadingWarns. An agent that is already in a JVM
+	// is kept.
 	// +optional
 	// +kubebuilder:default=Allow
 	DynamicAgentLoading DynamicAgentLoading `json:"dynamicAgentLoading,omitempty"`
 
-	// memoryHeadroom is how much memory must be free below the container's limit
-	// before an agent is loaded into a JVM for the first time: what the agent takes
-	// outside the Java heap, load and scrapes together, with a margin. With less, a
-	// load may end in an OOM kill; the pod waits with reason InsufficientMemory. 0
-	// turns the check off.
+	// memoryHeadroom is the memory that must be free below the container's limit before
+	// an agent is loaded into a JVM for the first time: what the agent uses outside the
+	// Java heap for load and scrapes, plus a margin. With less, a load may end in an OOM
+	// kill; the pod then waits with reason InsufficientMemory. 0 disables the check.
 	//
 	// +optional
 	// +kubebuilder:default="96Mi"
 	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('0')) == 0 || quantity(string(self)).compareTo(quantity('1Mi')) >= 0",message="must be 0 or at least 1Mi; 64m is a fraction of a byte"
 	MemoryHeadroom *resource.Quantity `json:"memoryHeadroom,omitempty"`
 
-	// suspend pauses the rollout: no pod is attached to, and no change of
-	// configuration or agent is applied. Existing endpoints keep serving, and are
+	// suspend pauses the rollout: the operator attaches to no further pod, and applies
+	// no change of configuration or agent. Existing endpoints keep serving, and are
 	// withdrawn when their JVM exits.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// rollout controls how first attachments and changes reach the pods.
+	// rollout controls how first attaches and changes reach the pods.
 	// +optional
 	// +kubebuilder:default={}
 	Rollout Rollout `json:"rollout,omitzero"`
@@ -149,7 +149,7 @@ type PrometheusJmxExporterSpec struct {
 	// +kubebuilder:default={}
 	Detach Detach `json:"detach,omitzero"`
 
-	// alerts configures the report of pods that have the labels and do not run.
+	// alerts configures the report of selected pods that do not run.
 	// +optional
 	Alerts Alerts `json:"alerts,omitzero"`
 }
@@ -160,24 +160,24 @@ type PrometheusJmxExporterSpec struct {
 type Transport string
 
 const (
-	// TransportAuto is TransportExec where the container has a shell, else
-	// TransportEphemeralContainer.
+	// TransportAuto is TransportExec if the container has a shell, and
+	// TransportEphemeralContainer otherwise.
 	TransportAuto Transport = "Auto"
 	// TransportExec executes the helper in the container.
 	TransportExec Transport = "Exec"
-	// TransportEphemeralContainer executes the helper in an ephemeral container beside
-	// it.
+	// TransportEphemeralContainer executes the helper in an additional ephemeral
+	// container.
 	TransportEphemeralContainer Transport = "EphemeralContainer"
 )
 
-// LabelValue is the value of a label: empty, or letters, digits, '-', '_' and
-// '.', the first and the last a letter or digit.
+// LabelValue is the value of a label: empty, or letters, digits, '-', '_' and '.',
+// beginning and ending with a letter or digit.
 //
 // +kubebuilder:validation:MaxLength=63
 // +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
 type LabelValue string
 
-// DynamicAgentLoading is what becomes of a JVM that warns of an agent that is loaded.
+// DynamicAgentLoading decides about JVMs that print a warning when an agent is loaded.
 //
 // +kubebuilder:validation:Enum=Allow;RefuseOnWarning
 type DynamicAgentLoading string
@@ -185,27 +185,26 @@ type DynamicAgentLoading string
 const (
 	// DynamicAgentLoadingAllow accepts the warning.
 	DynamicAgentLoadingAllow DynamicAgentLoading = "Allow"
-	// DynamicAgentLoadingRefuseOnWarning loads nothing where the JVM would warn.
+	// DynamicAgentLoadingRefuseOnWarning loads nothing into JVMs that would warn.
 	DynamicAgentLoadingRefuseOnWarning DynamicAgentLoading = "RefuseOnWarning"
 )
 
-// ConfigMapKey names a key of a ConfigMap in the same namespace.
+// ConfigMapKey refers to a key of a ConfigMap in the same namespace.
 type ConfigMapKey struct {
 	// configMapName is the name of the ConfigMap.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMapName string `json:"configMapName"`
-	// configMapKey is the key that holds the exporter's configuration (YAML, at
-	// most 256 KiB).
+	// configMapKey is the key with the exporter's configuration (YAML, at most 256 KiB).
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMapKey string `json:"configMapKey"`
 }
 
-// Selector is labelSelector as a selector. Empty, which the API refuses, it
-// selects nothing.
+// Selector returns labelSelector as a labels.Selector. An empty one, which the API
+// rejects, selects nothing.
 func (s *PrometheusJmxExporterSpec) Selector() labels.Selector {
 	if len(s.LabelSelector) == 0 {
 		return labels.Nothing()

@@ -2,88 +2,88 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// PrometheusJmxExporterStatus sums up the JmxAttachments of the exporter.
+// PrometheusJmxExporterStatus summarizes the JmxAttachments of the exporter.
 type PrometheusJmxExporterStatus struct {
-	// observedGeneration is the generation of the spec that this status is about; -1
-	// in an exporter that no operator has seen.
+	// observedGeneration is the generation of the spec that this status reflects; -1 in
+	// an exporter that no operator has processed yet.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// phase is that of the least advanced of the matched pods, refused ones
-	// aside: Pending when none is matched, Refused when all are.
+	// phase is the phase of the least advanced matched pod, refused ones aside: Pending
+	// if no pod is matched, Refused if all are refused.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
-	// pods is annotated/matched, such as 3/5.
+	// pods is the number of Annotated pods of the matched ones, such as 3/5.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	Pods string `json:"pods,omitempty"`
 
-	// matched counts the pods that have the labels, run, and are not terminating.
+	// matched counts the pods that match labelSelector, run, and are not terminating.
 	// +optional
 	Matched int32 `json:"matched"`
 
-	// updated counts the matched pods that have the current configuration, port
-	// and agent, or cannot get them for now.
+	// updated counts the matched pods that have the current configuration, port and
+	// agent, or cannot get them for now.
 	// +optional
 	Updated int32 `json:"updated"`
 
-	// refused counts the matched pods that need a person.
+	// refused counts the matched pods that need manual action.
 	// +optional
 	Refused int32 `json:"refused"`
 
-	// phases counts the matched pods by the phase they are in.
+	// phases counts the matched pods by phase.
 	// +optional
 	// +listType=map
 	// +listMapKey=phase
 	// +kubebuilder:validation:MaxItems=8
 	Phases []PhaseCount `json:"phases,omitempty"`
 
-	// metricsEndpoints lists the endpoints that answer and stand in an
-	// EndpointSlice, one for each JVM, sorted by pod: the first 1000. The
-	// EndpointSlices of the Service named in serviceName hold all.
+	// metricsEndpoints lists the endpoints that answer and are in an EndpointSlice, one
+	// per JVM, sorted by pod, up to 1000. The EndpointSlices of the Service serviceName
+	// list all.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000
 	MetricsEndpoints []MetricsEndpoint `json:"metricsEndpoints,omitempty"`
 
-	// metricsEndpointsOmitted counts the endpoints beyond those listed.
+	// metricsEndpointsOmitted counts the endpoints that are not listed.
 	// +optional
 	MetricsEndpointsOmitted int32 `json:"metricsEndpointsOmitted,omitempty"`
 
-	// serviceName is the headless Service whose EndpointSlices hold the endpoints.
+	// serviceName is the headless Service whose EndpointSlices list the endpoints.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ServiceName string `json:"serviceName,omitempty"`
 
-	// revision identifies what is rolled out: configuration, port, containers,
-	// processes, agent, and by which exporter. It is a digest.
+	// revision is a digest of what is rolled out: configuration, port, containers,
+	// processes, agent, and the exporter itself.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision,omitempty"`
 
-	// halt says why the rollout is halted.
+	// halt is why the rollout is halted.
 	// +optional
 	Halt *Halt `json:"halt,omitempty"`
 
-	// preflight is what was found of the pods; only in mode Preflight.
+	// preflight is what was found in the pods; only in mode Preflight.
 	// +optional
 	Preflight *Preflight `json:"preflight,omitempty"`
 
-	// problemPodCount counts the pods that have the labels and do not run. Only
-	// with spec.alerts.checkRunningPods.
+	// problemPodCount counts the pods that match labelSelector but do not run. Only with
+	// spec.alerts.checkRunningPods.
 	// +optional
 	ProblemPodCount int32 `json:"problemPodCount,omitempty"`
 
-	// problemPods are the pods that have the labels and do not run, sorted by
-	// name: one entry for each container that fails, in the order in which they
-	// start; the first 50 entries. Only with spec.alerts.checkRunningPods.
+	// problemPods are the pods that match labelSelector but do not run, sorted by name,
+	// with one entry per failing container in start order, up to 50 entries. Only with
+	// spec.alerts.checkRunningPods.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=50
 	ProblemPods []ProblemPod `json:"problemPods,omitempty"`
 
-	// problemPodsOmitted counts the pods of which no entry is listed.
+	// problemPodsOmitted counts the pods without an entry.
 	// +optional
 	ProblemPodsOmitted int32 `json:"problemPodsOmitted,omitempty"`
 
@@ -98,23 +98,23 @@ type PrometheusJmxExporterStatus struct {
 
 // PhaseCount counts the pods in a phase.
 type PhaseCount struct {
-	// phase is the phase counted.
+	// phase is the phase.
 	// +required
 	Phase Phase `json:"phase"`
-	// count is the number of pods in it.
+	// count is the number of pods in that phase.
 	// +required
 	// +kubebuilder:validation:Minimum=0
 	Count int32 `json:"count"`
 }
 
-// Halt says why a rollout is halted.
+// Halt is why a rollout is halted.
 type Halt struct {
 	// revision is the revision whose rollout is halted.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Revision string `json:"revision"`
 	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
-	// when the rollout was halted: another one resumes it.
+	// when the rollout was halted: a change of the annotation resumes it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Resume string `json:"resume,omitempty"`
@@ -122,19 +122,19 @@ type Halt struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
-	// message says in which pod, what happened, and how to resume.
+	// message names the pod, and says what happened and how to resume.
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message"`
 }
 
-// MetricsEndpoint is where a JVM serves its metrics.
+// MetricsEndpoint is the metrics endpoint of a JVM.
 type MetricsEndpoint struct {
 	// pod is the pod's name.
 	// +required
 	// +kubebuilder:validation:MaxLength=253
 	Pod string `json:"pod"`
-	// container is the name of the container that the JVM runs in.
+	// container is the name of the JVM's container.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Container string `json:"container,omitempty"`

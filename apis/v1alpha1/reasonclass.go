@@ -1,23 +1,24 @@
 package v1alpha1
 
-// Halts reports whether a pod with this reason stops the rollout of what it was
-// updated to: what hurt one is not done to the next.
+// Halts reports whether this reason of a pod halts the rollout of its revision, so that
+// the same does not happen to the next pod.
 func Halts(reason string) bool {
 	return reason == ReasonConfigRejected || reason == ReasonSecurityRejected || reason == ReasonRuleTooExpensive || reason == ReasonRestartedAfterAttach
 }
 
-// ReasonClass is how a reason ends, and so what its condition is meanwhile.
+// ReasonClass classifies reasons by what ends them, which also determines the status of
+// their condition.
 type ReasonClass int
 
 const (
-	// ClassPassing: nothing is wrong; it is tried again soon. Unknown.
+	// ClassPassing: nothing is wrong; retried soon. Unknown.
 	ClassPassing ReasonClass = iota + 1
-	// ClassAwaited: nothing is wrong; an event of the API ends it, or a time that is
-	// known. Unknown.
+	// ClassAwaited: nothing is wrong; ends with an event of the API, or at a known time.
+	// Unknown.
 	ClassAwaited
-	// ClassFailing: tried again at growing intervals. False.
+	// ClassFailing: retried with backoff. False.
 	ClassFailing
-	// ClassMended: an event of the API announces that somebody mended it. False.
+	// ClassMended: ends with an event of the API that announces the fix. False.
 	ClassMended
 	// ClassRefused: needs a person. False.
 	ClassRefused
@@ -119,24 +120,24 @@ var classes = map[string]ReasonClass{
 	ReasonBadRequest:               ClassRefused,
 }
 
-// ClassOf is the class of a reason; 0 for one that is none of why a phase does not
+// ClassOf returns the class of a reason; 0 if it is not a reason why a phase does not
 // hold.
 func ClassOf(reason string) ReasonClass { return classes[reason] }
 
 // Known reports whether this is a reason why a phase does not hold.
 func Known(reason string) bool { return classes[reason] != 0 }
 
-// Passing reports whether nothing is wrong: the condition is Unknown, not False.
+// Passing reports whether nothing is wrong: the condition is Unknown rather than False.
 func Passing(reason string) bool {
 	return classes[reason] == ClassPassing || classes[reason] == ClassAwaited
 }
 
-// AwaitsEvent reports whether what ends this reason is announced by an event of
-// the API, so that nothing needs to be tried again before.
+// AwaitsEvent reports whether an event of the API announces the end of this reason, so
+// that no retry is needed before.
 func AwaitsEvent(reason string) bool {
 	return classes[reason] == ClassAwaited || classes[reason] == ClassMended
 }
 
-// NeedsPerson reports whether a pod with this reason is refused: nothing that the
-// operator could wait for mends it.
+// NeedsPerson reports whether a pod with this reason is refused: it cannot recover
+// without manual action.
 func NeedsPerson(reason string) bool { return classes[reason] == ClassRefused }

@@ -17,7 +17,7 @@ func TestCheck(t *testing.T) {
 		"the defaults":                     {},
 		"fewer of both":                    {args: []string{"--max-execs=1", "--concurrent-attachments=5"}},
 		"none":                             {args: []string{"--max-execs-per-node=0"}, says: "--max-execs-per-node=0: must be 1 or more"},
-		"no worker for pods without execs": {args: []string{"--concurrent-attachments=64"}, says: "must be more than 64, 4 times --max-execs"},
+		"no worker for pods without execs": {args: []string{"--concurrent-attachments=64"}, says: "must be more than 64 (4 times --max-execs)"},
 		"more execs, and the same workers": {args: []string{"--max-execs=32"}, says: "must be more than 128"},
 		"two namespaces":                   {args: []string{"--namespace=shop,bank"}},
 		"a name of no namespace":           {args: []string{"--namespace=shop", "--namespace=$(POD_NAMESPACE)"}, says: `--namespace=shop,$(POD_NAMESPACE): "$(POD_NAMESPACE)" is not the name of a namespace`},

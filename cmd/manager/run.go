@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// run brings together files, cluster and manager, and works until ctx ends.
+// run connects files, cluster and manager, and runs until ctx is done.
 func run(ctx context.Context, o *options) error {
 	artifacts, err := transport.ReadArtifacts(o.helpers, o.agent)
 	if err != nil {
@@ -30,8 +30,8 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("cannot find the cluster: %w", err)
 	}
-	// Writes come in bursts when a fleet starts; API Priority and Fairness
-	// protects the server.
+	// A starting fleet causes bursts of writes; API Priority and Fairness protects the
+	// server.
 	config.QPS, config.Burst = 100, 200
 	config.UserAgent = "jmx-exporter-operator/" + version.Version
 
@@ -60,8 +60,8 @@ func run(ctx context.Context, o *options) error {
 	return mgr.Start(ctx)
 }
 
-// waysOf are those into containers that the operator may use, and no other: whatever
-// is decided elsewhere, none leads past them.
+// waysOf returns dialers only for the transports that the operator may use, so that no
+// other code can bypass the restriction.
 func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transport.Exec) (transport.Ways, error) {
 	ways := transport.Ways{}
 	if o.Transport != v1alpha1.TransportEphemeralContainer {
@@ -78,7 +78,7 @@ func waysOf(ctx context.Context, o *options, config *rest.Config, exec *transpor
 	if door.Image == "" {
 		switch door.Image, err = pods.OwnImage(ctx); {
 		case errors.Is(err, manager.ErrNoPod): // outside of a cluster
-			ctrl.Log.Info("no ephemeral containers are added: set --door-image")
+			ctrl.Log.Info("no ephemeral containers are added; set --door-image")
 		case err != nil:
 			return nil, fmt.Errorf("cannot read the operator's own image; set --door-image: %w", err)
 		}

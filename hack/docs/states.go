@@ -14,33 +14,33 @@ type phaseText struct{ holds, effect, observed string }
 
 var phaseTexts = map[v1alpha1.Phase]phaseText{
 	v1alpha1.PhaseDiscovered: {
-		holds:    "The pod has the exporter's labels, runs, is not terminating, and belongs to this exporter: of several that select it, to the oldest.",
+		holds:    "The pod has the exporter's labels, runs, is not terminating, and belongs to this exporter, the oldest that selects it.",
 		effect:   "The JmxAttachment itself.",
 		observed: "API: pods and exporters.",
 	},
 	v1alpha1.PhaseJavaFound: {
-		holds:    "At least one Java process that can be attached to is identified: container ID, PID, start time, user and group, version, main class.",
-		effect:   "The helper, in the agent directory of the container. Nothing in a container without Java.",
+		holds:    "At least one attachable Java process is identified: container ID, PID, start time, user and group, version, main class.",
+		effect:   "The helper in the agent directory of the container; nothing in a container without Java.",
 		observed: "The helper's `inspect` in each running container.",
 	},
 	v1alpha1.PhaseStaged: {
-		holds:    "The configuration is valid; the container of each process has the agent and the configuration with the right digests. Nothing is staged for a stock exporter that is adopted.",
+		holds:    "The configuration is valid, and the container of each process has the agent and its configuration with the right digests. Nothing is staged for an adopted stock exporter.",
 		effect:   "Three files in the agent directory.",
-		observed: "The helper's `inspect`, which digests the files.",
+		observed: "The helper's `inspect`, which computes the digests.",
 	},
 	v1alpha1.PhaseLoaded: {
-		holds:    "The agent in each JVM reports that it serves that configuration on that port; or the stock exporter was in it already, and is adopted.",
-		effect:   "The intent in the record, then the load; an agent that is in the JVM already is reconfigured by its file.",
-		observed: "The agent's mark in the JVM, read by the helper; never the operator's memory.",
+		holds:    "The agent in each JVM reports that it serves that configuration on that port, or the stock exporter is adopted.",
+		effect:   "The intent in the record, then the load. An agent that is already in the JVM is reconfigured through its file.",
+		observed: "The agent's mark in the JVM, read by the helper; never the operator's own memory.",
 	},
 	v1alpha1.PhaseExposed: {
-		holds:    "`/metrics` answers on the pod's address for each JVM, and an EndpointSlice of the operator has the endpoint.",
-		effect:   "One HTTP request. The exporter's controller writes the slice; this step waits to see it.",
-		observed: "HTTP from the operator, from then on every ten seconds, or, if it cannot reach the pod, from the helper in the pod; API: EndpointSlices.",
+		holds:    "`/metrics` answers at the pod's address for each JVM, and an EndpointSlice of the operator lists the endpoint.",
+		effect:   "One HTTP request. The exporter controller writes the slice; this step waits for it.",
+		observed: "HTTP from the operator, repeated every ten seconds, or from the helper inside the pod if the operator cannot reach it; API: EndpointSlices.",
 	},
 	v1alpha1.PhaseAnnotated: {
 		holds:    "The pod carries `prometheus.io/scrape`, `prometheus.io/port`, `prometheus.io/path` and `banzaicloud.com/jmx-attachment`, and no other field manager owns them.",
-		effect:   "One server-side apply on the pod, never forced, as soon as its primary JVM is Exposed.",
+		effect:   "One server-side apply to the pod, never forced, as soon as its primary JVM is Exposed.",
 		observed: "API: the pod's annotations and their field managers.",
 	},
 }
@@ -53,13 +53,13 @@ func statesPage() (string, error) {
 	var b strings.Builder
 	b.WriteString(`# Phases
 
-A pod goes through these phases in this order: Discovered, JavaFound and Annotated are the pod's, Staged, Loaded and Exposed are walked by each of its JVMs by itself, and the pod is as far as the least advanced of them, refused ones aside. Each is also the type of a condition of its status, and a phase holds only with all before it: ` + "`status.phase`" + ` is the last phase of the unbroken row of True conditions, and Pending when there is none. Phase and conditions are written in one apply, so they cannot disagree.
+A pod goes through these phases in this order. Discovered, JavaFound and Annotated belong to the pod; each of its JVMs goes through Staged, Loaded and Exposed independently, and the pod's phase is that of its least advanced JVM, refused ones aside. Each phase is also a condition type, and holds only if all phases before it hold: ` + "`status.phase`" + ` is the last phase before the first condition that is not True, or Pending. Phase and conditions are written in one apply, so they cannot disagree.
 
 ` + "```mermaid\n" + strings.TrimRight(strings.ReplaceAll(diagram, "\t", "    "), " \n") + "\n```" + `
 
 ## What each phase means
 
-| phase | it holds when | effect of its step | how it is observed |
+| phase | holds when | effect of its step | observed through |
 | --- | --- | --- | --- |
 `)
 	for _, phase := range v1alpha1.Phases() {
@@ -70,11 +70,11 @@ A pod goes through these phases in this order: Discovered, JavaFound and Annotat
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", phase, text.holds, text.effect, text.observed)
 	}
 	b.WriteString(`
-Failure is not a phase. The condition of the next phase is then False, or Unknown while nothing is wrong, with a reason of [troubleshooting.md](troubleshooting.md) and a sentence; later conditions are Unknown, and the phase stays the last one that holds.
+Failure is not a phase. The condition of the next phase is False on a failure, or Unknown if nothing is wrong, with a reason from [troubleshooting.md](troubleshooting.md) and a message. Later conditions are Unknown, and the phase remains the last one that holds.
 
-## What moves it
+## Transitions
 
-| transition | from | to | it happens when |
+| transition | from | to | happens when |
 | --- | --- | --- | --- |
 `)
 	for _, t := range steps.Plan.Transitions() {
@@ -85,11 +85,11 @@ Failure is not a phase. The condition of the next phase is then False, or Unknow
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", t.Name, strings.Join(from, ", "), t.To, strings.Join(causes(t), " "))
 	}
 	b.WriteString(`
-Going backwards withdraws neither the endpoint nor the annotations: what Prometheus scrapes follows the endpoint that answered last, ` + "`endpoint` of each process in the record" + `. Only ` + "`replaced`" + ` withdraws both, for JVMs that are gone.
+Going back withdraws neither the endpoint nor the annotations: Prometheus keeps scraping the endpoint that answered last, ` + "`endpoint` of each process in the record" + `. Only ` + "`replaced`" + ` withdraws both, for JVMs that are gone.
 
-Detaching is not a phase, either. When the pod is no longer matched, opts out, or its exporter is deleted, the same steps undo their effects in reverse order: annotations, endpoints, agents, files; then the record is deleted. When another exporter takes the pod over, agents and annotations stay.
+Detaching is not a phase, either. When the pod is no longer matched, opts out, or its exporter is deleted, the same steps undo their effects in reverse order: annotations, endpoints, agents, files. Then the record is deleted. When another exporter takes over the pod, agents and annotations stay.
 
-A PrometheusJmxExporter has the phase of the least advanced of its pods, refused ones aside: Pending when it matches none, Refused when all that it matches are refused. Its ` + "`status.metricsEndpoints`" + ` lists the endpoints of pods whose Exposed is True, so a pod that went backwards is missing there while its EndpointSlice still has it.
+A PrometheusJmxExporter has the phase of its least advanced pod, refused ones aside: Pending if it matches none, Refused if all matched pods are refused. Its ` + "`status.metricsEndpoints`" + ` lists the endpoints of pods whose Exposed is True, so a pod that went back is missing there while its EndpointSlice still lists it.
 `)
 	return b.String(), nil
 }

@@ -1,5 +1,5 @@
-// Package manager wires the operator: the cache, the watches, and the
-// reconcilers. What reaches out of the API, into containers, is handed in.
+// Package manager wires the operator: the cache, the watches, and the reconcilers.
+// Access to containers is injected.
 package manager
 
 import (
@@ -36,45 +36,45 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// name is that of the lease and of who reports Events.
+// name is the name of the Lease and of the Events' reporter.
 const name = "jmx-exporter-operator"
 
-// Options are what the manager is to do, and with what.
+// Options configure the manager.
 type Options struct {
-	// Namespaces are those to work in; all if there are none.
+	// Namespaces are the namespaces to watch; all if empty.
 	Namespaces []string
-	// MetricsAddress and HealthAddress are where to serve; "0" is nowhere.
+	// MetricsAddress and HealthAddress are the addresses to serve on; "0" disables
+	// serving.
 	MetricsAddress, HealthAddress string
-	// MetricsSecure serves the metrics over TLS, to who may get /metrics, with
-	// MetricsCertificate.
+	// MetricsSecure serves the metrics over TLS with MetricsCertificate, to clients that
+	// may get /metrics.
 	MetricsSecure      bool
 	MetricsCertificate CertificateFiles
-	// LeaderElect lets one of several replicas work; its lease is in
-	// LeaderNamespace, or where the pod runs.
+	// LeaderElect enables leader election; its Lease is in LeaderNamespace, or in the
+	// pod's own namespace.
 	LeaderElect     bool
 	LeaderNamespace string
-	// Transport is the way into containers that the operator may use; both if it is
-	// empty or Auto.
+	// Transport is the transport that the operator may use; both if it is empty or Auto.
 	Transport v1alpha1.Transport
-	// Concurrent is the number of pods worked on at once.
+	// Concurrent is the maximum number of concurrently reconciled pods.
 	Concurrent int
 
-	// HealthCheckInterval is how often an endpoint is asked at most whether it is
-	// still there; 0 for never.
+	// HealthCheckInterval is the interval of health checks of an endpoint; 0 disables
+	// them.
 	HealthCheckInterval time.Duration
-	// Seam is what writes to the API pass.
+	// Seam is passed through by all API writes.
 	Seam effects.Seam
-	// Sessions, Prober and Artifacts are what the steps work with, and Limits bounds
-	// the Sessions.
+	// Sessions, Prober and Artifacts are dependencies of the steps; Limits limits the
+	// Sessions.
 	Sessions  attachment.Sessions
 	Limits    attachment.Limits
 	Prober    steps.Prober
 	Artifacts *steps.Artifacts
-	// Protection says which pods are not attached to.
+	// Protection lists the pods that the operator does not attach to.
 	Protection steps.Protection
-	// RequireRulesLabel refuses ConfigMaps without the label v1alpha1.LabelRules.
+	// RequireRulesLabel rejects ConfigMaps without the label v1alpha1.LabelRules.
 	RequireRulesLabel bool
-	// Logs are those of pods that do not run.
+	// Logs reads the logs of pods that do not run.
 	Logs problem.Logs
 }
 
@@ -93,14 +93,13 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		LeaderElectionID:              name,
 		LeaderElectionNamespace:       o.LeaderNamespace,
 		LeaderElectionReleaseOnCancel: true,
-		// Within the pod's grace period, so that the lease is released.
+		// Less than the pod's grace period, so that the Lease is released.
 		GracefulShutdownTimeout: new(8 * time.Second),
 		Client: client.Options{Cache: &client.CacheOptions{
-			// A reconcile never acts on a record older than what the one
-			// before it wrote.
+			// A reconcile never acts on a record older than the previous one's writes.
 			EnableReadYourWritesConsistency: new(true),
 		}},
-		// The names are constants; a test starts several managers.
+		// The names are constants, and tests start several managers.
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)},
 	})
 	if err != nil {
@@ -145,7 +144,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}).Setup(mgr, o.Concurrent)
 }
 
-// cacheOptions keep little of what is not ours.
+// cacheOptions minimizes what is cached of foreign objects.
 func cacheOptions(namespaces []string) cache.Options {
 	exporters, err := labels.NewRequirement(v1alpha1.LabelExporterUID, selection.Exists, nil)
 	utilruntime.Must(err)

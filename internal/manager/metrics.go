@@ -10,11 +10,12 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// CertificateFiles are a certificate and its key in a folder: a Secret that is mounted,
-// which the kubelet replaces. Without a folder the certificate is self-signed.
+// CertificateFiles are a certificate and its key in a directory, such as a mounted
+// Secret, which the kubelet replaces. Without a directory, the certificate is
+// self-signed.
 type CertificateFiles struct{ Dir, Cert, Key string }
 
-// metrics are how the operator's own metrics are served.
+// metrics returns the options for serving the operator's metrics.
 func (o Options) metrics() (metricsserver.Options, error) {
 	options := metricsserver.Options{BindAddress: o.MetricsAddress}
 	if !o.MetricsSecure {
@@ -22,13 +23,14 @@ func (o Options) metrics() (metricsserver.Options, error) {
 	}
 	options.SecureServing = true
 	options.FilterProvider = filters.WithAuthenticationAndAuthorization
-	// One scrape needs no multiplexing; HTTP/2 would only add its denials of service.
+	// A scrape needs no multiplexing, and HTTP/2 would add its denial of service
+	// attacks.
 	options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
 	files := o.MetricsCertificate
 	if files.Dir == "" {
 		return options, nil
 	}
-	// A file that is missing would silently be made up for by a self-signed one.
+	// A missing file would silently be replaced by a self-signed certificate.
 	for _, name := range []string{files.Cert, files.Key} {
 		if _, err := os.Stat(filepath.Join(files.Dir, name)); err != nil {
 			return options, fmt.Errorf("cannot read the certificate of the metrics (--metrics-cert-path): %w", err)

@@ -25,7 +25,7 @@ type Pods struct {
 
 // +kubebuilder:rbac:groups="",resources=pods/ephemeralcontainers,verbs=patch
 
-// NewPods returns Pods of the API server of config, whose writes pass the seam.
+// NewPods returns Pods for the API server of config, whose writes pass through the seam.
 func NewPods(config *rest.Config, seam effects.Seam) (*Pods, error) {
 	c, err := client.New(config, client.Options{Scheme: scheme()})
 	if err != nil {
@@ -43,14 +43,14 @@ func (p *Pods) Live(ctx context.Context, namespace, name string) (*corev1.Pod, e
 	return &pod, nil
 }
 
-// containerName is the operator's in its own pod (config/manager).
+// containerName is the name of the operator's container in its own pod (config/manager).
 const containerName = "manager"
 
-// ErrNoPod is that nothing names a pod in which this process runs.
+// ErrNoPod is returned if the operator's own pod is unknown.
 var ErrNoPod = errors.New("POD_NAMESPACE and POD_NAME do not name the operator's pod")
 
-// OwnNamespace is the namespace that this process runs in: that of POD_NAMESPACE, or
-// else of its service account; empty outside of a cluster.
+// OwnNamespace returns the operator's own namespace: POD_NAMESPACE, or that of its
+// service account; empty outside a cluster.
 func OwnNamespace() string {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace
@@ -62,8 +62,8 @@ func OwnNamespace() string {
 	return strings.TrimSpace(string(namespace))
 }
 
-// OwnImage is the image of the pod that this process runs in, which POD_NAMESPACE and
-// POD_NAME name.
+// OwnImage returns the image of the operator's own pod, as named by POD_NAMESPACE and
+// POD_NAME.
 func (p *Pods) OwnImage(ctx context.Context) (string, error) {
 	namespace, name := os.Getenv("POD_NAMESPACE"), os.Getenv("POD_NAME")
 	if namespace == "" || name == "" {

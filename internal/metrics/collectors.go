@@ -12,12 +12,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// collector counts what is in the cache when it is asked for. Whoever reads the
-// operator's metrics need not be allowed to read what it works on, so the values of the
-// first labels, names that tenants chose, are left out unless asked for.
+// collector counts objects in the cache at each scrape. Readers of the operator's
+// metrics may not be allowed to read these objects, so the first labels, names chosen by
+// tenants, are omitted unless requested.
 type collector struct {
 	desc *prometheus.Desc
-	// labels is the number of labels, skipped that of the names left out before them.
+	// labels is the number of labels, skipped that of the omitted ones before them.
 	labels, skipped int
 	count           func(ctx context.Context, add func(n int, labels ...string)) error
 }
@@ -35,7 +35,7 @@ func newCollector(name, help string, names, labels []string, named bool, count f
 // NewAttachmentCollector returns a collector of the JmxAttachments in the cache.
 func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collector {
 	return newCollector(attachmentsName,
-		"JmxAttachments by phase, and by the reason why their next phase does not hold.",
+		"Number of JmxAttachments, by phase and by the reason why the next phase does not hold.",
 		[]string{"namespace"}, []string{"phase", "reason"}, names,
 		func(ctx context.Context, add func(int, ...string)) error {
 			var list v1alpha1.JmxAttachmentList
@@ -48,11 +48,11 @@ func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collecto
 		})
 }
 
-// NewProblemCollector returns a collector of what the exporters' status says of pods
-// that do not run.
+// NewProblemCollector returns a collector of the pods that do not run according to the
+// status of exporters.
 func NewProblemCollector(cache client.Reader, names bool) prometheus.Collector {
 	return newCollector(problemPodsName,
-		"Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.",
+		"Number of pods that match an exporter's selector and do not run, by reason; pods beyond the limit of its status are counted as Omitted.",
 		[]string{"namespace", "exporter"}, []string{"reason"}, names,
 		func(ctx context.Context, add func(int, ...string)) error {
 			var list v1alpha1.PrometheusJmxExporterList
@@ -81,7 +81,7 @@ func (c collector) Describe(descs chan<- *prometheus.Desc) { descs <- c.desc }
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a scrape has no context
 	defer cancel()
-	// Three labels are the most, a comparable key.
+	// There are at most three labels; an array is a comparable key.
 	counts := map[[3]string]int{}
 	err := c.count(ctx, func(n int, labels ...string) {
 		var key [3]string

@@ -40,20 +40,20 @@ func TestMetricsWithoutNames(t *testing.T) {
 		want  string
 	}{
 		"names are not in metrics": {want: `
-# HELP jmx_exporter_operator_attachments JmxAttachments by phase, and by the reason why their next phase does not hold.
+# HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
 jmx_exporter_operator_attachments{phase="Staged",reason="NoSpace"} 2
-# HELP jmx_exporter_operator_problem_pods Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.
+# HELP jmx_exporter_operator_problem_pods Number of pods that match an exporter's selector and do not run, by reason; pods beyond the limit of its status are counted as Omitted.
 # TYPE jmx_exporter_operator_problem_pods gauge
 jmx_exporter_operator_problem_pods{reason="OOMKilled"} 2
 jmx_exporter_operator_problem_pods{reason="Omitted"} 4
 `},
 		"names are labels where asked for": {names: true, want: `
-# HELP jmx_exporter_operator_attachments JmxAttachments by phase, and by the reason why their next phase does not hold.
+# HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
 jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="NoSpace"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="NoSpace"} 1
-# HELP jmx_exporter_operator_problem_pods Pods that have an exporter's labels and do not run, by reason; those that its status has no room for are Omitted.
+# HELP jmx_exporter_operator_problem_pods Number of pods that match an exporter's selector and do not run, by reason; pods beyond the limit of its status are counted as Omitted.
 # TYPE jmx_exporter_operator_problem_pods gauge
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="OOMKilled"} 1
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="Omitted"} 2

@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// The names of what is counted in the cache.
+// Names of the metrics that are counted in the cache.
 const (
 	attachmentsName = "jmx_exporter_operator_attachments"
 	problemPodsName = "jmx_exporter_operator_problem_pods"
@@ -21,30 +21,29 @@ const (
 var (
 	stepDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "jmx_exporter_operator_step_duration_seconds",
-		Help:    "How long a step took, by the phase that it is to reach.",
+		Help:    "Duration of steps in seconds, by target phase.",
 		Buckets: prometheus.ExponentialBuckets(0.005, 2.5, 10),
 	}, []string{"phase"})
 	stepOutcomes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_step_outcomes_total",
-		Help: "How steps ended, by the phase that they are to reach and the condition's reason.",
+		Help: "Number of completed steps, by target phase and condition reason.",
 	}, []string{"phase", "reason"})
 	effectsInFlight = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "jmx_exporter_operator_effects_in_flight",
-		Help: "Effects in progress, by kind: execs in containers, HTTP requests, reads of logs, reviews of rights, writes to the API.",
+		Help: "Number of effects in progress, by kind: execs, HTTP requests, log reads, access reviews and API writes.",
 	}, []string{"kind"})
 	effectsDone = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_effects_total",
-		Help: "Effects that ended, by kind and result (success or error).",
+		Help: "Number of completed effects, by kind and result (success or error).",
 	}, []string{"kind", "result"})
 	execBytes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_exec_bytes_total",
-		Help: "Bytes on exec streams, which pass the API server, by direction (sent to containers or received).",
+		Help: "Number of bytes on exec streams through the API server, by direction (sent to containers or received from them).",
 	}, []string{"direction"})
 )
 
-// Register registers the metrics; attachments and problem pods are counted in the cache
-// when they are asked for. With names, these two have the names of namespaces and
-// exporters as labels.
+// Register registers the metrics. Attachments and problem pods are counted in the cache
+// at each scrape; with names, they have the names of namespaces and exporters as labels.
 func Register(cache client.Reader, names bool) {
 	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes,
 		NewAttachmentCollector(cache, names), NewProblemCollector(cache, names))

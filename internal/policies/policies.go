@@ -1,6 +1,6 @@
-// Package policies are the admission policies of config/policies: what the operator's
-// service account may do, from the constants of what the operator does, so that the two
-// cannot drift.
+// Package policies generates the admission policies of config/policies, which restrict
+// the operator's service account, from the constants that the operator uses, so that the
+// two cannot drift apart.
 package policies
 
 import (
@@ -24,8 +24,8 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// Commands are what the sessions of the releases that are accepted are executed as in
-// containers: transport.Artifacts.Command.
+// Commands are the commands that sessions of accepted releases execute in containers:
+// transport.Artifacts.Command.
 type Commands struct {
 	Current  []string `json:"current"`
 	Previous []string `json:"previous,omitempty"`
@@ -54,14 +54,14 @@ func (c Commands) sessions() ([]session, error) {
 	return sessions, nil
 }
 
-// quotable reports whether a script can stand between r""" and """ as it is, and in a
-// block of YAML.
+// quotable reports whether a script can be placed between r""" and """ unchanged, and in
+// a YAML block.
 func quotable(script string) bool {
 	return !strings.Contains(script, `"""`) && !strings.HasPrefix(script, `"`) && !strings.HasSuffix(script, `"`) && !strings.ContainsAny(script, "\t\r") &&
 		!strings.HasSuffix(script, "\n")
 }
 
-// Files are the policies by their paths in config/policies.
+// Files returns the policies by their paths in config/policies.
 func Files(commands Commands) (map[string][]byte, error) {
 	sessions, err := commands.sessions()
 	if err != nil {
@@ -111,7 +111,7 @@ func Files(commands Commands) (map[string][]byte, error) {
 	return files, err
 }
 
-// list is a list of strings in CEL, and join its elements.
+// list returns a CEL list of strings, and join its elements.
 func list(elements []string) string { return "[" + join(elements) + "]" }
 
 func join(elements []string) string {
@@ -122,7 +122,7 @@ func join(elements []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// indent indents all lines but the first.
+// indent indents all lines except the first.
 func indent(spaces int, text string) string {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", spaces))
 }

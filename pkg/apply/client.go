@@ -1,11 +1,10 @@
-// Package apply is server-side apply for any kind, for operators that own what they
-// state: typed apply configurations, one field owner per concern, and the UID of
-// every object that already exists, so that no write recreates one that vanished.
-// It says what an answer of the API server means (IsGone, IsStale,
-// ConflictingManagers), and who owns what (Managers).
+// Package apply provides server-side apply for any kind: typed apply configurations, one
+// field owner per concern, and the UID of every existing object, so that no write
+// recreates an object that was deleted. It also interprets answers of the API server
+// (IsGone, IsStale, ConflictingManagers) and field ownership (Managers).
 //
-// A Client compares nothing: callers know what they have observed and call it
-// only when something differs.
+// A Client does not compare objects: callers call it only when the observed object
+// differs.
 package apply
 
 import (
@@ -23,37 +22,37 @@ type Client struct {
 	seam   effects.Seam
 }
 
-// New returns a Client whose writes pass the seam.
+// New returns a Client whose writes pass through the seam.
 func New(c client.Client, seam effects.Seam) *Client { return &Client{client: c, seam: seam} }
 
-// Object states an object, named for the seam: what the owner states is its alone,
-// and taken from whoever else has it.
+// Object applies an object and takes ownership of the applied fields from other
+// managers. The name identifies the write for the seam.
 func (c *Client) Object(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration) error {
 	return c.do(ctx, owner, name, func(ctx context.Context) error {
 		return c.client.Apply(ctx, ac, owner, client.ForceOwnership)
 	})
 }
 
-// Shared states fields of an object that others may own: what somebody else owns
-// with another value makes it fail (ConflictingManagers). What somebody else owns
-// with the same value does not, hence callers look at Managers as well.
+// Shared applies fields of an object that others may own. It fails if another manager
+// owns a field with a different value (ConflictingManagers). It does not fail if the
+// values are equal, so callers should check Managers as well.
 func (c *Client) Shared(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration) error {
 	return c.do(ctx, owner, name, func(ctx context.Context) error {
 		return c.client.Apply(ctx, ac, owner)
 	})
 }
 
-// Status states the status of a custom resource. Its subresource ignores the UID
-// (apiextensions-apiserver pkg/registry/customresource/status_strategy.go): it is
-// the resourceVersion in ac that keeps a status from a successor of the same name.
+// Status applies the status of a custom resource. The status subresource ignores the UID
+// (apiextensions-apiserver pkg/registry/customresource/status_strategy.go); the
+// resourceVersion in ac protects a recreated object of the same name.
 func (c *Client) Status(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration) error {
 	return c.do(ctx, owner, name, func(ctx context.Context) error {
 		return c.client.Status().Apply(ctx, ac, owner, client.ForceOwnership)
 	})
 }
 
-// Subresource states fields of a subresource that others may own parts of, as Shared
-// does of an object.
+// Subresource applies fields of a subresource that others may own parts of, like Shared
+// does for an object.
 func (c *Client) Subresource(ctx context.Context, owner client.FieldOwner, subresource, name string, ac runtime.ApplyConfiguration) error {
 	return c.do(ctx, owner, name, func(ctx context.Context) error {
 		return c.client.SubResource(subresource).Apply(ctx, ac, owner)
@@ -64,8 +63,8 @@ func (c *Client) do(ctx context.Context, owner client.FieldOwner, on string, wri
 	return c.seam(ctx, effects.Effect{Kind: effects.Apply, What: string(owner), On: on}, write)
 }
 
-// Delete deletes this object and no later one of its name. That it is gone
-// already is no error.
+// Delete deletes this object, but not a later one of the same name. It returns nil if
+// the object is already gone.
 func (c *Client) Delete(ctx context.Context, obj client.Object) error {
 	gvk, err := c.client.GroupVersionKindFor(obj) // what was read has no kind in it
 	if err != nil {
@@ -81,5 +80,5 @@ func (c *Client) Delete(ctx context.Context, obj client.Object) error {
 	})
 }
 
-// Name is namespace/name of an object.
+// Name returns namespace/name of an object.
 func Name(obj client.Object) string { return client.ObjectKeyFromObject(obj).String() }

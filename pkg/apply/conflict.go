@@ -9,13 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The server names the other manager in the message of each cause only:
-// conflict with "kubectl-client-side-apply" using v1 (structured-merge-diff's
-// conflicts, k8s.io/apimachinery pkg/util/managedfields/internal/conflict.go).
+// The server names the other manager only in the message of each cause: conflict with
+// "kubectl-client-side-apply" using v1 (structured-merge-diff's conflicts,
+// k8s.io/apimachinery pkg/util/managedfields/internal/conflict.go).
 var conflictingManager = regexp.MustCompile(`conflict with "((?:[^"\\]|\\.)*)"`)
 
-// ConflictingManagers are the field managers that own what an apply, not
-// forced, wanted to change, sorted, each once. None if err is no such conflict.
+// ConflictingManagers returns the field managers that own fields which a non-forced
+// apply wanted to change, sorted and without duplicates. It returns none if err is not
+// such a conflict.
 func ConflictingManagers(err error) []string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

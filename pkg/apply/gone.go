@@ -8,15 +8,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// IsGone reports that the object written to is not there any more: it was deleted,
-// or deleted and created again under the same name, or its namespace is going.
+// IsGone reports whether the object of a failed write no longer exists: it was deleted,
+// possibly recreated under the same name, or its namespace is terminating.
 //
-// An apply that carries a UID answers 409 Conflict for an object that does not
-// exist (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyPatch) and
-// Invalid for one with another UID; a delete with a UID precondition answers 409
-// Conflict in one of two wordings (pkg/registry/rest/delete.go, and
-// apimachinery's storage errors). None is told from another conflict by its
-// code, so the causes and the words are looked at.
+// An apply that carries a UID returns 409 Conflict for an object that does not exist
+// (k8s.io/apiserver pkg/endpoints/handlers/patch.go, applyPatch), and Invalid for one
+// with another UID. A delete with a UID precondition returns 409 Conflict with one of
+// two wordings (pkg/registry/rest/delete.go, and apimachinery's storage errors). The
+// code alone does not distinguish these from other conflicts, so IsGone checks causes
+// and messages.
 func IsGone(err error) bool {
 	if err == nil {
 		return false
@@ -32,8 +32,8 @@ func IsGone(err error) bool {
 		func(words string) bool { return strings.Contains(err.Error(), words) })
 }
 
-// IsStale reports that the object was changed since what was written was made from
-// it: it is read and dealt with anew.
+// IsStale reports whether the write was based on an outdated version of the object,
+// which must be read again.
 func IsStale(err error) bool {
 	return apierrors.IsConflict(err) && !IsGone(err) && len(ConflictingManagers(err)) == 0
 }

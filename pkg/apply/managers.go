@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Managers are the field managers that own a field of an object, as its
-// managedFields say, sorted, each once: for example of the path "metadata",
-// "annotations", name.
+// Managers returns the field managers that own a field of an object, according to its
+// managedFields, sorted and without duplicates. The path of an annotation is, for
+// example, "metadata", "annotations", name.
 func Managers(obj client.Object, path ...any) []string {
 	field := fieldpath.MakePathOrDie(path...)
 	var managers []string
@@ -23,8 +23,8 @@ func Managers(obj client.Object, path ...any) []string {
 	return slices.Compact(managers)
 }
 
-// Owned are the fields that an entry of managedFields owns; none if it cannot be
-// read.
+// Owned returns the fields that an entry of managedFields owns; none if it cannot be
+// parsed.
 func Owned(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := &fieldpath.Set{}
 	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {

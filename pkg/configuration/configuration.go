@@ -121,7 +121,7 @@ func read(content []byte) (*yaml.Node, error) {
 	}
 	switch err := decoder.Decode(&second); {
 	case err == nil:
-		return nil, &Error{Reason: ConfigNotYAML, Line: second.Line, Message: "a second document begins here; a configuration is one"}
+		return nil, &Error{Reason: ConfigNotYAML, Line: second.Line, Message: "a second YAML document begins here; a configuration has only one"}
 	case !errors.Is(err, io.EOF):
 		return nil, syntaxError(content, err)
 	}

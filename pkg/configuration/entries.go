@@ -27,7 +27,7 @@ func (c *checker) entries(n *yaml.Node, depth int) ([]entry, error) {
 			continue
 		}
 		if first, found := lines[key.Value]; found && key.Kind == yaml.ScalarNode {
-			return nil, invalid(n.Content[i], "the key occurs twice, first on line %d; the exporter would use the last one only", first)
+			return nil, invalid(n.Content[i], "duplicate key, first on line %d; the exporter would use only the last one", first)
 		}
 		lines[key.Value] = n.Content[i].Line
 		own = append(own, entry{n.Content[i], value})
@@ -51,7 +51,7 @@ func (c *checker) merge(n *yaml.Node, depth int) ([]entry, error) {
 		var all []entry
 		for _, item := range resolve(n).Content {
 			if kindOf(item) != kindMapping {
-				return nil, invalid(item, "<< can merge mappings only, and this is %s", kindOf(item))
+				return nil, invalid(item, "<< can merge only mappings, and this is %s", kindOf(item))
 			}
 			more, err := c.entries(item, depth+1)
 			if err != nil {
@@ -61,6 +61,6 @@ func (c *checker) merge(n *yaml.Node, depth int) ([]entry, error) {
 		}
 		return all, nil
 	default:
-		return nil, invalid(n, "<< can merge mappings only, and this is %s", kindOf(n))
+		return nil, invalid(n, "<< can merge only mappings, and this is %s", kindOf(n))
 	}
 }

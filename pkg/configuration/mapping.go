@@ -30,7 +30,7 @@ func needs(name, other string) constraint {
 		if !has[name] || has[other] {
 			return ""
 		}
-		return fmt.Sprintf("%s is of no use without %s", name, other)
+		return fmt.Sprintf("%s has no effect without %s", name, other)
 	}
 }
 

@@ -25,8 +25,8 @@ var (
 		"password": orNothing(text),
 		"ssl":      boolean,
 
-		"hostPort": forbidden("it names another JVM than the one that the agent is loaded into"),
-		"jmxUrl":   forbidden("it names another JVM than the one that the agent is loaded into"),
+		"hostPort": forbidden("it names a JVM other than the one that the agent is loaded into"),
+		"jmxUrl":   forbidden("it names a JVM other than the one that the agent is loaded into"),
 		"httpServer": forbidden("the agent serves plain HTTP on the port of the PrometheusJmxExporter, " +
 			"without the stock exporter's TLS, authentication and thread pool"),
 		"openTelemetry": forbidden("the agent has no OpenTelemetry exporter; it is scraped by Prometheus only"),

@@ -48,7 +48,7 @@ func oneOf(words ...string) check {
 		if slices.Contains(words, resolve(n).Value) {
 			return nil
 		}
-		return invalid(n, "%s is none of %s", path, strings.Join(words, ", "))
+		return invalid(n, "%s is not one of %s", path, strings.Join(words, ", "))
 	}
 }
 

@@ -1,7 +1,7 @@
-// Package effects is the one seam that every effect outside of this process
-// passes: a write to the API, a command in a container, what the helper there is asked
-// for, an HTTP request, the reading of a log, the review of a right. It lets them be counted, and lets a test
-// end the operator before or after each.
+// Package effects is the single seam that every effect outside this process passes
+// through: API writes, commands in containers, helper calls, HTTP requests, log reads,
+// access reviews. It allows counting them, and lets tests crash the operator before or
+// after each one.
 package effects
 
 import (
@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// Kind is what sort of effect it is.
+// Kind is the kind of an effect.
 type Kind string
 
 // The kinds of effects.
@@ -23,21 +23,21 @@ const (
 	Review Kind = "review"
 )
 
-// Effect names one effect: for example the apply of a pod's annotations.
+// Effect describes one effect, such as the apply of a pod's annotations.
 type Effect struct {
 	Kind Kind
-	// What is done: the field owner for Apply, the verb for Helper.
+	// What is the operation: the field owner for Apply, the verb for Helper.
 	What string
-	// On is the object it is done to: namespace/name.
+	// On is the target of the effect: namespace/name.
 	On string
 }
 
-// String is a line for logs and test plans.
+// String returns a line for logs and test plans.
 func (e Effect) String() string { return fmt.Sprintf("%s %s %s", e.Kind, e.What, e.On) }
 
-// Seam performs an effect by calling do, at most once, and returns its error.
-// It must be safe for concurrent use.
+// Seam performs an effect by calling do at most once, and returns its error. It must be
+// safe for concurrent use.
 type Seam func(ctx context.Context, effect Effect, do func(context.Context) error) error
 
-// Direct is the Seam that only performs.
+// Direct is a Seam that only performs the effect.
 func Direct(ctx context.Context, _ Effect, do func(context.Context) error) error { return do(ctx) }

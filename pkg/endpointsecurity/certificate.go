@@ -33,7 +33,7 @@ func certificates(secret map[string][]byte, key string) ([]*x509.Certificate, er
 		chain = append(chain, certificate)
 	}
 	if len(chain) == 0 {
-		return nil, missing(secret, key, "has no certificate in PEM")
+		return nil, missing(secret, key, "has no PEM certificate")
 	}
 	return chain, nil
 }
@@ -63,7 +63,7 @@ func privateKey(secret map[string][]byte, of *x509.Certificate) (string, error) 
 		}
 	}
 	if block == nil {
-		return "", missing(secret, KeyPrivateKey, "has no private key in PEM")
+		return "", missing(secret, KeyPrivateKey, "has no PEM private key")
 	}
 	if block.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
 		return "", invalid(KeyPrivateKey, "is encrypted; decrypt it")

@@ -33,7 +33,7 @@ func addPassword(pairs url.Values, secret map[string][]byte) error {
 	}
 	for _, key := range passwordKeys {
 		if !has(key) {
-			return invalid(key, "is missing; a password takes all of %s", strings.Join(passwordKeys, ", "))
+			return invalid(key, "is missing; a password needs all of %s", strings.Join(passwordKeys, ", "))
 		}
 	}
 	username := text(secret, KeyUsername)

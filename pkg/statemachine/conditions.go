@@ -7,12 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Held is what the condition of a phase that holds says.
+// Held is the reason and message of a condition.
 type Held struct{ Reason, Message string }
 
-// Conditions are those of all phases for a State, each of the phase's name: True up
-// to its phase with what held says, the reason of the State on the next one, and
-// Unknown after it with what later says.
+// Conditions returns one condition per phase. Phases up to state.Phase are True, with
+// reason and message from held; the next phase has the State's reason and message, or
+// those of next if there are none; phases after it are Unknown with those of later.
 func (p *Plan) Conditions(state State, kindOf func(reason string) Kind, held func(Phase) Held, next, later Held) []metav1.Condition {
 	at := cmp.Or(state.Phase, p.initial)
 	upcoming, _ := p.Next(at)
@@ -33,9 +33,9 @@ func (p *Plan) Conditions(state State, kindOf func(reason string) Kind, held fun
 	return conditions
 }
 
-// SetConditions states conditions, each with the generation that it is of. A
-// transition time moves with the status only, so that stating the same again
-// changes nothing. It returns those whose status or reason is new.
+// SetConditions sets conditions with the given generation. The transition time changes
+// only with the status, so setting the same conditions again changes nothing. It returns
+// the conditions whose status or reason changed.
 func SetConditions(conditions *[]metav1.Condition, generation int64, now metav1.Time, stated ...metav1.Condition) (changed []metav1.Condition) {
 	for _, c := range stated {
 		c.ObservedGeneration, c.LastTransitionTime = generation, now

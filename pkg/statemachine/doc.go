@@ -1,9 +1,9 @@
-// Package statemachine is an engine for operators that bring something to a goal
-// in persisted phases: a Plan is the phases as data, a Step brings one about or
-// undoes it, and a Walk leads a record along the plan, forward or backward.
+// Package statemachine is an engine for operators that reconcile a resource in persisted
+// phases. A Plan defines the phases as data, a Step brings about or undoes one phase,
+// and a Walk leads a record along the plan, forward or backward.
 //
-// It is a library of verbs. A reconciler reads and observes, decides with a pure
-// function what no longer holds (Plan.Regress), calls Walk.Forward or
-// Walk.Backward, and returns what they answer. The package knows no Kubernetes
-// kind, keeps nothing between calls, and has no effects of its own.
+// It is a library, not a framework: a reconciler reads and observes, decides with a pure
+// function which phases no longer hold (Plan.Regress), calls Walk.Forward or
+// Walk.Backward, and returns their result. The package does not depend on any Kubernetes
+// kind, keeps no state between calls, and has no side effects of its own.
 package statemachine

@@ -8,14 +8,14 @@ import (
 	"github.com/looplab/fsm"
 )
 
-// Machine is one record's position in a Plan. It is not safe for concurrent use.
+// Machine is the position of one record in a Plan. It is not safe for concurrent use.
 type Machine struct {
 	plan *Plan
 	fsm  *fsm.FSM
 }
 
-// Restore returns a Machine in the recorded phase; an empty one is the initial.
-// It refuses a phase that the plan does not have: looplab/fsm would accept any
+// Restore returns a Machine in the recorded phase; empty means the initial phase. It
+// returns an error for a phase that is not in the plan: looplab/fsm would accept any
 // state and fail at every event.
 func (p *Plan) Restore(recorded Phase) (*Machine, error) {
 	recorded = cmp.Or(recorded, p.initial)
@@ -25,17 +25,17 @@ func (p *Plan) Restore(recorded Phase) (*Machine, error) {
 	return &Machine{plan: p, fsm: p.newFSM(recorded)}, nil
 }
 
-// Phase is the current phase.
+// Phase returns the current phase.
 func (m *Machine) Phase() Phase { return Phase(m.fsm.Current()) }
 
 // Can reports whether the transition is legal in the current phase.
 func (m *Machine) Can(transition string) bool { return m.fsm.Can(transition) }
 
-// Fire moves the Machine; a transition that is not legal in the current phase is
-// an error and moves nothing.
+// Fire moves the Machine. It returns an error and does not move if the transition is not
+// legal in the current phase.
 func (m *Machine) Fire(transition string) error {
-	// With a context that can be canceled, looplab/fsm can stay in transition
-	// for good (its issue 115). A move takes no time, so it needs none.
+	// With a cancelable context, looplab/fsm can stay in transition forever (its issue
+	// 115). A transition takes no time, so it needs none.
 	if err := m.fsm.Event(context.Background(), transition); err != nil { //nolint:forbidigo // see above
 		return fmt.Errorf("cannot fire %s in phase %s: %w", transition, m.Phase(), err)
 	}
@@ -51,7 +51,7 @@ func (m *Machine) Advance() error {
 	return m.Fire(m.plan.stages[i].Transition)
 }
 
-// Diagram is the plan as a Mermaid state diagram.
+// Diagram returns the plan as a Mermaid state diagram.
 func (p *Plan) Diagram() (string, error) {
 	return fsm.VisualizeForMermaidWithGraphType(p.newFSM(p.initial), fsm.StateDiagram)
 }
@@ -65,7 +65,7 @@ func (p *Plan) newFSM(initial Phase) *fsm.FSM {
 		}
 		events = append(events, fsm.EventDesc{Name: t.Name, Src: from, Dst: string(t.To)})
 	}
-	// No callbacks: effects belong to the steps, and a callback that fails
-	// leaves looplab/fsm moved all the same.
+	// No callbacks: effects belong to the steps, and looplab/fsm has already moved when
+	// a callback fails.
 	return fsm.NewFSM(string(initial), events, nil)
 }

@@ -6,31 +6,32 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Kind is how a step ended: whether its phase holds, and what ends it if not.
+// Kind classifies an Outcome: whether the phase holds and, if not, what triggers the
+// next try.
 type Kind int
 
-// The kinds of Outcomes. The zero Kind is none of them, and never a success.
+// The kinds of Outcomes. The zero Kind is invalid, and never a success.
 const (
 	_ Kind = iota
 	// Done: the phase holds.
 	Done
-	// Pending: nothing is wrong, and it is tried again soon.
+	// Pending: nothing is wrong; the step is retried soon.
 	Pending
-	// Awaiting: nothing is wrong, and an event announces what ends it.
+	// Awaiting: nothing is wrong; an event triggers the next try.
 	Awaiting
-	// Failed: it failed, and is tried again at growing intervals.
+	// Failed: the step failed and is retried with backoff.
 	Failed
-	// Broken: it failed, and an event announces that somebody mended it.
+	// Broken: the step failed; an event that announces the fix triggers the next try.
 	Broken
-	// Refused: it failed, and needs a person: nothing is tried while the key of
-	// the attempt stands.
+	// Refused: the step failed and a person is needed; it is not retried until the key
+	// of the attempt changes.
 	Refused
-	// Queued: there was no room to try it. It is not recorded, and an event announces
-	// room.
+	// Queued: there was no capacity to try the step. The Outcome is not recorded; an
+	// event announces capacity.
 	Queued
 )
 
-// Status is the status of the phase's condition after an Outcome of this kind.
+// Status returns the condition status of a phase after an Outcome of this kind.
 func (k Kind) Status() metav1.ConditionStatus {
 	switch k {
 	case Done:
@@ -42,24 +43,24 @@ func (k Kind) Status() metav1.ConditionStatus {
 	}
 }
 
-// AwaitsEvent reports whether what ends it is announced by an event, so that
-// nothing needs to be tried before.
+// AwaitsEvent reports whether an event triggers the next try, so that no retry is needed
+// before.
 func (k Kind) AwaitsEvent() bool { return k == Awaiting || k == Broken }
 
-// Outcome is the only way a step can end.
+// Outcome is the result of a step.
 type Outcome struct {
 	Kind Kind
-	// Reason is a condition's: a word of the API. Empty for Done.
+	// Reason is the condition reason; empty for Done.
 	Reason string
-	// Message is one sentence that a person can act on, and that does not change
-	// by itself (no times, counts or request IDs).
+	// Message is one actionable sentence that is stable over time (no times, counts or
+	// request IDs).
 	Message string
-	// Back is the way back of the plan by which the step found the record out of
-	// date; empty otherwise. A way back that is not legal is ignored.
+	// Back names the way back to take if the step found the record out of date; empty
+	// otherwise. An illegal way back is ignored.
 	Back string
-	// Err is the cause; nil when Message says all.
+	// Err is the underlying error; nil if Message says it all.
 	Err error
-	// RetryAfter is when trying again makes sense, for one who knows: it takes the
-	// place of the backoff. 0 for one who does not.
+	// RetryAfter replaces the backoff if the time of a useful retry is known; 0
+	// otherwise.
 	RetryAfter time.Duration
 }

@@ -5,38 +5,38 @@ import (
 	"slices"
 )
 
-// Phase is how far a record has come. A phase holds only with all before it.
+// Phase is the progress of a record. A phase holds only if all phases before it hold.
 type Phase string
 
-// Stage is a phase of a Plan, and the name of the transition that leads to it.
+// Stage is a phase of a Plan with the name of the transition that leads to it.
 type Stage struct {
 	Phase      Phase
 	Transition string
 }
 
-// WayBack is a named transition from every phase after To back to it.
+// WayBack is a named transition back to the phase To, from any phase after it.
 type WayBack struct {
 	Name string
 	To   Phase
 }
 
-// Plan is an order of phases and the ways back between them. It never changes,
-// and is safe for concurrent use.
+// Plan is an ordered list of phases with the ways back between them. It is immutable and
+// safe for concurrent use.
 type Plan struct {
 	initial  Phase
 	stages   []Stage
 	waysBack []WayBack
 }
 
-// NewPlan returns the Plan that leads from the initial phase through the stages.
-// It refuses empty and doubled names, and ways back that lead to a phase that is
-// unknown or has none after it.
+// NewPlan returns a Plan that leads from the initial phase through the stages. It
+// returns an error for empty or duplicate names, and for ways back to an unknown or the
+// last phase.
 func NewPlan(initial Phase, stages []Stage, waysBack ...WayBack) (*Plan, error) {
 	p := &Plan{initial: initial, stages: slices.Clone(stages), waysBack: slices.Clone(waysBack)}
 	phases, transitions := map[Phase]bool{}, map[string]bool{}
 	for _, phase := range append([]Phase{initial}, p.Phases()...) {
 		if phase == "" || phases[phase] {
-			return nil, fmt.Errorf("phase %q is empty or stands twice in the plan", phase)
+			return nil, fmt.Errorf("phase %q is empty or duplicated", phase)
 		}
 		phases[phase] = true
 	}
@@ -55,14 +55,15 @@ func NewPlan(initial Phase, stages []Stage, waysBack ...WayBack) (*Plan, error) 
 	}
 	for _, name := range names {
 		if name == "" || transitions[name] {
-			return nil, fmt.Errorf("transition %q is empty or stands twice in the plan", name)
+			return nil, fmt.Errorf("transition %q is empty or duplicated", name)
 		}
 		transitions[name] = true
 	}
 	return p, nil
 }
 
-// MustPlan is NewPlan for plans that are constants of a program: it panics on an error.
+// MustPlan is like NewPlan, but panics on an error. It is meant for plans that are
+// constants of a program.
 func MustPlan(initial Phase, stages []Stage, waysBack ...WayBack) *Plan {
 	p, err := NewPlan(initial, stages, waysBack...)
 	if err != nil {
@@ -71,7 +72,7 @@ func MustPlan(initial Phase, stages []Stage, waysBack ...WayBack) *Plan {
 	return p
 }
 
-// Phases are the phases in their order, the initial one aside.
+// Phases returns the phases in order, without the initial one.
 func (p *Plan) Phases() []Phase {
 	phases := make([]Phase, len(p.stages))
 	for i, s := range p.stages {
@@ -80,15 +81,14 @@ func (p *Plan) Phases() []Phase {
 	return phases
 }
 
-// Reached reports whether a record in the phase at has q behind it, or is in it.
-// A phase that the plan does not have is reached by none and reaches none.
+// Reached reports whether a record in phase at has reached phase q. It is false if the
+// plan lacks either phase.
 func (p *Plan) Reached(at, q Phase) bool {
 	i, j := p.index(at), p.index(q)
 	return j >= 0 && i >= j
 }
 
-// Next is the phase after this one; false after the last, and for a phase that
-// the plan does not have.
+// Next returns the phase after at, and false if at is the last phase or not in the plan.
 func (p *Plan) Next(at Phase) (Phase, bool) {
 	i := p.index(at)
 	if i < 0 || i == len(p.stages) {
@@ -97,8 +97,8 @@ func (p *Plan) Next(at Phase) (Phase, bool) {
 	return p.stages[i].Phase, true
 }
 
-// Previous is the phase before this one; false before the initial one, and for a
-// phase that the plan does not have.
+// Previous returns the phase before at, and false if at is the initial phase or not in
+// the plan.
 func (p *Plan) Previous(at Phase) (Phase, bool) {
 	switch i := p.index(at); {
 	case i <= 0:
@@ -110,7 +110,7 @@ func (p *Plan) Previous(at Phase) (Phase, bool) {
 	}
 }
 
-// Least is the less advanced of two phases; one that the plan does not have is less
+// Least returns the less advanced of two phases. A phase that is not in the plan is less
 // than all others.
 func (p *Plan) Least(a, b Phase) Phase {
 	if p.index(a) < p.index(b) {
@@ -119,7 +119,7 @@ func (p *Plan) Least(a, b Phase) Phase {
 	return b
 }
 
-// Transitions are the moves that are legal, those forward first.
+// Transitions returns the legal transitions, forward ones first.
 func (p *Plan) Transitions() []Transition {
 	var all []Transition
 	from := p.initial
@@ -133,7 +133,7 @@ func (p *Plan) Transitions() []Transition {
 	return all
 }
 
-// Transition says in which phases a named move is legal, and where it leads.
+// Transition is a named move from any of the phases From to the phase To.
 type Transition struct {
 	Name string
 	From []Phase
@@ -144,7 +144,7 @@ func (p *Plan) isWayBack(name string) bool {
 	return slices.ContainsFunc(p.waysBack, func(b WayBack) bool { return b.Name == name })
 }
 
-// index is 0 for the initial phase, and -1 for one that the plan does not have.
+// index returns 0 for the initial phase, and -1 for a phase that is not in the plan.
 func (p *Plan) index(phase Phase) int {
 	if phase == p.initial {
 		return 0

@@ -2,19 +2,18 @@ package statemachine
 
 import "fmt"
 
-// Cause is why a record goes back: a way of the plan, and a sentence that is true
-// of it.
+// Cause is the reason why a record goes back: a way back, and an accurate message.
 type Cause struct {
 	// Back is the name of a WayBack.
 	Back string
-	// Reason and Message go into the condition of the phase that is lost.
+	// Reason and Message become those of the condition of the lost phase.
 	Reason, Message string
 }
 
-// Regress takes a State back by a way of the plan. It reports whether that changed
-// its phase: a record that is not that far is not concerned. What was tried counts on,
-// so that a phase that fails after each way back is tried less and less often; the
-// phases before it are not held up by it.
+// Regress takes a State back for a Cause. It reports whether the phase changed; a record
+// that has not come that far stays as it is. The attempt count is kept, so that a phase
+// that fails after each way back is retried with growing delays; the phases before it
+// are not delayed.
 func (p *Plan) Regress(state *State, cause Cause) (bool, error) {
 	if !p.isWayBack(cause.Back) {
 		return false, fmt.Errorf("unknown way back %q", cause.Back)

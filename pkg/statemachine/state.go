@@ -8,46 +8,46 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// State is what a Walk reads and writes of one record. Who calls the Walk
+// State is the part of a record that a Walk reads and writes. The caller of the Walk
 // persists it.
 type State struct {
-	// Phase is the last one that holds; empty is the plan's initial one.
+	// Phase is the last phase that holds; empty means the initial phase.
 	Phase Phase
-	// Reason and Message say why the next phase does not hold; empty when all
-	// hold, or nothing was tried yet.
+	// Reason and Message say why the next phase does not hold. They are empty if all
+	// phases hold, or if nothing has been tried yet.
 	Reason, Message string
-	// Attempt counts what was tried and has not succeeded since; nil when nothing
-	// was. It is of the next phase, or of a later one after a way back.
+	// Attempt counts failed tries since the last success; nil if there are none. It is
+	// for the next phase, or for a later one after a way back.
 	Attempt *Attempt
 }
 
-// Attempt counts what was tried for a phase and did not succeed.
+// Attempt counts the unsuccessful tries of a phase.
 type Attempt struct {
-	// Key names all that the attempt depends on and that an event announces. When
-	// it changes, the count starts again, and what was refused is tried. Backward
-	// puts "undo " before it, so that each direction has its own attempts.
+	// Key identifies everything that the attempt depends on and whose changes raise
+	// events. When it changes, the count restarts and refused steps are retried.
+	// Backward prefixes it with "undo ", so that each direction has its own attempts.
 	Key   string
 	Phase Phase
 	Count int32
-	// LastError is the error of the last try, at most 1024 bytes of valid UTF-8.
+	// LastError is the error of the last try, cut to 1024 bytes of valid UTF-8.
 	LastError string
-	// NextTime is when it is tried again without an event; nil when only an event
-	// helps.
+	// NextTime is the time of the next try without an event; nil if only an event
+	// triggers one.
 	NextTime *metav1.Time
 }
 
-// MaxBackoff is the longest time until something that may mend itself without an
-// event is tried again.
+// MaxBackoff is the maximum time between tries of anything that may recover without an
+// event.
 const MaxBackoff = 10 * time.Minute
 
-// Backoff is the time until the try after that many: a second, doubled each time
-// up to MaxBackoff, with a tenth of jitter.
+// Backoff returns the delay after count tries: one second, doubled each time up to
+// MaxBackoff, with 10% jitter.
 func Backoff(count int32) time.Duration {
 	return min(wait.Jitter(time.Second<<min(max(count-1, 0), 10), 0.1), MaxBackoff)
 }
 
-// Blocked reports whether nothing is to be tried now for the next phase: it was
-// tried with the same key, and needs a person or more time.
+// Blocked reports whether the next phase must not be tried now, because it was tried
+// with the same key and was refused or is still backing off.
 func (s *State) Blocked(key string, kindOf func(reason string) Kind, now time.Time) bool {
 	a := s.Attempt
 	if a == nil || a.Key != key {
@@ -56,8 +56,8 @@ func (s *State) Blocked(key string, kindOf func(reason string) Kind, now time.Ti
 	return kindOf(s.Reason) == Refused || a.NextTime != nil && now.Before(a.NextTime.Time)
 }
 
-// RequeueAfter is the time until the next phase is tried again without an event;
-// 0 for never. What an event announces is looked at all the same, now and then.
+// RequeueAfter returns the time until the next try without an event; 0 for never. A
+// state that awaits an event is still retried after MaxBackoff.
 func (s *State) RequeueAfter(kindOf func(reason string) Kind, now time.Time) time.Duration {
 	switch {
 	case kindOf(s.Reason) == Refused:
@@ -69,15 +69,15 @@ func (s *State) RequeueAfter(kindOf func(reason string) Kind, now time.Time) tim
 	}
 }
 
-// Record takes an Outcome of a try for the phase into the State; the phase itself
-// does not move.
+// Record updates the State with the Outcome of a try of the phase. It does not change
+// State.Phase.
 func (s *State) Record(phase Phase, key string, o Outcome, now time.Time) {
 	last := s.Attempt
 	if last != nil && last.Key != key {
 		last = nil
 	}
 	if o.Kind == Done {
-		// On the way to a phase that did not succeed, others do so at each try.
+		// Earlier phases may succeed on each try of a later one that fails.
 		if last == nil || last.Phase == phase {
 			s.Reason, s.Message, s.Attempt = "", "", nil
 		}

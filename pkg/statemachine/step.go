@@ -2,30 +2,30 @@ package statemachine
 
 import "context"
 
-// Step brings one phase of a plan about for a subject S, and undoes it. Steps keep
-// nothing between calls, and are safe for concurrent use on different subjects.
+// Step brings about one phase of a plan for a subject S, and undoes it. Steps keep no
+// state between calls and are safe for concurrent use on different subjects.
 type Step[S any] interface {
-	// Phase is the phase that this step brings about.
+	// Phase returns the phase that this step brings about.
 	Phase() Phase
 
-	// Ensure observes, and acts where it must. It is safe to run again after it
-	// ran, half ran, or while it still runs.
+	// Ensure observes, and acts if necessary. It is safe to call again after it
+	// succeeded, failed halfway, or while an earlier call is still running.
 	Ensure(ctx context.Context, subject S) Outcome
 
-	// Undo takes away what Ensure brought about, as far as it is there. It is as
-	// safe to repeat as Ensure.
+	// Undo removes the effects of Ensure, as far as they exist. It is as safe to repeat
+	// as Ensure.
 	Undo(ctx context.Context, subject S) Outcome
 }
 
-// Announcer is a Step whose effect must stand in the record before it happens.
+// Announcer is a Step whose intent must be persisted before its effect.
 type Announcer[S any] interface {
-	// Announce puts what Ensure is about to do into the record, which is persisted
-	// before Ensure is called. An Outcome, never Done, says that it cannot be begun:
-	// it is recorded as that of a try, and the record does not say that it was.
+	// Announce writes the intent of Ensure into the record, which is persisted before
+	// Ensure is called. If it returns an Outcome, which is never Done, the step cannot
+	// begin: the Outcome is recorded like that of a try, without the intent.
 	Announce(ctx context.Context, subject S) *Outcome
 }
 
-// Observer is a Step whose Ensure has no effect, or none that it does not observe
-// itself before it acts: the record of the phase before it need not be persisted
-// first, which saves a write.
+// Observer is a Step whose Ensure has no effect, or only effects that it observes before
+// it acts. The record of the previous phase need not be persisted first, which saves a
+// write.
 type Observer interface{ OnlyObserves() }

@@ -10,43 +10,43 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Walk leads one record along a plan. All fields but Gate and Observe are required.
+// Walk leads one record along a plan. All fields except Gate and Observe are required.
 type Walk[S any] struct {
 	Plan *Plan
-	// Steps are those of the plan's phases, in any order; those that this Walk does
-	// not lead through may be missing.
+	// Steps are the steps of the plan, in any order. Steps of phases that this Walk does
+	// not pass may be omitted.
 	Steps []Step[S]
-	// Key names all that an attempt depends on: see Attempt.
+	// Key identifies everything that an attempt depends on: see Attempt.
 	Key string
-	// KindOf classifies the reasons of Outcomes.
+	// KindOf returns the Kind of an Outcome's reason.
 	KindOf func(reason string) Kind
-	// Gate is asked before a phase is ensured: an Outcome, never Done, keeps it from
-	// being tried and is recorded as that of a try; nil lets it pass.
+	// Gate is called before a phase is ensured. If it returns an Outcome, which is never
+	// Done, the step is not called, and the Outcome is recorded like that of a try.
 	Gate func(next Phase) *Outcome
-	// Persist writes the record if it differs from what was written last.
+	// Persist writes the record if it differs from the last write.
 	Persist func(ctx context.Context) error
-	// Observe receives each Outcome of Ensure, or of Announce instead of it, and those
-	// of Undo that are not Done, before they are persisted. What is Queued was not tried.
+	// Observe is called before persisting, for each Outcome of Ensure (or of Announce,
+	// if that returned one) and for each Outcome of Undo that is not Done. It is not
+	// called for Queued Outcomes, because nothing was tried.
 	Observe func(phase Phase, outcome Outcome, took time.Duration)
 	Clock   clock.PassiveClock
 }
 
-// Result is where a walk ended.
+// Result is the result of a Walk.
 type Result struct {
-	// RequeueAfter is the time after which to walk again without an event; 0 for
-	// never.
+	// RequeueAfter is the time after which to walk again without an event; 0 for never.
 	RequeueAfter time.Duration
-	// Arrived reports whether the walk came to its end.
+	// Arrived reports whether the walk reached its end.
 	Arrived bool
 }
 
-// QueuedFor is how long a step waits at most that found no room: an event should
-// announce it before.
+// QueuedFor is the maximum time until a Queued step is retried, in case the event that
+// announces capacity is missed.
 const QueuedFor = 5 * time.Second
 
-// Forward ensures one phase after the other, until one does not hold or the last
-// one is reached. The record is persisted before each Step that is no Observer, and at
-// the end: after an error, the record as it was persisted is true.
+// Forward ensures one phase after another, until one does not hold or last is reached.
+// The record is persisted before each Step that is not an Observer, and at the end.
+// After an error, the persisted record is therefore still accurate.
 func (w *Walk[S]) Forward(ctx context.Context, subject S, state *State, last Phase) (Result, error) {
 	m, err := w.Plan.Restore(state.Phase)
 	if err != nil {
@@ -114,10 +114,10 @@ func (w *Walk[S]) try(ctx context.Context, step Step[S], subject S) (Outcome, er
 	return outcome, nil
 }
 
-// Backward undoes the phases from the last one down to first, which is undone too.
-// What was never reached is undone as well, since an effect may have happened whose
-// record was lost: steps undo what is there. A phase stops holding in the record
-// before it is undone, so that the record as it was persisted is true here, too.
+// Backward undoes the phases from the last one of the plan down to and including first.
+// Phases that the record has not reached are undone, too, since an effect may have
+// happened whose record was lost. A phase stops holding in the persisted record before
+// it is undone, so the record stays accurate here as well.
 func (w *Walk[S]) Backward(ctx context.Context, subject S, state *State, first Phase) (Result, error) {
 	if w.Plan.index(first) < 0 {
 		return Result{}, fmt.Errorf("unknown phase %q", first)
@@ -154,12 +154,12 @@ func (w *Walk[S]) Backward(ctx context.Context, subject S, state *State, first P
 	return w.end(ctx, Result{Arrived: true})
 }
 
-// stop ends a walk until an event, the backoff, or the time that is known better.
+// stop ends a walk until an event, the backoff, or the known time of a useful retry.
 func (w *Walk[S]) stop(ctx context.Context, state *State, known time.Duration) (Result, error) {
 	return w.end(ctx, Result{RequeueAfter: cmp.Or(known, state.RequeueAfter(w.KindOf, w.Clock.Now()))})
 }
 
-// queued leaves the record as it is: nothing was tried.
+// queued leaves the record unchanged, because nothing was tried.
 func (w *Walk[S]) queued(ctx context.Context) (Result, error) {
 	return w.end(ctx, Result{RequeueAfter: QueuedFor})
 }

@@ -20,30 +20,32 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// SchemeTLS is the scheme of an endpoint that speaks TLS: in the pod's annotations, and
-// as the application protocol of its EndpointSlice. One in the clear names none.
+// SchemeTLS is the scheme of an endpoint that serves TLS, in the pod's annotations and
+// as appProtocol of its EndpointSlice. A plain HTTP endpoint has none.
 const SchemeTLS = "https"
 
-// scrapeAnnotations are read together by whoever scrapes: ours beside
-// somebody else's would mislead.
+// scrapeAnnotations are interpreted together by scrapers: the operator's next to
+// somebody else's would mislead them.
 var scrapeAnnotations = []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationScheme}
 
-// Annotations are the annotations of a pod that we may own.
+// Annotations returns the annotations that the operator may own on a pod.
 func Annotations() []string { return append([]string{v1alpha1.AnnotationFlag}, scrapeAnnotations...) }
 
-// PodWriter writes the annotations that we own on a pod; pkg/apply is one.
+// PodWriter writes the operator's annotations on a pod; implemented by
+// pkg/apply/records.
 type PodWriter interface {
 	PodAnnotations(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error
 }
 
-// Annotate puts our annotations on the pod, beside nobody else's.
+// Annotate applies the operator's annotations to the pod, unless others own some of
+// them.
 type Annotate struct{}
 
 // Phase implements statemachine.Step.
 func (Annotate) Phase() statemachine.Phase { return Annotated }
 
-// OnlyObserves implements statemachine.Observer: the pod itself shows, to whoever
-// comes next, which annotations are ours.
+// OnlyObserves implements statemachine.Observer: the pod's managedFields show which
+// annotations are the operator's.
 func (Annotate) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
@@ -77,22 +79,22 @@ func (Annotate) Undo(ctx context.Context, s *Scope) statemachine.Outcome {
 }
 
 const (
-	// maxRestores is how often annotations that were taken away are put back
-	// before there is peace.
+	// maxRestores is how often removed annotations are restored before the operator
+	// stops.
 	maxRestores = 5
-	// restoreWindow is how long one of these times counts.
+	// restoreWindow is the time after which a restore no longer counts.
 	restoreWindow = 10 * time.Minute
 )
 
-// restored counts one more time that the annotations are put back; nil when they
-// were not there before.
+// restored returns the count of restores including this one; nil if the annotations were
+// not there before.
 func restored(s *Scope) *v1alpha1.Restores {
 	before := s.Status().Restores
 	if len(missing(s)) == 0 { // it is another port that is to be named
 		return before
 	}
-	// Before all JVMs are exposed, nothing says whether they were there, and each
-	// time counts: somebody may be taking the annotations away then, too.
+	// Before all JVMs are exposed, it is unknown whether the annotations were there, so
+	// each restore counts: somebody may already be removing them.
 	exposed := func(p *v1alpha1.JavaProcess) bool { return p.Phase == v1alpha1.PhaseExposed }
 	if !wereThere(s) && len(slices.DeleteFunc(s.Chosen(), exposed)) == 0 {
 		return before
@@ -104,8 +106,8 @@ func restored(s *Scope) *v1alpha1.Restores {
 	return restores
 }
 
-// wereThere reports whether our annotations were on the pod before, as its record
-// says.
+// wereThere reports whether the operator's annotations were on the pod before, according
+// to its record.
 func wereThere(s *Scope) bool {
 	c := meta.FindStatusCondition(s.Status().Conditions, string(v1alpha1.PhaseAnnotated))
 	return c != nil && (c.Status == metav1.ConditionTrue || slices.Contains([]string{
@@ -113,10 +115,10 @@ func wereThere(s *Scope) bool {
 	}, c.Reason))
 }
 
-// Misleads reports whether our annotations name a port at which nothing is known
-// to serve: its JVM is gone. They do not where the primary JVM serves another port
-// by now, which they are about to name; nor where a record that was lost is not
-// filled yet, and the endpoint is published.
+// Misleads reports whether the operator's annotations point to a port where no JVM is
+// known to serve, because it is gone. They do not mislead if the primary JVM now serves
+// another port, which they are about to name, or if a lost record is not yet restored
+// and the endpoint is published.
 func Misleads(s *Scope) bool {
 	named := func(port int32) bool { return strconv.Itoa(int(port)) == s.Pod.Annotations[v1alpha1.AnnotationPort] }
 	known := func(p *v1alpha1.JavaProcess) bool { return p.Endpoint != nil && (p.Primary || named(p.Endpoint.Port)) }
@@ -126,7 +128,7 @@ func Misleads(s *Scope) bool {
 	return OwnsAnnotations(s.Pod) && !lost && s.find(known) == nil
 }
 
-// Withdraw removes our annotations from the pod, if there are any.
+// Withdraw removes the operator's annotations from the pod, if there are any.
 func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 	if !OwnsAnnotations(pod) {
 		return nil
@@ -138,7 +140,7 @@ func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
 	return nil
 }
 
-// annotations name the primary JVM: a pod can name but one port.
+// annotations returns the annotations for the primary JVM: a pod can name only one port.
 func annotations(s *Scope) map[string]string {
 	endpoint := annotatedJVM(s).Endpoint
 	own := map[string]string{
@@ -165,14 +167,14 @@ func annotated(s *Scope) bool {
 	})
 }
 
-// AnnotationRefused reports whether RBAC or an admission policy refuses a change of
-// annotations: it will do so again.
+// AnnotationRefused reports whether RBAC or an admission policy denied a change of
+// annotations, and will deny it again.
 func AnnotationRefused(err error) bool {
 	return annotationFailed(err).Reason == v1alpha1.ReasonAnnotationRefused
 }
 
-// missing are those of our annotations that are not on the pod, or not ours,
-// whatever the others say.
+// missing returns the operator's annotations that are not on the pod or not owned by the
+// operator.
 func missing(s *Scope) []string {
 	var missing []string
 	for _, name := range Annotations() {
@@ -191,22 +193,22 @@ func annotationFailed(err error) statemachine.Outcome {
 	switch managers := apply.ConflictingManagers(err); {
 	case len(managers) > 0:
 		o = NotDone(v1alpha1.ReasonAnnotationConflict,
-			fmt.Sprintf("The prometheus.io annotations of the pod belong to %s; the operator writes none beside them.", strings.Join(managers, ", ")))
+			fmt.Sprintf("The pod's prometheus.io annotations belong to %s; the operator does not add its own.", strings.Join(managers, ", ")))
 	case apply.IsGone(err):
 		o = NotDone(v1alpha1.ReasonPodGone, "The pod is gone.")
 	case apierrors.IsForbidden(err), text.Denied(err):
-		o = NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy refuses the annotation of the pod: "+text.Denial(err)+".")
+		o = NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy denied the pod's annotations: "+text.Denial(err)+".")
 	default:
-		o = NotDone(v1alpha1.ReasonAPIError, "The API server did not accept the annotations of the pod; retrying.")
+		o = NotDone(v1alpha1.ReasonAPIError, "Applying the pod's annotations failed; retrying.")
 	}
 	o.Err = err
 	return o
 }
 
-// annotatedJVM is the JVM that the annotations name, or will: the primary one,
-// unless it waits for the exporter's rollout while another one serves. nil for none.
-// One that needs a person stays it as long as it has an endpoint: what people scrape
-// follows the endpoint, not the phase.
+// annotatedJVM returns the JVM that the annotations name, or will name: the primary one,
+// unless it waits for the rollout while another one serves; nil for none. A refused JVM
+// stays annotated as long as it has an endpoint: scrapes follow the endpoint, not the
+// phase.
 func annotatedJVM(s *Scope) *v1alpha1.JavaProcess {
 	if p := s.find(func(p *v1alpha1.JavaProcess) bool { return p.Primary && p.Endpoint != nil }); p != nil {
 		return p
@@ -219,13 +221,13 @@ func annotatedJVM(s *Scope) *v1alpha1.JavaProcess {
 	return nil
 }
 
-// endpointSecured reports whether the endpoint that the annotations name speaks TLS.
+// endpointSecured reports whether the annotated endpoint serves TLS.
 func endpointSecured(s *Scope) bool {
 	p := annotatedJVM(s)
 	return p != nil && p.Endpoint != nil && p.Endpoint.TLS
 }
 
-// CanAnnotate reports whether the JVM is exposed that the annotations name.
+// CanAnnotate reports whether the JVM that the annotations name is exposed.
 func CanAnnotate(s *Scope) bool {
 	p := annotatedJVM(s)
 	return p != nil && p.Phase == v1alpha1.PhaseExposed

@@ -16,29 +16,32 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// Requester is who wrote an exporter's spec, as the API server authenticated them.
+// Requester is the user who wrote an exporter's spec, as authenticated by the API
+// server.
 type Requester struct {
 	User   string
 	Groups []string
 }
 
-// Authority answers whether a requester may have the operator attach for an exporter: the
-// rights that writing its spec takes.
+// Authority reports whether a requester has the rights that writing an exporter's spec
+// requires.
 type Authority interface {
 	MayAttach(ctx context.Context, who Requester, exporter types.NamespacedName) (bool, error)
-	// MayRead answers whether they may get a Secret, which attaching brings into pods.
+	// MayRead reports whether the requester may get a Secret, which attaching copies
+	// into pods.
 	MayRead(ctx context.Context, who Requester, secret types.NamespacedName) (bool, error)
 }
 
-// UndecidedError is what kept the API server from deciding whether a requester has a right,
-// such as a role that a binding names and that is missing.
+// UndecidedError is returned if the API server could not evaluate a right of a
+// requester, for example because a binding refers to a missing role.
 type UndecidedError struct{ Cause string }
 
 // Error implements error.
 func (e *UndecidedError) Error() string { return "undecided: " + e.Cause }
 
-// RequesterOf is who wrote the exporter's spec, by its stamp: nil where nothing stamped
-// it, as before config/stamp or without it. Of a stamp that cannot be read it says why.
+// RequesterOf returns the user who wrote the exporter's spec, according to its stamp;
+// nil if it has no stamp, for example without config/stamp. If the stamp cannot be
+// parsed, it returns the problem.
 func RequesterOf(exporter *v1alpha1.PrometheusJmxExporter) (who *Requester, problem string) {
 	user, ok := exporter.Annotations[v1alpha1.AnnotationRequester]
 	if !ok {
@@ -46,22 +49,22 @@ func RequesterOf(exporter *v1alpha1.PrometheusJmxExporter) (who *Requester, prob
 	}
 	who = &Requester{User: user}
 	if groups := exporter.Annotations[v1alpha1.AnnotationRequesterGroups]; json.Unmarshal([]byte(groups), &who.Groups) != nil {
-		return nil, fmt.Sprintf("The exporter's annotation %s is not a JSON array of strings, so that the right of who wrote its spec is unknown.", v1alpha1.AnnotationRequesterGroups)
+		return nil, fmt.Sprintf("The exporter's annotation %s is not a JSON array of strings; the rights of the user who wrote its spec cannot be determined.", v1alpha1.AnnotationRequesterGroups)
 	}
 	return who, ""
 }
 
-// Name is the user, cut for a message.
+// Name returns the user name, cut for a message.
 func (r Requester) Name() string { return text.Cut(r.User, maxUser) }
 
-// AuthorityPeriod is how long an answer of the Authority is trusted, and the time after
-// which one that was negative is asked for again: a right that is granted is noticed
-// after twice that time at most.
+// AuthorityPeriod is how long an answer of the Authority is cached, and the time after
+// which a negative one is checked again: a granted right takes effect after at most
+// twice this time.
 const AuthorityPeriod = 5 * time.Minute
 
-// containerForbidden is why nothing is executed in the container, by the operator's flags
-// and the right of who wrote the exporter; nil when something may be, or an agent may be
-// there already: what serves goes on when a right is withdrawn.
+// containerForbidden returns why nothing may be executed in the container, by the
+// operator's flags and the rights of the user who wrote the exporter; nil if it may, or if
+// an agent may already be there: existing endpoints keep serving when a right is withdrawn.
 func (s *Scope) containerForbidden(ctx context.Context, c container) *statemachine.Outcome {
 	if s.mayServe(c) {
 		return nil
@@ -69,8 +72,8 @@ func (s *Scope) containerForbidden(ctx context.Context, c container) *statemachi
 	return s.forbidden(ctx, c.name)
 }
 
-// ProcessForbidden is why nothing is loaded into a process that was found when flags and
-// right allowed it; nil when it may be, or was.
+// ProcessForbidden returns why nothing may be loaded into a process that was found while
+// flags and rights allowed it; nil if it may, or if an agent is already there.
 func (s *Scope) ProcessForbidden(ctx context.Context, p *v1alpha1.JavaProcess) *statemachine.Outcome {
 	if serves(p) {
 		return nil
@@ -85,10 +88,10 @@ func (s *Scope) forbidden(ctx context.Context, container string) *statemachine.O
 	return s.notAuthorized(ctx)
 }
 
-// notAuthorized asks for the right of who wrote the exporter. One that nothing stamped is
-// older than the stamp, or in a cluster without it (config/stamp).
+// notAuthorized checks the rights of the user who wrote the exporter. An exporter
+// without a stamp is older than the stamp, or in a cluster without it (config/stamp).
 func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
-	const how = "To allow it, %s or have somebody with the right give the exporter's annotation " + v1alpha1.AnnotationResume + " another value."
+	const how = "To allow it, %s or have an authorized user set the exporter's annotation " + v1alpha1.AnnotationResume + " to a new value."
 	if s.Authority == nil {
 		return nil
 	}
@@ -109,21 +112,21 @@ func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 	switch {
 	case ok:
 		o := failed(err)
-		o.Message = fmt.Sprintf("The API server could not decide whether user %q, who wrote the exporter's spec, may attach in namespace %s (%q); nothing new is attached. Repair what it names; retrying.",
+		o.Message = fmt.Sprintf("The API server could not decide whether user %q, who wrote the exporter's spec, may attach in namespace %s (%q); nothing new is attached. Fix the reported cause; retrying.",
 			who.Name(), s.Exporter.Namespace, text.Line(undecided.Cause, 250))
 		return &o
 	case apierrors.IsForbidden(err):
 		o := failed(err)
-		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s, and nothing new is attached without. To allow it, apply the roles of config/rbac.", s.Exporter.Namespace)
+		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s; nothing new is attached without this review. Apply the roles in config/rbac.", s.Exporter.Namespace)
 		return &o
 	case err != nil:
 		return new(failed(err))
 	case allowed:
 		return nil
 	}
-	return refused("User %q wrote the exporter's spec, and may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
+	return refused("User %q, who wrote the exporter's spec, may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
 		who.Name(), s.Exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
 }
 
-// maxUser bounds what a message repeats of a user's name, in bytes.
+// maxUser is the maximum length of a user name in a message, in bytes.
 const maxUser = 253

@@ -53,7 +53,7 @@ func TestNotAuthorized(t *testing.T) {
 	}{
 		"the right is there": {user: "alice", groups: `["a","b\"c"]`, asked: []Requester{{"alice", []string{"a", `b"c`}}}},
 		"the right is missing": {user: "bob\u202e", groups: `[]`, want: v1alpha1.ReasonNotAuthorized, asked: []Requester{{"bob\u202e", []string{}}},
-			says: []string{`User "bob?" wrote`, "create pods/exec", "attach prometheusjmxexporters", "in namespace shop", "jmx-exporter-operator-attach", v1alpha1.AnnotationResume}},
+			says: []string{`User "bob?", who wrote`, "create pods/exec", "attach prometheusjmxexporters", "in namespace shop", "jmx-exporter-operator-attach", v1alpha1.AnnotationResume}},
 		"the groups are no array": {user: "alice", groups: `a,b`, want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},
 		"the groups are missing":  {user: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups}},
 		"no answer":               {user: "alice", groups: `[]`, fails: errors.New("no"), want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}}},

@@ -22,6 +22,5 @@ func (Discover) Ensure(_ context.Context, s *Scope) statemachine.Outcome {
 	return Done()
 }
 
-// Undo implements statemachine.Step: the record is deleted when its walk has
-// arrived.
+// Undo implements statemachine.Step. The record is deleted when its walk has arrived.
 func (Discover) Undo(context.Context, *Scope) statemachine.Outcome { return Done() }

@@ -11,17 +11,18 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// ExecCannot reports whether a reason is one for which an ephemeral container is taken
-// where exec was tried first: it needs no shell and executes nothing in the container. A
-// policy that refuses an exec refuses the one into the ephemeral container, too.
+// ExecCannot reports whether an ephemeral container is used instead of exec for this
+// reason: it needs no shell and executes nothing in the container. A denied exec is not
+// such a reason, since a policy would also deny the exec into the ephemeral container.
 func ExecCannot(reason string) bool {
 	return reason == v1alpha1.ReasonNoShell || reason == v1alpha1.ReasonHelperNotExecutable
 }
 
-// inspectThroughDoors inspects the containers that exec cannot, where the exporter
-// leaves the transport to the operator. An ephemeral container stays in the pod's spec,
-// so none is added beside a container that is not known to matter: not if a Java
-// process is found, or may be about to start, in another one.
+// inspectThroughDoors inspects the containers that exec cannot reach through ephemeral
+// containers, if the exporter leaves the choice of transport to the operator. An
+// ephemeral container stays in the pod's spec, so none is added next to a container that
+// may not matter: not if another container runs a Java process, or may be about to start
+// one.
 func (s *Scope) inspectThroughDoors(ctx context.Context, containers []container) statemachine.Outcome {
 	for _, c := range containers {
 		entry := s.current(c)
@@ -41,16 +42,16 @@ func throughDoor(entry *v1alpha1.InspectedContainer) bool {
 	return entry.Transport == v1alpha1.TransportEphemeralContainer
 }
 
-// takesDoor reports whether a container that exec could not inspect is to be reached
-// through an ephemeral container from now on. Mode Preflight adds none, so this may be
-// so when that ends.
+// takesDoor reports whether a container that exec could not inspect is reached through
+// an ephemeral container from now on. Mode Preflight adds none, so this may become true
+// when that mode ends.
 func (s *Scope) takesDoor(c container, entry *v1alpha1.InspectedContainer) bool {
 	return s.transport() == v1alpha1.TransportAuto && s.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
 		!throughDoor(entry) && ExecCannot(entry.Reason) && s.matters(c)
 }
 
-// TakesDoor reports whether some container is to be reached through an ephemeral container
-// from now on.
+// TakesDoor reports whether any container is reached through an ephemeral container from
+// now on.
 func (s *Scope) TakesDoor() bool {
 	return slices.ContainsFunc(s.containers(), func(c container) bool {
 		entry := s.current(c)
@@ -58,8 +59,8 @@ func (s *Scope) TakesDoor() bool {
 	})
 }
 
-// matters reports whether a Java process is to be expected in a container that exec
-// cannot inspect.
+// matters reports whether a Java process is expected in a container that exec cannot
+// inspect.
 func (s *Scope) matters(c container) bool {
 	if slices.Contains(s.Exporter.Spec.Containers, v1alpha1.ContainerName(c.name)) {
 		return true
@@ -83,8 +84,8 @@ func (s *Scope) matters(c container) bool {
 	return true
 }
 
-// doorClosed is why no ephemeral container is added now; nil when it may be. Adding one
-// changes the pod for good, and takes a slot of the rollout as a load does.
+// doorClosed returns why no ephemeral container may be added now; nil if it may. Adding
+// one changes the pod for good, and takes a rollout slot like a load.
 func (s *Scope) doorClosed(at transport.Container) *statemachine.Outcome {
 	attached := func(p *v1alpha1.JavaProcess) bool {
 		return p.ContainerID == at.ID && (MayHaveAgent(p) || p.Staged != nil)
@@ -95,9 +96,9 @@ func (s *Scope) doorClosed(at transport.Container) *statemachine.Outcome {
 	return s.DoorGate(at.Name, at.ID)
 }
 
-// noteUser takes over whom the JVM of a container runs as, where the ephemeral
-// container ran as another user and could not look into it. It reports whether that
-// is news: the container is then inspected through another one.
+// noteUser records the user that the JVM of a container runs as, if the ephemeral
+// container ran as a different user and could not access it. It reports whether the user
+// is new: the container is then inspected through another ephemeral container.
 func (s *Scope) noteUser(at transport.Container, entry *v1alpha1.InspectedContainer, found []helperapi.Process) bool {
 	if at.Transport != v1alpha1.TransportEphemeralContainer || entry.User != "" {
 		return false
@@ -125,7 +126,7 @@ func parseUser(text string) *transport.User {
 	return &u
 }
 
-// throughDoors names the containers that are reached through ephemeral containers, and
+// throughDoors lists the containers that are reached through ephemeral containers, and
 // why.
 func (s *Scope) throughDoors() []string {
 	var sentences []string

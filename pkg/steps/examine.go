@@ -11,25 +11,26 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Finding is what an examination of a process came to whose endpoint did not
-// answer.
+// Finding is the result of examining a process whose endpoint did not answer.
 type Finding string
 
 const (
-	// FindingUnclear: nothing can be said now.
+	// FindingUnclear means that nothing can be said now.
 	FindingUnclear Finding = "Unclear"
-	// FindingServing: the process is there, and its endpoint answers in the pod.
+	// FindingServing means that the process exists, and its endpoint answers inside the
+	// pod.
 	FindingServing Finding = "Serving"
-	// FindingSilent: process and agent are there, and the endpoint does not answer
-	// in the pod either.
+	// FindingSilent means that process and agent exist, but the endpoint does not answer
+	// inside the pod either.
 	FindingSilent Finding = "Silent"
-	// FindingStopped: the process is there, and no agent of ours serves in it.
+	// FindingStopped means that the process exists, but no agent of the operator serves
+	// in it.
 	FindingStopped Finding = "Stopped"
-	// FindingGone: the process is gone.
+	// FindingGone means that the process is gone.
 	FindingGone Finding = "Gone"
 )
 
-// Examine asks the helper what became of a process whose endpoint does not answer.
+// Examine asks the helper about the state of a process whose endpoint does not answer.
 func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess, misses int32) Finding {
 	at, helper := s.at(p.Container), s.Helper
 	if at.Transport == v1alpha1.TransportEphemeralContainer && misses < silentMisses && !transport.DoorRuns(s.Pod) {
@@ -65,7 +66,7 @@ func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess, misses int
 	return FindingServing
 }
 
-// reasonOf is the reason of a failure of the helper; empty for another error.
+// reasonOf returns the reason of a helper failure; empty for other errors.
 func reasonOf(err error) string {
 	if known, ok := errors.AsType[*transport.Error](err); ok {
 		return known.Reason
@@ -73,9 +74,9 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// EndpointsKnown reports whether the record knows all endpoints of its pod. One that
-// replaces a lost one does not until each container was inspected once, and each
-// agent has answered what it serves.
+// EndpointsKnown reports whether the record knows all endpoints of its pod. A record
+// that replaces a lost one does not, until each container was inspected once and each
+// agent has reported what it serves.
 func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
 	return len(status.Containers) > 0 &&
 		!slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time == nil && !v1alpha1.NeedsPerson(c.Reason) }) &&
@@ -84,8 +85,9 @@ func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
 		})
 }
 
-// lookForAgents inspects a container, through an ephemeral container where exec cannot
-// and the operator has added any: it may have been attached to through one.
+// lookForAgents inspects a container, through an ephemeral container if exec cannot
+// reach it and the operator has added one: the container may have been attached to that
+// way.
 func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Report, error) {
 	look := func() (*helperapi.Report, error) {
 		return s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
@@ -102,10 +104,10 @@ func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Repo
 	return report, err
 }
 
-// FindAgents adds the processes to the record in which an agent of ours is, as far
-// as it can be seen: for a record that was lost. A container that cannot be
-// inspected for good never had one. Protection is no reason not to look: something of
-// the operator's is there, and its flags were others then.
+// FindAgents adds the processes that have an agent of the operator to a record that was
+// lost, as far as they can be found. A container that is refused for inspection never
+// had one. Protection does not apply: the flags may have been different when the agent
+// was loaded.
 func (s *Scope) FindAgents(ctx context.Context) error {
 	if runsWindows(s.Pod) {
 		return nil

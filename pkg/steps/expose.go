@@ -11,8 +11,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Expose asks the endpoint, and records that it answered. The exporter's
-// controller then writes it into an EndpointSlice; this step waits to see it there.
+// Expose probes the endpoint and records that it answered. The exporter controller then
+// writes it into an EndpointSlice; this step waits to see it there.
 type Expose struct{}
 
 // Phase implements statemachine.Step.
@@ -32,7 +32,7 @@ func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		if err != nil {
 			outcome := failed(err)
 			if outcome.Kind != statemachine.Queued && j.Examine(ctx, p, 0) == FindingGone {
-				outcome = NotDone(v1alpha1.ReasonProcessGone, "The JVM ended before its endpoint answered.")
+				outcome = NotDone(v1alpha1.ReasonProcessGone, "The JVM exited before its endpoint answered.")
 				outcome.Back, outcome.Err = Replaced, err
 			}
 			return outcome
@@ -45,7 +45,8 @@ func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	return Done()
 }
 
-// probe asks from here, and from within the pod where the pod cannot be reached.
+// probe probes from the operator, or from within the pod if the operator cannot reach
+// it.
 func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
 	err := j.Prober.Probe(ctx, j.Pod.Status.PodIP, j.Process)
 	if !errors.Is(err, ErrUnreachable) {
@@ -56,9 +57,9 @@ func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
 	return v1alpha1.CheckedFromPod, err
 }
 
-// withdrawing reports whether an endpoint of the pod stands in an EndpointSlice that
-// no process of the record has: it is about to leave it, whatever its address and
-// port were.
+// withdrawing reports whether an EndpointSlice still has an endpoint of the pod that
+// belongs to no process of the record: it is about to be removed, whatever its address
+// and port.
 func (j *JVM) withdrawing() bool {
 	return slices.ContainsFunc(j.Published, func(published PublishedEndpoint) bool {
 		return j.find(func(p *v1alpha1.JavaProcess) bool {
@@ -67,13 +68,13 @@ func (j *JVM) withdrawing() bool {
 	})
 }
 
-// unpublishTimeout is how long the removal of an endpoint from its EndpointSlice is
-// awaited in a pod that is detached, before its agent is stopped all the same: the
-// slices of an exporter that is gone go when the garbage collector comes.
+// unpublishTimeout is how long a detach waits for an endpoint's removal from its
+// EndpointSlice before it stops the agent anyway: the slices of a deleted exporter stay
+// until garbage collection.
 const unpublishTimeout = 5 * time.Second
 
-// Undo implements statemachine.Step: the endpoint leaves the record, and with it
-// its EndpointSlice, before the agent that serves it is stopped.
+// Undo implements statemachine.Step. It removes the endpoint from the record, and
+// thereby from its EndpointSlice, before the agent that serves it is stopped.
 func (Expose) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 	p, started := j.Process, j.Status().DetachStartTime
 	p.Endpoint = nil

@@ -13,15 +13,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// FindJava inspects the running containers, and identifies the Java processes
-// that are to be attached to.
+// FindJava inspects the running containers and identifies the Java processes to attach
+// to.
 type FindJava struct{}
 
 // Phase implements statemachine.Step.
 func (FindJava) Phase() statemachine.Phase { return JavaFound }
 
-// OnlyObserves implements statemachine.Observer: the helper that an inspection brings
-// into a container is looked for by the next one.
+// OnlyObserves implements statemachine.Observer: an inspection looks for the helper that
+// an earlier one installed in the container.
 func (FindJava) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
@@ -69,14 +69,14 @@ func (FindJava) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
 	return s.found()
 }
 
-// Undo implements statemachine.Step: what was inspected is inspected again should
-// the pod come back.
+// Undo implements statemachine.Step. The containers are inspected again if the pod comes
+// back.
 func (FindJava) Undo(_ context.Context, s *Scope) statemachine.Outcome {
 	s.Status().Containers = nil
 	return Done()
 }
 
-// due reports whether a container is to be inspected now.
+// due reports whether a container must be inspected now.
 func (s *Scope) due(c container) bool {
 	entry := s.current(c)
 	if entry == nil {
@@ -96,11 +96,11 @@ func (s *Scope) due(c container) bool {
 			return true
 		}
 	}
-	// Before any JVM is found, each try looks for one everywhere.
+	// Until a JVM is found, each try inspects all containers.
 	return len(s.attachable()) == 0 && len(here) == 0
 }
 
-// Due reports whether FindJava has something to inspect, or to leave out.
+// Due reports whether FindJava has containers to inspect or to exclude.
 func Due(s *Scope) bool {
 	chosen := s.containers()
 	return slices.ContainsFunc(chosen, s.due) || s.Chooses() && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
@@ -108,8 +108,8 @@ func Due(s *Scope) bool {
 	})
 }
 
-// InspectAfter is the time until FindJava has something to inspect without an
-// event; 0 for never. It counts what due does, so that it never names a time at
+// InspectAfter returns the time until FindJava must inspect a container without an
+// event; 0 for never. It is consistent with due, so that it never returns a time at
 // which nothing would be inspected.
 func (s *Scope) InspectAfter() time.Duration {
 	after := s.retryAfter
@@ -142,8 +142,8 @@ func (s *Scope) InspectAfter() time.Duration {
 	return after
 }
 
-// fewestTriesFirst are the containers in the order in which they are inspected: those
-// that hang come last.
+// fewestTriesFirst returns the containers in the order of inspection: containers that
+// hang come last.
 func (s *Scope) fewestTriesFirst(containers []container) []container {
 	tries := func(c container) int32 {
 		if entry := s.current(c); entry != nil {
@@ -154,8 +154,8 @@ func (s *Scope) fewestTriesFirst(containers []container) []container {
 	return slices.SortedStableFunc(slices.Values(containers), func(a, b container) int { return cmp.Compare(tries(a), tries(b)) })
 }
 
-// inspect looks into one container, and takes what it finds into the record; nothing
-// when there was no room for it.
+// inspect inspects one container and merges the result into the record, unless there was
+// no capacity for it.
 func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 	if closed := s.notInspected(ctx, c); closed != nil {
 		s.retryAfter = max(s.retryAfter, closed.RetryAfter)
@@ -206,7 +206,7 @@ func (s *Scope) inspect(ctx context.Context, c container) statemachine.Outcome {
 	return outcome
 }
 
-// notInspected is why a container is not inspected now; nil when it may be.
+// notInspected returns why a container is not inspected now; nil if it may be.
 func (s *Scope) notInspected(ctx context.Context, c container) *statemachine.Outcome {
 	if refused := s.containerForbidden(ctx, c); refused != nil {
 		return refused
@@ -220,7 +220,7 @@ func (s *Scope) notInspected(ctx context.Context, c container) *statemachine.Out
 	return &young
 }
 
-// exclude leaves out the processes of containers that are not chosen any more.
+// exclude excludes the processes of containers that are no longer selected.
 func (s *Scope) exclude(containers []container) {
 	if !s.Chooses() || len(running(s.Pod)) == 0 { // all stays as it is
 		return
@@ -234,8 +234,8 @@ func (s *Scope) exclude(containers []container) {
 	s.Status().Containers = slices.DeleteFunc(s.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return !chosen(c.Name) && !s.leads(c) })
 }
 
-// recognize takes endpoints over that are published: they answered to a record that
-// was lost.
+// recognize takes over published endpoints: they answered when the record that was lost
+// still existed.
 func recognize(s *Scope) {
 	for _, p := range s.Chosen() {
 		for _, published := range s.Published {
@@ -257,14 +257,13 @@ func notRunning(s *Scope) string {
 	return fmt.Sprintf("None of the containers that spec.containers names (%s) is running in the pod.", strings.Join(names, ", "))
 }
 
-// minAge is how long a container runs at least before it is inspected. It saves an
-// exec that would take CPU from the application's start and find nothing but
-// JVMStarting: the helper does not touch a JVM of that age (pkg/jvm), and none in
-// the container is older.
+// minAge is the minimum age of a container at its inspection. It saves an exec that
+// would take CPU from the application's start and only find JVMStarting: the helper does
+// not touch younger JVMs (pkg/jvm), and no JVM is older than its container.
 const minAge = 2 * time.Second
 
-// tooYoung is the time until a container has run for minAge; 0 when it has. One
-// that starts in the future does so by another clock, and is not waited for.
+// tooYoung returns the time until a container has reached minAge; 0 if it has. A start
+// time in the future comes from a different clock and is not waited for.
 func (s *Scope) tooYoung(c container) time.Duration {
 	for _, status := range ContainerStatuses(s.Pod) {
 		if running := status.State.Running; running != nil && status.Name == c.name && !running.StartedAt.IsZero() {

@@ -13,18 +13,19 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 )
 
-// unknownManager stands for the owner of a field that no entry of managedFields names.
+// unknownManager represents the owner of a field that no entry of managedFields lists.
 const unknownManager = "an unknown field manager"
 
-// foreignAnnotation is a prometheus.io annotation that is not ours alone.
+// foreignAnnotation is a prometheus.io annotation that the operator does not own
+// exclusively.
 type foreignAnnotation struct {
 	Name     string
 	Managers []string
 }
 
-// foreignAnnotations are the scrape annotations of the pod that somebody else
-// owns, alone or with us. An apply that is not forced tells only those whose
-// value differs, hence managedFields is read.
+// foreignAnnotations returns the scrape annotations of the pod that others own,
+// exclusively or together with the operator. A non-forced apply only reports those whose
+// values differ, so this reads managedFields.
 func foreignAnnotations(pod *corev1.Pod) []foreignAnnotation {
 	return othersAnnotations(pod, scrapeAnnotations)
 }
@@ -47,7 +48,8 @@ func othersAnnotations(pod *corev1.Pod, names []string) []foreignAnnotation {
 	return foreign
 }
 
-// OwnsAnnotations reports whether our field manager owns any annotation of the pod.
+// OwnsAnnotations reports whether the operator's field manager owns any annotation of
+// the pod.
 func OwnsAnnotations(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(Annotations(), func(name string) bool {
 		return slices.Contains(managersOf(pod, name), string(records.OwnerPodAnnotations))
@@ -58,7 +60,8 @@ func managersOf(pod *corev1.Pod, annotation string) []string {
 	return apply.Managers(pod, "metadata", "annotations", annotation)
 }
 
-// removeOwn does to what was read of the pod what Withdraw did to the pod.
+// removeOwn removes from the pod read earlier what Withdraw removed from the pod in the
+// API.
 func removeOwn(pod *corev1.Pod) {
 	for _, name := range Annotations() {
 		if slices.Equal(managersOf(pod, name), []string{string(records.OwnerPodAnnotations)}) {
@@ -70,9 +73,8 @@ func removeOwn(pod *corev1.Pod) {
 	})
 }
 
-// TrimManagedFields leaves of a pod's managedFields only what shows whose the
-// annotations are that matter here, and who else changed the pod last: for the
-// cache.
+// TrimManagedFields reduces a pod's managedFields, for the cache, to the owners of the
+// relevant annotations and the last change by another manager.
 func TrimManagedFields(pod *corev1.Pod) {
 	annotations := fieldpath.NewSet()
 	for _, name := range Annotations() {
@@ -99,8 +101,8 @@ func TrimManagedFields(pod *corev1.Pod) {
 	pod.ManagedFields = kept
 }
 
-// lastChange is the entry of whoever else changed the pod last, its status aside;
-// nil if nobody did since it was created.
+// lastChange returns the entry of the other manager that changed the pod last, status
+// aside; nil if none did since the pod was created.
 func lastChange(pod *corev1.Pod) *metav1.ManagedFieldsEntry {
 	var last *metav1.ManagedFieldsEntry
 	for i := range pod.ManagedFields {
@@ -115,14 +117,14 @@ func lastChange(pod *corev1.Pod) *metav1.ManagedFieldsEntry {
 	return last
 }
 
-// contestedMessage names the other side as far as the pod tells it: who only
-// takes annotations away owns none of its fields.
+// contestedMessage names the other manager if the pod shows it: a manager that only
+// removes annotations owns no field of the pod.
 func contestedMessage(pod *corev1.Pod, missing []string) string {
 	other := "The remover owns no field of the pod and cannot be identified; see the API server's audit log."
 	if last := lastChange(pod); last != nil {
 		other = fmt.Sprintf("Besides the operator, %s changed the pod last.", ownerName(pod, last.Manager))
 	}
-	return fmt.Sprintf("Annotations %s were removed %d times within %s; the operator stopped restoring them. %s The endpoint stands in the exporter's EndpointSlices.",
+	return fmt.Sprintf("Annotations %s were removed %d times within %s; the operator stopped restoring them. %s The exporter's EndpointSlices still list the endpoint.",
 		strings.Join(missing, ", "), maxRestores+1, restoreWindow, other)
 }
 
@@ -135,12 +137,12 @@ func conflictMessage(pod *corev1.Pod, foreign []foreignAnnotation) string {
 		}
 	}
 	slices.Sort(owners)
-	return fmt.Sprintf("%s of the pod is set by %s. The operator writes none beside it, so that no scrape is redirected; the endpoint stands in the exporter's EndpointSlices.",
+	return fmt.Sprintf("%s of the pod is set by %s. The operator does not add its own, so that no scrape is redirected; the exporter's EndpointSlices list the endpoint.",
 		strings.Join(names, ", "), strings.Join(slices.Compact(owners), ", "))
 }
 
-// ownerName is the field manager, or the workload from whose template the
-// controller manager took the annotation when it created the pod.
+// ownerName returns the field manager, or the workload whose pod template has the
+// annotation if the controller manager set it when creating the pod.
 func ownerName(pod *corev1.Pod, manager string) string {
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil || manager != "kube-controller-manager" {

@@ -5,7 +5,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// recordContainer records what inspecting a container came to.
+// recordContainer records the outcome of inspecting a container.
 func (s *Scope) recordContainer(entry *v1alpha1.InspectedContainer, o statemachine.Outcome) {
 	state := containerState(entry)
 	state.Record(JavaFound, s.Key(), o, s.Now.Time)
@@ -15,7 +15,7 @@ func (s *Scope) recordContainer(entry *v1alpha1.InspectedContainer, o statemachi
 	}
 }
 
-// inspected is what the record has of a container; nil if it has nothing.
+// inspected returns the record's entry for a container; nil if there is none.
 func (s *Scope) inspected(name string) *v1alpha1.InspectedContainer {
 	for i := range s.Status().Containers {
 		if c := &s.Status().Containers[i]; c.Name == name {
@@ -25,7 +25,7 @@ func (s *Scope) inspected(name string) *v1alpha1.InspectedContainer {
 	return nil
 }
 
-// current is what the record has of a container as it runs now; nil if it has nothing.
+// current returns the record's entry of a container as it runs now; nil if there is none.
 func (s *Scope) current(c container) *v1alpha1.InspectedContainer {
 	if entry := s.inspected(c.name); entry != nil && entry.ContainerID == c.id {
 		return entry
@@ -33,21 +33,22 @@ func (s *Scope) current(c container) *v1alpha1.InspectedContainer {
 	return nil
 }
 
-// expect has the record wait for an inspection of the container.
+// expect marks the container as awaiting an inspection.
 func (s *Scope) expect(c container) {
 	if s.inspected(c.name) == nil {
 		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: c.name})
 	}
 }
 
-// InspectAgain has a container inspected again: a process in it is gone.
+// InspectAgain requests another inspection of a container, because a process in it is
+// gone.
 func (s *Scope) InspectAgain(name string) {
 	if entry := s.inspected(name); entry != nil {
 		entry.ContainerID = ""
 	}
 }
 
-// inspectedOrNew is what current is, or a new entry.
+// inspectedOrNew returns the record's entry for a container, or a new one.
 func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
 	s.expect(c)
 	entry := s.inspected(c.name)
@@ -55,7 +56,7 @@ func (s *Scope) inspectedOrNew(c container) *v1alpha1.InspectedContainer {
 		before := *entry
 		*entry = v1alpha1.InspectedContainer{
 			Name: c.name, ContainerID: c.id, Time: before.Time, Rules: before.Rules,
-			// It is of the same image.
+			// The new instance has the same image.
 			Transport: before.Transport, TransportReason: before.TransportReason, User: before.User,
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// maxProcesses is what a record holds, as its schema says.
+// maxProcesses is the maximum number of processes in a record, as in its schema.
 const maxProcesses = 64
 
-// merge takes what an inspection found in a container into the record: what that
-// knows of a process that is still the same stays, and what was not found again is
-// dropped. Rules that the rollout has not brought to the pod leave nothing out or in
-// that the record knows.
+// merge updates the record with the processes found in a container. Processes that are
+// still the same keep their entries, and processes that were not found are dropped.
+// Rules that the rollout has not yet granted to the pod do not change the selection of
+// known processes.
 func (s *Scope) merge(c container, found []helperapi.Process) {
 	chooses := s.Chooses()
 	var here []v1alpha1.JavaProcess
@@ -41,7 +41,7 @@ func (s *Scope) merge(c container, found []helperapi.Process) {
 	status.Processes = status.Processes[:min(len(status.Processes), maxProcesses)]
 }
 
-// carryOver is what the record knows of a process, with what is known now of it.
+// carryOver returns the known entry of a process, updated with what was found.
 func carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
 	known.UID, known.GID, known.VM, known.Vendor = found.UID, found.GID, found.VM, found.Vendor
 	known.Version, known.MainClass = found.Version, found.MainClass
@@ -50,8 +50,8 @@ func carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
 	return known
 }
 
-// assess takes what is in the process already into its record, and whether it can
-// be attached to.
+// assess records what is already loaded in the process, and whether it can be attached
+// to.
 func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 	p.AgentFound = found.Mark != nil && found.Mark.State != helperapi.AgentStopped || found.Mark == nil && found.AgentJarOpen
 	switch {
@@ -61,7 +61,8 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 		p.Adopted, p.Port = true, found.Exporter.Port
 	case found.Mark != nil && found.Mark.State == helperapi.AgentRunning:
 		p.Port = cmp.Or(found.Mark.Port, p.Port) // what it says, before what is remembered
-		// The record was lost: health checks pin the certificate before the next load, too.
+		// The record was lost: this lets health checks pin the certificate even before
+		// the next load.
 		if in := s.Security; p.SecuritySHA256 == "" && found.Mark.SecuritySHA256 == in.SHA256 {
 			p.SecuritySHA256, p.CertificateSHA256 = in.SHA256, in.CertificateSHA256
 		}
@@ -69,7 +70,7 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 	state := processState(p)
 	outcome := attachability(found)
 	if outcome.Kind == statemachine.Done && s.keepsAll() && p.AgentFound && p.Port == 0 {
-		outcome = NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not answer what it serves; retrying.")
+		outcome = NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not report what it serves; retrying.")
 	}
 	if refused := s.RefusesWarning(p); refused != nil && outcome.Kind == statemachine.Done {
 		outcome = *refused
@@ -85,35 +86,36 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 	setProcessState(p, state)
 }
 
-// attachability is Done when nothing speaks against attaching to a process. One
-// that the rules leave out is no obstacle, whatever else it is.
+// attachability returns Done if nothing prevents attaching to a process. An excluded
+// process is never an obstacle.
 func attachability(p helperapi.Process) statemachine.Outcome {
 	switch {
 	case p.Excluded:
 		return Done()
 	case adopted(p) && p.Exporter.Port == 0:
 		return NotDone(v1alpha1.ReasonStockExporterNotServing,
-			"The stock exporter is in the JVM already, but answers on no port; the application's output says why. Our agent is not loaded beside it.")
+			"The stock exporter is already in the JVM, but answers on no port; see the application's output. The operator's agent is not loaded next to it.")
 	case adopted(p) || p.Refusal == nil:
 		return Done()
 	}
 	return NotDone(string(p.Refusal.Reason), p.Refusal.Message)
 }
 
-// adopted reports whether the stock exporter is in the process, and no agent of ours.
+// adopted reports whether the stock exporter is in the process, and no agent of the
+// operator.
 func adopted(p helperapi.Process) bool {
 	return p.Exporter != nil && p.Mark == nil && !p.AgentJarOpen
 }
 
 // maxPrimaryTries is how often the inspection of a container may fail before a later
-// one is no longer kept from having the primary process.
+// container may have the primary process.
 const maxPrimaryTries = 3
 
-// choosePrimary says which process is the pod's primary one, if none is: one that
-// was never attached to, so that a JVM that serves another port keeps it when the
-// primary one ends. Among several, it is the one that serves the exporter's port
-// already, or the first that serves none, which may be about to start. A container
-// that could not be inspected yet may have an earlier one, which is waited for.
+// choosePrimary selects the pod's primary process, unless there is one. It must never
+// have been attached to, so that a JVM that serves another port keeps it when the
+// primary one exits. Among several, it is the one that already serves the exporter's
+// port, or the first that serves none and may be about to start. A container that could
+// not be inspected yet may have an earlier one, which is waited for.
 func (s *Scope) choosePrimary() {
 	if slices.ContainsFunc(s.Chosen(), func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
 		return
@@ -142,8 +144,8 @@ func (s *Scope) choosePrimary() {
 	s.sort()
 }
 
-// beforeFailure are the chosen processes of the containers before the first one that
-// may soon be inspected.
+// beforeFailure returns the selected processes of the containers before the first one
+// that may soon be inspected.
 func (s *Scope) beforeFailure() []*v1alpha1.JavaProcess {
 	var before []*v1alpha1.JavaProcess
 	for _, c := range s.containers() {
@@ -157,7 +159,7 @@ func (s *Scope) beforeFailure() []*v1alpha1.JavaProcess {
 	return before
 }
 
-// inspectedSoon reports whether a container was not inspected yet, and may soon be.
+// inspectedSoon reports whether a container has not been inspected yet, but may be soon.
 func (s *Scope) inspectedSoon(c container) bool {
 	entry := s.current(c)
 	switch {

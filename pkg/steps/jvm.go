@@ -8,22 +8,22 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// JVM is one process of a Scope: the subject of the steps that each walks by
-// itself.
+// JVM is one process of a Scope: the subject of the steps that each JVM goes through
+// independently.
 type JVM struct {
 	*Scope
 	Process *v1alpha1.JavaProcess
 }
 
-// State is how far the process has come, as the record says.
+// State returns the state of the process from the record.
 func (j *JVM) State() statemachine.State { return processState(j.Process) }
 
-// SetState takes a State over into the record.
+// SetState writes the state of the process into the record.
 func (j *JVM) SetState(s statemachine.State) { setProcessState(j.Process, s) }
 
-// files are what the process's agent is to run from: what the exporter says now,
-// or what lies there already while nothing new is granted to the pod, or what
-// the exporter names cannot be used.
+// files returns the files that the process's agent should run from: those that the
+// exporter specifies now, or those already staged if the rollout has not granted new
+// ones to the pod, or if the exporter's inputs are invalid.
 func (j *JVM) files() v1alpha1.StagedFiles {
 	if j.keepsStaged() {
 		return *j.Process.Staged
@@ -37,13 +37,14 @@ func (j *JVM) files() v1alpha1.StagedFiles {
 	}
 }
 
-// keepsStaged reports whether what was staged stands, whatever the exporter says.
+// keepsStaged reports whether the staged files stay in use, whatever the exporter
+// specifies.
 func (j *JVM) keepsStaged() bool {
 	return j.Process.Staged != nil && (!j.Granted || j.Problem() != nil)
 }
 
-// port is the port to ask for: the exporter's for the primary process, 0 for one
-// that is chosen in the pod.
+// port returns the port to request: the exporter's for the primary process, and 0 for
+// one that is chosen in the pod.
 func (j *JVM) port() int32 {
 	switch {
 	case !j.Granted && j.Process.Intent != nil:
@@ -55,9 +56,9 @@ func (j *JVM) port() int32 {
 	}
 }
 
-// avoid are the ports that are not to be chosen for the process: those of the pod's
-// other processes, and those that the pod declares, which the application may be
-// about to open.
+// avoid returns the ports that must not be chosen for the process: those of the pod's
+// other processes, and those that the pod declares, which the application may be about
+// to open.
 func (j *JVM) avoid() []int32 {
 	var ports []int32
 	for _, p := range j.Chosen() {
@@ -80,8 +81,8 @@ func (j *JVM) avoid() []int32 {
 	return slices.Compact(ports)
 }
 
-// AwaitsPrimary reports whether it is to be seen yet who is to serve the exporter's
-// port: an earlier container is about to be inspected. A JVM that was attached to
+// AwaitsPrimary reports whether it is still open which JVM serves the exporter's port,
+// because an earlier container is about to be inspected. A JVM that was attached to
 // meanwhile would keep another port.
 func (j *JVM) AwaitsPrimary() bool {
 	p := j.Process
@@ -92,8 +93,8 @@ func (j *JVM) AwaitsPrimary() bool {
 	return slices.ContainsFunc(j.containers(), j.inspectedSoon)
 }
 
-// serves reports whether the agent serves what is wanted, as far as the record
-// knows.
+// serves reports whether the agent serves the desired configuration and port, according
+// to the record.
 func (j *JVM) serves() bool {
 	p, files, port := j.Process, j.files(), j.port()
 	return p.Port != 0 && (port == 0 || p.Port == port) &&
@@ -101,7 +102,7 @@ func (j *JVM) serves() bool {
 		p.SecuritySHA256 == files.SecuritySHA256 && p.CertificateSHA256 == files.CertificateSHA256
 }
 
-// answered reports whether the endpoint answered at the address that the pod has.
+// answered reports whether the endpoint answered at the pod's current address.
 func (j *JVM) answered() bool {
 	e := j.Process.Endpoint
 	return e != nil && !e.Silent && e.Address == j.Pod.Status.PodIP && e.Port == j.Process.Port && e.TLS == secured(j.Process)
@@ -110,11 +111,11 @@ func (j *JVM) answered() bool {
 // secured reports whether the agent in the process serves over TLS.
 func secured(p *v1alpha1.JavaProcess) bool { return p.SecuritySHA256 != "" }
 
-// published reports whether the endpoint stands in an EndpointSlice.
+// published reports whether an EndpointSlice has the endpoint.
 func (j *JVM) published() bool {
 	e := j.Process.Endpoint
 	return e != nil && slices.Contains(j.Published, PublishedEndpoint{Address: e.Address, Port: e.Port, TLS: e.TLS})
 }
 
-// at is the container of the process, for the helper.
+// at returns the container of the process as the helper's target.
 func (j *JVM) at() transport.Container { return j.Scope.at(j.Process.Container) }

@@ -9,17 +9,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// Load makes our agent answer in the JVM, with the configuration staged, on the
-// port wanted. Whether it must be loaded for that is the helper's to see, under
-// its lock: an agent that is in the JVM already is reconfigured.
+// Load makes the operator's agent serve the staged configuration in the JVM, on the
+// desired port. The helper decides under its lock whether that needs a load: an agent
+// that is already in the JVM is reconfigured.
 type Load struct{}
 
 // Phase implements statemachine.Step.
 func (Load) Phase() statemachine.Phase { return Loaded }
 
-// Announce implements statemachine.Announcer: a load whose outcome is lost must
-// have been recorded as begun; one for which there is no room must not, or a
-// container that ends then would seem to have ended after an attach.
+// Announce implements statemachine.Announcer. A load must be recorded before it begins,
+// because its outcome may be lost; but not if there is no capacity for it, or a
+// container that exits then would seem to have exited after an attach.
 func (Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 	p := j.Process
 	if p.Adopted {
@@ -75,7 +75,7 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		return loadFailed(j, err)
 	}
 	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
-		return NotDone(v1alpha1.ReasonHelperFailed, "The helper reported a load, but no mark of the agent.")
+		return NotDone(v1alpha1.ReasonHelperFailed, "The helper reported a load, but the JVM has no mark of the agent.")
 	}
 	mark := report.Processes[0].Mark
 	p.Port = mark.Port
@@ -89,12 +89,12 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p.Identity = identity
 	p.Warning = text.Cut(report.Processes[0].Warning, 300)
 	if !j.serves() {
-		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security.")
+		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security settings.")
 	}
 	return Done()
 }
 
-// securityFile is the name of the endpoint's security; empty for one in the clear.
+// securityFile returns the name of the endpoint's security file; empty for plain HTTP.
 func securityFile(files v1alpha1.StagedFiles) string {
 	if files.SecuritySHA256 == "" {
 		return ""
@@ -117,8 +117,8 @@ func loadFailed(j *JVM, err error) statemachine.Outcome {
 	return outcome
 }
 
-// Undo implements statemachine.Step: it stops the agent. The helper removes its
-// directory with the last agent in the container, and also where there was none.
+// Undo implements statemachine.Step. It stops the agent. The helper removes its
+// directory with the last agent in the container, or if there was none.
 func (Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 	p := j.Process
 	if !Runs(j.Pod, p) || j.untouched() {
@@ -129,7 +129,7 @@ func (Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 		if outcome.Kind == statemachine.Queued || MayHaveAgent(p) {
 			return outcome
 		}
-		// What cannot be removed where no agent is stays, and does nothing.
+		// Files that cannot be removed stay if no agent uses them, and have no effect.
 	}
 	if p.Adopted { // the stock exporter serves on
 		return Done()

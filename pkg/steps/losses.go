@@ -9,12 +9,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// lossWindow is for how long an agent that was lost is to be seen serving for the next
-// loss to be counted as the first: longer than the longest time until it is loaded again.
+// lossWindow is how long a lost agent must be seen serving before the next loss counts
+// as the first one again: longer than the maximum backoff of its load.
 const lossWindow = 2 * statemachine.MaxBackoff
 
-// Lose has an agent that is lost repeatedly loaded again less and less often: each time
-// is a load into a JVM of somebody who may not want it.
+// Lose applies backoff to loading an agent that is lost repeatedly: each time is a load
+// into a JVM whose owner may not want it.
 func (j *JVM) Lose(cause *statemachine.Cause, state *statemachine.State) {
 	if cause.Reason != v1alpha1.ReasonAgentGone && cause.Reason != v1alpha1.ReasonEndpointForeign {
 		return

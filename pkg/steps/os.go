@@ -7,9 +7,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// runsWindows reports whether the pod says that its containers are Windows
-// containers: by spec.os, or by the node selector that the scheduler needs where
-// that is left out. The helper is a Linux program, and no shell there runs it.
+// runsWindows reports whether the pod declares Windows containers: by spec.os, or by the
+// node selector that the scheduler needs otherwise. The helper is a Linux program, and
+// no shell there runs it.
 func runsWindows(pod *corev1.Pod) bool {
 	if pod.Spec.OS != nil {
 		return pod.Spec.OS.Name == corev1.Windows
@@ -19,5 +19,5 @@ func runsWindows(pod *corev1.Pod) bool {
 
 func unsupportedOS() statemachine.Outcome {
 	return NotDone(v1alpha1.ReasonUnsupportedOS,
-		"The pod runs on Windows (spec.os or the node selector kubernetes.io/os); only Linux containers can be attached to. Exclude it by spec.labelSelector, or by the annotation "+v1alpha1.AnnotationOptOut+": \"true\".")
+		"The pod runs on Windows (spec.os or the node selector kubernetes.io/os); only Linux containers can be attached to. Exclude it with spec.labelSelector, or with the annotation "+v1alpha1.AnnotationOptOut+": \"true\".")
 }

@@ -17,8 +17,8 @@ var kinds = map[v1alpha1.ReasonClass]statemachine.Kind{
 	v1alpha1.ClassRefused: statemachine.Refused,
 }
 
-// KindOf is the kind of Outcome that a reason of the API stands for. One that is
-// unknown failed, and is tried again.
+// KindOf returns the Kind of a reason of the API. An unknown reason is Failed, and
+// retried.
 func KindOf(reason string) statemachine.Kind {
 	if reason == v1alpha1.ReasonQueued {
 		return statemachine.Queued
@@ -29,16 +29,16 @@ func KindOf(reason string) statemachine.Kind {
 	return statemachine.Failed
 }
 
-// Done is the Outcome of a step whose phase holds.
+// Done returns the Outcome of a step whose phase holds.
 func Done() statemachine.Outcome { return statemachine.Outcome{Kind: statemachine.Done} }
 
-// NotDone is the Outcome of a step whose phase does not hold for a reason, which
-// decides what ends it.
+// NotDone returns the Outcome of a step whose phase does not hold. The reason decides
+// what triggers the next try.
 func NotDone(reason, message string) statemachine.Outcome {
 	return statemachine.Outcome{Kind: KindOf(reason), Reason: reason, Message: message}
 }
 
-// failed is the Outcome of a step whose effect failed with err.
+// failed returns the Outcome of a step whose effect failed with err.
 func failed(err error) statemachine.Outcome {
 	known, ok := errors.AsType[*transport.Error](err)
 	if !ok {
@@ -49,7 +49,7 @@ func failed(err error) statemachine.Outcome {
 	return o
 }
 
-// in names the container that an Outcome is about.
+// in prefixes the message of an Outcome with its container.
 func in(container string, o statemachine.Outcome) statemachine.Outcome {
 	o.Message = fmt.Sprintf("Container %s: %s", container, o.Message)
 	return o

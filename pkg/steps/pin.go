@@ -8,11 +8,12 @@ import (
 	"net/http"
 )
 
-// pinned is a client that speaks TLS with who holds the key of one certificate, and with
-// nobody else. A pin is stronger here than a name and an authority: it is the certificate
-// that the operator itself brought into the container, while names are the same in all
-// pods of an exporter, addresses are reused, and an authority signs for others, too. Without a pin, as in a record
-// that was lost and does not know the certificate, only the identity in the answer counts.
+// pinned returns a client that only speaks TLS with a server that holds the key of the
+// given certificate. Here a pin is stronger than a name and a certificate authority: the
+// operator itself staged this certificate, while all pods of an exporter share names,
+// addresses are reused, and an authority signs for others, too. Without a pin, for a
+// lost record that does not know the certificate, only the identity in the answer
+// counts.
 func pinned(client *http.Client, certificateSHA256 string) *http.Client {
 	transport := client.Transport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{

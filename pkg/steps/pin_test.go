@@ -40,7 +40,7 @@ func TestPinned(t *testing.T) {
 		says                   string // Probe
 	}{
 		"its certificate":             {secured, "sha", pin, itself, nil, nil, ""},
-		"another certificate":         {secured, "sha", strings.Repeat("0", 64), itself, ErrForeign, ErrForeign, "certificate is not the one"},
+		"another certificate":         {secured, "sha", strings.Repeat("0", 64), itself, ErrForeign, ErrForeign, "certificate is not the agent's"},
 		"the certificate of another":  {secured, "sha", pin, another, nil, ErrForeign, ""},
 		"an unknown certificate":      {secured, "sha", "", itself, nil, nil, ""},
 		"that of another":             {secured, "sha", "", another, nil, ErrForeign, ""},

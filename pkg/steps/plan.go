@@ -1,9 +1,9 @@
-// Package steps is the way of one pod to its metrics: the plan of its phases, the
-// steps that bring them about or undo them, and the pure decision what no longer
-// holds.
+// Package steps defines how a pod gets a metrics endpoint: the plan of its phases, the
+// steps that bring them about or undo them, and the pure function that decides which
+// phases no longer hold.
 //
-// Discovered, JavaFound and Annotated are the pod's. Staged, Loaded and Exposed are
-// walked by each chosen JVM of the pod by itself.
+// Discovered, JavaFound and Annotated belong to the pod. Each selected JVM of the pod
+// goes through Staged, Loaded and Exposed independently.
 package steps
 
 import (
@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// The phases, as the engine has them.
+// The phases as types of the engine.
 const (
 	Pending    = statemachine.Phase(v1alpha1.PhasePending)
 	Discovered = statemachine.Phase(v1alpha1.PhaseDiscovered)
@@ -22,17 +22,18 @@ const (
 	Annotated  = statemachine.Phase(v1alpha1.PhaseAnnotated)
 )
 
-// The ways back, by what happened.
+// The ways back.
 const (
-	// Replaced: the container or the JVM was replaced, or others are chosen.
+	// Replaced: the container or JVM was replaced, or other processes are selected.
 	Replaced = "replaced"
-	// ConfigChanged: other files are wanted in the container.
+	// ConfigChanged: the container needs different files.
 	ConfigChanged = "configChanged"
 	// AgentChanged: the agent is gone from the same JVM, or is out of date.
 	AgentChanged = "agentChanged"
-	// EndpointLost: the endpoint is silent, elsewhere, or missing in the EndpointSlices.
+	// EndpointLost: the endpoint is silent, has moved, or is missing from the
+	// EndpointSlices.
 	EndpointLost = "endpointLost"
-	// AnnotationLost: our annotations are no longer on the pod.
+	// AnnotationLost: the operator's annotations are no longer on the pod.
 	AnnotationLost = "annotationLost"
 )
 
@@ -53,12 +54,12 @@ var Plan = statemachine.MustPlan(Pending,
 	statemachine.WayBack{Name: AnnotationLost, To: Exposed},
 )
 
-// PodSteps are the steps of the phases that are the pod's.
+// PodSteps returns the steps of the pod's own phases.
 func PodSteps() []statemachine.Step[*Scope] {
 	return []statemachine.Step[*Scope]{Discover{}, FindJava{}, Annotate{}}
 }
 
-// JVMSteps are the steps of the phases that each JVM walks by itself.
+// JVMSteps returns the steps that each JVM goes through independently.
 func JVMSteps() []statemachine.Step[*JVM] {
 	return []statemachine.Step[*JVM]{Stage{}, Load{}, Expose{}}
 }

@@ -11,8 +11,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Preflight is what a preflight comes to for a JVM that was found: what would keep an
-// agent from being loaded, by what the inspection saw, or that nothing would.
+// Preflight returns the result of a preflight for a JVM that was found: what would
+// prevent loading an agent, according to the inspection, or that nothing would.
 func (j *JVM) Preflight() statemachine.Outcome {
 	if shortage := j.shortage(); shortage != nil {
 		return *shortage
@@ -24,11 +24,12 @@ func (j *JVM) Preflight() statemachine.Outcome {
 	return NotDone(v1alpha1.ReasonPreflight, message)
 }
 
-// memoryStep is the multiple to which free memory is rounded down in a record: it
-// changes all the time, and each change would be a write.
+// memoryStep is the unit to which free memory is rounded down in a record: it changes
+// constantly, and each change would be a write.
 const memoryStep = 8 << 20
 
-// freeMemory is what an inspection found free below the limit; nil without one.
+// freeMemory returns the memory that an inspection found free below the limit; nil
+// without a limit.
 func freeMemory(found *helperapi.Memory) *resource.Quantity {
 	if found == nil {
 		return nil
@@ -36,9 +37,10 @@ func freeMemory(found *helperapi.Memory) *resource.Quantity {
 	return resource.NewQuantity(max(found.Free, 0)/memoryStep*memoryStep, resource.BinarySI)
 }
 
-// shortage is that there was too little memory for a first load and its files; nil
-// when there was enough, nobody asks for it, or none is to be loaded. Only another
-// inspection, or another spec.memoryHeadroom, ends it: nothing is tried meanwhile.
+// shortage returns an Outcome if there was too little memory for a first load and its
+// files; nil if there was enough, the check is disabled, or nothing is to be loaded.
+// Only another inspection, or another spec.memoryHeadroom, changes the result: nothing
+// is tried meanwhile.
 func (j *JVM) shortage() *statemachine.Outcome {
 	p, headroom := j.Process, memoryHeadroom(j.Exporter)
 	if headroom <= 0 || p.FreeMemory == nil || p.Adopted || MayHaveAgent(p) {
@@ -54,16 +56,16 @@ func (j *JVM) shortage() *statemachine.Outcome {
 		(need+mib-1)/mib, p.FreeMemory)}
 }
 
-// transient reports whether an inspection is to leave nothing in a container: nothing
-// may be attached, and nothing is.
+// transient reports whether an inspection must leave nothing in a container: nothing may
+// be attached, and nothing is.
 func (s *Scope) transient(name string) bool {
 	return s.Exporter.Spec.Mode == v1alpha1.ModePreflight && s.find(func(p *v1alpha1.JavaProcess) bool {
 		return p.Container == name && (MayHaveAgent(p) || p.Staged != nil)
 	}) == nil
 }
 
-// KeepHelpers takes over that what is brought into containers stays there from now on,
-// unless the exporter is in mode Preflight.
+// KeepHelpers records that files brought into containers stay there from now on, unless
+// the exporter is in mode Preflight.
 func (s *Scope) KeepHelpers() {
 	if s.Exporter.Spec.Mode == v1alpha1.ModePreflight {
 		return
@@ -73,8 +75,8 @@ func (s *Scope) KeepHelpers() {
 	}
 }
 
-// untouched reports whether nothing of ours is in the process and its container: the
-// inspection left nothing, and nothing else was ever granted to the pod.
+// untouched reports whether the process and its container have nothing of the operator:
+// the inspection left nothing, and nothing else was ever granted to the pod.
 func (j *JVM) untouched() bool {
 	p := j.Process
 	return j.Attachment.Spec.Revision == "" && j.Status().Revision == "" && !MayHaveAgent(p) && p.Staged == nil &&

@@ -20,61 +20,58 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// MetricsPath is the path under which the exporter serves its metrics.
+// MetricsPath is the path of the metrics endpoint.
 const MetricsPath = "/metrics"
 
-// ErrForeign is the cause of an Answers to which a foreign process answered.
+// ErrForeign is the error of Answers if a foreign process answered.
 var ErrForeign = errors.New("a foreign process answers")
 
-// ErrUnreachable is the cause of a Probe that could not connect, or whose connection was
-// closed before an answer, as by a service mesh that requires mutual TLS.
+// ErrUnreachable is the error of Probe if it could not connect, or if the connection was
+// closed before an answer, for example by a service mesh that requires mutual TLS.
 var ErrUnreachable = errors.New("unreachable")
 
-// Prober asks an endpoint whether it serves metrics.
+// Prober probes endpoints.
 type Prober interface {
-	// Probe returns nil when the process's port at the address answers as it
-	// should, an error that is ErrUnreachable when it cannot be reached, and
-	// another *transport.Error when it answers otherwise, or not in time. It
-	// ends in bounded time.
+	// Probe returns nil if the process's port at the address serves metrics, an error
+	// that is ErrUnreachable if it cannot be reached, and another *transport.Error if it
+	// answers otherwise or not in time. It ends in bounded time.
 	Probe(ctx context.Context, address string, p *v1alpha1.JavaProcess) error
-	// Answers asks whether the process still serves the endpoint that its record
-	// has. It returns an error that is ErrUnreachable when that cannot be
-	// reached, ErrForeign when a foreign process answers, and another one
-	// when nobody there speaks HTTP. One who takes the connection and
-	// is slow is there: a JVM that collects garbage is the same JVM. It ends in
-	// bounded time, and asks for nothing that costs the application more than an
-	// answer.
+	// Answers checks whether the process still serves the endpoint in its record. It
+	// returns an error that is ErrUnreachable if the endpoint cannot be reached,
+	// ErrForeign if a foreign process answers, and another error if the server does not
+	// speak HTTP. A server that accepts the connection but answers slowly counts as
+	// answering: a JVM that collects garbage is still the same JVM. It ends in bounded
+	// time, and requests nothing expensive from the application.
 	Answers(ctx context.Context, p *v1alpha1.JavaProcess) error
 }
 
 const (
 	connectTimeout = 3 * time.Second
-	// answerTimeout is Prometheus' own default for a scrape: the agent collects
-	// before the first byte.
+	// answerTimeout is the default scrape timeout of Prometheus: the agent collects
+	// before it sends the first byte.
 	answerTimeout = 10 * time.Second
-	// healthTimeout is longer than connectTimeout, so that the two can be told
-	// apart.
+	// healthTimeout is longer than connectTimeout, so that the two can be distinguished.
 	healthTimeout = 5 * time.Second
-	// maxProbed bounds what is read of the answer: it is not parsed, only seen to come,
-	// to its end, since the stock exporter prints a stack trace on the application's
-	// output when somebody hangs up.
+	// maxProbed limits how much of the response is read. The response is not parsed, but
+	// read to its end: the stock exporter prints a stack trace on the application's
+	// output if the client disconnects early.
 	maxProbed = 16 << 20
 )
 
-// HTTPProber asks over HTTP, directly and without following redirects.
+// HTTPProber probes over HTTP, directly and without following redirects.
 type HTTPProber struct {
 	client *http.Client
 	seam   effects.Seam
-	// patience is how long Answers waits for one.
+	// patience is the timeout of Answers.
 	patience time.Duration
 }
 
-// NewHTTPProber returns a Prober whose requests pass the seam.
+// NewHTTPProber returns a Prober whose requests pass through the seam.
 func NewHTTPProber(seam effects.Seam) *HTTPProber {
 	return &HTTPProber{seam: seam, patience: healthTimeout, client: &http.Client{
 		Timeout:       connectTimeout + answerTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		// No proxy and no idle connections: each pod is asked once.
+		// No proxy and no idle connections: each pod is probed once.
 		Transport: &http.Transport{
 			DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
 			ResponseHeaderTimeout:  answerTimeout,
@@ -95,7 +92,7 @@ func (p *HTTPProber) Probe(ctx context.Context, address string, process *v1alpha
 	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, process, host, path) })
 }
 
-// healthPath is the stock exporter's, and ours.
+// healthPath is the health endpoint of both the stock exporter and the operator's agent.
 const healthPath = "/-/healthy"
 
 // Answers implements Prober.
@@ -119,11 +116,11 @@ func (p *HTTPProber) Answers(ctx context.Context, process *v1alpha1.JavaProcess)
 	})
 }
 
-// foreign reports whether an answer for its health comes from another process than
-// the one asked, as far as can be told. An identity proves it. That there is none
-// does where our agent was told one: the stock exporter, and an agent that was told
-// none, show none. It proves nothing in an answer that a proxy or a service mesh
-// may give in front of the agent: one that refuses, redirects or fails.
+// foreign reports whether a health response comes from a different process, as far as
+// that can be determined. A different identity proves it. A missing identity proves it
+// if the operator gave the agent one; the stock exporter, and an agent without an
+// identity, send none. A response that refuses, redirects or fails proves nothing, since
+// a proxy or service mesh in front of the agent may send it.
 func foreign(p *v1alpha1.JavaProcess, answer *http.Response) bool {
 	if who := answer.Header.Get(helperapi.IdentityHeader); who != "" {
 		return who != cmp.Or(p.Identity, Fingerprint(p))
@@ -155,16 +152,16 @@ func (p *HTTPProber) get(ctx context.Context, process *v1alpha1.JavaProcess, hos
 	case errors.Is(err, ErrUnreachable):
 		return notServing("The endpoint cannot be reached.", err)
 	case errors.Is(err, ErrForeign):
-		return notServing("A foreign process answers at the endpoint: its certificate is not the one that the agent serves with.", err)
+		return notServing("A foreign process answers at the endpoint: its certificate is not the agent's.", err)
 	case err != nil:
-		return notServing(fmt.Sprintf("%s does not answer within %s, or not in HTTP.", path, answerTimeout), err)
+		return notServing(fmt.Sprintf("%s does not answer within %s, or does not speak HTTP.", path, answerTimeout), err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return notServing(fmt.Sprintf("%s answers with HTTP status %d instead of 200.", path, response.StatusCode), nil)
 	}
 	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, maxProbed)); err != nil {
-		return notServing(path+" breaks off while it answers.", err)
+		return notServing(path+" closes the connection before the response is complete.", err)
 	}
 	return nil
 }

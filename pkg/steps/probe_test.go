@@ -89,7 +89,7 @@ func TestHTTPProber(t *testing.T) {
 			_, _ = c.Read(make([]byte, 1))
 			_, _ = c.Write([]byte("220 mail\r\n"))
 			c.Close()
-		}), "not in HTTP", true, false},
+		}), "does not speak HTTP", true, false},
 		"Closed": {"nobody is there", told, func(t *testing.T) string {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -14,43 +14,44 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// ProcessIdentity names one process of a pod and no later one with its PID.
+// ProcessIdentity identifies one process of a pod, but not a later one with the same
+// PID.
 type ProcessIdentity struct {
 	ContainerID string
 	PID         int32
 	StartTime   int64
 }
 
-// Identity is the identity of a process in the record.
+// Identity returns the identity of a process in the record.
 func Identity(p *v1alpha1.JavaProcess) ProcessIdentity {
 	return ProcessIdentity{p.ContainerID, p.PID, p.StartTime}
 }
 
-// Fingerprint is the identity of a process as its agent shows it: of one length,
-// and without a name in it.
+// Fingerprint returns the identity of a process as its agent reports it: of fixed
+// length, and without names.
 func Fingerprint(p *v1alpha1.JavaProcess) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", p.ContainerID, p.PID, p.StartTime))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Runs reports whether the container that the process was found in still runs.
+// Runs reports whether the container in which the process was found is still running.
 func Runs(pod *corev1.Pod, p *v1alpha1.JavaProcess) bool {
 	return slices.Contains(running(pod), container{name: p.Container, id: p.ContainerID})
 }
 
-// MayHaveAgent reports whether an agent of ours is in the process, or may be: it
-// was found there, or its load was begun.
+// MayHaveAgent reports whether the operator's agent is in the process or may be: it was
+// found there, or its load was begun.
 func MayHaveAgent(p *v1alpha1.JavaProcess) bool {
 	return (p.AgentFound || p.Intent != nil) && !p.Adopted
 }
 
-// Refused reports whether the process needs a person, so that its pod goes on
-// without it. A reason that halts the rollout is never passed over.
+// Refused reports whether the process needs a person, so that its pod proceeds without
+// it. A reason that halts the rollout is never passed over.
 func Refused(p *v1alpha1.JavaProcess) bool {
 	return v1alpha1.NeedsPerson(p.Reason) && !v1alpha1.Halts(p.Reason)
 }
 
-// Filter are the processes of the record that match, in their order.
+// Filter returns the processes of the record that match, in order.
 func (s *Scope) Filter(match func(*v1alpha1.JavaProcess) bool) []*v1alpha1.JavaProcess {
 	var matching []*v1alpha1.JavaProcess
 	for i := range s.Status().Processes {
@@ -61,7 +62,7 @@ func (s *Scope) Filter(match func(*v1alpha1.JavaProcess) bool) []*v1alpha1.JavaP
 	return matching
 }
 
-// find is the first process of the record that matches; nil for none.
+// find returns the first process of the record that matches; nil if there is none.
 func (s *Scope) find(match func(*v1alpha1.JavaProcess) bool) *v1alpha1.JavaProcess {
 	for i := range s.Status().Processes {
 		if p := &s.Status().Processes[i]; match(p) {
@@ -71,20 +72,20 @@ func (s *Scope) find(match func(*v1alpha1.JavaProcess) bool) *v1alpha1.JavaProce
 	return nil
 }
 
-// Chosen are the processes to be attached to, or adopted, the primary one first.
+// Chosen returns the processes to attach to or adopt, the primary one first.
 func (s *Scope) Chosen() []*v1alpha1.JavaProcess {
 	return s.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded && !Refused(p) })
 }
 
-// attachable are the processes that an inspection found nothing to speak against.
+// attachable returns the processes that can be attached to, according to the inspection.
 func (s *Scope) attachable() []*v1alpha1.JavaProcess {
 	return s.Filter(func(p *v1alpha1.JavaProcess) bool {
 		return !p.Excluded && Plan.Reached(statemachine.Phase(p.Phase), JavaFound)
 	})
 }
 
-// summed are the processes whose phases are the pod's: the chosen ones, or, where
-// all need a person, these.
+// summed returns the processes that determine the pod's phase: the selected ones that
+// are not refused or, if all are refused, those.
 func (s *Scope) summed() []*v1alpha1.JavaProcess {
 	if chosen := s.Chosen(); len(chosen) > 0 {
 		return chosen
@@ -92,7 +93,7 @@ func (s *Scope) summed() []*v1alpha1.JavaProcess {
 	return s.attachable()
 }
 
-// Known is what the record has of a process; nil if it has nothing.
+// Known returns the record's entry of a process; nil if there is none.
 func (s *Scope) Known(id ProcessIdentity) *v1alpha1.JavaProcess {
 	return s.find(func(p *v1alpha1.JavaProcess) bool { return Identity(p) == id })
 }
@@ -103,9 +104,8 @@ func (s *Scope) Drop(match func(*v1alpha1.JavaProcess) bool) {
 	status.Processes = slices.DeleteFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return match(&p) })
 }
 
-// sort puts the primary process first, then those to be attached to, then those
-// that need a person, then those that are left out; each in the order of their
-// containers.
+// sort puts the primary process first, then those to attach to, then refused ones, then
+// excluded ones, each in the order of their containers.
 func (s *Scope) sort() {
 	order := running(s.Pod)
 	at := func(p *v1alpha1.JavaProcess) int {

@@ -14,11 +14,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Protection says which pods and containers the operator attaches to only where its
-// flags allow it, whatever an exporter selects: those with power over the node, and
-// those that the cluster or the operator itself lives on. The zero value allows none.
+// Protection lists the kinds of pods and containers that the operator attaches to only
+// if its flags allow it, whatever an exporter selects: those with power over the node,
+// and those that the cluster or the operator itself depends on. The zero value allows
+// none.
 type Protection struct {
-	// OwnNamespace is the namespace that the operator runs in; empty outside of a cluster.
+	// OwnNamespace is the operator's own namespace; empty outside a cluster.
 	OwnNamespace string
 	// AllowKubeSystem allows pods in the namespace kube-system.
 	AllowKubeSystem bool
@@ -32,7 +33,7 @@ type Protection struct {
 	AllowHostNetwork bool
 }
 
-// pod is why nothing is attached to in a pod; nil when it may be.
+// pod returns why the operator does not attach to a pod; nil if it may.
 func (p Protection) pod(pod *corev1.Pod) *statemachine.Outcome {
 	var is, flags []string
 	for _, kind := range []struct {
@@ -51,9 +52,9 @@ func (p Protection) pod(pod *corev1.Pod) *statemachine.Outcome {
 	return protected("The pod", is, flags)
 }
 
-// container is why a container is not attached to; nil when it may be. Each container is
-// judged by itself: an exec has the privileges of its own container, and none of those
-// of a privileged one beside it.
+// container returns why the operator does not attach to a container; nil if it may. Each
+// container is judged separately: an exec has the privileges of its own container, and
+// none of those of a privileged one in the same pod.
 func (p Protection) container(pod *corev1.Pod, name string) *statemachine.Outcome {
 	if refused := p.pod(pod); refused != nil || p.AllowPrivileged {
 		return refused
@@ -73,8 +74,8 @@ func protected(subject string, is, flags []string) *statemachine.Outcome {
 		subject, strings.Join(is, " and "), strings.Join(flags, " and "))))
 }
 
-// podProtected is why nothing is executed in the pod; nil when something may be, or an
-// agent may be there already.
+// podProtected returns why nothing may be executed in the pod; nil if it may, or if an
+// agent may already be there.
 func (s *Scope) podProtected() *statemachine.Outcome {
 	if slices.ContainsFunc(running(s.Pod), s.mayServe) {
 		return nil
@@ -82,8 +83,9 @@ func (s *Scope) podProtected() *statemachine.Outcome {
 	return s.Protection.pod(s.Pod)
 }
 
-// mayServe reports whether the container serves metrics, or an agent is in it: it was
-// attached to when the flags allowed it. Of a record that was lost nobody knows where.
+// mayServe reports whether the container serves metrics or has an agent, because it was
+// attached to when the flags allowed it. For a lost record this is unknown, so any
+// container may.
 func (s *Scope) mayServe(c container) bool {
 	return s.lost() || s.find(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && serves(p) }) != nil
 }

@@ -8,31 +8,31 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Health is what a health check of an endpoint and the examination after it came to.
+// Health is the result of an endpoint's health check and the examination after it.
 type Health struct {
 	Finding Finding
-	// Foreign reports that another process answers at the endpoint.
+	// Foreign reports whether another process answers at the endpoint.
 	Foreign bool
-	// Misses is how often in a row the endpoint did not answer.
+	// Misses is the number of consecutive health checks without an answer.
 	Misses int32
-	// Served is for how long the endpoint was seen to answer before.
+	// Served is how long the endpoint was seen to answer before.
 	Served time.Duration
 }
 
-// silentMisses is how often in a row an endpoint is silent before that takes its
-// JVM back.
+// silentMisses is the number of consecutive misses after which a JVM with a silent
+// endpoint regresses.
 const silentMisses = 3
 
-// Causes are why records go back, in the order of the phases.
+// Causes lists why records go back, in the order of the phases.
 var Causes = []statemachine.Cause{
 	{Reason: v1alpha1.ReasonReplaced, Back: Replaced, Message: "The container or JVM was replaced; rediscovering."},
-	{Reason: v1alpha1.ReasonConfigChanged, Back: ConfigChanged, Message: "The files that the agent runs from changed; staging them."},
+	{Reason: v1alpha1.ReasonConfigChanged, Back: ConfigChanged, Message: "The agent's files changed; staging them again."},
 	{Reason: v1alpha1.ReasonAgentChanged, Back: AgentChanged, Message: "The agent is out of date; reconfiguring."},
 	{Reason: v1alpha1.ReasonAgentGone, Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."},
 	{Reason: v1alpha1.ReasonEndpointForeign, Back: AgentChanged, Message: "The agent serves, but a foreign process answers at its endpoint; reconfiguring the agent."},
 	{Reason: v1alpha1.ReasonEndpointSilent, Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."},
 	{Reason: v1alpha1.ReasonEndpointMoved, Back: EndpointLost, Message: "The endpoint's address changed; probing it there."},
-	{Reason: v1alpha1.ReasonEndpointLost, Back: EndpointLost, Message: "The endpoint is missing in the EndpointSlices; publishing it again."},
+	{Reason: v1alpha1.ReasonEndpointLost, Back: EndpointLost, Message: "The endpoint is missing from the EndpointSlices; publishing it again."},
 	{Reason: v1alpha1.ReasonAnnotationLost, Back: AnnotationLost, Message: "The operator's annotations are no longer on the pod; restoring them."},
 }
 
@@ -41,8 +41,8 @@ func because(reason string) *statemachine.Cause {
 	return new(Causes[i])
 }
 
-// Regress decides why the pod's own phases no longer hold, by the record and by
-// what was observed; nil when they do. It changes nothing.
+// Regress returns why the pod's own phases no longer hold, based on the record and the
+// observations; nil if they do. It changes nothing.
 func (s *Scope) Regress() *statemachine.Cause {
 	if len(s.Status().Containers) == 0 || len(s.attachable()) == 0 {
 		return because(v1alpha1.ReasonReplaced)
@@ -53,8 +53,8 @@ func (s *Scope) Regress() *statemachine.Cause {
 	return nil
 }
 
-// Regress decides why what the record says of the JVM no longer holds, by it and by
-// what was observed; nil when it does. It changes nothing.
+// Regress returns why the JVM's phase no longer holds, based on the record and the
+// observations; nil if it does. It changes nothing.
 func (j *JVM) Regress() *statemachine.Cause {
 	p, health := j.Process, j.Health[Identity(j.Process)]
 	switch {
@@ -79,10 +79,10 @@ func (j *JVM) Regress() *statemachine.Cause {
 	return nil
 }
 
-// Silent reports whether an endpoint was silent for long enough to be called so.
+// Silent reports whether an endpoint has been silent for long enough to regress.
 func (h Health) Silent() bool { return h.Finding == FindingSilent && h.Misses >= silentMisses }
 
-// Forget drops from the record of a JVM what a cause has proven wrong.
+// Forget removes from the record of a JVM what a cause has proven wrong.
 func (j *JVM) Forget(cause *statemachine.Cause) {
 	switch p := j.Process; cause.Reason {
 	case v1alpha1.ReasonAgentGone, v1alpha1.ReasonEndpointForeign:

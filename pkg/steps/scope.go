@@ -21,115 +21,116 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Scope is one reconcile of one pod: what was observed at its start, what the steps
-// work with, and the record that they add to.
+// Scope is one reconcile of one pod: the observations at its start, the dependencies of
+// the steps, and the record that they update.
 type Scope struct {
-	// Attachment is the record. Steps write to its Status only; it is nobody
-	// else's copy.
+	// Attachment is the record, a copy that belongs to this Scope. Steps write only to
+	// its Status.
 	Attachment *v1alpha1.JmxAttachment
-	// Pod is the pod that the record is about, of that UID.
+	// Pod is the pod of the record, with the UID in the record.
 	Pod *corev1.Pod
-	// Exporter is the exporter that owns the pod; nil in a pod that is detached.
+	// Exporter is the exporter that owns the pod; nil for a pod that is being detached.
 	Exporter *v1alpha1.PrometheusJmxExporter
-	// Inputs are what the exporter names.
+	// Inputs are the resources that the exporter refers to.
 	Inputs
-	// Granted reports that the rollout has come to the pod: it may be brought to
-	// what the exporter says now. Else it is kept as its record says.
+	// Granted reports whether the rollout has granted the current revision to the pod.
+	// Otherwise the pod is kept as its record says.
 	Granted bool
-	// Published are the endpoints of this pod that stand in EndpointSlices of ours.
+	// Published are the endpoints of this pod in the operator's EndpointSlices.
 	Published []PublishedEndpoint
-	// Health is what the health checks of endpoints came to that did not answer.
+	// Health has the results of failed health checks.
 	Health map[ProcessIdentity]Health
-	// ReinspectAfter is the time until a container is inspected again, whatever is
-	// known of it; 0 for now, negative for never.
+	// ReinspectAfter returns the time until a container is inspected again even if its
+	// state is known; 0 for now, negative for never.
 	ReinspectAfter func(*v1alpha1.InspectedContainer) time.Duration
-	// Now is when the reconcile began.
+	// Now is the start time of the reconcile.
 	Now metav1.Time
 
-	// Artifacts are the files that the operator brings into containers.
+	// Artifacts are the files that the operator copies into containers.
 	Artifacts *Artifacts
-	// Transport is the way into containers that the operator may use; both if it is
-	// empty or Auto.
+	// Transport is the transport that the operator may use; both if it is empty or Auto.
 	Transport v1alpha1.Transport
 	// Helper runs the helper in the pod's containers.
 	Helper Helper
-	// Prober asks endpoints over HTTP.
+	// Prober probes endpoints over HTTP.
 	Prober Prober
 	// Writer writes the pod's annotations.
 	Writer PodWriter
-	// Persist writes the record as it is.
+	// Persist writes the record.
 	Persist func(context.Context) error
-	// Protection says what is attached to only where the operator's flags allow it.
+	// Protection lists what the operator attaches to only if its flags allow it.
 	Protection Protection
-	// Authority answers whether who wrote the exporter may attach; nil if nobody asks.
+	// Authority checks whether the user who wrote the exporter may attach; nil disables
+	// the check.
 	Authority Authority
-	// DoorGate is why no ephemeral container may be added now for a container with this
-	// ID; nil when it may.
+	// DoorGate returns why no ephemeral container may be added now for the container
+	// with this ID; nil if it may.
 	DoorGate func(container, id string) *statemachine.Outcome
 
-	// retryAfter is the longest of the times after which trying to inspect a container
-	// makes sense, where they are known; 0 where they are not.
+	// retryAfter is the longest known time after which retrying an inspection makes
+	// sense; 0 if none is known.
 	retryAfter time.Duration
-	// present are the files to stage that lie in a container, by its name, as far as
-	// this reconcile has seen or staged them.
+	// present has the files to stage that exist in each container, as far as this
+	// reconcile has seen or staged them.
 	present map[string][]helperapi.File
 }
 
-// Inputs are what an exporter names beside itself, for its pods.
+// Inputs are the resources that an exporter refers to, as needed by its pods.
 type Inputs struct {
-	// Config is its configuration.
+	// Config is the exporter's configuration.
 	Config Input
-	// Security is what secures its endpoints; the zero Security for none.
+	// Security has the security settings of its endpoints; zero for none.
 	Security Security
 }
 
-// Problem is why nothing new is brought to the pods; nil if nothing keeps it.
+// Problem returns why nothing new can be attached; nil if all inputs are valid.
 func (i Inputs) Problem() *Problem { return cmp.Or(i.Config.Problem, i.Security.Problem) }
 
-// Input is what an exporter names: a file, or why there is none.
+// Input is a resource that an exporter refers to: a file, or the reason why there is
+// none.
 type Input struct {
 	transport.Blob
-	// Problem is why it cannot be used; nil when it can.
+	// Problem is why the input cannot be used; nil if it can.
 	Problem *Problem
-	// Warning is a sentence on what the exporter ignores in it; empty if nothing.
+	// Warning lists what the exporter ignores in the input; empty if nothing.
 	Warning string
 }
 
-// Security is what secures an exporter's endpoints.
+// Security has the security settings of an exporter's endpoints.
 type Security struct {
 	Input
-	// CertificateSHA256 is the digest of the certificate in it, in DER.
+	// CertificateSHA256 is the digest of its certificate, in DER.
 	CertificateSHA256 string
 }
 
-// Problem is a typed reason with a sentence that a person can act on.
+// Problem is a reason with an actionable message.
 type Problem struct{ Reason, Message string }
 
 // PublishedEndpoint is an endpoint in an EndpointSlice.
 type PublishedEndpoint struct {
 	Address string
 	Port    int32
-	// TLS says that it is published as one that speaks TLS.
+	// TLS reports whether it is published as a TLS endpoint.
 	TLS bool
 }
 
-// Artifacts are the files that the operator brings into containers.
+// Artifacts are the files that the operator copies into containers.
 type Artifacts = transport.Artifacts
 
 // Helper runs the helper in a container.
 type Helper interface {
 	transport.Helper
-	// Open makes sure that there is room for an operation in a container, and that it
-	// answers, before it is recorded that the operation was begun.
+	// Open verifies that there is capacity for an operation in a container and that the
+	// container answers, before the intent of the operation is recorded.
 	Open(ctx context.Context, in transport.Container) error
 }
 
-// Status is the record.
+// Status returns the status of the record.
 func (s *Scope) Status() *v1alpha1.JmxAttachmentStatus { return &s.Attachment.Status }
 
-// Key names all that an attempt depends on and that an event announces. While it
-// stands, what needs a person still does, and a backoff runs. A configuration counts
-// as soon as it is granted: one that cannot be used has nothing tried again.
+// Key identifies everything that an attempt depends on and whose changes raise events.
+// While it is unchanged, refused steps stay refused and backoffs run. A configuration
+// counts as soon as it is granted; an invalid one triggers no retries.
 func (s *Scope) Key() string {
 	containers := map[string]string{}
 	for _, c := range running(s.Pod) {
@@ -139,14 +140,14 @@ func (s *Scope) Key() string {
 		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
 		rules(s.Exporter), s.Exporter.Spec.Transport, s.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], othersAnnotations(s.Pod, Annotations()),
 		s.Protection,
-		// Another operator may know how to deal with what this one cannot.
+		// A different version of the operator may handle what this one cannot.
 		s.Artifacts.Command(),
 	)
 }
 
-// Revision names what the exporter's pods are to be brought to: all of it that
-// reaches into a pod, and the exporter itself: a slot that one of the same name
-// granted, before it was deleted, is none of its successor's rollout.
+// Revision returns a digest of the desired state of the exporter's pods: everything that
+// reaches a pod, and the exporter's UID, so that a grant of a deleted exporter does not
+// count in the rollout of its successor of the same name.
 func Revision(exporter *v1alpha1.PrometheusJmxExporter, inputs Inputs, artifacts *Artifacts) string {
 	return digest(
 		exporter.UID, exporter.Spec.Port, exporter.Spec.Containers, exporter.Spec.Processes, exporter.Spec.AllowSharedTmp,
@@ -155,16 +156,18 @@ func Revision(exporter *v1alpha1.PrometheusJmxExporter, inputs Inputs, artifacts
 	)
 }
 
-// HowToResume is what a message about a rollout that is halted for a reason ends with.
+// HowToResume returns how to resume a rollout that was halted for the reason, for the
+// end of a message.
 func HowToResume(reason string) string {
 	mend := "configuration"
 	if reason == v1alpha1.ReasonSecurityRejected {
 		mend = "Secret"
 	}
-	return fmt.Sprintf("To resume, change the %s, or give the exporter's annotation %s another value.", mend, v1alpha1.AnnotationResume)
+	return fmt.Sprintf("To resume, change the %s, or set the exporter's annotation %s to a new value.", mend, v1alpha1.AnnotationResume)
 }
 
-// Resume names the value of the annotation AnnotationResume; empty for none.
+// Resume returns a digest of the value of the annotation AnnotationResume; empty for
+// none.
 func Resume(exporter *v1alpha1.PrometheusJmxExporter) string {
 	value := exporter.Annotations[v1alpha1.AnnotationResume]
 	if value == "" {
@@ -173,7 +176,7 @@ func Resume(exporter *v1alpha1.PrometheusJmxExporter) string {
 	return digest(value)
 }
 
-// rules are a digest of what chooses processes.
+// rules returns a digest of the fields that select processes.
 func rules(exporter *v1alpha1.PrometheusJmxExporter) string {
 	if len(exporter.Spec.Containers) == 0 && len(exporter.Spec.Processes) == 0 && !exporter.Spec.AllowSharedTmp {
 		return ""
@@ -190,8 +193,8 @@ func digest(values ...any) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// memoryHeadroom is what an exporter asks of the helper, in bytes. The API server
-// sets the default; one that is older than the field has none.
+// memoryHeadroom returns the exporter's memory headroom in bytes, for the helper. The
+// API server sets the default; an exporter that is older than the field has none.
 func memoryHeadroom(exporter *v1alpha1.PrometheusJmxExporter) int64 {
 	if headroom := exporter.Spec.MemoryHeadroom; headroom != nil {
 		return headroom.Value()
@@ -204,20 +207,20 @@ type container struct{ name, id string }
 // lost reports whether endpoints of the pod are published that its record may not know.
 func (s *Scope) lost() bool { return len(s.Published) > 0 && !EndpointsKnown(s.Status()) }
 
-// keepsAll reports whether the record is to be filled from what is in the pod,
-// whatever the exporter chooses when its rollout comes to the pod: the record was
-// lost, and its endpoints are published.
+// keepsAll reports whether the record must be restored from what is in the pod, whatever
+// the exporter selects when its rollout reaches the pod: the record was lost, and its
+// endpoints are published.
 func (s *Scope) keepsAll() bool {
 	return !s.Granted && s.lost()
 }
 
-// Chooses reports whether what the exporter says of containers and processes counts
-// now: its rollout has come to the pod, or there is nothing in it to be kept.
+// Chooses reports whether the exporter's current selection of containers and processes
+// applies: its rollout has reached the pod, or the pod has nothing to keep.
 func (s *Scope) Chooses() bool {
 	return s.Granted || len(s.Published) == 0 && s.find(serves) == nil
 }
 
-// containers are the running containers that the exporter names, or all.
+// containers returns the running containers that the exporter lists, or all.
 func (s *Scope) containers() []container {
 	named := s.Exporter.Spec.Containers
 	if s.keepsAll() {
@@ -228,14 +231,13 @@ func (s *Scope) containers() []container {
 	})
 }
 
-// ContainerStatuses are what the kubelet says of the pod's containers, init containers
-// after the others.
+// ContainerStatuses returns the statuses of the pod's containers, init containers last.
 func ContainerStatuses(pod *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(pod.Status.ContainerStatuses, pod.Status.InitContainerStatuses)
 }
 
-// running are the running containers in the order of the spec, sidecars (init
-// containers that restart) after the others.
+// running returns the running containers in the order of the spec, sidecars (restartable
+// init containers) last.
 func running(pod *corev1.Pod) []container {
 	var running []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus) {
@@ -252,7 +254,7 @@ func running(pod *corev1.Pod) []container {
 	return running
 }
 
-// ReadySince is when the pod became ready; zero when it is not.
+// ReadySince returns the time when the pod became ready; zero if it is not ready.
 func ReadySince(pod *corev1.Pod) time.Time {
 	for _, c := range pod.Status.Conditions {
 		if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
@@ -262,10 +264,10 @@ func ReadySince(pod *corev1.Pod) time.Time {
 	return time.Time{}
 }
 
-// kubeletUID is the UID under which the kubelet runs the pod, and names its
-// directories. Of a static pod the API server has a mirror with a UID of its own,
-// and an annotation with the other one: the kubelet alone sets it, and it never
-// changes. What is no UID there would reach the container as another request.
+// kubeletUID returns the UID under which the kubelet runs the pod, and which names its
+// directories. For a static pod, the API server has a mirror pod with a different UID
+// and an annotation with the kubelet's; only the kubelet sets it, and it never changes.
+// A value that is not a UID would reach the container as a different request.
 func kubeletUID(pod *corev1.Pod) types.UID {
 	const longest = 64
 	uid := pod.Annotations[corev1.MirrorPodAnnotationKey]
@@ -275,7 +277,7 @@ func kubeletUID(pod *corev1.Pod) types.UID {
 	return types.UID(uid)
 }
 
-// Target is the container of that name in the pod, for the helper.
+// Target returns the named container of the pod as a target for the helper.
 func Target(pod *corev1.Pod, name string) transport.Container {
 	target := transport.Container{
 		Namespace: pod.Namespace, Pod: pod.Name, PodUID: kubeletUID(pod), Name: name, Node: pod.Spec.NodeName,

@@ -10,9 +10,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// space is how much a pod's spec lets be written to the directory of the helper in
-// one container: as the kubelet's eviction manager counts it (pkg/kubelet/eviction,
-// localStorageEviction), for which a limit of 0 is none.
+// space returns how much the pod's spec allows to be written to the helper's directory
+// in a container, by the rules of the kubelet's eviction manager (pkg/kubelet/eviction,
+// localStorageEviction), for which a limit of 0 means none.
 func space(pod *corev1.Pod, name string) transport.Space {
 	c := transport.ContainerNamed(pod, name)
 	if c == nil {
@@ -36,13 +36,14 @@ func space(pod *corev1.Pod, name string) transport.Space {
 			return tightest
 		}
 	}
-	// The kubelet holds the whole pod against the sum of its containers' limits.
+	// The kubelet compares the usage of the whole pod with the sum of its containers'
+	// limits.
 	bound(podEphemeralStorage(pod), "limits.ephemeral-storage of the pod")
 	return tightest
 }
 
-// podEphemeralStorage is the pod's limit: the sum of those of its containers and
-// sidecars, or the largest of an init container.
+// podEphemeralStorage returns the pod's limit: the sum over its containers and sidecars,
+// or the largest of an init container.
 func podEphemeralStorage(pod *corev1.Pod) *resource.Quantity {
 	sum := &resource.Quantity{}
 	for _, c := range pod.Spec.Containers {
@@ -59,8 +60,8 @@ func podEphemeralStorage(pod *corev1.Pod) *resource.Quantity {
 	return sum
 }
 
-// tmpVolume is the volume in which a container has the helper's directory; nil for its
-// own layer.
+// tmpVolume returns the volume that contains the helper's directory of a container; nil
+// for the container's own layer.
 func tmpVolume(pod *corev1.Pod, c corev1.Container) *corev1.Volume {
 	mount := TmpMount(c.VolumeMounts)
 	if mount == nil {

@@ -10,14 +10,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Stage brings agent and configuration into the container of a JVM.
+// Stage copies the agent and its configuration into the container of a JVM.
 type Stage struct{}
 
 // Phase implements statemachine.Step.
 func (Stage) Phase() statemachine.Phase { return Staged }
 
 // OnlyObserves implements statemachine.Observer: files are named by their digests, and
-// those that lie there already are not written again.
+// existing ones are not written again.
 func (Stage) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
@@ -46,14 +46,14 @@ func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	return Done()
 }
 
-// Undo implements statemachine.Step: the files went with the agent.
+// Undo implements statemachine.Step. The files were removed with the agent.
 func (Stage) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 	j.Process.Staged = nil
 	return Done()
 }
 
-// missing are the files that do not lie in the container of the JVM. It is asked for
-// them unless this reconcile knows.
+// missing returns the files that the container of the JVM lacks. It asks the container
+// unless this reconcile already knows.
 func (j *JVM) missing(ctx context.Context) ([]transport.Blob, error) {
 	present, known := j.present[j.Process.Container]
 	if !known {
@@ -67,7 +67,7 @@ func (j *JVM) missing(ctx context.Context) ([]transport.Blob, error) {
 	return slices.DeleteFunc(j.blobs(), func(b transport.Blob) bool { return slices.Contains(present, b.File) }), nil
 }
 
-// blobs are the files that an agent runs from.
+// blobs returns the files that an agent runs from.
 func (s *Scope) blobs() []transport.Blob {
 	blobs := []transport.Blob{s.Artifacts.Agent, s.Artifacts.Implementation, s.Config.Blob}
 	if s.Security.SHA256 != "" {
@@ -76,8 +76,8 @@ func (s *Scope) blobs() []transport.Blob {
 	return blobs
 }
 
-// aboutToStage are the files that an inspection of a container looks for, so that
-// staging need not ask again; none where nothing is about to be staged.
+// aboutToStage returns the files that an inspection of a container looks for, so that
+// staging need not ask again; none if nothing is about to be staged.
 func (s *Scope) aboutToStage(c container) []helperapi.File {
 	staged := func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && p.Staged != nil }
 	if !s.Granted || s.Problem() != nil || s.find(staged) != nil {
@@ -86,7 +86,7 @@ func (s *Scope) aboutToStage(c container) []helperapi.File {
 	return files(s.blobs())
 }
 
-// foundFiles notes which files lie in a container.
+// foundFiles notes which files a container has.
 func (s *Scope) foundFiles(container string, files []helperapi.File) {
 	if s.present == nil {
 		s.present = map[string][]helperapi.File{}

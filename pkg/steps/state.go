@@ -12,10 +12,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// maxMessage bounds what the record says of one process or container, in bytes.
+// maxMessage is the maximum length of the message of one process or container in the
+// record, in bytes.
 const maxMessage = 1024
 
-// PodState is how far the pod has come, as its record says.
+// PodState returns the state of the pod from its record.
 func PodState(s *v1alpha1.JmxAttachmentStatus) statemachine.State {
 	state := statemachine.State{Phase: statemachine.Phase(s.Phase), Reason: s.Reason, Attempt: attemptOf(s.Attempt)}
 	if state.Reason == v1alpha1.ReasonNotReached { // nothing was tried for the next phase
@@ -59,9 +60,9 @@ func recordedAttempt(a *statemachine.Attempt) *v1alpha1.Attempt {
 	return &v1alpha1.Attempt{Key: a.Key, Phase: v1alpha1.Phase(a.Phase), Count: a.Count, LastError: text.Cut(a.LastError, 1024), NextTime: a.NextTime}
 }
 
-// State states phase, reason and all conditions together, so that they cannot
-// disagree: they are derived from the pod's own state and those of its JVMs. It
-// returns the conditions whose status or reason is new.
+// State sets phase, reason and all conditions together, so that they cannot disagree:
+// they are derived from the pod's own state and those of its JVMs. It returns the
+// conditions whose status or reason changed.
 func (s *Scope) State(pod statemachine.State, now time.Time) (changed []metav1.Condition) {
 	state, status := s.Sum(pod), s.Status()
 	status.ObservedGeneration = s.Attachment.Generation
@@ -73,7 +74,7 @@ func (s *Scope) State(pod statemachine.State, now time.Time) (changed []metav1.C
 	if status.Reason == "" && state.Phase != Annotated {
 		status.Reason = v1alpha1.ReasonNotReached
 	}
-	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScrapable, Message: "Prometheus finds the pod's metrics."}
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonScrapable, Message: "Prometheus can discover the pod's metrics."}
 	for _, c := range conditions {
 		if c.Status != metav1.ConditionTrue {
 			ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, c.Reason, c.Message

@@ -11,9 +11,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// found is how JavaFound went for the pod: it holds when a JVM can be attached to.
-// Else it is what stands in the way, what may pass by itself first, so that a pod
-// is refused only when no container is left in which a JVM could be about to start.
+// found returns the Outcome of JavaFound for the pod: it holds if a JVM can be attached
+// to. Otherwise the Outcome is that of the obstacle, preferring temporary ones, so that
+// a pod is refused only if no JVM can still start in any of its containers.
 func (s *Scope) found() statemachine.Outcome {
 	if len(s.attachable()) > 0 {
 		return Done()
@@ -27,8 +27,8 @@ func (s *Scope) found() statemachine.Outcome {
 		}
 	}
 	processes := s.Status().Processes
-	// A JVM that refuses decides; a container that cannot be inspected does not, as
-	// long as another may be about to start one.
+	// A refused JVM decides. A container that cannot be inspected does not, as long as
+	// another one may be about to start a JVM.
 	for _, o := range obstacles {
 		if o.process != nil || len(processes) == 0 && len(obstacles) == len(s.Status().Containers) {
 			return o.named()
@@ -40,8 +40,7 @@ func (s *Scope) found() statemachine.Outcome {
 	return NotDone(v1alpha1.ReasonNoJavaProcess, strings.Join(append([]string{"No container of the pod runs a Java process."}, skipped(obstacles)...), " "))
 }
 
-// obstacle is what keeps a container from being inspected, or a process from being
-// attached to.
+// obstacle is why a container cannot be inspected, or a process cannot be attached to.
 type obstacle struct {
 	container string
 	process   *v1alpha1.JavaProcess
@@ -71,8 +70,8 @@ func skipped(obstacles []obstacle) []string {
 	return sentences
 }
 
-// Sum is the state of the pod by its JVMs: that of the least advanced one, those
-// that need a person aside. The pod's own phases, before and after theirs, stay.
+// Sum returns the state of the pod derived from its JVMs: that of the least advanced
+// one, refused ones aside. The pod's own phases, before and after theirs, stay.
 func (s *Scope) Sum(pod statemachine.State) statemachine.State {
 	if !Plan.Reached(pod.Phase, JavaFound) {
 		return pod
@@ -99,7 +98,8 @@ func (s *Scope) Sum(pod statemachine.State) statemachine.State {
 	return pod
 }
 
-// phase of the JVM, at least JavaFound: the pod's JavaFound holds by another one.
+// phase returns the phase of the JVM, at least JavaFound, which another JVM has brought
+// about for the pod.
 func (j *JVM) phase() statemachine.Phase {
 	if phase := j.State().Phase; Plan.Reached(phase, JavaFound) {
 		return phase
@@ -107,8 +107,7 @@ func (j *JVM) phase() statemachine.Phase {
 	return JavaFound
 }
 
-// named puts the container and the process before the message, where there are
-// several to name.
+// named prefixes the message with container and process if the pod has several.
 func (s *Scope) named(p *v1alpha1.JavaProcess, message string) string {
 	if message == "" || len(s.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded })) == 1 {
 		return message
@@ -116,7 +115,7 @@ func (s *Scope) named(p *v1alpha1.JavaProcess, message string) string {
 	return fmt.Sprintf("Container %s, process %d: %s", p.Container, p.PID, message)
 }
 
-// Held is what the condition of a phase says that holds.
+// Held returns reason and message of the condition of a phase that holds.
 func (s *Scope) Held(phase statemachine.Phase) statemachine.Held {
 	chosen := s.summed()
 	toLoad := slices.DeleteFunc(slices.Clone(chosen), func(p *v1alpha1.JavaProcess) bool { return p.Adopted })
@@ -127,11 +126,11 @@ func (s *Scope) Held(phase statemachine.Phase) statemachine.Held {
 	case phase == JavaFound:
 		return statemachine.Held{Reason: v1alpha1.ReasonJVMIdentified, Message: strings.Join(slices.Concat(describe(chosen), s.throughDoors(), skipped(s.skips()), s.stopping()), " ")}
 	case phase == Staged && adopted:
-		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: "Nothing is staged: the stock exporter stays as it is."}
+		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: "Nothing is staged; the stock exporter is adopted as it is."}
 	case phase == Staged:
-		return statemachine.Held{Reason: v1alpha1.ReasonFilesVerified, Message: "Agent and configuration lie in container " + containersOf(toLoad) + ", verified."}
+		return statemachine.Held{Reason: v1alpha1.ReasonFilesVerified, Message: "The agent and its configuration are staged and verified in container " + containersOf(toLoad) + "."}
 	case phase == Loaded && adopted:
-		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: fmt.Sprintf("The stock exporter serves port %s; it is exposed as it is, with its own configuration.", ports(chosen))}
+		return statemachine.Held{Reason: v1alpha1.ReasonAdopted, Message: fmt.Sprintf("The stock exporter serves port %s with its own configuration; it is exposed as it is.", ports(chosen))}
 	case phase == Loaded:
 		return statemachine.Held{Reason: v1alpha1.ReasonAgentServing, Message: strings.Join(append([]string{fmt.Sprintf("The agent serves port %s.", ports(chosen))}, warnings(chosen)...), " ")}
 	case phase == Exposed:
@@ -140,7 +139,7 @@ func (s *Scope) Held(phase statemachine.Phase) statemachine.Held {
 	return statemachine.Held{Reason: v1alpha1.ReasonAnnotationsApplied, Message: "The pod carries prometheus.io/scrape, port and path."}
 }
 
-// skips are the obstacles beside the JVMs that are attached to.
+// skips returns the obstacles other than the JVMs that are attached to.
 func (s *Scope) skips() []obstacle {
 	all, summed := s.obstacles(), s.summed()
 	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool {
@@ -154,11 +153,11 @@ func (s *Scope) skips() []obstacle {
 	return all
 }
 
-// stopping are sentences about agents that are to be stopped, and are not yet.
+// stopping returns sentences about agents that must be stopped but are not yet.
 func (s *Scope) stopping() []string {
 	var sentences []string
 	for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.Excluded && p.Reason != "" }) {
-		sentences = append(sentences, fmt.Sprintf("The agent in container %s, process %d is not stopped yet: %s.", p.Container, p.PID, p.Reason))
+		sentences = append(sentences, fmt.Sprintf("The agent in container %s, process %d is not yet stopped: %s.", p.Container, p.PID, p.Reason))
 	}
 	return sentences
 }
@@ -187,7 +186,7 @@ func ports(processes []*v1alpha1.JavaProcess) string {
 	return strings.Join(ports, ", ")
 }
 
-// warnings are what the loads left on the application's output, each once.
+// warnings returns what loads printed on the application's output, without duplicates.
 func warnings(processes []*v1alpha1.JavaProcess) []string {
 	var warnings []string
 	for _, p := range processes {
@@ -199,16 +198,16 @@ func warnings(processes []*v1alpha1.JavaProcess) []string {
 }
 
 func exposed(chosen []*v1alpha1.JavaProcess) string {
-	message := fmt.Sprintf("/metrics answers on port %s and stands in an EndpointSlice.", ports(chosen))
+	message := fmt.Sprintf("/metrics answers on port %s and is listed in an EndpointSlice.", ports(chosen))
 	if slices.ContainsFunc(chosen, func(p *v1alpha1.JavaProcess) bool {
 		return p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
 	}) {
-		message += " It was asked from within the pod, since the operator cannot reach it: a NetworkPolicy or a mesh may block Prometheus as well. A JVM that is replaced while its container runs is noticed when the pod becomes ready again, or at the next change."
+		message += " The probe runs inside the pod because the operator cannot reach the endpoint; a NetworkPolicy or service mesh may block Prometheus, too. A JVM that is replaced while its container runs is detected when the pod becomes ready again, or at the next change."
 	}
 	return message
 }
 
-// containersOf names the containers of processes, each once.
+// containersOf lists the containers of processes without duplicates.
 func containersOf(processes []*v1alpha1.JavaProcess) string {
 	var names []string
 	for _, p := range processes {

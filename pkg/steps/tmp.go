@@ -11,16 +11,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// withTmp adds to a request what the helper cannot see of the container's /tmp.
+// withTmp adds to a request what the helper cannot see about the container's /tmp.
 func (s *Scope) withTmp(container string, r helperapi.Request) helperapi.Request {
 	r.TmpMountedElsewhere = tmpMountedElsewhere(s.Pod, container)
 	r.AllowSharedTmp = s.Exporter.Spec.AllowSharedTmp
 	return r
 }
 
-// tmpMountedElsewhere reports whether others than the container's own processes can
-// write to the volume that has its /tmp: another container of the pod, or the node.
-// Whether they may is for the helper to see, by the directory's mode.
+// tmpMountedElsewhere reports whether the volume of the container's /tmp is also
+// writable from outside the container: by another container of the pod, or the node. The
+// helper determines from the directory's mode whether they may write there.
 func tmpMountedElsewhere(pod *corev1.Pod, container string) bool {
 	var mount *corev1.VolumeMount
 	var others []corev1.VolumeMount
@@ -47,8 +47,8 @@ func tmpMountedElsewhere(pod *corev1.Pod, container string) bool {
 	return false
 }
 
-// TmpMount is the mount in which a container has the helper's directory in /tmp: the
-// closest one above it. nil if that is the container's own file system.
+// TmpMount returns the mount that contains the helper's directory in /tmp of a
+// container: the closest one above it; nil for the container's own file system.
 func TmpMount(mounts []corev1.VolumeMount) *corev1.VolumeMount {
 	var closest *corev1.VolumeMount
 	for i, m := range mounts {
@@ -59,8 +59,8 @@ func TmpMount(mounts []corev1.VolumeMount) *corev1.VolumeMount {
 	return closest
 }
 
-// mounters are the containers that may run beside each other: init containers that
-// have ended write no more.
+// mounters returns the containers that may run at the same time: init containers that
+// have terminated no longer write.
 func mounters(pod *corev1.Pod) []corev1.Container {
 	all := slices.Clone(pod.Spec.Containers)
 	for _, c := range pod.Spec.InitContainers {
@@ -74,13 +74,13 @@ func mounters(pod *corev1.Pod) []corev1.Container {
 	return all
 }
 
-// sidecar reports whether an init container runs beside the others.
+// sidecar reports whether an init container keeps running next to the others.
 func sidecar(c corev1.Container) bool {
 	return ptr.Deref(c.RestartPolicy, "") == corev1.ContainerRestartPolicyAlways
 }
 
-// subPath is the directory of the volume that is mounted, with a slash before it;
-// one that the environment decides on may be any.
+// subPath returns the mounted directory of the volume, with a leading slash. One that
+// depends on the environment may be any directory.
 func subPath(m corev1.VolumeMount) string {
 	if m.SubPathExpr != "" {
 		return "/"
@@ -88,7 +88,7 @@ func subPath(m corev1.VolumeMount) string {
 	return path.Join("/", m.SubPath)
 }
 
-// covers reports whether a directory is another one or above it.
+// covers reports whether dir is other or one of its parents.
 func covers(dir, other string) bool {
 	dir, other = path.Clean(dir), path.Clean(other)
 	return dir == "/" || dir == other || strings.HasPrefix(other, dir+"/")

@@ -8,8 +8,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// TransportOf is the way to the pods of an exporter that asks for one, by an operator
-// that may use one or, Auto, both: Auto where each container decides.
+// TransportOf returns the transport for an exporter that asks for one, limited by the
+// transport that the operator is allowed to use. The result is Auto if each container
+// decides.
 func TransportOf(asked, allowed v1alpha1.Transport) v1alpha1.Transport {
 	if asked == "" || asked == v1alpha1.TransportAuto {
 		return cmp.Or(allowed, v1alpha1.TransportAuto)
@@ -17,8 +18,8 @@ func TransportOf(asked, allowed v1alpha1.Transport) v1alpha1.Transport {
 	return asked
 }
 
-// transport is the way to the pod. One that is detached is reached by whichever the
-// operator may use.
+// transport returns the transport to the pod. A pod that is being detached is reached by
+// any transport that the operator may use.
 func (s *Scope) transport() v1alpha1.Transport {
 	if s.Exporter == nil {
 		return TransportOf("", s.Transport)
@@ -26,8 +27,8 @@ func (s *Scope) transport() v1alpha1.Transport {
 	return TransportOf(s.Exporter.Spec.Transport, s.Transport)
 }
 
-// at is a container of the pod, for the helper, by the way that leads to it: what
-// exporter and operator say, else what its record does.
+// at returns a container of the pod as a target for the helper, with the transport to
+// use: that of exporter and operator or, if they leave it open, that of the record.
 func (s *Scope) at(name string) transport.Container {
 	at := Target(s.Pod, name)
 	if entry := s.inspected(name); entry != nil {
@@ -40,8 +41,8 @@ func (s *Scope) at(name string) transport.Container {
 	return at
 }
 
-// origin is on whose behalf the pod is visited. While nothing is granted to it and
-// nothing is staged in it, nothing can be loaded.
+// origin returns on whose behalf the pod is visited. Nothing can be loaded while nothing
+// is granted to the pod and nothing is staged in it.
 func (s *Scope) origin() transport.Origin {
 	origin := transport.Origin{
 		Namespace: s.Attachment.Namespace, Exporter: s.Attachment.Spec.Exporter.Name, Requester: RequesterName(s.Exporter), Purpose: transport.PurposeAttach,
@@ -56,8 +57,8 @@ func (s *Scope) origin() transport.Origin {
 	return origin
 }
 
-// RequesterName is the user who wrote the spec of an exporter last, as far as an admission policy
-// stamped it (config/stamp); empty if that is unknown, as of no exporter.
+// RequesterName returns the user who last wrote the spec of an exporter, as stamped by
+// an admission policy (config/stamp); empty if unknown or for no exporter.
 func RequesterName(exporter *v1alpha1.PrometheusJmxExporter) string {
 	if exporter == nil {
 		return ""
@@ -65,8 +66,8 @@ func RequesterName(exporter *v1alpha1.PrometheusJmxExporter) string {
 	return exporter.Annotations[v1alpha1.AnnotationRequester]
 }
 
-// transportForbidden is that the exporter asks for a way that the operator may not use;
-// nil if it may.
+// transportForbidden returns an Outcome if the exporter asks for a transport that the
+// operator may not use; nil otherwise.
 func (s *Scope) transportForbidden() *statemachine.Outcome {
 	way := s.transport()
 	if allowed := TransportOf("", s.Transport); allowed == v1alpha1.TransportAuto || allowed == way {
@@ -75,18 +76,18 @@ func (s *Scope) transportForbidden() *statemachine.Outcome {
 	return new(NotDone(v1alpha1.ReasonTransportForbidden, transport.Forbidden(way)))
 }
 
-// withoutDoor is the outcome of an inspection, with what to do where exec cannot: the
-// operator may use nothing else, or the exporter asks for nothing else; or with what
-// follows, in mode Preflight.
+// withoutDoor adds to the Outcome of an inspection what to do if exec cannot reach the
+// container: if the operator may only use exec, if the exporter asks only for exec, or
+// what happens after mode Preflight.
 func (s *Scope) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
 	switch {
 	case !ExecCannot(o.Reason):
 	case s.Transport == v1alpha1.TransportExec:
-		o.Message += " The operator runs with --transport=Exec and adds no ephemeral container: deploy it with both transports (config/default), or exclude the pod by spec.labelSelector."
+		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy it with both transports (config/default), or exclude the pod with spec.labelSelector."
 	case s.transport() == v1alpha1.TransportExec:
-		o.Message += " Set spec.transport to Auto: an ephemeral container executes nothing in this one."
+		o.Message += " Set spec.transport to Auto to use an ephemeral container, which executes nothing in this one."
 	case s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
-		o.Message += " In mode Attach, it is reached through an ephemeral container."
+		o.Message += " Mode Attach uses an ephemeral container."
 	}
 	return o
 }

@@ -33,7 +33,7 @@ func TestTransportAllowed(t *testing.T) {
 		"the other, and exec is asked for":       {allowed: throughDoor, asked: exec, want: v1alpha1.ReasonTransportForbidden, says: []string{"--transport=EphemeralContainer,"}},
 		"and in mode Preflight":                  {allowed: throughDoor, asked: exec, mode: v1alpha1.ModePreflight, want: v1alpha1.ReasonTransportForbidden},
 		"both":                                   {allowed: v1alpha1.TransportAuto, asked: exec, answer: noShell, ran: []string{"a Exec"}, want: v1alpha1.ReasonNoShell, says: []string{"Set spec.transport to Auto"}},
-		"both, in mode Preflight":                {allowed: v1alpha1.TransportAuto, mode: v1alpha1.ModePreflight, answer: noShell, ran: []string{"a"}, want: v1alpha1.ReasonNoShell, says: []string{"In mode Attach"}},
+		"both, in mode Preflight":                {allowed: v1alpha1.TransportAuto, mode: v1alpha1.ModePreflight, answer: noShell, ran: []string{"a"}, want: v1alpha1.ReasonNoShell, says: []string{"Mode Attach"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := aScope()

@@ -5,9 +5,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// RefusesWarning is why nothing is loaded into a process: its JVM would warn of it,
-// and the exporter does not accept that; nil when it does, or nothing is to be loaded.
-// What the record does not know, the helper sees before it loads.
+// RefusesWarning returns why nothing is loaded into a process: its JVM would print a
+// warning, which the exporter does not accept; nil otherwise. If the record does not
+// know whether the JVM warns, the helper checks before it loads.
 func (s *Scope) RefusesWarning(p *v1alpha1.JavaProcess) *statemachine.Outcome {
 	if !s.refusesOnWarning() || !p.LoadWarns || p.Excluded || p.Adopted || MayHaveAgent(p) {
 		return nil

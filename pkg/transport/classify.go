@@ -21,10 +21,10 @@ import (
 var exits = map[int]Error{
 	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper is missing in " + helperapi.AgentDirectory + " after its installation."},
 	exitCut:            {Reason: v1alpha1.ReasonStagingIncomplete, Message: "The helper arrived incomplete in the container; sending it again."},
-	exitNotWritable:    {Reason: v1alpha1.ReasonTmpNotWritable, Message: "/tmp cannot be written to, and HotSpot opens its attach socket nowhere else. " + jvm.MountTmp},
-	exitNotTrusted:     {Reason: v1alpha1.ReasonAgentDirectoryNotTrusted, Message: helperapi.AgentDirectory + " belongs to another user, or is no directory: remove it."},
+	exitNotWritable:    {Reason: v1alpha1.ReasonTmpNotWritable, Message: "/tmp is not writable, and HotSpot opens its attach socket nowhere else. " + jvm.MountTmp},
+	exitNotTrusted:     {Reason: v1alpha1.ReasonAgentDirectoryNotTrusted, Message: helperapi.AgentDirectory + " belongs to another user, or is not a directory; remove it."},
 	exitWriteFailed:    {Reason: v1alpha1.ReasonNoSpace, Message: "The helper cannot be written to " + helperapi.AgentDirectory},
-	exitWrongPod:       {Reason: v1alpha1.ReasonWrongPod, Message: "The container's mounts do not show this pod's UID: the pod was replaced, or the container has no mounts of the kubelet."},
+	exitWrongPod:       {Reason: v1alpha1.ReasonWrongPod, Message: "The container's mounts do not show this pod's UID: the pod was replaced, or the container has no mounts from the kubelet."},
 	exitUnknownMachine: {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The node's CPU is neither amd64 nor arm64: there is no helper for it."},
 	exitToolMissing:    {Reason: v1alpha1.ReasonNoShell, Message: "The container lacks a tool that attaching by exec needs"},
 	126:                {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The helper cannot be executed in " + helperapi.AgentDirectory + ": /tmp is mounted noexec, or a security policy refuses it"},
@@ -52,13 +52,13 @@ func classify(err error) error {
 	said, code := err.Error(), exitCode(err)
 	switch {
 	case errors.Is(err, errNotResponding):
-		return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The container did not answer an exec within %s: its runtime or its node hangs, or it has no CPU.", helloTimeout), err}
+		return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The container did not answer an exec within %s: its runtime or node hangs, or it is starved of CPU.", helloTimeout), err}
 	case errors.Is(err, errOutputTooLarge), errors.Is(err, helperapi.ErrLineTooLong):
-		return &Error{v1alpha1.ReasonHelperFailed, "The command in the container printed more than the operator reads: correct the image's shell or tools, or what replaced them.", err}
+		return &Error{v1alpha1.ReasonHelperFailed, "The output of the command in the container exceeded the limit; fix the image's shell or tools, or whatever replaced them.", err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{v1alpha1.ReasonExecTimeout, "The helper in the container did not answer in time.", err}
 	case errors.Is(err, errEnded):
-		return &Error{v1alpha1.ReasonHelperFailed, "The helper ended before it answered.", err}
+		return &Error{v1alpha1.ReasonHelperFailed, "The helper exited before it answered.", err}
 	case noShell.MatchString(said):
 		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
 	case code >= 0:
@@ -68,19 +68,19 @@ func classify(err error) error {
 	case noRight.MatchString(said):
 		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into pods of this namespace: it needs get and create on pods/exec.", err}
 	case denied(err):
-		return &Error{v1alpha1.ReasonExecRefused, "An admission policy refuses the exec: " + text.Denial(err) + ".", err}
+		return &Error{v1alpha1.ReasonExecRefused, "An admission policy denied the exec: " + text.Denial(err) + ".", err}
 	}
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return &Error{v1alpha1.ReasonExecFailed, "The exec into the container failed: " + text.Line(status.Status().Message, 200) + ".", err}
 	}
-	return &Error{v1alpha1.ReasonExecFailed, "The exec into the container broke off.", err}
+	return &Error{v1alpha1.ReasonExecFailed, "The exec into the container was interrupted.", err}
 }
 
 func classifyExit(code int, err error) error {
 	known, ok := exits[code]
 	if !ok {
-		known = Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The helper broke off"}
+		known = Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The helper failed"}
 	}
 	known.Err = err
 	if !strings.HasSuffix(known.Message, ".") {

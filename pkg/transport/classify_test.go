@@ -42,9 +42,9 @@ func TestClassify(t *testing.T) {
 			exited(127, `exec: "sh": executable file not found in $PATH`), v1alpha1.ReasonNoShell, "no shell",
 		},
 		"helper failed": {exited(2, "panic: oh"), v1alpha1.ReasonHelperFailed, "panic: oh."},
-		"helper killed": {exited(137, ""), v1alpha1.ReasonHelperFailed, "The helper broke off."},
+		"helper killed": {exited(137, ""), v1alpha1.ReasonHelperFailed, "The helper failed."},
 
-		"too much output": {errOutputTooLarge, v1alpha1.ReasonHelperFailed, "more than the operator reads"},
+		"too much output": {errOutputTooLarge, v1alpha1.ReasonHelperFailed, "exceeded the limit"},
 		"deadline":        {fmt.Errorf("stream: %w", context.DeadlineExceeded), v1alpha1.ReasonExecTimeout, "in time"},
 		"pod gone":        {apierrors.NewNotFound(pods, "app-0"), v1alpha1.ReasonPodGone, "gone"},
 		"RBAC": {
@@ -77,7 +77,7 @@ func TestClassify(t *testing.T) {
 			apierrors.NewInternalError(errors.New("error dialing backend: dial tcp 10.0.0.1:10250: connect: connection refused")),
 			v1alpha1.ReasonExecFailed, "connection refused.",
 		},
-		"anything else": {errors.New("unexpected EOF"), v1alpha1.ReasonExecFailed, "broke off."},
+		"anything else": {errors.New("unexpected EOF"), v1alpha1.ReasonExecFailed, "was interrupted"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

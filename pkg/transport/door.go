@@ -104,7 +104,7 @@ func awaitHello(w *wire, p *place) (helperapi.Hello, error) {
 	return *answer.Hello, nil
 }
 
-var errNoHello = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "What answers in the ephemeral container is not the helper; check that the flag --door-image names the operator's own image."}
+var errNoHello = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The ephemeral container does not run the helper; check that the flag --door-image names the operator's own image."}
 
 // add adds a door by what the pod is now, since a cache that is behind must not make
 // a second one; then there is nothing to do but to wait for it.
@@ -151,7 +151,7 @@ func classifyDoor(err error) error {
 	case strings.Contains(err.Error(), `"pods/ephemeralcontainers"`) && apierrors.IsForbidden(err) && !text.Denied(err):
 		return &Error{v1alpha1.ReasonDoorForbidden, "RBAC does not let the operator add ephemeral containers in this namespace: it needs patch on pods/ephemeralcontainers.", err}
 	case denied(err), apierrors.IsInvalid(err):
-		return &Error{v1alpha1.ReasonDoorRefused, "The ephemeral container that attaching takes is refused: " + text.Denial(err) + ".", err}
+		return &Error{v1alpha1.ReasonDoorRefused, "Adding the ephemeral container was denied: " + text.Denial(err) + ".", err}
 	}
-	return &Error{v1alpha1.ReasonAPIError, "The API server did not accept the ephemeral container; retrying.", err}
+	return &Error{v1alpha1.ReasonAPIError, "Adding the ephemeral container failed; retrying.", err}
 }

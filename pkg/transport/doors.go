@@ -128,7 +128,7 @@ func (d doors) next(last bool) (string, error) {
 	case failed >= maxFailedDoors:
 		return "", &Error{Reason: v1alpha1.ReasonDoorFailed, Message: fmt.Sprintf("%d ephemeral containers of the operator failed, the last one with: %s", failed, why)}
 	case d.all >= maxDoors, d.all == maxDoors-1 && !last:
-		return "", &Error{Reason: v1alpha1.ReasonDoorsExhausted, Message: fmt.Sprintf("The operator added %d ephemeral containers to the pod, and Kubernetes removes none: recreate the pod, or keep doors open with --door-idle=0.", d.all)}
+		return "", &Error{Reason: v1alpha1.ReasonDoorsExhausted, Message: fmt.Sprintf("The operator added %d ephemeral containers to the pod, which Kubernetes cannot remove: recreate the pod, or keep ephemeral containers running with --door-idle=0.", d.all)}
 	}
 	return d.stem + strconv.Itoa(number), nil
 }

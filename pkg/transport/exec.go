@@ -117,13 +117,13 @@ func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
 	}
 }
 
-var errSentAlready = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The container asks for the helper more than once: its sh is no POSIX shell, or a tool that the script needs fails. Correct the image, or set spec.transport to EphemeralContainer."}
+var errSentAlready = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The container requested the helper more than once: its sh is not a POSIX shell, or a tool that the script needs fails. Fix the image, or set spec.transport to EphemeralContainer."}
 
 // helper is the one for a machine, if there is room for it and for what it is to bring.
 func (e *Exec) helper(in Container, machine string) (Blob, error) {
 	helper, ok := e.artifacts.Helpers[machine]
 	if !ok {
-		return Blob{}, &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The script that looks for the helper did not say for which machine."}
+		return Blob{}, &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The script in the container did not report the machine's architecture."}
 	}
 	return helper, in.CheckSpace(helper, e.artifacts.Agent, e.artifacts.Implementation)
 }

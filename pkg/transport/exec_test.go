@@ -153,14 +153,14 @@ func TestOpen(t *testing.T) {
 		"no space is left":       {acts(prints("jmx-attach send x86_64\n"), ends(exitWriteFailed, "head: No space left on device")), v1alpha1.ReasonNoSpace, "No space left on device."},
 		"another pod":            {acts(ends(exitWrongPod, "")), v1alpha1.ReasonWrongPod, "UID"},
 		"a machine that nobody knows": {
-			acts(prints("jmx-attach send z80\n"), ends(exitCut, "")), v1alpha1.ReasonHelperFailed, "which machine",
+			acts(prints("jmx-attach send z80\n"), ends(exitCut, "")), v1alpha1.ReasonHelperFailed, "architecture",
 		},
 		"the helper, twice":        {acts(prints("jmx-attach send x86_64\n"), reads("uid-1\n\namd64"), prints("jmx-attach send x86_64\n"), hangs), v1alpha1.ReasonHelperFailed, "more than once"},
-		"a banner without end":     {acts(floods("x\n")), v1alpha1.ReasonHelperFailed, "more than the operator reads"},
-		"a line without end":       {acts(floods("x")), v1alpha1.ReasonHelperFailed, "more than the operator reads"},
-		"the helper dies":          {acts(dies(exited(137, ""))), v1alpha1.ReasonHelperFailed, "broke off"},
-		"the helper ends":          {acts(dies(nil)), v1alpha1.ReasonHelperFailed, "ended before it answered"},
-		"the stream is lost":       {acts(dies(io.ErrUnexpectedEOF)), v1alpha1.ReasonExecFailed, "broke off"},
+		"a banner without end":     {acts(floods("x\n")), v1alpha1.ReasonHelperFailed, "exceeded the limit"},
+		"a line without end":       {acts(floods("x")), v1alpha1.ReasonHelperFailed, "exceeded the limit"},
+		"the helper dies":          {acts(dies(exited(137, ""))), v1alpha1.ReasonHelperFailed, "The helper failed."},
+		"the helper ends":          {acts(dies(nil)), v1alpha1.ReasonHelperFailed, "exited before it answered"},
+		"the stream is lost":       {acts(dies(io.ErrUnexpectedEOF)), v1alpha1.ReasonExecFailed, "was interrupted"},
 		"the helper cannot be run": {acts(ends(126, "sh: Permission denied")), v1alpha1.ReasonHelperNotExecutable, "Permission denied."},
 	}
 	for name, tc := range cases {

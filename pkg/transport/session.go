@@ -111,7 +111,7 @@ func (s *session) answer() (helperapi.Answer, error) {
 		return answer, s.protocolError(err)
 	}
 	if answer.ID != s.calls {
-		return answer, s.protocolError(fmt.Errorf("call %d is answered by one to %d", s.calls, answer.ID))
+		return answer, s.protocolError(fmt.Errorf("got an answer to call %[2]d, want one to call %[1]d", s.calls, answer.ID))
 	}
 	return answer, nil
 }

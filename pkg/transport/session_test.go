@@ -99,22 +99,22 @@ func TestSessionBreaksOff(t *testing.T) {
 		want string
 		says string
 	}{
-		"the stream is lost":             {act: acts(readsCall, dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "broke off"},
-		"in the middle of a file":        {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "broke off"},
-		"killed in the middle of a file": {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), ends(137, "")), want: v1alpha1.ReasonHelperFailed, says: "broke off"},
-		"the helper ends":                {act: acts(dies(nil)), want: v1alpha1.ReasonHelperFailed, says: "ended before it answered"},
+		"the stream is lost":             {act: acts(readsCall, dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "was interrupted"},
+		"in the middle of a file":        {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), dies(io.ErrUnexpectedEOF)), want: v1alpha1.ReasonExecFailed, says: "was interrupted"},
+		"killed in the middle of a file": {act: acts(readsCall, prints(`{"id":1,"send":1048576}`+"\n"), reads(long[:1<<19]), ends(137, "")), want: v1alpha1.ReasonHelperFailed, says: "The helper failed."},
+		"the helper ends":                {act: acts(dies(nil)), want: v1alpha1.ReasonHelperFailed, says: "exited before it answered"},
 		"the helper panics":              {act: acts(readsCall, ends(2, "panic: oh")), want: v1alpha1.ReasonHelperFailed, says: "panic: oh."},
 		"no JSON":                        {act: acts(readsCall, prints("hello\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
 		"the answer to another call":     {act: acts(readsCall, prints(`{"id":7,"report":{}}`+"\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
 		"it asks for more":               {act: acts(readsCall, prints(`{"id":1,"send":1048577}`+"\n"), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
 		"it asks twice":                  {act: acts(readsCall, prints(strings.Repeat(`{"id":1,"send":1048576}`+"\n", 2)), hangs), want: v1alpha1.ReasonHelperFailed, says: "cannot be read"},
-		"an answer without end":          {act: acts(readsCall, floods("x")), want: v1alpha1.ReasonHelperFailed, says: "more than the operator reads"},
+		"an answer without end":          {act: acts(readsCall, floods("x")), want: v1alpha1.ReasonHelperFailed, says: "exceeded the limit"},
 		"standard error without end": {act: func(ctx context.Context, _ *bufio.Reader, _, stderr io.Writer) error {
 			for ctx.Err() == nil {
 				_, _ = io.WriteString(stderr, long)
 			}
 			return ctx.Err()
-		}, want: v1alpha1.ReasonHelperFailed, says: "more than the operator reads"},
+		}, want: v1alpha1.ReasonHelperFailed, says: "exceeded the limit"},
 		"no answer": {act: acts(readsCall, hangs), want: v1alpha1.ReasonExecTimeout, says: "in time"},
 	}
 	for name, tc := range cases {

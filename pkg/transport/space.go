@@ -23,5 +23,5 @@ func (c Container) CheckSpace(files ...Blob) error {
 		return nil
 	}
 	return &Error{Reason: v1alpha1.ReasonStorageLimitTooLow, Message: fmt.Sprintf(
-		"%s, beyond which the kubelet evicts the pod; attaching needs %d bytes of it, twice the size of its files. Raise the limit.", c.Space.Bound, needed)}
+		"%s, above which the kubelet evicts the pod; attaching needs %d bytes of it, twice the size of its files. Raise the limit.", c.Space.Bound, needed)}
 }

@@ -18,16 +18,16 @@ func TestAdopted(t *testing.T) {
 		Assess("the pod is Annotated with the stock exporter's port", funcs.All(
 			funcs.Apply(namespace, rules, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, stock))).
-		Assess("it was adopted, nothing was staged", funcs.Adopted(namespace)).
+		Assess("the stock exporter is adopted, and nothing is staged", funcs.Adopted(namespace)).
 		Assess("nothing was loaded", funcs.NothingLoaded(namespace)).
 		Assess("its metrics are served", funcs.Serves(namespace, "dummyapp_requests_total", "jmx_exporter_build_info")).
-		Assess("nobody serves the exporter's own port", funcs.Closed(namespace, port)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("no JVM serves the exporter's own port", funcs.Closed(namespace, port)).
+		Assess("the application is unchanged", applications.Untouched()).
 		Assess("the exporter is deleted", funcs.All(
 			funcs.Delete(namespace, exporter),
 			funcs.Gone(namespace),
 			funcs.Annotations(namespace, nil))).
-		Assess("the stock exporter serves on", funcs.ServesPods(namespace, "app=dummyapp", stock, "dummyapp_requests_total")).
-		Assess("the application is still as before", applications.Untouched()).
+		Assess("the stock exporter keeps serving", funcs.ServesPods(namespace, "app=dummyapp", stock, "dummyapp_requests_total")).
+		Assess("the application is still unchanged", applications.Untouched()).
 		Feature())
 }

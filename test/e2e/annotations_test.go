@@ -18,14 +18,14 @@ func TestForeignAnnotationInTemplate(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		Assess("AnnotationConflict names the Deployment", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			"the pod template of Deployment dummyapp", "prometheus.io/scrape", "prometheus.io/port")).
-		Assess("theirs are as before, ours absent", funcs.Annotations(namespace, map[string]string{
+		Assess("foreign annotations are unchanged, the operator's are absent", funcs.Annotations(namespace, map[string]string{
 			"prometheus.io/scrape": "true", "prometheus.io/port": "8080",
 		})).
-		Assess("the endpoint stands in the EndpointSlice", funcs.All(
+		Assess("the endpoint is in the EndpointSlice", funcs.All(
 			funcs.Published(namespace, funcs.Exporter, 1, port),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("mended, the pod is Annotated", funcs.All(
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the pod is Annotated after the fix", funcs.All(
 			funcs.Apply(namespace, java17),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Feature())
@@ -37,15 +37,15 @@ func TestForeignAnnotationAfterwards(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("somebody takes the port over", funcs.AnnotatedAs("somebody", namespace, map[string]string{"prometheus.io/port": "1234"})).
+		Assess("a foreign process takes over the port", funcs.AnnotatedAs("somebody", namespace, map[string]string{"prometheus.io/port": "1234"})).
 		Assess("AnnotationConflict names them", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			`"somebody"`, "prometheus.io/port")).
-		Assess("theirs stands, ours are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/port": "1234"})).
-		Assess("the endpoint stands", funcs.Published(namespace, funcs.Exporter, 1, port)).
-		Assess("they take theirs away, and the pod is Annotated", funcs.All(
+		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/port": "1234"})).
+		Assess("the endpoint is published", funcs.Published(namespace, funcs.Exporter, 1, port)).
+		Assess("the pod is Annotated after the foreign annotation is removed", funcs.All(
 			funcs.AnnotatedAs("somebody", namespace, nil),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

@@ -17,10 +17,10 @@ func TestRightWithdrawn(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("rules", funcs.Apply(namespace, rules)).
 		WithSetup("somebody who may attach", funcs.Apply(namespace, role)).
-		Assess("whose exporter is served", funcs.All(
+		Assess("the exporter of the authorized user is served", funcs.All(
 			funcs.ApplyByUser(user, namespace, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
-		Assess("without the right, another pod is refused", funcs.All(
+		Assess("another pod is refused without the right", funcs.All(
 			funcs.Delete(namespace, role),
 			funcs.Apply(namespace, java25),
 			funcs.NextRefused(namespace, "java=25", v1alpha1.ReasonNotAuthorized))).
@@ -38,7 +38,7 @@ func TestStolenToken(t *testing.T) {
 		WithSetup("an exporter that is served", funcs.All(
 			funcs.Apply(namespace, rules, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
-		Assess("all else is refused", funcs.StolenToken(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("everything else is refused", funcs.StolenToken(namespace)).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

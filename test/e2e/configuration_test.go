@@ -45,12 +45,12 @@ func TestConfiguration(t *testing.T) {
 	}
 	testenv.Test(t, feature.
 		Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("mended, the pod is Annotated", funcs.All(
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the pod is Annotated after the fix", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the application is still as before", applications.Untouched()).
+		Assess("the application is still unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -62,28 +62,28 @@ func TestChanges(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		Assess("another configuration serves another metric", funcs.All(
+		Assess("a new configuration serves a new metric", funcs.All(
 			funcs.Apply(namespace, "manifests/configuration/renamed.yaml"),
 			funcs.Serves(namespace, "dummyapp_orders_total"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("a mistake in it withdraws nothing", funcs.All(
+		Assess("an invalid configuration withdraws nothing", funcs.All(
 			funcs.Apply(namespace, "manifests/configuration/not-yaml.yaml"),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionFalse, v1alpha1.ReasonConfigNotYAML),
 			funcs.Scrapable(namespace, port),
 			funcs.Published(namespace, funcs.Exporter, 2, port),
 			funcs.Serves(namespace, "dummyapp_orders_total"))).
-		Assess("mended, all pods are Annotated again", funcs.All(
+		Assess("all pods are Annotated after the fix", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("another port is served, annotated and published", funcs.All(
+		Assess("a new port is served, annotated and published", funcs.All(
 			funcs.Apply(namespace, "manifests/changes/port.yaml"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, 9401),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.Closed(namespace, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("the applications are as before, but for one warning", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the applications are unchanged except for one warning", applications.UntouchedButWarned("dummyapp:25")).
 		Feature())
 }

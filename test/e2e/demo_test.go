@@ -28,13 +28,13 @@ func TestDemoByExec(t *testing.T) {
 	distroless := funcs.NamespaceFor("demo-by-exec-distroless")
 	testenv.Test(t, demoPath(namespace, applications, feature.
 		WithSetup("an operator by exec alone", suite.DeployedInstead("config/transport-exec")).
-		WithSetup("that may add no ephemeral container", funcs.MayPatch("ephemeralcontainers", false)).
+		WithSetup("the operator may not add ephemeral containers", funcs.MayPatch("ephemeralcontainers", false)).
 		WithSetup("another namespace", funcs.InNamespace(distroless)).
 		WithSetup("with a pod without a shell", funcs.Apply(distroless, demo+"distroless.yaml", rules, exporter)), 4).
 		Assess("by exec", funcs.ReachedBy(namespace, v1alpha1.TransportExec)).
-		Assess("the pod without a shell is refused, with what to do", funcs.ConditionWithReason(distroless, 1,
+		Assess("the pod without a shell is refused with instructions", funcs.ConditionWithReason(distroless, 1,
 			v1alpha1.PhaseJavaFound, v1alpha1.ReasonNoShell, "--transport=Exec", "config/default")).
-		Assess("and so is what asks for an ephemeral container", funcs.All(
+		Assess("a request for an ephemeral container is refused", funcs.All(
 			funcs.Patch(distroless, funcs.Exporter, `{"spec":{"transport":"EphemeralContainer"}}`),
 			funcs.ConditionWithReason(distroless, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonTransportForbidden, "--transport=Exec"))).
 		Feature())
@@ -46,19 +46,19 @@ func TestDemoByEphemeralContainers(t *testing.T) {
 	namespace, applications, feature := running("demo-by-door", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
 	testenv.Test(t, demoPath(namespace, applications, feature.
 		WithSetup("an operator by ephemeral containers alone", suite.DeployedInstead("config/transport-door")).
-		WithSetup("that may add them", funcs.MayPatch("ephemeralcontainers", true)), 5).
+		WithSetup("the operator may add ephemeral containers", funcs.MayPatch("ephemeralcontainers", true)), 5).
 		Assess("by ephemeral containers", funcs.ReachedBy(namespace, v1alpha1.TransportEphemeralContainer)).
-		Assess("no helper was brought into any container", funcs.NoHelperInside(namespace)).
+		Assess("no helper was installed in any container", funcs.NoHelperInside(namespace)).
 		Feature())
 }
 
 // demoPath is what the demo shows of so many pods.
 func demoPath(namespace string, applications *funcs.Applications, feature *features.FeatureBuilder, pods int) *features.FeatureBuilder {
 	return feature.
-		Assess("one manifest, and all pods are Annotated", funcs.All(
+		Assess("one manifest makes all pods Annotated", funcs.All(
 			funcs.Apply(namespace, rules, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port))).
-		Assess("the applications are as before, but for the warning of Java 25", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the applications are unchanged except for the warning of Java 25", applications.UntouchedButWarned("dummyapp:25")).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
 		Assess("their metrics are served", funcs.Serves(namespace, "dummyapp_requests_total", "dummyapp_queue_size", "dummyapp_pool_active", "jvm_memory_used_bytes")).
 		Assess("Prometheus scrapes each pod once, by the annotations alone", funcs.All(

@@ -20,24 +20,24 @@ func TestEndpointSecurity(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("Secrets", security.Create()).
 		WithSetup("an exporter that names one", funcs.Apply(namespace, rules, "manifests/endpoint-security/exporter.yaml")).
-		WithSetup("SecretForbidden says what to do without the right to it", funcs.ConditionWithReason(namespace, pods,
+		WithSetup("SecretForbidden says how to grant the right", funcs.ConditionWithReason(namespace, pods,
 			v1alpha1.PhaseStaged, v1alpha1.ReasonSecretForbidden, "config/endpoint-security")).
 		WithSetup("the right to it", suite.MayGetSecrets()).
 		Assess("all pods are Annotated, with the scheme", funcs.All(
 			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
 			funcs.Scheme(namespace, "https"))).
-		Assess("the endpoints refuse who has no certificate", security.Refuses(port)).
+		Assess("the endpoints refuse clients without a certificate", security.Refuses(port)).
 		Assess("Prometheus scrapes each pod", funcs.All(
 			funcs.Apply(namespace, "manifests/endpoint-security/prometheus.yaml"),
 			funcs.Scraped(namespace, "dummyapp_requests_total", pods))).
 		Assess("another certificate costs no scrape", funcs.NeverMissed(namespace, security.Rotate())).
-		Assess("taken out, the endpoints are served in the clear, and scraped", funcs.All(
+		Assess("without endpointSecurity the endpoints are served over plain HTTP, and scraped", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"endpointSecurity":null}}`),
 			funcs.Scheme(namespace, ""),
 			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.Scraped(namespace, "dummyapp_requests_total", pods))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the applications are as before, but for the warning of Java 25", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the applications are unchanged except for the warning of Java 25", applications.UntouchedButWarned("dummyapp:25")).
 		Feature())
 }

@@ -18,16 +18,16 @@ func TestAnnotationFight(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		WithSetup("somebody takes prometheus.io/scrape away, again and again", fight.Begin("gitops")).
-		Assess("AnnotationContested is told", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationContested,
+		WithSetup("prometheus.io/scrape is removed repeatedly", fight.Begin("gitops")).
+		Assess("AnnotationContested is reported", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationContested,
 			"audit log", "EndpointSlices")).
-		Assess("it was put back five times, and then no more", fight.Over(5)).
-		Assess("there is peace: looked at anew, the pod stays as it is", fight.Peace(funcs.Exporter)).
-		Assess("the endpoint stands", funcs.All(
+		Assess("the annotation is restored five times, then no more", fight.Over(5)).
+		Assess("the pod stays unchanged when it is reconciled again", fight.Peace(funcs.Exporter)).
+		Assess("the endpoint is published", funcs.All(
 			funcs.Published(namespace, funcs.Exporter, 1, port),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.LoadedOnce(namespace))).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -38,17 +38,17 @@ func TestAnnotationTakenOver(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("a person stops the scrape", funcs.PatchPods(namespace, "kubectl-annotate", `{"metadata":{"annotations":{"prometheus.io/scrape":"false"}}}`)).
+		Assess("the scrape annotation is set to false by a person", funcs.PatchPods(namespace, "kubectl-annotate", `{"metadata":{"annotations":{"prometheus.io/scrape":"false"}}}`)).
 		Assess("AnnotationConflict names the tool", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			`"kubectl-annotate"`, "prometheus.io/scrape")).
-		Assess("theirs stands, ours are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/scrape": "false"})).
-		Assess("the endpoint stands", funcs.All(
+		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/scrape": "false"})).
+		Assess("the endpoint is published", funcs.All(
 			funcs.Published(namespace, funcs.Exporter, 1, port),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
-		Assess("they take theirs away, and the pod is Annotated", funcs.All(
+		Assess("the pod is Annotated after the foreign annotation is removed", funcs.All(
 			funcs.PatchPods(namespace, "kubectl-annotate", `{"metadata":{"annotations":{"prometheus.io/scrape":null}}}`),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

@@ -30,11 +30,11 @@ func TestEachJava(t *testing.T) {
 				Assess("the JVM is attached to, and scraped", funcs.All(
 					funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 					funcs.Serves(namespace, "dummyapp_requests_total"))).
-				Assess("another configuration serves another metric", funcs.All(
+				Assess("a new configuration serves a new metric", funcs.All(
 					funcs.Apply(namespace, "manifests/configuration/renamed.yaml"),
 					funcs.Serves(namespace, "dummyapp_orders_total"),
 					funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
-				Assess("the port moves", funcs.All(
+				Assess("the port changes", funcs.All(
 					funcs.Apply(namespace, "manifests/ports/moved.yaml"),
 					funcs.AllAnnotated(namespace, funcs.Exporter, 1, moved),
 					funcs.Serves(namespace, "dummyapp_orders_total"),
@@ -44,8 +44,8 @@ func TestEachJava(t *testing.T) {
 				Assess("the exporter is deleted", funcs.All(
 					funcs.Delete(namespace, exporter),
 					funcs.Gone(namespace))).
-				Assess("the agent is stopped, and nothing of it is left", suite.Stopped(agents, 1)).
-				Assess("the application is as before", applications.UntouchedButWarned(warned)).
+				Assess("the agent is stopped and nothing of it is left", suite.Stopped(agents, 1)).
+				Assess("the application is unchanged", applications.UntouchedButWarned(warned)).
 				Feature())
 		})
 	}

@@ -24,10 +24,10 @@ func TestKinds(t *testing.T) {
 			applications := funcs.ApplicationsIn(namespace)
 			feature := features.New(k.Name).
 				WithSetup("a namespace", funcs.InNamespace(namespace)).
-				WithSetup("what else is there", funcs.Apply(namespace, k.Files...)).
+				WithSetup("further objects exist", funcs.Apply(namespace, k.Files...)).
 				WithSetup("an application", funcs.ApplyPatched(namespace, java17, k.PatchPod)).
-				WithSetup("that runs", funcs.Running(namespace, 1, k.Applications())).
-				WithSetup("as it is before", applications.Remember()).
+				WithSetup("the pod is running", funcs.Running(namespace, 1, k.Applications())).
+				WithSetup("the initial state is recorded", applications.Remember()).
 				WithSetup("an exporter", funcs.All(
 					funcs.Apply(namespace, rules),
 					funcs.ApplyPatched(namespace, exporter, k.PatchExporter)))
@@ -47,7 +47,7 @@ func TestKinds(t *testing.T) {
 					feature.Assess("nothing is loaded", funcs.NothingLoaded(namespace))
 				}
 			}
-			feature.Assess("the application is as before", applications.UntouchedButWarned(k.Warned))
+			feature.Assess("the application is unchanged", applications.UntouchedButWarned(k.Warned))
 			if k.Mended != nil {
 				feature.Assess("it is mended", funcs.All(
 					funcs.ApplyPatched(namespace, java17, k.Mended.PatchPod),
@@ -55,7 +55,7 @@ func TestKinds(t *testing.T) {
 				attached(feature, namespace, k, *k.Mended)
 			}
 			if k.Reason == "" {
-				feature.Assess("without the exporter, nothing of the operator is left", funcs.All(
+				feature.Assess("nothing of the operator is left after the exporter is deleted", funcs.All(
 					funcs.Delete(namespace, exporter),
 					funcs.Doors(namespace, doors(k), false),
 					funcs.Uninstalled(namespace),
@@ -77,8 +77,8 @@ func attached(feature *features.FeatureBuilder, namespace string, k kinds.Kind, 
 		Assess("the metrics are served", funcs.Serves(namespace, cmp.Or(k.Metric, "dummyapp_requests_total")))
 	if k.Reason == "" {
 		feature.
-			Assess("through its transport", funcs.Doors(namespace, doors(k), true)).
-			Assess("which is reported", funcs.All(
+			Assess("the expected transport is used", funcs.Doors(namespace, doors(k), true)).
+			Assess("the transport is reported", funcs.All(
 				funcs.ConditionTrue(namespace, cmp.Or(k.Phase, v1alpha1.PhaseJavaFound), k.Words...),
 				funcs.Reported(namespace, k)))
 	}

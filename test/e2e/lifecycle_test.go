@@ -20,10 +20,10 @@ const goesOn = "manifests/lifecycle/exporter.yaml"
 func TestOperatorKilled(t *testing.T) {
 	namespace, applications, feature := running("killed", 10, 10, "manifests/killed/app.yaml")
 	testenv.Test(t, feature.
-		Assess("the operator is killed while ten pods are on their way", suite.KilledMidway(namespace, 10, rules, exporter)).
+		Assess("the operator is killed while ten pods are in progress", suite.KilledMidway(namespace, 10, rules, exporter)).
 		Assess("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 10, port)).
 		Assess("each agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the applications are as before", applications.Untouched()).
+		Assess("the applications are unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -35,16 +35,16 @@ func TestContainerRestarted(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
 		WithSetup("the JVM is served", jvms.Served(1, 1)).
-		Assess("the JVM ends, and its container with it", funcs.JVMEnds(namespace)).
+		Assess("the JVM exits together with its container", funcs.JVMEnds(namespace)).
 		Assess("the record is about the new container", funcs.Follows(namespace, 1)).
 		Assess("another JVM runs", funcs.All(funcs.Running(namespace, 1, 1), applications.Remember())).
-		Assess("it is served", funcs.All(
+		Assess("the pod is served", funcs.All(
 			jvms.Served(1, 1),
 			jvms.On(map[string][]int32{"dummyapp": {port}}),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
 		Assess("the agent was loaded once into the new JVM", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("the container was restarted by this test only", funcs.Restarted(namespace, 1)).
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the container was restarted only by this test", funcs.Restarted(namespace, 1)).
 		Feature())
 }
 
@@ -57,10 +57,10 @@ func TestJVMReplaced(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
 		WithSetup("the JVM is served", jvms.Served(1, 1)).
-		WithSetup("the application is as before", applications.Untouched()).
-		Assess("the JVM ends", jvms.End("dummyapp")).
-		Assess("its endpoint is missed", funcs.OperatorSays(namespace, "health check failed")).
-		Assess("the JVM that follows is served", funcs.All(
+		WithSetup("the application is unchanged", applications.Untouched()).
+		Assess("the JVM exits", jvms.End("dummyapp")).
+		Assess("the missing endpoint is detected", funcs.OperatorSays(namespace, "health check failed")).
+		Assess("the next JVM is served", funcs.All(
 			jvms.ServedAnew(1, 1),
 			jvms.On(map[string][]int32{"dummyapp": {port}}),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
@@ -80,10 +80,10 @@ func TestJVMReplacedBehindFilter(t *testing.T) {
 		WithSetup("the operator is kept out of the pod", funcs.OperatorKeptOut(namespace)).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
 		Assess("the JVM is served", jvms.Served(1, 1)).
-		Assess("the record says from where it was asked", funcs.ConditionTrue(namespace, v1alpha1.PhaseExposed, "from within the pod", "NetworkPolicy")).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("the JVM ends", jvms.End("dummyapp")).
-		Assess("the JVM that follows is served", funcs.All(
+		Assess("the record says where the endpoint was probed from", funcs.ConditionTrue(namespace, v1alpha1.PhaseExposed, "inside the pod", "NetworkPolicy")).
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the JVM exits", jvms.End("dummyapp")).
+		Assess("the next JVM is served", funcs.All(
 			jvms.ServedAnew(1, 1),
 			jvms.On(map[string][]int32{"dummyapp": {port}}),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
@@ -101,9 +101,9 @@ func TestRollout(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the JVMs are served", jvms.Served(3, 3)).
-		WithSetup("the applications are as before", applications.Untouched()).
+		WithSetup("the applications are unchanged", applications.Untouched()).
 		Assess("the Deployment is rolled out", funcs.Apply(namespace, "manifests/lifecycle/after.yaml")).
-		Assess("the new pods are served, and nothing names an old one", funcs.All(
+		Assess("the new pods are served and no endpoint refers to an old one", funcs.All(
 			jvms.ServedInNewPods(3, 3),
 			funcs.Annotated(namespace, "app=dummyapp", "example.com/template", "2"),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
@@ -120,14 +120,14 @@ func TestStatefulSet(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the JVM is served", jvms.Served(1, 1)).
-		WithSetup("the application is as before", applications.Untouched()).
+		WithSetup("the application is unchanged", applications.Untouched()).
 		Assess("db-0 is deleted, and its record with it", funcs.PodDeleted(namespace)).
 		Assess("another db-0 runs", funcs.All(funcs.Running(namespace, 1, 1), applications.Remember())).
-		Assess("it is served, with a record of its own", funcs.All(
+		Assess("the new pod is served, with its own record", funcs.All(
 			jvms.ServedInNewPods(1, 1),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
 		Assess("the agent was loaded once into it", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Assess("no container was restarted", funcs.Restarted(namespace, 0)).
 		Feature())
 }
@@ -140,19 +140,19 @@ func TestTwoExporters(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		WithSetup("time passes", funcs.AnotherSecond(namespace, funcs.Exporter)).
-		Assess("a younger one says whose the pod is", funcs.All(
+		WithSetup("a second passes", funcs.AnotherSecond(namespace, funcs.Exporter)).
+		Assess("the younger exporter names the pod's owner", funcs.All(
 			funcs.Apply(namespace, "manifests/two-exporters/younger.yaml"),
 			funcs.ExporterCondition(namespace, "younger", v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonPodsRefused,
 				v1alpha1.ReasonPodClaimed, funcs.Exporter),
 			funcs.ExporterTold(namespace, "younger", corev1.EventTypeWarning, v1alpha1.ReasonPodsRefused))).
-		Assess("the older one keeps it", funcs.All(
+		Assess("the older exporter keeps the pod", funcs.All(
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("the older one goes, and the younger takes the pod on", funcs.All(
+		Assess("the older exporter is deleted and the younger takes over the pod", funcs.All(
 			funcs.HandedOver(namespace, "younger", funcs.Delete(namespace, exporter)),
 			funcs.AllAnnotated(namespace, "younger", 1, 9401),
 			funcs.LoadedOnce(namespace))).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

@@ -64,6 +64,6 @@ func running(name string, pods, jvms int, files ...string) (namespace string, ap
 	return namespace, applications, features.New(name).
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
 		WithSetup("applications", funcs.Apply(namespace, files...)).
-		WithSetup("that run", funcs.Running(namespace, pods, jvms)).
-		WithSetup("as they are before", applications.Remember())
+		WithSetup("the pods are running", funcs.Running(namespace, pods, jvms)).
+		WithSetup("the initial state is recorded", applications.Remember())
 }

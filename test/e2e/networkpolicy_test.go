@@ -19,16 +19,16 @@ func TestNetworkPolicy(t *testing.T) {
 		WithSetup("a namespace that scrapes", funcs.InNamespace(scraping)).
 		WithSetup("by its label", funcs.NamespaceLabeled(scraping, "metrics", "enabled")).
 		WithSetup("and a pod in it", funcs.Apply(scraping, java17)).
-		WithSetup("that runs", funcs.Running(scraping, 1, 1)).
-		Assess("without the policy the operator answers everybody", funcs.All(
+		WithSetup("the pod is running", funcs.Running(scraping, 1, 1)).
+		Assess("the operator answers everybody without the policy", funcs.All(
 			funcs.OperatorAnswers(scraping, http.StatusOK, http.StatusOK),
 			funcs.OperatorAnswers(namespace, http.StatusOK, http.StatusOK))).
-		Assess("with it who scrapes is answered, nobody else but on the port of probes, and the operator attaches", funcs.All(
+		Assess("only scrapers are answered with the policy, except on the health port, and the operator attaches", funcs.All(
 			suite.NetworkPoliciesEnforced("test/e2e/manifests/network-policy"), // until this assessment ends
 			funcs.OperatorAnswers(scraping, http.StatusOK, http.StatusOK),
 			funcs.OperatorAnswers(namespace, 0, http.StatusOK),
 			funcs.Apply(namespace, rules, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

@@ -25,21 +25,21 @@ func TestNamespaced(t *testing.T) {
 	applications := funcs.ApplicationsIn(namespace)
 	elsewhere := funcs.NamespaceFor("elsewhere")
 	testenv.Test(t, features.New("namespaced").
-		WithSetup("the other operator rests", suite.Scaled(0)).
+		WithSetup("the other operator is scaled down", suite.Scaled(0)).
 		WithSetup("and its policies, which keep records to it", suite.WithoutContainment()).
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
 		WithSetup("an operator for it", suite.Deployed("test/e2e/manifests/namespaced", namespace)).
 		WithSetup("an application in it", funcs.Apply(namespace, java17)).
-		WithSetup("that runs", funcs.Running(namespace, 1, 1)).
-		WithSetup("as it is before", applications.Remember()).
+		WithSetup("the pod is running", funcs.Running(namespace, 1, 1)).
+		WithSetup("the initial state is recorded", applications.Remember()).
 		WithSetup("another namespace", funcs.InNamespace(elsewhere)).
 		WithSetup("with an exporter", funcs.Apply(elsewhere, rules, exporter, java17)).
-		WithSetup("that runs, too", funcs.Running(elsewhere, 1, 1)).
+		WithSetup("the other pod is running", funcs.Running(elsewhere, 1, 1)).
 		Assess("the pod in its namespace is Annotated", funcs.All(
 			funcs.Apply(namespace, rules, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("the exporter elsewhere is none of its business", funcs.Untended(elsewhere, funcs.Exporter)).
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the exporter in another namespace is ignored", funcs.Untended(elsewhere, funcs.Exporter)).
 		Feature())
 }

@@ -21,19 +21,19 @@ func TestOperatorLife(t *testing.T) {
 		feature.
 			WithSetup("another namespace", funcs.InNamespace(n)).
 			WithSetup("with an application and an exporter", funcs.Apply(n, java17, rules, exporter)).
-			WithSetup("that runs", funcs.Running(n, 1, 1))
+			WithSetup("the pod is running", funcs.Running(n, 1, 1))
 	}
 	testenv.Test(t, feature.
-		WithSetup("the operator is put back in the end", suite.PutBack()).
+		WithSetup("the operator is restored", suite.PutBack()).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("those of the others, too", funcs.All(
+		WithSetup("the pods in the other namespaces are Annotated", funcs.All(
 			funcs.AllAnnotated(going, funcs.Exporter, 1, port),
 			funcs.AllAnnotated(orphaned, funcs.Exporter, 1, port))).
-		WithSetup("their agents", orphans.Remember()).
+		WithSetup("the agents are recorded", orphans.Remember()).
 		WithSetup("somebody scrapes", scraper.Begin(port)).
-		WithSetup("which implementation runs", implementations.Remember()).
-		Assess("records deleted by hand are rebuilt, over the same agents", funcs.All(
+		WithSetup("the running implementation is recorded", implementations.Remember()).
+		Assess("deleted records are rebuilt with the same agents", funcs.All(
 			funcs.RecordsRebuilt(namespace),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
@@ -44,35 +44,35 @@ func TestOperatorLife(t *testing.T) {
 			implementations.Changed(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("scraped all the while", scraper.Answered()).
-		Assess("a downgrade takes it back", funcs.All(
+		Assess("pods are scraped all the time", scraper.Answered()).
+		Assess("a downgrade restores the old implementation", funcs.All(
 			suite.Runs("jmx-exporter-operator:dev"),
 			implementations.Back(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("scraped all the while, too", scraper.Answered()).
-		Assess("the applications are as before, but for one warning", applications.UntouchedButWarned("dummyapp:25")).
-		Assess("the operator is uninstalled, and takes nothing along", funcs.All(
+		Assess("pods are still scraped all the time", scraper.Answered()).
+		Assess("the applications are unchanged except for one warning", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the operator is uninstalled without detaching", funcs.All(
 			suite.Uninstalled(),
 			funcs.Published(namespace, funcs.Exporter, 2, port),
 			funcs.Scrapable(namespace, port),
 			scraper.Answered())).
-		Assess("without it a namespace can be deleted", funcs.All(
+		Assess("a namespace can be deleted without the operator", funcs.All(
 			funcs.Delete(going, exporter),
 			funcs.NamespaceGone(going))).
 		Assess("and an exporter elsewhere", funcs.Delete(orphaned, exporter)).
-		Assess("installed again it finds the rest", funcs.All(
+		Assess("a reinstalled operator finds the remaining agents", funcs.All(
 			suite.Installed(),
 			funcs.RecordsRebuilt(namespace),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace),
 			scraper.Answered())).
-		Assess("and takes out what went meanwhile", funcs.All(
+		Assess("pods released meanwhile are detached", funcs.All(
 			funcs.Gone(orphaned),
 			funcs.Annotations(orphaned, nil),
 			funcs.Told(orphaned, corev1.EventTypeNormal, "Detached"),
 			suite.Stopped(orphans, 1))).
-		Assess("the applications are still as before", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the applications are still unchanged", applications.UntouchedButWarned("dummyapp:25")).
 		Feature())
 }
 
@@ -82,15 +82,15 @@ func TestUndeployed(t *testing.T) {
 	namespace, applications, feature := running("undeployed", 2, 2, java17, java25)
 	agents := funcs.AgentsIn(namespace)
 	testenv.Test(t, feature.
-		WithSetup("the operator is put back in the end", suite.PutBack()).
+		WithSetup("the operator is restored", suite.PutBack()).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("their agents", agents.Remember()).
+		WithSetup("the agents are recorded", agents.Remember()).
 		Assess("nothing of the operator is left in the cluster", suite.Undeployed()).
-		Assess("nor in the pods", funcs.All(
+		Assess("nothing of the operator is left in the pods", funcs.All(
 			suite.Stopped(agents, 1),
 			funcs.Annotations(namespace, nil))).
-		Assess("the applications are as before", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the applications are unchanged", applications.UntouchedButWarned("dummyapp:25")).
 		Assess("it can be installed again", funcs.All(
 			suite.Installed(),
 			funcs.Apply(namespace, exporter),

@@ -15,12 +15,12 @@ func TestExecForbidden(t *testing.T) {
 	namespace, applications, feature := running("exec-forbidden", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("the operator has no right on pods/exec", suite.WithoutRight("pods/exec")).
-		WithSetup("which takes effect", funcs.ExecRefused(namespace, "cannot")).
+		WithSetup("the change takes effect", funcs.ExecRefused(namespace, "cannot")).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		Assess("ExecForbidden is told", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonExecForbidden, "pods/exec")).
+		Assess("ExecForbidden is reported", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonExecForbidden, "pods/exec")).
 		Assess("nothing is installed", funcs.NothingInstalled(namespace)).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("with the right, the pod is Annotated", funcs.All(
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the pod is Annotated with the right", funcs.All(
 			suite.Restored(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
@@ -33,13 +33,13 @@ func TestExecRefused(t *testing.T) {
 	policy := "manifests/policies/exec.yaml"
 	testenv.Test(t, feature.
 		WithSetup("a policy", funcs.Apply(namespace, policy)).
-		WithSetup("which takes effect", funcs.ExecRefused(namespace, "you cannot exec into orders")).
+		WithSetup("the change takes effect", funcs.ExecRefused(namespace, "you cannot exec into orders")).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		Assess("ExecRefused says what the policy says", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonExecRefused,
+		Assess("ExecRefused quotes the policy", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonExecRefused,
 			"you cannot exec into orders")).
 		Assess("nothing is installed", funcs.NothingInstalled(namespace)).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("without the policy, the pod is Annotated", funcs.All(
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the pod is Annotated without the policy", funcs.All(
 			funcs.Delete(namespace, policy),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
@@ -52,17 +52,17 @@ func TestAnnotationRefused(t *testing.T) {
 	policy := "manifests/policies/annotations.yaml"
 	testenv.Test(t, feature.
 		WithSetup("a policy", funcs.Apply(namespace, policy)).
-		WithSetup("which takes effect", funcs.AnnotationRefused(namespace, "pods of orders stay as they are")).
+		WithSetup("the change takes effect", funcs.AnnotationRefused(namespace, "pods of orders stay as they are")).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		Assess("AnnotationRefused says what the policy says", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationRefused,
+		Assess("AnnotationRefused quotes the policy", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationRefused,
 			"pods of orders stay as they are")).
-		Assess("the endpoint stands, no annotation does", funcs.All(
+		Assess("the endpoint is published without annotations", funcs.All(
 			funcs.Published(namespace, funcs.Exporter, 1, port),
 			funcs.Annotations(namespace, nil))).
-		Assess("without the policy, the pod is Annotated", funcs.All(
+		Assess("the pod is Annotated without the policy", funcs.All(
 			funcs.Delete(namespace, policy),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

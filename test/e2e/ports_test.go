@@ -21,16 +21,16 @@ func TestPortChanged(t *testing.T) {
 		WithSetup("the JVM is served", funcs.All(
 			jvms.Served(1, 1),
 			jvms.On(map[string][]int32{"dummyapp": {port}}))).
-		Assess("the port moves, and one of the two answers all the while", funcs.WatchPorts(namespace, port, moved).During(
+		Assess("one of the two ports answers all the time during a port change", funcs.WatchPorts(namespace, port, moved).During(
 			funcs.Apply(namespace, "manifests/ports/moved.yaml"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, moved))).
-		Assess("everything names the new port", funcs.All(
+		Assess("annotation and endpoint name the new port", funcs.All(
 			jvms.Served(1, 1),
 			jvms.On(map[string][]int32{"dummyapp": {moved}}),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
-		Assess("the old one is closed", funcs.Closed(namespace, port)).
+		Assess("the old port is closed", funcs.Closed(namespace, port)).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -44,16 +44,16 @@ func TestPortChangedToBusy(t *testing.T) {
 		Assess("the application's own port is in use", funcs.All(
 			funcs.Apply(namespace, "manifests/ports/moved.yaml"),
 			funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseLoaded, v1alpha1.ReasonPortInUse, "9401"))).
-		Assess("the old one serves, and everything names it", funcs.All(
+		Assess("the old port serves, and annotation and endpoint name it", funcs.All(
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.Scrapable(namespace, port),
 			funcs.Published(namespace, funcs.Exporter, 1, port))).
-		Assess("the agent was loaded once, and is on the old one", funcs.LoadedOnce(namespace)).
-		Assess("with the old one asked for, all is well", funcs.All(
+		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("the exporter is Ready after spec.port is reverted", funcs.All(
 			funcs.Apply(namespace, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -72,10 +72,10 @@ func TestPortChosen(t *testing.T) {
 			jvms.Apart("host", 2),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
 		Assess("an ordinary pod has the first one", jvms.On(map[string][]int32{"dummyapp": {9404}}, "host")).
-		Assess("another operator changes no port", funcs.All(
+		Assess("a restarted operator changes no port", funcs.All(
 			suite.OperatorReplaced(3),
 			jvms.StillServed(3, 3))).
 		Assess("each agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the applications are as before", applications.Untouched()).
+		Assess("the applications are unchanged", applications.Untouched()).
 		Feature())
 }

@@ -30,16 +30,16 @@ func TestPreflight(t *testing.T) {
 				{Transport: v1alpha1.TransportEphemeralContainer, Count: 1}, {Transport: v1alpha1.TransportExec, Count: 2},
 			},
 		})).
-		Assess("kubectl get shows it", funcs.Column(namespace, preflight, "Attachable", "2/5")).
+		Assess("kubectl get shows the result", funcs.Column(namespace, preflight, "Attachable", "2/5")).
 		Assess("nothing is left in the containers", funcs.NothingInstalled(namespace)).
 		Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
 		Assess("no ephemeral container is added", funcs.Doors(namespace, 0, false)).
 		Assess("no annotation is written", funcs.Annotations(namespace, nil)).
-		Assess("the applications are as before", applications.Untouched()).
-		Assess("in mode Attach, those that can be attached to are Annotated", funcs.All(
+		Assess("the applications are unchanged", applications.Untouched()).
+		Assess("attachable pods are Annotated in mode Attach", funcs.All(
 			funcs.Patch(namespace, preflight, `{"spec":{"mode":"Attach"}}`),
 			funcs.OnlyAnnotated(namespace, port, "java=17", "java=25", "kind=distroless"),
 			funcs.ExporterCondition(namespace, preflight, v1alpha1.ConditionStalled, metav1.ConditionTrue, v1alpha1.ReasonPodsRefused, v1alpha1.ReasonAttachDisabled))).
-		Assess("the applications are as before but for the warning lines", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the applications are unchanged except for the warning lines", applications.UntouchedButWarned("dummyapp:25")).
 		Feature())
 }

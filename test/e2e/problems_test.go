@@ -28,13 +28,13 @@ func TestProblemPods(t *testing.T) {
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
 		WithSetup("pods that do not run", funcs.Apply(namespace, "manifests/problems/pods.yaml")).
 		WithSetup("the right to read logs", suite.MayReadLogs()).
-		Assess("the exporter tells of them", funcs.All(
+		Assess("the exporter reports them", funcs.All(
 			funcs.Apply(namespace, rules, "manifests/problems/exporter.yaml"),
 			problems(""))).
-		Assess("and of their logs where it is asked to", funcs.All(
+		Assess("logs are reported if requested", funcs.All(
 			funcs.Apply(namespace, "manifests/problems/lines.yaml"),
 			problems("three\nfour\nfive"))).
-		Assess("of those that are gone nothing is told", funcs.All(
+		Assess("pods that are gone are not reported", funcs.All(
 			funcs.Delete(namespace, "manifests/problems/pods.yaml"),
 			funcs.Problems(namespace, funcs.Exporter))).
 		Feature())

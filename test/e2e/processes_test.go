@@ -16,14 +16,14 @@ func TestSeveralJVMs(t *testing.T) {
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
-		Assess("all three are served, the first on the exporter's port", funcs.All(
+		Assess("all three JVMs are served, the first on the exporter's port", funcs.All(
 			jvms.Served(1, 3),
 			jvms.On(map[string][]int32{"web": {port}, "worker": {9404, 9405}}))).
-		Assess("each serves its own metrics", funcs.All(
+		Assess("each JVM serves its own metrics", funcs.All(
 			jvms.Answer("web", "dummyapp_requests_total", 0, `dummyapp_requests_total{endpoint="/orders"} 7.0`),
 			jvms.Answer("worker", "dummyapp_requests_total", 1, `dummyapp_requests_total{endpoint="/orders"} 7.0`))).
 		Assess("the agent was loaded once into each", funcs.LoadedOnce(namespace)).
-		Assess("a rule releases one of them", funcs.All(
+		Assess("a rule excludes one of the JVMs", funcs.All(
 			funcs.Apply(namespace, "manifests/processes/excluded.yaml"),
 			suite.Released(jvms, 1, 2),
 			jvms.Answer("worker", "dummyapp_requests_total", 1, `dummyapp_requests_total{endpoint="/orders"} 7.0`),
@@ -33,7 +33,7 @@ func TestSeveralJVMs(t *testing.T) {
 			suite.Released(jvms, 1, 1),
 			jvms.On(map[string][]int32{"web": {port}}),
 			funcs.LoadedOnce(namespace))).
-		Assess("the applications are as before", applications.Untouched()).
+		Assess("the applications are unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -44,10 +44,10 @@ func TestOneJVMEnds(t *testing.T) {
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
-		WithSetup("all three are served", jvms.Served(1, 3)).
-		WithSetup("the applications are as before", applications.Untouched()).
-		Assess("one ends, and the endpoints of the others stay", jvms.EndBesideOthers("worker", 1)).
-		Assess("the others serve as before", funcs.All(
+		WithSetup("all three JVMs are served", jvms.Served(1, 3)).
+		WithSetup("the applications are unchanged", applications.Untouched()).
+		Assess("one JVM exits, and the endpoints of the others stay", jvms.EndBesideOthers("worker", 1)).
+		Assess("the other pods keep serving", funcs.All(
 			jvms.Answer("web", "dummyapp_requests_total", 0, `dummyapp_requests_total{endpoint="/orders"} 7.0`),
 			jvms.Answer("worker", "dummyapp_requests_total", 0, `dummyapp_requests_total{endpoint="/orders"} 7.0`))).
 		Assess("the agent was loaded once into each", funcs.LoadedOnce(namespace)).

@@ -17,16 +17,16 @@ func TestNoJava(t *testing.T) {
 	namespace, applications, feature := running("no-java", 1, 0, "manifests/no-java/app.yaml")
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		Assess("NoJavaProcess is told", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonNoJavaProcess)).
+		Assess("NoJavaProcess is reported", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonNoJavaProcess)).
 		Assess("nothing is installed", funcs.NothingInstalled(namespace)).
-		Assess("the container is as before", applications.Untouched()).
+		Assess("the container is unchanged", applications.Untouched()).
 		Assess("Java starts", funcs.All(
 			funcs.Exec(namespace, "app=dummyapp", "touch", "/tmp/start"),
 			funcs.Running(namespace, 1, 1),
 			applications.Remember())).
 		Assess("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -40,9 +40,9 @@ func TestPodGone(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter without its ConfigMap", funcs.Apply(namespace, exporter)).
 		Assess("the pods wait", waiting()).
-		Assess("one goes, and its record with it", funcs.PodDeleted(namespace)).
+		Assess("one pod is deleted together with its record", funcs.PodDeleted(namespace)).
 		Assess("another one comes in its place", funcs.All(funcs.Running(namespace, 3, 3), waiting())).
-		Assess("one goes while the agents are loaded", funcs.All(
+		Assess("one pod is deleted while agents are loaded", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.PodDeleted(namespace))).
 		Assess("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 3, port)).

@@ -20,7 +20,7 @@ func TestConfigurationRollout(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 3, port)).
 		WithSetup("no configuration was reloaded", funcs.Counts(namespace, "jmx_config_reload_success_total", 0)).
-		Assess("another configuration goes to one pod first, and then to all", funcs.All(
+		Assess("a new configuration reaches one pod first, then all", funcs.All(
 			history.Begin(),
 			funcs.Apply(namespace, "manifests/configuration/renamed.yaml"),
 			funcs.Serves(namespace, "dummyapp_orders_total"),
@@ -30,7 +30,7 @@ func TestConfigurationRollout(t *testing.T) {
 			funcs.Counts(namespace, "jmx_config_reload_success_total", 1),
 			funcs.Counts(namespace, "jmx_config_reload_failure_total", 0),
 			funcs.LoadedOnce(namespace))).
-		Assess("one that only the agent can refuse stops at the first pod", funcs.All(
+		Assess("a configuration that only the agent rejects stops at the first pod", funcs.All(
 			funcs.Apply(namespace, "manifests/rollout/rejected.yaml"),
 			funcs.OneRefused(namespace, 3, v1alpha1.PhaseLoaded, v1alpha1.ReasonConfigRejected, "NoSuchScript"),
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonConfigRejected, "NoSuchScript", "dummyapp-"),
@@ -41,22 +41,22 @@ func TestConfigurationRollout(t *testing.T) {
 			funcs.Scrapable(namespace, port),
 			funcs.Counts(namespace, "jmx_config_reload_success_total", 1),
 			funcs.CountsInOne(namespace, "jmx_config_reload_failure_total"))).
-		Assess("mended, it goes to all", funcs.All(
+		Assess("the fixed configuration reaches all pods", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 3, port),
 			funcs.Counts(namespace, "jmx_config_reload_success_total", 2))).
-		Assess("without the ConfigMap, what runs goes on", funcs.All(
+		Assess("existing endpoints keep serving without the ConfigMap", funcs.All(
 			funcs.Delete(namespace, rules),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionFalse, v1alpha1.ReasonConfigMapMissing),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.Published(namespace, funcs.Exporter, 3, port),
 			funcs.Scrapable(namespace, port))).
-		Assess("with it, all is well", funcs.All(
+		Assess("the exporter is Ready with the ConfigMap", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 3, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the applications are as before", applications.Untouched()).
+		Assess("the applications are unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -67,30 +67,30 @@ func TestRestartedAfterAttach(t *testing.T) {
 	namespace, _, feature := running("restarted-after", 3, 3, java17x3)
 	testenv.Test(t, feature.
 		WithSetup("an exporter that takes its time after the first pod", funcs.Apply(namespace, rules, "manifests/rollout/careful.yaml")).
-		Assess("the first pod is Annotated, and its JVM ends", funcs.FirstEnds(namespace, funcs.Exporter)).
-		Assess("the rollout stops, and says why", funcs.All(
+		Assess("the first pod is Annotated and its JVM exits", funcs.FirstEnds(namespace, funcs.Exporter)).
+		Assess("the rollout halts with a reason", funcs.All(
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach, "dummyapp-", "exit code 137", "banzaicloud.com/resume-rollout"),
 			funcs.Waiting(namespace, 3, 2, v1alpha1.ReasonRolloutHalted))).
-		Assess("no pod is attached to, the restarted one neither", funcs.All(
+		Assess("no pod is attached to, including the restarted one", funcs.All(
 			funcs.Running(namespace, 3, 3),
 			funcs.NothingLoaded(namespace),
 			funcs.Annotations(namespace, nil),
 			funcs.Published(namespace, funcs.Exporter, 0, port),
 			funcs.Restarted(namespace, 1))).
-		Assess("less patience does not resume it", funcs.All(
+		Assess("a shorter minReadySeconds does not resume the rollout", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"rollout":{"canary":{"minReadySeconds":1}}}}`),
 			funcs.Observed(namespace, funcs.Exporter),
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach),
 			funcs.NothingLoaded(namespace))).
-		Assess("a person resumes it, and the restarted pod waits until its window is over", funcs.All(
+		Assess("the rollout is resumed, and the restarted pod waits until its window is over", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"metadata":{"annotations":{"banzaicloud.com/resume-rollout":"looked-at"}}}`),
 			funcs.Published(namespace, funcs.Exporter, 2, port),
 			funcs.Waiting(namespace, 3, 1, v1alpha1.ReasonContainerRestarting))).
-		Assess("with a shorter window, all pods are Annotated", funcs.All(
+		Assess("all pods are Annotated with a shorter window", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"rollout":{"restartWindow":"1s"}}}`),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 3, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("no container was restarted but by this test", funcs.Restarted(namespace, 1)).
+		Assess("no container was restarted except by this test", funcs.Restarted(namespace, 1)).
 		Feature())
 }
 
@@ -100,12 +100,12 @@ func TestGate(t *testing.T) {
 	namespace, applications, feature := running("gate", 6, 6, "manifests/rollout/six.yaml")
 	history := funcs.HistoryOf(namespace)
 	testenv.Test(t, feature.
-		Assess("first attachments, two on a node", funcs.All(
+		Assess("at most two pods per node are attached to at once", funcs.All(
 			history.Begin(),
 			funcs.Apply(namespace, rules, "manifests/rollout/two-per-node.yaml"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 6, port),
 			history.AtMost(funcs.Exporter, 4, 2, 6))).
-		Assess("a change, three at once", funcs.All(
+		Assess("a change is rolled out three pods at a time", funcs.All(
 			history.Begin(),
 			funcs.Apply(namespace, "manifests/rollout/three-at-once.yaml"),
 			funcs.Apply(namespace, "manifests/configuration/renamed.yaml"),
@@ -113,7 +113,7 @@ func TestGate(t *testing.T) {
 			funcs.AllAnnotated(namespace, funcs.Exporter, 6, port),
 			history.AtMost(funcs.Exporter, 3, 6, 6))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the applications are as before", applications.Untouched()).
+		Assess("the applications are unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -125,24 +125,24 @@ func TestSuspended(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		WithSetup("it is suspended", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"suspend":true}}`)).
-		WithSetup("which it knows", funcs.Observed(namespace, funcs.Exporter)).
-		Assess("a new pod gets nothing", funcs.All(
+		WithSetup("the operator has observed the exporter", funcs.Observed(namespace, funcs.Exporter)).
+		Assess("a new pod is not attached to", funcs.All(
 			funcs.Apply(namespace, java25),
 			funcs.Running(namespace, 2, 2),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonSuspended),
 			funcs.Waiting(namespace, 2, 1, v1alpha1.ReasonSuspended),
 			funcs.Published(namespace, funcs.Exporter, 1, port))).
-		Assess("a change goes to nobody", funcs.All(
+		Assess("a change reaches no pod", funcs.All(
 			funcs.Changes(namespace, funcs.Exporter, funcs.Apply(namespace, "manifests/configuration/renamed.yaml")),
 			funcs.Waiting(namespace, 2, 1, v1alpha1.ReasonSuspended),
 			funcs.ServesPods(namespace, "java=17", port, "dummyapp_requests_total"),
 			funcs.Annotated(namespace, "java=17", "prometheus.io/scrape", "true"),
 			applications.Untouched())).
-		Assess("taken up again, all goes on", funcs.All(
+		Assess("a resumed exporter continues", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"suspend":false}}`),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.Serves(namespace, "dummyapp_orders_total"),
 			funcs.LoadedOnce(namespace))).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

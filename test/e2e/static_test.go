@@ -19,8 +19,8 @@ func static(name string, change kinds.Change) (namespace string, applications *f
 	return namespace, applications, features.New(name).
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
 		WithSetup("a static pod", funcs.StaticPod(namespace, java17, change.PatchPod)).
-		WithSetup("that runs", funcs.Running(namespace, 1, 1)).
-		WithSetup("as it is before", applications.Remember()).
+		WithSetup("the pod is running", funcs.Running(namespace, 1, 1)).
+		WithSetup("the initial state is recorded", applications.Remember()).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter))
 }
 
@@ -30,13 +30,13 @@ func TestStaticPod(t *testing.T) {
 	t.Parallel()
 	namespace, _, feature := static("static", kinds.Change{})
 	testenv.Test(t, feature.
-		Assess("it is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
+		Assess("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		Assess("the metrics are served", funcs.Serves(namespace, "dummyapp_requests_total")).
-		Assess("its mirror is deleted, and made again", funcs.PodDeleted(namespace)).
-		Assess("it is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
+		Assess("the mirror pod is deleted and recreated", funcs.PodDeleted(namespace)).
+		Assess("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		Assess("the metrics are served", funcs.Serves(namespace, "dummyapp_requests_total")).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("without the exporter, nothing of the operator is left", funcs.All(
+		Assess("nothing of the operator is left after the exporter is deleted", funcs.All(
 			funcs.Delete(namespace, exporter),
 			funcs.NoRecord(namespace),
 			funcs.NothingInstalled(namespace),
@@ -51,6 +51,6 @@ func TestStaticPodWithoutShell(t *testing.T) {
 	testenv.Test(t, feature.
 		Assess("DoorRefused is reported", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonDoorRefused, "static pods do not support ephemeral containers")).
 		Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

@@ -17,8 +17,8 @@ func TestSteady(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the JVMs are served", jvms.Served(2, 3)).
 		Assess("nothing happens", suite.Steady(namespace)).
-		Assess("the JVMs are served as before", jvms.StillServed(2, 3)).
+		Assess("the JVMs are still served", jvms.StillServed(2, 3)).
 		Assess("the agent was loaded once into each", funcs.LoadedOnce(namespace)).
-		Assess("the applications are as before", applications.Untouched()).
+		Assess("the applications are unchanged", applications.Untouched()).
 		Feature())
 }

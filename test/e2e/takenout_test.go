@@ -20,14 +20,14 @@ func TestExporterDeleted(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("their agents", agents.Remember()).
+		WithSetup("the agents are recorded", agents.Remember()).
 		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
 		Assess("records, Service and EndpointSlices are gone", funcs.Gone(namespace)).
-		Assess("our annotations are gone", funcs.Annotations(namespace, nil)).
-		Assess("somebody else's stays", funcs.Annotated(namespace, "java=17", "example.com/team", "orders")).
-		Assess("an Event tells that the agents were stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
-		Assess("which they were", suite.Stopped(agents, 1)).
-		Assess("the applications are as before, but for the warning", applications.UntouchedButWarned("dummyapp:25")).
+		Assess("the operator's annotations are gone", funcs.Annotations(namespace, nil)).
+		Assess("the foreign annotation stays", funcs.Annotated(namespace, "java=17", "example.com/team", "orders")).
+		Assess("an Event reports that the agents were stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
+		Assess("agents are stopped", suite.Stopped(agents, 1)).
+		Assess("the applications are unchanged except for the warning", applications.UntouchedButWarned("dummyapp:25")).
 		Feature())
 }
 
@@ -85,23 +85,23 @@ func TestTakenOut(t *testing.T) {
 			maps.Copy(stays, c.stays)
 			testenv.Test(t, feature.
 				WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-				WithSetup("that selects by another label, too", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`)).
+				WithSetup("the exporter also selects by another label", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`)).
 				WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-				WithSetup("its agent", agents.Remember()).
-				Assess("the pod is taken out", c.out(namespace)).
+				WithSetup("the agent is recorded", agents.Remember()).
+				Assess("the pod is detached", c.out(namespace)).
 				Assess("the record is gone", funcs.NoRecord(namespace)).
-				Assess("our annotations are gone, somebody else's stay", funcs.AnnotationsOnly(namespace, stays)).
+				Assess("the operator's annotations are gone, foreign ones stay", funcs.AnnotationsOnly(namespace, stays)).
 				Assess("no endpoint is published", funcs.Unpublished(namespace)).
-				Assess("an Event tells that the agent was stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
-				Assess("nothing is left of it", suite.Stopped(agents, 1)).
-				Assess("the application is as before", applications.Untouched()).
-				Assess("it comes back, and is Annotated", funcs.All(
+				Assess("an Event reports that the agent was stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
+				Assess("nothing of the agent is left", suite.Stopped(agents, 1)).
+				Assess("the application is unchanged", applications.Untouched()).
+				Assess("the pod returns and is Annotated", funcs.All(
 					c.back(namespace),
 					funcs.Patch(namespace, funcs.Exporter, `{"spec":{"labelSelector":{"jmx":"on"}}}`),
 					funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 					funcs.Serves(namespace, "dummyapp_requests_total"),
 					funcs.Loaded(namespace, 2))).
-				Assess("the application is still as before", applications.Untouched()).
+				Assess("the application is still unchanged", applications.Untouched()).
 				Feature())
 		})
 	}
@@ -113,23 +113,23 @@ func TestDetachTimeout(t *testing.T) {
 	namespace, applications, feature := running("detach-timeout", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		WithSetup("that is not patient", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"detach":{"timeout":"5s"}}}`)).
+		WithSetup("the detach timeout is short", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"detach":{"timeout":"5s"}}}`)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		WithSetup("the record knows of its patience", funcs.Patience(namespace, "5s")).
+		WithSetup("the record has the new detach timeout", funcs.Patience(namespace, "5s")).
 		WithSetup("the operator has no right on pods/exec", suite.WithoutRight("pods/exec")).
-		WithSetup("which takes effect", funcs.ExecRefused(namespace, "cannot")).
+		WithSetup("the change takes effect", funcs.ExecRefused(namespace, "cannot")).
 		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
-		Assess("the record goes away in the end", funcs.Gone(namespace)).
-		Assess("our annotations are gone", funcs.Annotations(namespace, nil)).
-		Assess("an Event names what is left", funcs.Told(namespace, corev1.EventTypeWarning, "AgentLeft", "container dummyapp", "port 9400", "5s", "pods/exec")).
-		Assess("the agent serves on", funcs.ServesPods(namespace, "app=dummyapp", port, "dummyapp_requests_total")).
-		Assess("the application is as before", applications.Untouched()).
-		Assess("with the right, the agent that was left is found: no second load", funcs.All(
+		Assess("the record is deleted at the end", funcs.Gone(namespace)).
+		Assess("the operator's annotations are gone", funcs.Annotations(namespace, nil)).
+		Assess("an Event names the agent that is left", funcs.Told(namespace, corev1.EventTypeWarning, "AgentLeft", "container dummyapp", "port 9400", "5s", "pods/exec")).
+		Assess("the agent keeps serving", funcs.ServesPods(namespace, "app=dummyapp", port, "dummyapp_requests_total")).
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the remaining agent is found with the right, and not loaded again", funcs.All(
 			suite.Restored(),
 			funcs.Apply(namespace, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port),
 			funcs.Loaded(namespace, 1))).
-		Assess("the application is still as before", applications.Untouched()).
+		Assess("the application is still unchanged", applications.Untouched()).
 		Feature())
 }
 
@@ -142,15 +142,15 @@ func TestHandedOver(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		WithSetup("time passes", funcs.AnotherSecond(namespace, funcs.Exporter)).
-		WithSetup("a younger one", funcs.Apply(namespace, "manifests/two-exporters/younger.yaml")).
-		WithSetup("which knows of the pod", funcs.Observed(namespace, "younger")).
+		WithSetup("a second passes", funcs.AnotherSecond(namespace, funcs.Exporter)).
+		WithSetup("a younger exporter", funcs.Apply(namespace, "manifests/two-exporters/younger.yaml")).
+		WithSetup("the younger exporter has observed the pod", funcs.Observed(namespace, "younger")).
 		WithSetup("the annotation is followed", scrape.Begin()).
-		Assess("the older one goes, and the younger takes the pod on", funcs.All(
+		Assess("the older exporter is deleted and the younger takes over the pod", funcs.All(
 			funcs.Delete(namespace, exporter),
 			funcs.AllAnnotated(namespace, "younger", 1, 9401))).
-		Assess("the annotation was there all the while", scrape.Kept()).
+		Assess("the annotation was there all the time", scrape.Kept()).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("the application is as before", applications.Untouched()).
+		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

@@ -15,7 +15,7 @@ func TestEphemeralContainerInJob(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		Assess("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("through one ephemeral container", funcs.Doors(namespace, 1, true)).
+		Assess("one ephemeral container is used", funcs.Doors(namespace, 1, true)).
 		Assess("the Job completes", funcs.JobComplete(namespace, "dummyapp")).
 		Feature())
 }

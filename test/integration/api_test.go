@@ -37,10 +37,10 @@ func TestValidation(t *testing.T) {
 		"an empty labelSelector":    {spec: `{"labelSelector":{}}`, want: "spec.labelSelector in body should have at least 1 properties"},
 		"a key with a prefix":       {spec: `{"labelSelector":{"app.kubernetes.io/name":"x"}}`},
 		"an empty value":            {spec: `{"labelSelector":{"app":""}}`},
-		"a key with a space":        {spec: `{"labelSelector":{"my app":"x"}}`, want: "a key is not a valid label key"},
-		"a key with two slashes":    {spec: `{"labelSelector":{"a/b/c":"x"}}`, want: "a key is not a valid label key"},
-		"an empty key":              {spec: `{"labelSelector":{"":"x"}}`, want: "a key is not a valid label key"},
-		"a long key":                {spec: `{"labelSelector":{"` + long + `":"x"}}`, want: "a key is not a valid label key"},
+		"a key with a space":        {spec: `{"labelSelector":{"my app":"x"}}`, want: "keys must be valid label keys"},
+		"a key with two slashes":    {spec: `{"labelSelector":{"a/b/c":"x"}}`, want: "keys must be valid label keys"},
+		"an empty key":              {spec: `{"labelSelector":{"":"x"}}`, want: "keys must be valid label keys"},
+		"a long key":                {spec: `{"labelSelector":{"` + long + `":"x"}}`, want: "keys must be valid label keys"},
 		"a value with a space":      {spec: `{"labelSelector":{"app":"my app"}}`, want: "spec.labelSelector.app in body should match"},
 		"a value that ends in -":    {spec: `{"labelSelector":{"app":"x-"}}`, want: "spec.labelSelector.app in body should match"},
 		"a long value":              {spec: `{"labelSelector":{"app":"` + long + `"}}`, want: "Too long: may not be more than 63"},
@@ -124,7 +124,7 @@ func TestPodOfAnAttachmentIsImmutable(t *testing.T) {
 	s, _ := annotated(t)
 	a := s.attachment(s.pod)
 	a.Spec.Pod.UID = "another"
-	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "the pod of a JmxAttachment never changes") {
+	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "pod is immutable") {
 		t.Errorf("the API says %v", err)
 	}
 	a = s.attachment(s.pod)

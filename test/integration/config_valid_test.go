@@ -22,7 +22,7 @@ func TestBadConfiguration(t *testing.T) {
 		want    string
 		says    string
 	}{
-		"no ConfigMap":        {want: v1alpha1.ReasonConfigMapMissing, says: "There is no ConfigMap rules"},
+		"no ConfigMap":        {want: v1alpha1.ReasonConfigMapMissing, says: "ConfigMap rules (spec.config.configMapName) does not exist"},
 		"no such key":         {content: rules, key: "other.yaml", want: v1alpha1.ReasonConfigKeyMissing, says: "no key other.yaml"},
 		"not YAML":            {content: "rules: {", want: v1alpha1.ReasonConfigNotYAML, says: "is not YAML"},
 		"an unknown key":      {content: rules + "- patern: x\n", want: v1alpha1.ReasonConfigInvalid, says: "line 3"},

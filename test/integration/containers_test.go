@@ -177,7 +177,7 @@ func (cs *containers) through(seam effects.Seam) transport.Helper {
 		})
 		var known *transport.Error
 		if err != nil && !errors.As(err, &known) {
-			err = &transport.Error{Reason: v1alpha1.ReasonExecFailed, Message: "The exec into the container broke off.", Err: err}
+			err = &transport.Error{Reason: v1alpha1.ReasonExecFailed, Message: "The exec into the container was interrupted.", Err: err}
 		}
 		if err != nil {
 			return nil, err

@@ -144,7 +144,7 @@ func TestNotWithdrawn(t *testing.T) {
 		t.Errorf("what was stopped is stopped again: run was %q", got)
 	}
 	events := o.events.with("AgentLeft")
-	if len(events) != 1 || !strings.Contains(events[0].Note, "the annotations cannot be withdrawn: ") || strings.Contains(events[0].Note, "process 7") {
+	if len(events) != 1 || !strings.Contains(events[0].Note, "cannot remove the annotations: ") || strings.Contains(events[0].Note, "process 7") {
 		t.Errorf("of Events there are %v", events)
 	}
 	if s.annotations(s.pod)["prometheus.io/port"] != "9400" {

@@ -56,7 +56,7 @@ func TestExecForbidden(t *testing.T) {
 	s.isAnnotated("9400")
 }
 
-// An admission policy refuses the exec: said in the policy's words.
+// An admission policy denied the exec: said in the policy's words.
 func TestExecRefused(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operateAs(admin, s.admitted(config))

@@ -71,7 +71,7 @@ func (c *cluster) problems(e *v1alpha1.PrometheusJmxExporter) []string {
 	return all
 }
 
-const crashed = "The container ended with exit code 1 (Error)"
+const crashed = "The container terminated with exit code 1 (Error)"
 
 // What does not run is told of, once, and what does is attached to all the same.
 func TestProblemPods(t *testing.T) {

@@ -124,7 +124,7 @@ func TestExcludedAgentStays(t *testing.T) {
 		}
 		s.later(time.Minute)
 	}
-	if got := s.message("JavaFound"); !strings.Contains(got, "The agent in container worker, process 7 is not stopped yet: AttachTimeout.") {
+	if got := s.message("JavaFound"); !strings.Contains(got, "The agent in container worker, process 7 is not yet stopped: AttachTimeout.") {
 		t.Errorf("it says %s", got)
 	}
 	if ready := s.exporterReady(); !strings.Contains(ready.Message, "excluded JVMs of 1 pods") {

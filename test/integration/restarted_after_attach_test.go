@@ -24,10 +24,10 @@ func TestRestart(t *testing.T) {
 		halts  bool
 		says   string
 	}{
-		"at once":                      {window: time.Minute, after: 3 * time.Second, halts: true, says: "Container app ended 3s after an attach."},
-		"within the window":            {window: time.Minute, after: 50 * time.Second, halts: true, says: "ended 50s after"},
+		"at once":                      {window: time.Minute, after: 3 * time.Second, halts: true, says: "Container app exited 3s after an attach."},
+		"within the window":            {window: time.Minute, after: 50 * time.Second, halts: true, says: "exited 50s after"},
 		"after it":                     {window: time.Minute, after: 2 * time.Minute},
-		"seen late, but it ended soon": {window: time.Minute, after: time.Hour, ended: 7 * time.Second, halts: true, says: "ended 7s after an attach: exit code 137, OOMKilled"},
+		"seen late, but it ended soon": {window: time.Minute, after: time.Hour, ended: 7 * time.Second, halts: true, says: "exited 7s after an attach: exit code 137, OOMKilled"},
 		"seen late, and ended late":    {window: time.Minute, after: time.Hour, ended: 5 * time.Minute},
 	}
 	for name, tc := range cases {
@@ -128,7 +128,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" || another.loads > 0 {
 				t.Errorf("it is %s, and was loaded into %d times", got, another.loads)
 			}
-			if get(t, s.exporter); s.exporter.Status.Halt == nil || !strings.HasPrefix(s.exporter.Status.Halt.Message, "Pod app-0: Java process 7 in container app ended 1") {
+			if get(t, s.exporter); s.exporter.Status.Halt == nil || !strings.HasPrefix(s.exporter.Status.Halt.Message, "Pod app-0: Java process 7 in container app exited 1") {
 				t.Errorf("halt is %+v", s.exporter.Status.Halt)
 			}
 		})
@@ -182,7 +182,7 @@ func TestPodFails(t *testing.T) {
 				return
 			}
 			if halt == nil || halt.Reason != v1alpha1.ReasonRestartedAfterAttach || other != "JavaFound RolloutHalted" ||
-				!strings.HasPrefix(halt.Message, "Pod app-0: Container app ended 7s after an attach: exit code 134, Error.") {
+				!strings.HasPrefix(halt.Message, "Pod app-0: Container app exited 7s after an attach: exit code 134, Error.") {
 				t.Errorf("the other pod is %s; halt is %+v", other, halt)
 			}
 			if j := f.jvm(pod); j.unloads > 0 || f.endpoints(f.exporter) != "" {

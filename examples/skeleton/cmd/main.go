@@ -13,9 +13,9 @@ import (
 )
 
 func main() {
-	metrics := flag.String("metrics-bind-address", "0", "address to serve metrics at, such as :8080; 0 is nowhere")
-	health := flag.String("health-probe-bind-address", ":8081", "address to serve /healthz and /readyz at")
-	leaderElect := flag.Bool("leader-elect", false, "let one of several replicas work")
+	metrics := flag.String("metrics-bind-address", "0", "address that the metrics endpoint binds to, such as :8080; 0 disables it")
+	health := flag.String("health-probe-bind-address", ":8081", "address that /healthz and /readyz bind to")
+	leaderElect := flag.Bool("leader-elect", false, "elect a leader, so that only one of several replicas is active")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	if err := run(ctrl.Options{
@@ -23,7 +23,7 @@ func main() {
 		HealthProbeBindAddress: *health,
 		LeaderElection:         *leaderElect,
 	}); err != nil {
-		ctrl.Log.Error(err, "the operator ended")
+		ctrl.Log.Error(err, "the operator exited")
 		os.Exit(1)
 	}
 }

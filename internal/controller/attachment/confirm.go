@@ -10,12 +10,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// confirm reads what a record is about that is to be detached. Before the first
-// effect it looks past the cache at the pod and at the exporter that the record
-// names, by whatever UID: a cache that is behind, as just after a start, must not
-// cost a pod its annotations. All other exporters are read from the cache, and so is
-// everything once the detach began: a fleet that is detached is no load on the API
-// server.
+// confirm reads the subjects of a record that is to be detached. Before the first effect
+// it reads the pod, and the exporter that the record names, from the API server: a stale
+// cache, as just after a start, must not cost a pod its annotations. All other exporters
+// are read from the cache, and so is everything once the detach has begun, so that
+// detaching a fleet is no load on the API server.
 func (r *Reconciler) confirm(ctx context.Context, attachment *v1alpha1.JmxAttachment) (subjects, error) {
 	found, err := subject(ctx, r.Reader, attachment)
 	if err != nil || found.inherited(attachment) || attachment.Status.DetachStartTime != nil {

@@ -102,7 +102,7 @@ func TestDetachConfirms(t *testing.T) {
 		"so it is, and the detach began":   {begun: true, deletes: 1},
 		"so is the pod":                    {podGone: true, read: both[:1], deletes: 1},
 		"nothing is left of its exporter":  {orphan: true, read: both[:1], deletes: 1},
-		"the cache is behind":              {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "1")}, read: both, err: "the cache is behind"},
+		"the cache is behind":              {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "1")}, read: both, err: "stale cache"},
 		"it was made again":                {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "2")}, read: both},
 		"another one owns the pod":         {cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
 		"another one owns the pod by then": {begun: true, cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},

@@ -19,20 +19,20 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// detach undoes an attachment whose pod is gone or belongs to its exporter no more:
-// the annotations, the endpoints, the agents, then the record. There is no
-// finalizer, so that nothing ever blocks on it: a record whose exporter went while
-// no operator ran is found and detached by the next one.
+// detach undoes an attachment whose pod is gone or no longer belongs to its exporter:
+// annotations, endpoints, agents, then the record. There is no finalizer, so nothing
+// ever blocks on it: a record whose exporter was deleted while no operator ran is
+// detached by the next one.
 //
-// A pod that is terminating is left to go, and the record of one that another
-// exporter owns goes over to it as it is.
+// A terminating pod is left alone, and another exporter that owns the pod takes over the
+// record as it is.
 func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachment, helper steps.Helper) (ctrl.Result, error) {
 	found, err := r.confirm(ctx, attachment)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if found.owned(attachment) {
-		return ctrl.Result{}, errors.New("the cache is behind: the pod still belongs to the exporter")
+		return ctrl.Result{}, errors.New("stale cache: the pod still belongs to the exporter")
 	}
 	if found.inherited(attachment) {
 		return ctrl.Result{}, nil // the owner takes the record over
@@ -60,10 +60,9 @@ func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachm
 	return ctrl.Result{}, nil
 }
 
-// detach leads the pod back to the start, with its annotations first. What fails
-// keeps nothing else from its way back, and is tried again until spec.detach.timeout
-// is over; then an Event names what stays behind. It is over when there is nothing
-// to wait for.
+// detach leads the pod back to the start, annotations first. A failure does not stop the
+// other operations, and is retried until spec.detach.timeout has passed; then an Event
+// lists what stays behind. The detach is over when there is nothing left to wait for.
 func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 	s, status := v.scope, v.scope.Status()
 	over := v.beginDetach()
@@ -78,7 +77,7 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 	withdrawn := steps.Annotate{}.Undo(ctx, s)
 	if withdrawn.Kind != statemachine.Done {
 		v.recordNotWithdrawn(withdrawn.Err)
-		failures = append(failures, fmt.Errorf("the annotations cannot be withdrawn: %s", text.Denial(withdrawn.Err)))
+		failures = append(failures, fmt.Errorf("cannot remove the annotations: %s", text.Denial(withdrawn.Err)))
 	}
 	agents := v.agents()
 	if len(agents) > 0 {
@@ -142,15 +141,15 @@ func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
 }
 
 // defaultDetachTimeout is the default of spec.detach.timeout, for a record whose
-// exporter nobody has read.
+// exporter was never read.
 const defaultDetachTimeout = 2 * time.Minute
 
-// queueTimeout bounds a detach that finds no room for a try, as of a fleet that is
-// detached at once: that says nothing of the pod.
+// queueTimeout limits a detach that finds no capacity for a try, for example when a
+// whole fleet is detached at once: waiting says nothing about the pod.
 const queueTimeout = 30 * time.Minute
 
-// beginDetach notes when the detach began, and reports whether its time is over:
-// then all is tried a last time.
+// beginDetach records the start of the detach, and reports whether its timeout has
+// passed: then everything is tried one last time.
 func (v *visit) beginDetach() (over bool) {
 	status := v.scope.Status()
 	if status.DetachStartTime != nil {
@@ -172,9 +171,9 @@ func (v *visit) beginDetach() (over bool) {
 	return false
 }
 
-// recordLost reports whether agents may be in the pod that the record does not know,
-// as in one that was made again to detach it (internal/controller/orphan). Otherwise
-// a pod that nobody has inspected has nothing of ours in it.
+// recordLost reports whether the pod may have agents that the record does not know,
+// because the record was recreated to detach it (internal/controller/orphan). Otherwise
+// a pod that was never inspected has nothing of the operator in it.
 func (v *visit) recordLost() bool {
 	s, begun := v.scope, v.begun
 	inspected := slices.ContainsFunc(begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil })
@@ -182,7 +181,7 @@ func (v *visit) recordLost() bool {
 		len(begun.Processes) > 0 || s.Pod.Annotations[v1alpha1.AnnotationFlag] != "" || s.Attachment.Spec.Exporter.UID == "")
 }
 
-// agents are the processes on record with an agent of ours.
+// agents returns the processes of the record that have an agent of the operator.
 func (v *visit) agents() []*v1alpha1.JavaProcess {
 	return v.scope.Filter(func(p *v1alpha1.JavaProcess) bool { return steps.MayHaveAgent(p) && steps.Runs(v.scope.Pod, p) })
 }
@@ -199,8 +198,8 @@ func pending(p *v1alpha1.JavaProcess) error {
 	return fmt.Errorf("process %d in container %s: %s", p.PID, p.Container, strings.TrimRight(p.Message, "."))
 }
 
-// persistBegun states that the pod is being detached, before the first operation in
-// it: the time that this may take counts from here.
+// persistBegun records that the pod is being detached, before the first operation in it:
+// its timeout starts here.
 func (v *visit) persistBegun(ctx context.Context) error {
 	if v.scope.Status().Reason == v1alpha1.ReasonDetaching {
 		return nil
@@ -208,8 +207,8 @@ func (v *visit) persistBegun(ctx context.Context) error {
 	return v.persistDetaching(ctx, nil, 0)
 }
 
-// persistDetaching states that the pod is being detached, and what keeps it, after
-// how many tries.
+// persistDetaching records that the pod is being detached, what prevents it, and how
+// often it was tried.
 func (v *visit) persistDetaching(ctx context.Context, failure error, tries int32) error {
 	status := v.scope.Status()
 	status.Reason = v1alpha1.ReasonDetaching

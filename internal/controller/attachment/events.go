@@ -15,8 +15,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// recordConditions records as an Event on the pod what was done to the JVM, and on the
-// record that the pod is done, and each failure.
+// recordConditions records Events: on the pod what was done to its JVM, on the record
+// that the pod is Annotated, and each failure.
 func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, c := range changed {
@@ -47,7 +47,7 @@ func (v *visit) recordRegress(ctx context.Context, phase statemachine.Phase, cau
 // from a pod.
 func (v *visit) recordNotWithdrawn(err error) {
 	v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",
-		"The annotations of the pod cannot be withdrawn: %s.", text.Denial(err))
+		"The pod's annotations cannot be removed: %s.", text.Denial(err))
 }
 
 // recordDetached records that the agents in the pod were stopped.
@@ -58,7 +58,7 @@ func (v *visit) recordDetached(places []string) {
 	}
 }
 
-// origin names the exporter on whose behalf the pod is visited, and, if that is known,
+// origin names the exporter on whose behalf the pod is visited and, if known, the user
 // who wrote its spec.
 func (v *visit) origin() string {
 	origin := "exporter " + v.scope.Attachment.Spec.Exporter.Name
@@ -68,9 +68,9 @@ func (v *visit) origin() string {
 	return origin
 }
 
-// recordLeft records what stays behind in a pod whose detach timed out.
+// recordLeft records what remains in a pod whose detach timed out.
 func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error) {
-	left := "what could not be undone stays in the pod"
+	left := "effects that could not be undone stay in the pod"
 	if len(agents) > 0 {
 		left = fmt.Sprintf("the agent in %s stays loaded until its JVM exits", places(agents))
 	}

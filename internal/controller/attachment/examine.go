@@ -12,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// examine collects what became of the endpoints whose health checks failed. Nothing
-// is executed as long as all answer.
+// examine collects the state of the endpoints whose health checks failed. Nothing is
+// executed as long as all endpoints answer.
 func (v *visit) examine(ctx context.Context) {
 	s := v.scope
 	s.Health = map[steps.ProcessIdentity]steps.Health{}
@@ -44,17 +44,17 @@ func (v *visit) examine(ctx context.Context) {
 }
 
 const (
-	// reinspectDelay is how long after it became ready a pod is inspected again at the
-	// earliest.
+	// reinspectDelay is the minimum time between a pod becoming ready and its next
+	// inspection.
 	reinspectDelay = 30 * time.Second
-	// reinspectSpread keeps a fleet that becomes ready at once from being inspected
-	// at once.
+	// reinspectSpread spreads the inspections of a fleet that becomes ready at once.
 	reinspectSpread = 40 * time.Second
 )
 
-// reinspectAfter is the time until a container is inspected again whose pod became ready
-// since: a JVM may have started late. 0 when it is time, negative when there is no need,
-// as in a pod that was ready before and whose health is checked.
+// reinspectAfter returns the time until a container is inspected again because its pod
+// became ready since the last inspection: a JVM may have started late. 0 means now;
+// negative means that there is no need, for example for a pod that was ready before and
+// is health checked.
 func reinspectAfter(s *steps.Scope, entry *v1alpha1.InspectedContainer, checked bool) time.Duration {
 	ready := steps.ReadySince(s.Pod)
 	if !s.Chooses() || entry.Time == nil || !ready.After(entry.Time.Time) {

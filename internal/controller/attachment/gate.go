@@ -8,9 +8,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// gate is why a phase of a JVM may not be tried yet; nil when it may. It is closed
-// before what is new in the JVM, until the exporter's rollout grants it: what is in
-// there already is kept as it is. Looking for JVMs is free.
+// gate returns why a phase of a JVM may not be tried yet; nil if it may. New files and
+// loads wait until the exporter's rollout grants them; what is already in the JVM is
+// kept. Inspections are never gated.
 func (v *visit) gate(ctx context.Context, j *steps.JVM, next statemachine.Phase) *statemachine.Outcome {
 	s, p := v.scope, j.Process
 	switch {
@@ -36,7 +36,8 @@ func (v *visit) gate(ctx context.Context, j *steps.JVM, next statemachine.Phase)
 	return v.notGranted()
 }
 
-// doorGate is why no ephemeral container may be added for a container; nil when it may.
+// doorGate returns why no ephemeral container may be added for a container; nil if it
+// may.
 func (v *visit) doorGate(container, id string) *statemachine.Outcome {
 	if outcome := restarting(v.scope, container, id); outcome != nil {
 		return outcome
@@ -44,13 +45,13 @@ func (v *visit) doorGate(container, id string) *statemachine.Outcome {
 	return v.notGranted()
 }
 
-// notGranted is why the rollout has not come to the pod; nil when it has.
+// notGranted returns why the rollout has not reached the pod; nil if it has.
 func (v *visit) notGranted() *statemachine.Outcome {
 	s := v.scope
 	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	switch {
 	case s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
-		return closed(v1alpha1.ReasonPreflight, "Only an ephemeral container reaches the container, and mode Preflight adds none.")
+		return closed(v1alpha1.ReasonPreflight, "The container can be reached only through an ephemeral container, which mode Preflight does not add.")
 	case s.Granted:
 		return nil
 	case s.Exporter.Spec.Suspend:

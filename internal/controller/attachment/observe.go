@@ -16,8 +16,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// observe reads all that the steps work with; nil when the record is to be
-// detached: its pod is gone, or belongs to its exporter no more.
+// observe reads everything that the steps need. It returns nil if the record is to be
+// detached: its pod is gone, or no longer belongs to its exporter.
 func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment, helper steps.Helper) (*steps.Scope, error) {
 	found, err := subject(ctx, r.Reader, attachment)
 	if err != nil || !found.owned(attachment) {
@@ -52,12 +52,12 @@ func halted(exporter *v1alpha1.PrometheusJmxExporter, revision string) bool {
 	return exporter.Status.Halt != nil && exporter.Status.Halt.Revision == revision
 }
 
-// subjects are what a record is about. Any of them is nil if it is not there.
+// subjects are the objects that a record refers to, each nil if it does not exist.
 type subjects struct {
 	pod *corev1.Pod
-	// exporter is the one that the record names.
+	// exporter is the exporter that the record names.
 	exporter *v1alpha1.PrometheusJmxExporter
-	// owner is the one that the pod belongs to now.
+	// owner is the exporter that the pod belongs to now.
 	owner *v1alpha1.PrometheusJmxExporter
 }
 
@@ -66,13 +66,13 @@ func (s subjects) owned(attachment *v1alpha1.JmxAttachment) bool {
 	return s.owner != nil && s.owner.UID == attachment.Spec.Exporter.UID
 }
 
-// inherited reports whether the pod's owner takes the record over as it is.
+// inherited reports whether another exporter takes over the record as it is.
 func (s subjects) inherited(attachment *v1alpha1.JmxAttachment) bool {
 	return s.owner != nil && selection.Inherits(s.owner, attachment)
 }
 
-// subject reads what the record is about. Exporters are only read, so they are
-// not copied out of the cache: it would be most of what a look costs.
+// subject reads the objects that the record refers to. Exporters are only read, so they
+// are not copied out of the cache, which would be most of the cost.
 func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (subjects, error) {
 	pod, err := podOf(ctx, from, attachment)
 	if err != nil || pod == nil {
@@ -85,21 +85,21 @@ func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAt
 	return among(exporters.Items, pod, attachment), nil
 }
 
-// podOf reads the pod of a record; nil if it is gone.
+// podOf returns the pod of a record; nil if it is gone.
 func podOf(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	err := from.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
 	if err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	// A record under another name, made by hand, is a second one of its pod.
+	// A record with a different name was created by hand, as a second one for its pod.
 	if pod.UID != attachment.Spec.Pod.UID || selection.AttachmentName(&pod) != attachment.Name {
 		return nil, nil
 	}
 	return &pod, nil
 }
 
-// among are a record's subjects among the exporters of the namespace.
+// among returns the record's subjects, given the exporters of its namespace.
 func among(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) subjects {
 	found := subjects{pod: pod, owner: selection.OwnerOf(exporters, pod, attachment)}
 	for i := range exporters {
@@ -110,8 +110,8 @@ func among(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, attachme
 	return found
 }
 
-// published are the pod's endpoints in the slices of an exporter; in those of all,
-// if nobody knows of which.
+// published returns the pod's endpoints in the slices of an exporter, or in those of all
+// exporters if the exporter is unknown.
 func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter types.UID) ([]steps.PublishedEndpoint, error) {
 	var of client.ListOption = client.HasLabels{v1alpha1.LabelExporterUID}
 	if exporter != "" {
@@ -143,8 +143,9 @@ func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter ty
 	return published, nil
 }
 
-// controlledByExporter reports whether a slice is of the exporter that its label names. The
-// label alone proves nothing: the EndpointSlice controller copies it from anybody's Service.
+// controlledByExporter reports whether a slice belongs to the exporter that its label
+// names. The label alone proves nothing: the EndpointSlice controller copies it from any
+// Service.
 func controlledByExporter(slice *discoveryv1.EndpointSlice) bool {
 	controller := metav1.GetControllerOfNoCopy(slice)
 	return slice.Labels[discoveryv1.LabelManagedBy] == selection.SliceManager && // nobody else writes one of these: config/policies

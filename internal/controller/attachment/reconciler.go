@@ -1,5 +1,5 @@
-// Package attachment leads one pod through the phases: it reads what is there,
-// takes the record back to where it is true, and walks on from there.
+// Package attachment reconciles one pod: it observes the pod, takes the record back to
+// the last phase that still holds, and walks forward from there.
 package attachment
 
 import (
@@ -20,14 +20,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Session runs the helper in the containers of one pod for one reconcile.
+// Session runs the helper in the containers of one pod during one reconcile.
 type Session interface {
 	steps.Helper
-	// Close ends it, in bounded time.
+	// Close ends the session in bounded time.
 	Close()
 }
 
-// Sessions begins the Session of a reconcile; it executes nothing by itself.
+// Sessions opens a Session for a reconcile; this alone executes nothing.
 type Sessions func() Session
 
 // Reconciler reconciles JmxAttachments. All fields but Transport and Protection are
@@ -39,19 +39,18 @@ type Reconciler struct {
 	Writer    *records.Writer
 	Source    *source.Source
 	Artifacts *steps.Artifacts
-	// Transport is the way into containers that the operator may use; both if it is
-	// empty or Auto.
+	// Transport is the transport that the operator may use; both if it is empty or Auto.
 	Transport v1alpha1.Transport
 	Sessions  Sessions
-	// Limits bounds probes, and announces room to the pods that wait for a Session or a
-	// probe.
+	// Limits limits concurrent probes, and announces capacity to pods that wait for a
+	// Session or a probe.
 	Limits Limits
 	Prober steps.Prober
-	// Protection says which pods are not attached to.
+	// Protection lists pods that the operator does not attach to.
 	Protection steps.Protection
-	// Authority answers whether who wrote an exporter may attach.
+	// Authority checks whether the user who wrote an exporter may attach.
 	Authority steps.Authority
-	// Health checks exposed endpoints now and then.
+	// Health checks exposed endpoints periodically.
 	Health   *health.Checker
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
@@ -62,7 +61,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=pods/exec,verbs=get;create
 
-// Reconcile leads the pod of one JmxAttachment as far as it comes.
+// Reconcile leads the pod of one JmxAttachment as far as possible.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var attachment v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, request.NamespacedName, &attachment)
@@ -83,7 +82,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	case scope == nil:
 		result, err = r.detach(ctx, &attachment, session)
 	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
-		// The pod came back: the exporter's controller takes the grant from it first.
+		// The pod came back: the exporter controller first withdraws its old grant.
 	default:
 		result, err = r.visit(scope).attach(ctx)
 	}

@@ -17,25 +17,26 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// missed reports whether a process is no longer on record, though its container was
-// inspected.
+// missed reports whether a process is no longer in the record, although its container
+// was inspected.
 func (v *visit) missed(p *v1alpha1.JavaProcess) bool {
 	return v.scope.Known(steps.Identity(p)) == nil &&
 		slices.ContainsFunc(v.scope.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return c.ContainerID == p.ContainerID && c.Reason == "" })
 }
 
-// noteRestart notes what may have ended processes that are gone.
+// noteRestart records a restart that an attach may have caused, for processes that are
+// gone.
 func (v *visit) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
 	if restart := restartOf(v.scope, v.begun, gone); restart != nil {
 		v.scope.Status().Restart = restart
 	}
 }
 
-// restartOf is a container or JVM that ended within spec.rollout.restartWindow
-// after an agent in it was loaded or changed, nil if none did: what may have hurt
-// one is not done to the next, nor again to the same. It is held against what the
-// pod had when the reconcile began: a revision that was granted since, or a load that
-// finds its process gone, did nothing to it.
+// restartOf returns a container or JVM that exited within spec.rollout.restartWindow
+// after its agent was loaded or changed, nil if there is none: the rollout must not go
+// on to the next pod, or repeat the attach. It compares with the status at the start of
+// the reconcile: a revision granted since, or a load that found its process gone, did
+// nothing to the process.
 func restartOf(s *steps.Scope, begun *v1alpha1.JmxAttachmentStatus, gone func(*v1alpha1.JavaProcess) bool) *v1alpha1.Restart {
 	processes := begun.Processes
 	window := restartWindow(s)
@@ -65,26 +66,26 @@ func restartOf(s *steps.Scope, begun *v1alpha1.JmxAttachmentStatus, gone func(*v
 		return &v1alpha1.Restart{
 			Revision:  begun.Revision,
 			Container: p.Container,
-			Message:   text.Cut(fmt.Sprintf("%s %s ended %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), how(ended)), 512),
+			Message:   text.Cut(fmt.Sprintf("%s %s exited %s after an attach%s.", what, p.Container, max(after, 0).Round(time.Second), how(ended)), 512),
 		}
 	}
 	return nil
 }
 
-// restartWindow is spec.rollout.restartWindow; 0 if it is disabled.
+// restartWindow returns spec.rollout.restartWindow; 0 if it is disabled.
 func restartWindow(s *steps.Scope) time.Duration {
 	return ptr.Deref(s.Exporter.Spec.Rollout.RestartWindow, metav1.Duration{}).Duration
 }
 
-// alone reports whether no other process that was chosen is left in the container.
+// alone reports whether the container has no other selected process.
 func alone(processes []v1alpha1.JavaProcess, p *v1alpha1.JavaProcess, gone func(*v1alpha1.JavaProcess) bool) bool {
 	return !slices.ContainsFunc(processes, func(other v1alpha1.JavaProcess) bool {
 		return other.ContainerID == p.ContainerID && !other.Excluded && !gone(&other)
 	})
 }
 
-// termination is how the container that the process ran in ended; nil when the
-// kubelet does not report it.
+// termination returns how the container of the process terminated; nil if the kubelet
+// does not report it.
 func termination(pod *corev1.Pod, p *v1alpha1.JavaProcess) *corev1.ContainerStateTerminated {
 	for _, status := range steps.ContainerStatuses(pod) {
 		switch {
@@ -105,8 +106,8 @@ func how(ended *corev1.ContainerStateTerminated) string {
 	return strings.TrimSuffix(fmt.Sprintf(": exit code %d, %s", ended.ExitCode, ended.Reason), ", ")
 }
 
-// resume forgets what halted the rollout, since a person has looked at it, and had it
-// resumed: it is tried again.
+// resume clears what halted the rollout after a person has resumed it: the pod is tried
+// again.
 func resume(s *steps.Scope) {
 	status, value := s.Status(), steps.Resume(s.Exporter)
 	if status.Resume == value {
@@ -120,15 +121,14 @@ func resume(s *steps.Scope) {
 	}
 }
 
-// haltTimeout is how long a record waits for the halt of its rollout, before it
-// looks whether it still has to.
+// haltTimeout is how long a record waits for its rollout to be halted, before it checks
+// whether it still has to.
 const haltTimeout = 5 * time.Second
 
-// awaitHalt keeps the record of a pod that failed soon after an attach until the
-// rollout is halted for it: a pod that is not restarted fails as a whole, and
-// nothing but its record says so. Nobody halts the rollout of an exporter that is
-// terminating, nor for a revision that is not the exporter's, as while its
-// configuration is broken.
+// awaitHalt keeps the record of a pod that failed soon after an attach until its rollout
+// is halted: if the pod is not restarted, it fails as a whole, and only its record shows
+// the cause. It does not wait if the exporter is terminating, or if the revision is no
+// longer the exporter's, as while its configuration is invalid.
 func (r *Reconciler) awaitHalt(ctx context.Context, attachment *v1alpha1.JmxAttachment, found subjects) (waits bool, err error) {
 	exporter, status := found.exporter, &attachment.Status
 	if exporter == nil || !exporter.DeletionTimestamp.IsZero() || found.pod.Status.Phase != corev1.PodFailed || !selection.Selects(exporter, found.pod) ||

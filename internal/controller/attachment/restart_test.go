@@ -34,8 +34,8 @@ func TestRestartOf(t *testing.T) {
 		want   string
 	}{
 		"nothing is gone":          {intent: -time.Second, how: func(*steps.Scope) {}},
-		"its container is another": {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app ended 3s after an attach."},
-		"and says how it ended":    {intent: -time.Hour, how: func(s *steps.Scope) { ended(s, -time.Hour+2*time.Second) }, want: "Container app ended 2s after an attach: exit code 137, OOMKilled."},
+		"its container is another": {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].ContainerID = "containerd://2" }, want: "Container app exited 3s after an attach."},
+		"and says how it ended":    {intent: -time.Hour, how: func(s *steps.Scope) { ended(s, -time.Hour+2*time.Second) }, want: "Container app exited 2s after an attach: exit code 137, OOMKilled."},
 		"done, as it is meant to be": {intent: -time.Hour, how: func(s *steps.Scope) {
 			ended(s, -time.Hour+2*time.Second)
 			s.Pod.Spec.RestartPolicy = corev1.RestartPolicyNever
@@ -45,24 +45,24 @@ func TestRestartOf(t *testing.T) {
 			ended(s, -time.Hour+2*time.Second)
 			s.Pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
 			s.Pod.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode = 0
-		}, want: "Container app ended 2s after an attach: exit code 0, OOMKilled."},
-		"it waits":                   {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].State = corev1.ContainerState{} }, want: "Container app ended 3s after an attach."},
-		"on another clock":           {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Port = 9400; ended(s, -5*time.Second) }, want: "Container app ended 0s after an attach: exit code 137, OOMKilled."},
+		}, want: "Container app exited 2s after an attach: exit code 0, OOMKilled."},
+		"it waits":                   {intent: -3 * time.Second, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[0].State = corev1.ContainerState{} }, want: "Container app exited 3s after an attach."},
+		"on another clock":           {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Port = 9400; ended(s, -5*time.Second) }, want: "Container app exited 0s after an attach: exit code 137, OOMKilled."},
 		"before it was loaded into":  {intent: -time.Second, how: func(s *steps.Scope) { ended(s, -5*time.Second) }},
 		"at the end of the window":   {intent: -window, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
-		"just before it":             {intent: time.Second - window, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }, want: "Container app ended 59s after an attach."},
+		"just before it":             {intent: time.Second - window, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }, want: "Container app exited 59s after an attach."},
 		"it never was attached to":   {none: true, how: func(s *steps.Scope) { s.Pod.Status.ContainerStatuses = nil }},
 		"it is adopted":              {intent: -time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].Adopted = true; s.Pod.Status.ContainerStatuses = nil }},
 		"a tool beside it is done":   {intent: -4 * time.Second, how: beside("app", "containerd://1")},
-		"but the primary is no tool": {intent: -4 * time.Second, how: func(s *steps.Scope) { beside("app", "containerd://1")(s); s.Status().Processes[0].Primary = true }, want: "Java process 8 in container app ended 4s after an attach."},
+		"but the primary is no tool": {intent: -4 * time.Second, how: func(s *steps.Scope) { beside("app", "containerd://1")(s); s.Status().Processes[0].Primary = true }, want: "Java process 8 in container app exited 4s after an attach."},
 		"beside its launcher": {intent: -4 * time.Second, how: func(s *steps.Scope) {
 			beside("app", "containerd://1")(s)
 			s.Status().Processes[1].Excluded = true
-		}, want: "Java process 8 in container app ended 4s after an attach."},
-		"in another container too":  {intent: -4 * time.Second, how: beside("worker", "containerd://9"), want: "Java process 8 in container app ended 4s after an attach."},
-		"beside one of long ago":    {intent: -4 * time.Second, how: beside("app", "containerd://0"), want: "Java process 8 in container app ended 4s after an attach."},
-		"with its whole container":  {intent: -4 * time.Second, how: func(s *steps.Scope) { beside("app", "containerd://1")(s); s.Pod.Status.ContainerStatuses = nil }, want: "Container app ended 4s after an attach."},
-		"the process alone is gone": {intent: -4 * time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].PID = 8 }, want: "Java process 8 in container app ended 4s after an attach."},
+		}, want: "Java process 8 in container app exited 4s after an attach."},
+		"in another container too":  {intent: -4 * time.Second, how: beside("worker", "containerd://9"), want: "Java process 8 in container app exited 4s after an attach."},
+		"beside one of long ago":    {intent: -4 * time.Second, how: beside("app", "containerd://0"), want: "Java process 8 in container app exited 4s after an attach."},
+		"with its whole container":  {intent: -4 * time.Second, how: func(s *steps.Scope) { beside("app", "containerd://1")(s); s.Pod.Status.ContainerStatuses = nil }, want: "Container app exited 4s after an attach."},
+		"the process alone is gone": {intent: -4 * time.Second, how: func(s *steps.Scope) { s.Status().Processes[0].PID = 8 }, want: "Java process 8 in container app exited 4s after an attach."},
 	}
 	for name, tc := range cases {
 		s := aScope()

@@ -16,16 +16,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Limits bounds the sessions and probes under way, and announces room to the pods that
+// Limits limits concurrent sessions and probes, and announces capacity to the pods that
 // found none.
 type Limits interface {
 	OnRoom(wake func(namespace, pod string))
-	// Probe takes a place for a probe, until done is called; the error is that there is
-	// none.
+	// Probe reserves capacity for a probe until done is called. It returns an error if
+	// there is none.
 	Probe(in transport.Container) (done func(), err error)
 }
 
-// limitedProber probes the endpoints of a pod while there is room for that.
+// limitedProber probes the endpoints of a pod within the limit.
 type limitedProber struct {
 	steps.Prober
 	limits Limits
@@ -43,7 +43,7 @@ func (p limitedProber) Probe(ctx context.Context, address string, process *v1alp
 }
 
 // room is a source of events: a reconcile of each pod that waited for an exec or a
-// probe, once there is room for one.
+// probe, once there is capacity.
 func (r *Reconciler) room() crsource.Source {
 	return crsource.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		r.Limits.OnRoom(func(namespace, name string) {

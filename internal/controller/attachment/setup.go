@@ -25,9 +25,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Setup adds the Reconciler to the manager, with what makes it look: the record
-// itself (its status aside, which only it writes), the pod, exporters of the
-// namespace, their ConfigMaps, the EndpointSlices, health checks, and room for an exec.
+// Setup adds the Reconciler to the manager, with its event sources: the record (except
+// its status, which only this controller writes), the pod, exporters of the namespace,
+// their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
 	return ctrl.NewControllerManagedBy(mgr).
@@ -41,7 +41,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 		WatchesRawSource(r.room()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrent,
-			// An exec may take more than a minute, and there are several in a walk.
+			// An exec may take more than a minute, and a walk may need several.
 			ReconciliationTimeout: 5 * time.Minute,
 			RateLimiter:           enqueue.RateLimiter(),
 		}).
@@ -56,8 +56,9 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 	return []reconcile.Request{request(pod.Namespace, selection.AttachmentName(pod))}
 }
 
-// ofNamespace: a new, changed or deleted exporter may take pods from others or
-// leave them; a rollout that was halted or resumed concerns all that wait.
+// ofNamespace maps an exporter to attachments of its namespace: a new, changed or
+// deleted exporter may take over or release pods, and all waiting pods depend on a
+// rollout that was halted or resumed.
 func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	if !enqueue.SpecChanged(before, after) && steps.Resume(*before) == steps.Resume(*after) && equality.Semantic.DeepEqual((*before).Status.Halt, (*after).Status.Halt) {
 		return nil
@@ -79,7 +80,7 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.Par
 	return r.filter(ctx, configMap.Namespace, func(a *v1alpha1.JmxAttachment) bool { return reads[a.Spec.Exporter.UID] })
 }
 
-// ofSlice names the pods whose endpoints came, went, or changed their address.
+// ofSlice maps a slice to the pods whose endpoints were added, removed or changed.
 func ofSlice(_ context.Context, before, after **discoveryv1.EndpointSlice) []reconcile.Request {
 	type place struct {
 		attachment reconcile.Request
@@ -103,7 +104,7 @@ func ofSlice(_ context.Context, before, after **discoveryv1.EndpointSlice) []rec
 	return requests
 }
 
-// filter names the attachments of a namespace that match.
+// filter returns requests for the matching attachments of a namespace.
 func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.JmxAttachment) bool) []reconcile.Request {
 	var attachments v1alpha1.JmxAttachmentList
 	if err := enqueue.List(ctx, r.Reader, &attachments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

@@ -21,8 +21,8 @@ type visit struct {
 	*Reconciler
 	scope *steps.Scope
 	pod   statemachine.State
-	// begun is the status when the reconcile began, persisted as the API server
-	// has it.
+	// begun is the status at the start of the reconcile, persisted the one in the API
+	// server.
 	begun, persisted *v1alpha1.JmxAttachmentStatus
 }
 
@@ -33,8 +33,8 @@ func (r *Reconciler) visit(scope *steps.Scope) *visit {
 	return v
 }
 
-// attach goes back to where the record is still true, and from there on through
-// the phases: the pod's own, then those of each JVM by itself.
+// attach regresses the record to what still holds, and walks forward from there: the
+// pod's own phases, then those of each JVM.
 func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 	v.begin()
 	v.examine(ctx)
@@ -42,7 +42,7 @@ func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// A failure keeps nothing else from its way, and is tried again.
+	// A failure does not stop the other operations, and is retried.
 	withdrawn := v.withdraw(ctx)
 	if pruned { // endpoints that are gone leave the EndpointSlices before anything is executed
 		if err := v.persist(ctx); err != nil {
@@ -81,8 +81,8 @@ func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: after}, nil
 }
 
-// findJava leads the pod to JavaFound, and inspects there what is due. When that
-// leaves no JVM, the phase no longer holds.
+// findJava leads the pod to JavaFound and inspects the containers that are due. If no
+// JVM is left, the phase no longer holds.
 func (v *visit) findJava(ctx context.Context) (statemachine.Result, error) {
 	walk := v.walk(steps.PodSteps())
 	walk.Persist = func(ctx context.Context) error {
@@ -109,13 +109,13 @@ func (v *visit) findJava(ctx context.Context) (statemachine.Result, error) {
 	return found, nil
 }
 
-// begin takes over into the record what holds from now on: it is persisted with
-// whatever else the visit finds, or at its end.
+// begin updates the record with what holds from now on. It is persisted together with
+// other findings, or at the end of the visit.
 func (v *visit) begin() {
 	s := v.scope.Status()
 	if s.DetachStartTime != nil { // the pod was being detached, and came back
-		// The times of conditions move with their status; that agents may be
-		// there is not forgotten, what they do is.
+		// Conditions keep their transition times. The record remembers that agents may
+		// be there, but not what they serve.
 		*s = v1alpha1.JmxAttachmentStatus{Conditions: s.Conditions, Processes: s.Processes}
 		for i := range s.Processes {
 			p := &s.Processes[i]
@@ -143,9 +143,9 @@ func (v *visit) begin() {
 	}
 }
 
-// regress drops the processes that are gone, in whatever phase, so that nobody is
-// sent to them, and takes the others and the pod back to the last phase that holds. It
-// reports whether any was dropped.
+// regress drops processes that are gone, in any phase, so that no endpoint points to
+// them, and takes the other processes and the pod back to the last phase that holds. It
+// reports whether any process was dropped.
 func (v *visit) regress(ctx context.Context) (pruned bool, err error) {
 	s := v.scope
 	gone := func(p *v1alpha1.JavaProcess) bool {
@@ -170,8 +170,8 @@ func (v *visit) regress(ctx context.Context) (pruned bool, err error) {
 // endedMeanwhile reports whether a step found the process gone.
 func endedMeanwhile(p *v1alpha1.JavaProcess) bool { return p.Reason == v1alpha1.ReasonProcessGone }
 
-// prune drops processes that are gone, notes what may have ended them, and has
-// their containers inspected again. It reports whether there were any.
+// prune drops processes that are gone, records a possible cause of their exit, and
+// requests another inspection of their containers. It reports whether there were any.
 func (v *visit) prune(gone func(*v1alpha1.JavaProcess) bool) bool {
 	s := v.scope
 	v.noteRestart(func(p *v1alpha1.JavaProcess) bool {
@@ -191,9 +191,9 @@ func (v *visit) regressPod(ctx context.Context) error {
 	return err
 }
 
-// back takes a state back for a cause, if that concerns it, and records it. What
-// the cause has proven wrong is forgotten in any phase: it is observed but once. It
-// reports whether a phase was lost.
+// back takes a state back for a cause, if it applies, and records it. What the cause has
+// proven wrong is removed from the record in any phase, because it is observed only
+// once. It reports whether a phase was lost.
 func (v *visit) back(ctx context.Context, state *statemachine.State, cause *statemachine.Cause, forget func(*statemachine.Cause)) (bool, error) {
 	if cause == nil {
 		return false, nil
@@ -208,8 +208,8 @@ func (v *visit) back(ctx context.Context, state *statemachine.State, cause *stat
 	return true, nil
 }
 
-// annotate sums the JVMs up into the pod's phase, and annotates the pod as soon as
-// the primary one is exposed.
+// annotate derives the pod's phase from its JVMs, and annotates the pod as soon as the
+// primary JVM is exposed.
 func (v *visit) annotate(ctx context.Context) (statemachine.Result, error) {
 	v.pod = v.scope.Sum(v.pod)
 	walk := v.walk(steps.PodSteps())
@@ -225,7 +225,7 @@ func (v *visit) annotate(ctx context.Context) (statemachine.Result, error) {
 	return statemachine.Result{}, v.persist(ctx)
 }
 
-// jvms are the processes that are not left out.
+// jvms returns the processes that are not excluded.
 func (v *visit) jvms() []*steps.JVM {
 	var jvms []*steps.JVM
 	for _, p := range v.scope.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded }) {
@@ -234,8 +234,7 @@ func (v *visit) jvms() []*steps.JVM {
 	return jvms
 }
 
-// withdraw removes the annotations of a JVM that is gone: nobody is to scrape what
-// is not there.
+// withdraw removes the annotations of a JVM that is gone, so that nothing scrapes it.
 func (v *visit) withdraw(ctx context.Context) error {
 	if !steps.Misleads(v.scope) {
 		return nil
@@ -249,8 +248,8 @@ func (v *visit) withdraw(ctx context.Context) error {
 	return nil
 }
 
-// persist states phase, reason and conditions, all derived from the pod's state and
-// its JVMs', and writes the record.
+// persist sets phase, reason and conditions, derived from the state of the pod and its
+// JVMs, and writes the record.
 func (v *visit) persist(ctx context.Context) error {
 	changed := v.scope.State(v.pod, v.Clock.Now())
 	if err := v.write(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// walkJVM leads one JVM to its endpoint, or back when it is left out.
+// walkJVM leads one JVM to its endpoint, or back if it is excluded.
 func (v *visit) walkJVM(ctx context.Context, j *steps.JVM) (statemachine.Result, error) {
 	state := j.State()
 	walk := walkOf(v, steps.JVMSteps(), j.Key())
@@ -33,8 +33,8 @@ func (v *visit) walkJVM(ctx context.Context, j *steps.JVM) (statemachine.Result,
 	return walk.Forward(ctx, j, &state, steps.Exposed)
 }
 
-// fewestTriesFirst are the processes of the record in the order in which they are led
-// on: those whose containers hang may use up the time of a reconcile, and come last.
+// fewestTriesFirst returns the processes of the record in the order of their walks:
+// processes in containers that hang may use up the time of a reconcile, and come last.
 func (v *visit) fewestTriesFirst() []*v1alpha1.JavaProcess {
 	all := v.scope.Filter(func(*v1alpha1.JavaProcess) bool { return true })
 	slices.SortStableFunc(all, func(a, b *v1alpha1.JavaProcess) int { return cmp.Compare(a.Attempt.Tries(), b.Attempt.Tries()) })

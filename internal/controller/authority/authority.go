@@ -1,5 +1,5 @@
-// Package authority asks the API server whether who wrote an exporter may attach, by the
-// rights that they have now.
+// Package authority asks the API server whether the user who wrote an exporter may
+// attach, according to the user's current rights.
 package authority
 
 import (
@@ -19,11 +19,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// maxAnswers is how many answers are kept: one for each exporter and requester.
+// maxAnswers is the maximum number of cached answers: one per exporter and requester.
 const maxAnswers = 4096
 
-// Authority is a steps.Authority by LocalSubjectAccessReviews, which a Role allows in its
-// namespace. It is safe for concurrent use.
+// Authority implements steps.Authority with LocalSubjectAccessReviews, which a Role can
+// allow in its namespace. It is safe for concurrent use.
 type Authority struct {
 	reviews client.LocalSubjectAccessReviewsGetter
 	seam    effects.Seam
@@ -32,12 +32,12 @@ type Authority struct {
 
 var _ steps.Authority = (*Authority)(nil)
 
-// New returns an Authority whose reviews pass the seam.
+// New returns an Authority whose reviews pass through the seam.
 func New(reviews client.LocalSubjectAccessReviewsGetter, seam effects.Seam, clock clock.PassiveClock) *Authority {
 	return &Authority{reviews: reviews, seam: seam, answers: cache.NewLRUExpireCacheWithClock(maxAnswers, clock)}
 }
 
-// question is what an answer is kept for.
+// question is the cache key of an answer.
 type question struct {
 	right        string
 	on           types.NamespacedName
@@ -46,9 +46,10 @@ type question struct {
 
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=localsubjectaccessreviews,verbs=create
 
-// MayAttach implements steps.Authority: who may create pods/exec in the namespace may, and
-// who holds the verb attach on the exporter. An answer is kept for steps.AuthorityPeriod,
-// an error is not; nor is a denial of who might have a right that could not be evaluated.
+// MayAttach implements steps.Authority: a requester may attach with create on pods/exec
+// in the namespace, or with the verb attach on the exporter. An answer is cached for
+// steps.AuthorityPeriod; an error is not, nor is a denial if another right could not be
+// evaluated.
 func (a *Authority) MayAttach(ctx context.Context, who steps.Requester, exporter types.NamespacedName) (bool, error) {
 	return a.any(ctx, who, exporter,
 		authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "exec"},
@@ -61,7 +62,7 @@ func (a *Authority) MayRead(ctx context.Context, who steps.Requester, secret typ
 	return a.any(ctx, who, secret, authorizationv1.ResourceAttributes{Verb: "get", Resource: "secrets", Name: secret.Name})
 }
 
-// any asks whether they have one of the rights in the namespace of an object.
+// any checks whether the requester has one of the rights in the namespace of an object.
 func (a *Authority) any(ctx context.Context, who steps.Requester, on types.NamespacedName, rights ...authorizationv1.ResourceAttributes) (bool, error) {
 	key := question{rights[0].Verb, on, who.User, fmt.Sprintf("%q", who.Groups)}
 	if answer, ok := a.answers.Get(key); ok {

@@ -14,14 +14,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Map names the reconciles that an event is about. Before is nil when an object
-// was created, after is nil when it was deleted.
+// Map returns the reconcile requests for an event. before is nil if an object was
+// created, after is nil if it was deleted.
 type Map[T client.Object] func(ctx context.Context, before, after *T) []reconcile.Request
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// After handles events by enqueuing what m names after a delay. Whatever
-// happens to the same request meanwhile is one reconcile.
+// After handles events by enqueuing the requests of m after a delay. Events for the same
+// request during the delay result in one reconcile.
 func After[T client.Object](delay time.Duration, m Map[T]) handler.TypedEventHandler[T, reconcile.Request] {
 	return handle(func(reconcile.Request) time.Duration { return delay }, m)
 }
@@ -42,7 +42,7 @@ func handle[T client.Object](delay func(reconcile.Request) time.Duration, m Map[
 	}
 }
 
-// Present are the objects of an event that are there: before, after, or both.
+// Present returns the existing objects of an event: before, after, or both.
 func Present[T client.Object](before, after *T) []T {
 	var present []T
 	for _, o := range []*T{before, after} {
@@ -53,7 +53,7 @@ func Present[T client.Object](before, after *T) []T {
 	return present
 }
 
-// Matching names the objects that match.
+// Matching returns a request for each object that matches.
 func Matching[T any, O interface {
 	*T
 	client.Object
@@ -67,16 +67,16 @@ func Matching[T any, O interface {
 	return requests
 }
 
-// SpecChanged reports whether an event is about more than an object's status.
+// SpecChanged reports whether an event changed more than an object's status.
 func SpecChanged[T client.Object](before, after *T) bool {
 	return before == nil || after == nil || (*before).GetGeneration() != (*after).GetGeneration() ||
 		!(*before).GetDeletionTimestamp().Equal((*after).GetDeletionTimestamp())
 }
 
-// ConflictRetry is the time after which what was stale is read again.
+// ConflictRetry is the time after which a stale object is read again.
 const ConflictRetry = 200 * time.Millisecond
 
-// Earliest is the shorter of two times after which to reconcile; 0 means never.
+// Earliest returns the shorter of two requeue times; 0 means never.
 func Earliest(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -84,7 +84,7 @@ func Earliest(a, b time.Duration) time.Duration {
 	return a
 }
 
-// RateLimiter spaces the tries of a request that failed with an error.
+// RateLimiter returns a rate limiter for requests that failed with an error.
 func RateLimiter() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](200*time.Millisecond, statemachine.MaxBackoff)
 }

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Pace spaces the reconciles that events of many kinds ask for. After a quiet time the
-// first Burst of them follow their events within Gather, later ones at most once each
-// Period. It may be used concurrently, and must not be copied.
+// Pace limits the rate of reconciles that many kinds of events trigger: after a quiet
+// period, the first Burst of them follow their events within Gather, later ones run at
+// most once per Period. It is safe for concurrent use, and must not be copied.
 type Pace struct {
 	Gather, Period time.Duration
 	Burst          int
@@ -30,13 +30,13 @@ type paced struct {
 	due time.Time
 }
 
-// Paced handles events by enqueuing what m names at the pace of p.
+// Paced handles events by enqueuing the requests of m at the pace of p.
 func Paced[T client.Object](p *Pace, m Map[T]) handler.TypedEventHandler[T, reconcile.Request] {
 	return handle(p.delay, m)
 }
 
-// delay is the time from now to the next reconcile of the request, which is the one
-// that is due already, if there is one.
+// delay returns the time until the next reconcile of the request, which may already be
+// scheduled.
 func (p *Pace) delay(request reconcile.Request) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,32 +14,32 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// maxEndpoints is what a slice holds at most, as Kubernetes' own do.
+// maxEndpoints is the maximum number of endpoints per slice, as in Kubernetes.
 const maxEndpoints = 100
 
-// group is what all endpoints of a slice have in common.
+// group has the properties that all endpoints of a slice share.
 type group struct {
 	family discoveryv1.AddressType
 	port   int32
 	tls    bool
 }
 
-// endpoint is an endpoint to be published.
+// endpoint is an endpoint to publish.
 type endpoint struct {
 	group
 	discoveryv1.Endpoint
 }
 
-// slice is an EndpointSlice to be, or that is no more when it has no endpoints.
+// slice is a planned EndpointSlice; one without endpoints is to be deleted.
 type slice struct {
 	group
 	name      string
 	endpoints []discoveryv1.Endpoint
-	// changed reports whether it has to be written.
+	// changed reports whether the slice has to be written.
 	changed bool
 }
 
-// endpointsOf are the member's endpoints that have answered, one for each JVM.
+// endpointsOf returns the member's endpoints that have answered, one per JVM.
 func endpointsOf(m member) []endpoint {
 	if m.attachment == nil {
 		return nil
@@ -77,9 +77,9 @@ func endpointOf(pod *corev1.Pod, answered *v1alpha1.Endpoint) (endpoint, bool) {
 	}, true
 }
 
-// plan spreads the wanted endpoints over slices: each stays in the slice where
-// it is, so that a change of one pod changes one slice; new ones fill the gaps.
-// Every existing slice is in the plan, also one that is left without endpoints.
+// plan distributes the wanted endpoints over slices: existing ones stay in their slice,
+// so that a change of one pod changes one slice; new ones fill the gaps. The plan
+// contains every existing slice, even if it has no endpoints left.
 func plan(service string, existing []discoveryv1.EndpointSlice, wanted []endpoint) []slice {
 	left := map[string]endpoint{}
 	for _, e := range wanted {

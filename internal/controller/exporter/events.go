@@ -16,9 +16,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
-// ofAttachment names the exporter of a record, when what it sums up of it changed; of a
-// record that was deleted also the exporter that its pod belongs to by now, which makes
-// it anew.
+// ofAttachment maps a record to its exporter if a summarized field changed; for a
+// deleted record, also to the exporter that its pod belongs to now, which recreates it.
 func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
 	if before != nil && after != nil && equality.Semantic.DeepEqual(summed(*before), summed(*after)) {
 		return nil
@@ -41,8 +40,8 @@ func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.
 	return requests
 }
 
-// newOwner is the name of the exporter that the record's pod belongs to; none if there is
-// no such pod.
+// newOwner returns the name of the exporter that the record's pod belongs to; none if
+// the pod does not exist.
 func (r *Reconciler) newOwner(ctx context.Context, record *v1alpha1.JmxAttachment) []string {
 	var pod corev1.Pod
 	err := enqueue.Get(ctx, r.Reader, client.ObjectKey{Namespace: record.Namespace, Name: record.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
@@ -63,12 +62,12 @@ func (r *Reconciler) newOwner(ctx context.Context, record *v1alpha1.JmxAttachmen
 	return nil
 }
 
-// maxTries is how many tries of a pod an exporter counts: more than its rollout waits
-// for.
+// maxTries is the maximum number of tries that an exporter distinguishes: more than its
+// rollout waits for.
 const maxTries = 10
 
-// summed is a record without what moves while its pod is worked on, and what no
-// exporter looks at: the times and messages of tries, inspections and restores. It
+// summed returns a record without fields that change while its pod is reconciled and
+// that no exporter uses: times and messages of tries, inspections and restores. It
 // shares the rest with the record.
 func summed(a *v1alpha1.JmxAttachment) v1alpha1.JmxAttachment {
 	s := v1alpha1.JmxAttachment{Spec: a.Spec, Status: a.Status}

@@ -24,27 +24,27 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// fleet is what one reconcile of an exporter knows.
+// fleet is the data of one reconcile of an exporter.
 type fleet struct {
 	exporter *v1alpha1.PrometheusJmxExporter
 	inputs   steps.Inputs
-	// transport is the way to the pods; Auto where each container decides.
+	// transport is the transport to the pods; Auto if each container decides.
 	transport v1alpha1.Transport
 	rollout   rollout
 	// members are the matched pods that belong to the exporter, by name.
 	members []member
-	// claimed are the matched pods that belong to another one, by name.
+	// claimed are the matched pods that belong to another exporter, by name.
 	claimed []claim
-	// detaching are the pods that are detached from another one before the exporter,
-	// which is in mode Preflight, inspects them; by name.
+	// detaching are pods, by name, that are being detached from another exporter before
+	// this one, which is in mode Preflight, inspects them.
 	detaching []string
-	// problems are the pods with the labels that do not run.
+	// problems are the pods that match the selector but do not run.
 	problems problem.Found
-	// failure is what kept records, Service or slices from being written.
+	// failure is the error that prevented writing records, Service or slices.
 	failure error
 }
 
-// member is a pod with its record, which is nil until it is made.
+// member is a pod with its record, which is nil until it is created.
 type member struct {
 	pod        *corev1.Pod
 	attachment *v1alpha1.JmxAttachment
@@ -61,8 +61,8 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		revision: steps.Revision(exporter, inputs, r.Artifacts), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
 
-	// What is listed is the cache's own, and never written to: to copy a fleet is most
-	// of what a reconcile costs.
+	// Listed objects belong to the cache and are never modified: copying a fleet would
+	// be most of the cost of a reconcile.
 	var exporters v1alpha1.PrometheusJmxExporterList
 	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
@@ -103,13 +103,13 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 			f.claimed = append(f.claimed, claim{pod: pod.Name, owner: owner.Name})
 		}
 	}
-	// Of all records: a pod that failed is no member any more.
+	// All records, because a failed pod is no longer a member.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
 	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records, inputs.Problem() != nil)
 	return f, nil
 }
 
-// attachments are the exporter's records, by the UIDs of their pods.
+// attachments returns the exporter's records by the UIDs of their pods.
 func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (map[types.UID]*v1alpha1.JmxAttachment, error) {
 	var list v1alpha1.JmxAttachmentList
 	if err := r.Reader.List(ctx, &list, client.InNamespace(exporter.Namespace), selection.RecordsOf(exporter.UID), client.UnsafeDisableDeepCopy); err != nil {
@@ -126,8 +126,8 @@ func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.Prometh
 	return byPod, nil
 }
 
-// attachment is the record of a pod, whichever exporter it is of: it comes to the one
-// that the pod comes to. nil if there is none.
+// attachment returns the record of a pod; nil if there is none. It may still belong to
+// another exporter: the record follows its pod.
 func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1.JmxAttachment, error) {
 	var a v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: selection.AttachmentName(pod)}, &a, client.UnsafeDisableDeepCopy)
@@ -137,19 +137,19 @@ func (r *Reconciler) attachment(ctx context.Context, pod *corev1.Pod) (*v1alpha1
 	return &a, nil
 }
 
-// A reconcile writes a batch of records at most, and for no longer than batchTime: the
-// first ones of a big fleet take longer than a reconcile may, and nothing would be said
-// of it meanwhile.
+// A reconcile writes a limited batch of records, for at most batchTime: the first
+// records of a large fleet take longer than a reconcile may, and the status would not be
+// updated meanwhile.
 const (
 	batch     = 200
 	batchTime = 20 * time.Second
 	writers   = 8 // records written at once: most of a write is the API server's time
 )
 
-// attach grants the revision to those whose turn has come, makes the records that are
-// missing, takes over those of pods that were another exporter's, and takes the grant
-// from those that came back: a batch, and the rest at once after it. What fails keeps no
-// other from its record.
+// attach grants the revision to pods whose turn has come, creates missing records, takes
+// over records of pods that belonged to another exporter, and withdraws the grant of
+// pods that came back. It handles one batch; the next follows at once. A failed write
+// does not affect other records.
 func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration, err error) {
 	var due []member
 	if !f.exporter.Spec.Suspend && !f.preflighting() {
@@ -199,8 +199,8 @@ func (r *Reconciler) attach(ctx context.Context, f *fleet) (again time.Duration,
 	return again, errors.Join(failed...)
 }
 
-// grant writes the record of a pod: with the revision, if its turn has come, with none
-// if it came back, and else with the one that it has.
+// grant writes the record of a pod: with the revision if its turn has come, with none if
+// the pod came back, and otherwise with its current one.
 func (r *Reconciler) grant(ctx context.Context, f *fleet, m member, granted bool) error {
 	var uid types.UID
 	revision := ""
@@ -216,7 +216,7 @@ func (r *Reconciler) grant(ctx context.Context, f *fleet, m member, granted bool
 	return r.Writer.Attachment(ctx, uid, selection.AttachmentName(m.pod), m.pod, f.exporter, revision)
 }
 
-// phase of the member; Pending before its record says more.
+// phase returns the phase of the member; Pending until its record has one.
 func (m member) phase() v1alpha1.Phase {
 	if m.attachment == nil || m.attachment.Status.Phase == "" {
 		return v1alpha1.PhasePending
@@ -224,12 +224,12 @@ func (m member) phase() v1alpha1.Phase {
 	return m.attachment.Status.Phase
 }
 
-// notAttachable are the reasons for which nothing is attached to a JVM that was found
-// to be fit for it, whatever the rollout grants.
+// notAttachable are the reasons for which nothing is attached to a suitable JVM,
+// whatever the rollout grants.
 var notAttachable = []string{v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonAgentLoadingWarns, v1alpha1.ReasonPodProtected, v1alpha1.ReasonNotAuthorized}
 
-// attachable reports whether the pod was inspected, and has a JVM to which something
-// can be attached by what that found.
+// attachable reports whether the pod was inspected and, according to that, has a JVM
+// that can be attached to.
 func (m member) attachable() bool {
 	if m.attachment == nil || detaching(m.attachment) {
 		return false
@@ -244,8 +244,8 @@ func (m member) attachable() bool {
 	})
 }
 
-// cameBack reports whether the pod was being detached, and has the grant of then. It
-// counts as a new one.
+// cameBack reports whether the pod was being detached and still has its old grant. It
+// counts as a new pod.
 func (m member) cameBack() bool {
 	return m.attachment != nil && detaching(m.attachment) && m.attachment.Spec.Revision != ""
 }

@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// How much of a preflight the status lists.
+// Limits of what the status lists of a preflight.
 const (
 	maxPreflightReasons  = 20
 	maxPreflightExamples = 3
@@ -25,7 +25,7 @@ const (
 // preflighting reports whether the exporter only inspects its pods.
 func (f *fleet) preflighting() bool { return f.exporter.Spec.Mode == v1alpha1.ModePreflight }
 
-// preflight sums up what the records say of the pods; nil in mode Attach.
+// preflight summarizes the records of the pods; nil in mode Attach.
 func (f *fleet) preflight() *v1alpha1.Preflight {
 	if !f.preflighting() {
 		return nil
@@ -81,7 +81,7 @@ func (f *fleet) preflight() *v1alpha1.Preflight {
 	return sum
 }
 
-// measure takes the memory that was found in a member into the sum.
+// measure adds the memory found in a member to the summary.
 func (f *fleet) measure(sum *v1alpha1.Preflight, m member) {
 	limited := false
 	if m.attachment == nil || !slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool { return !p.Excluded }) {
@@ -104,7 +104,7 @@ func (f *fleet) measure(sum *v1alpha1.Preflight, m member) {
 	}
 }
 
-// fit reports whether a JVM of the pod can be attached to, or is.
+// fit reports whether a JVM of the pod can be attached to, or already is.
 func (m member) fit() bool {
 	return m.attachment != nil && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
 		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) &&
@@ -112,7 +112,7 @@ func (m member) fit() bool {
 	})
 }
 
-// preflightReason is why a member is not attachable; empty while that is not known.
+// preflightReason returns why a member is not attachable; empty while unknown.
 func (m member) preflightReason() string {
 	if m.attachment == nil {
 		return ""
@@ -127,7 +127,7 @@ func (m member) preflightReason() string {
 	return ""
 }
 
-// messageOf is what a record says of its reason.
+// messageOf returns a record's message for its reason.
 func messageOf(a *v1alpha1.JmxAttachment) string {
 	if ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
 		return ready.Message
@@ -142,7 +142,7 @@ func (m member) warns() bool {
 	})
 }
 
-// transport is the one by which the pod's JVMs were found.
+// transport returns the transport by which the pod's JVMs were found.
 func (m member) transport() v1alpha1.Transport {
 	for _, p := range m.attachment.Status.Processes {
 		for _, c := range m.attachment.Status.Containers {
@@ -169,24 +169,25 @@ func (m member) takesDoor(transport v1alpha1.Transport) bool {
 		})
 }
 
-// preflightConditions are those of an exporter in mode Preflight, besides ConfigValid:
-// what keeps a pod from being attached to is what it reports, and stalls nothing.
+// preflightConditions returns the conditions of an exporter in mode Preflight, except
+// ConfigValid. A pod that cannot be attached to is reported, but does not stall the
+// exporter.
 func (f *fleet) preflightConditions(status *v1alpha1.PrometheusJmxExporterStatus) (ready, reconciling, stalled, complete metav1.Condition) {
 	found := status.Preflight
 	says := fmt.Sprintf("%s matched pods can be attached to.", found.Attachable)
-	stalled = condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing is attached in mode Preflight; status.preflight says what keeps pods from it.")
+	stalled = condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing is attached in mode Preflight; status.preflight lists the pods that cannot be attached to, and why.")
 	switch {
 	case status.Matched == 0:
-		says = "No running pod of the namespace has all labels of spec.labelSelector."
+		says = "No running pod in the namespace matches spec.labelSelector."
 		complete = condition(v1alpha1.ConditionPreflightComplete, false, v1alpha1.ReasonNoPodsMatched, says)
-		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Nothing is under way.")
+		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Reconciled.")
 	case found.Pending > 0:
 		says = fmt.Sprintf("%d of %d matched pods are not inspected yet.", found.Pending, status.Matched)
 		complete = condition(v1alpha1.ConditionPreflightComplete, false, v1alpha1.ReasonProgressing, says)
 		reconciling = condition(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonProgressing, says)
 	default:
 		complete = condition(v1alpha1.ConditionPreflightComplete, true, v1alpha1.ReasonPodsInspected, says)
-		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Nothing is under way.")
+		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Reconciled.")
 	}
 	says += " The exporter is in mode Preflight: nothing is attached or changed."
 	if endpoints := len(status.MetricsEndpoints); endpoints > 0 {

@@ -26,14 +26,14 @@ import (
 
 const portName = "metrics"
 
-// publish keeps the headless Service and its EndpointSlices: all endpoints that
+// publish reconciles the headless Service and its EndpointSlices: all endpoints that
 // answered last, in pods that still belong to the exporter.
 func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	var existing discoveryv1.EndpointSliceList
 	if err := r.Reader.List(ctx, &existing, client.InNamespace(f.exporter.Namespace), ours(f.exporter), client.UnsafeDisableDeepCopy); err != nil {
 		return err
 	}
-	// The label alone makes none ours: the EndpointSlice controller copies the
+	// The label alone does not prove ownership: the EndpointSlice controller copies the
 	// Service's labels.
 	existing.Items = slices.DeleteFunc(existing.Items, func(s discoveryv1.EndpointSlice) bool { return !metav1.IsControlledBy(&s, f.exporter) })
 	var wanted []endpoint
@@ -56,7 +56,7 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	return errors.Join(failed...)
 }
 
-// alreadyPublished are the endpoints of the pod that are published already.
+// alreadyPublished returns the pod's endpoints that are already published.
 func alreadyPublished(existing []discoveryv1.EndpointSlice, pod *corev1.Pod) []endpoint {
 	var endpoints []endpoint
 	for _, s := range existing {
@@ -92,19 +92,20 @@ func find(existing []discoveryv1.EndpointSlice, name string) *discoveryv1.Endpoi
 	return nil
 }
 
-// same reports whether the slice is there as planned.
+// same reports whether the slice exists as planned.
 func same(existing []discoveryv1.EndpointSlice, s slice) bool {
 	was := find(existing, s.name)
 	return was != nil && groupOf(*was) == s.group && len(was.Ports) == 1 && was.Ports[0].Name != nil && *was.Ports[0].Name == portName &&
 		equality.Semantic.DeepEqual(was.Endpoints, s.endpoints)
 }
 
-// service keeps the Service: without a selector, so that nobody else fills it,
-// and without prometheus.io annotations, or targets would double. One of that
-// name that is not the exporter's is left alone, and no slices are put behind it.
+// service reconciles the Service: without a selector, so that no other controller fills
+// it, and without prometheus.io annotations, which would duplicate targets. A Service of
+// that name that does not belong to the exporter is not changed, and no slices are
+// created for it.
 func (r *Reconciler) service(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) error {
 	name := selection.ServiceName(exporter)
-	// A headless Service's port is for people; clients take the slices'.
+	// The port of a headless Service is informational; clients use that of the slices.
 	port := cmp.Or(exporter.Spec.Port, helperapi.FirstPort)
 	stated := corev1ac.Service(name, exporter.Namespace).
 		WithLabels(serviceLabels(exporter)).
@@ -165,8 +166,8 @@ func ours(exporter *v1alpha1.PrometheusJmxExporter) client.MatchingLabels {
 	return client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter.UID)}
 }
 
-// serviceLabels are also those by which somebody selects the Service who does not know
-// the exporter's UID.
+// serviceLabels returns labels that also allow selecting the Service without knowing the
+// exporter's UID.
 func serviceLabels(exporter *v1alpha1.PrometheusJmxExporter) map[string]string {
 	l := map[string]string(ours(exporter))
 	l[v1alpha1.LabelManagedBy] = v1alpha1.ManagedBy

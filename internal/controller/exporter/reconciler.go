@@ -1,5 +1,5 @@
-// Package exporter keeps what an exporter owns as a whole: which pods have a
-// JmxAttachment, the Service and the EndpointSlices, and the sums in its status.
+// Package exporter reconciles what an exporter owns as a whole: the JmxAttachments of
+// its pods, the Service and EndpointSlices, and the summary in its status.
 package exporter
 
 import (
@@ -30,12 +30,12 @@ type Reconciler struct {
 	Live   client.Reader
 	Writer *records.Writer
 	Source *source.Source
-	// Artifacts are what the pods are to run; another agent is another revision.
+	// Artifacts are the files that the pods should run; a different agent is a different
+	// revision.
 	Artifacts *steps.Artifacts
-	// Transport is the way into containers that the operator may use; both if it is
-	// empty or Auto.
+	// Transport is the transport that the operator may use; both if it is empty or Auto.
 	Transport v1alpha1.Transport
-	// Logs are those of pods that do not run, for exporters that ask for them.
+	// Logs reads the logs of pods that do not run, for exporters that ask for them.
 	Logs     problem.Logs
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
@@ -50,10 +50,9 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=discovery.k8s.io,resources=endpointslices/restricted,verbs=create
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconcile sees to it that every pod of the exporter has its record, that the
-// endpoints that answer are published, and that the status sums it up. What is
-// to be undone undoes itself: attachments take themselves out, and Service and
-// slices are the exporter's by owner reference.
+// Reconcile ensures that every pod of the exporter has a record, that answering
+// endpoints are published, and that the status summarizes them. It undoes nothing:
+// attachments detach themselves, and Service and slices are owned by the exporter.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var exporter v1alpha1.PrometheusJmxExporter
 	err := r.Reader.Get(ctx, request.NamespacedName, &exporter)
@@ -67,8 +66,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// What fails is said in the status, and keeps nothing else from its work.
-	// Endpoints first: those of a record that is taken over are published by then.
+	// A failure is reported in the status and does not stop other work. Endpoints first,
+	// so that those of a record that is taken over are published by then.
 	failure := r.publish(ctx, f)
 	again, err := r.attach(ctx, f)
 	f.failure = errors.Join(failure, err)

@@ -17,12 +17,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// rollout brings an exporter's pods to one revision, a few at a time. It is
-// computed anew from the records each time, and keeps nothing of its own.
+// rollout updates an exporter's pods to one revision, a few at a time. It is recomputed
+// from the records each time and has no state of its own.
 type rollout struct {
 	revision string
-	// resume names the exporter's annotation: what failed before it changed does not
-	// count any more.
+	// resume identifies the exporter's annotation: failures from before its last change
+	// no longer count.
 	resume string
 	limits v1alpha1.Rollout
 	halt   *v1alpha1.Halt
@@ -31,31 +31,31 @@ type rollout struct {
 	failed int32
 }
 
-// worked reports whether the pod was worked on with the revision. What it came to
-// may still be under way.
+// worked reports whether the pod was updated with the revision; the result may still be
+// pending.
 func (r *rollout) worked(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision == r.revision && m.attachment.Status.Revision == r.revision
 }
 
-// underWay reports whether the pod holds a place: its turn has come, and it is not
-// over. It is over when the pod is Annotated, and when it needs a person, an event
-// or a longer wait: that must not keep the others.
+// underWay reports whether the pod holds a slot: its turn has come and is not over. It
+// is over when the pod is Annotated, or when it needs a person, an event or a longer
+// wait, which must not delay other pods.
 func (r *rollout) underWay(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision == r.revision && !r.updated(m)
 }
 
-// passedOver reports whether the pod's turn has not come, and does not come as long as
-// nothing can be attached to in it.
+// passedOver reports whether the pod has no turn as long as nothing can be attached in
+// it.
 func (r *rollout) passedOver(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision != r.revision && !m.attachable()
 }
 
-// awaitsPod are the reasons that an event of the pod itself ends. Others that an event
-// ends are the exporter's own, as when it was suspended or halted: the pod goes on when
-// the rollout does, and keeps its place.
+// awaitsPod are the reasons that end with an event of the pod itself. Other awaited
+// events concern the exporter, for example when it was suspended or halted: the pod
+// proceeds with the rollout, and keeps its slot.
 var awaitsPod = []string{v1alpha1.ReasonContainerNotRunning, v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonPodGone}
 
-// updated reports whether the pod was brought to the revision, or could not be.
+// updated reports whether the pod was updated to the revision, or could not be.
 func (r *rollout) updated(m member) bool {
 	if !r.worked(m) && !r.passedOver(m) {
 		return false
@@ -76,9 +76,9 @@ func (r *rollout) updated(m member) bool {
 	}
 }
 
-// standsStill reports whether a pod on its way is not expected to come further soon.
-// Where nothing was done to the pod yet, the first failure says so; later, what
-// is new may be what fails, and the next pod waits for a few tries.
+// standsStill reports whether a pod is not expected to make progress soon. If nothing
+// was done to the pod yet, the first failure decides; later, the change itself may be
+// what fails, and the next pod waits for a few tries.
 func standsStill(m member) bool {
 	const maxSlotTries = 5
 	attempt := m.attachment.Status.Attempt
@@ -89,14 +89,14 @@ func standsStill(m member) bool {
 	return attempt.Count > maxSlotTries || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
 }
 
-// awaitsHalt reports whether a pod has failed whose record may be about to say that
-// this is to halt the rollout: until it is gone, nobody takes the pod's place.
+// awaitsHalt reports whether a failed pod's record may be about to halt the rollout:
+// until the record is gone, no other pod takes the slot.
 func (r *rollout) awaitsHalt(pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) bool {
 	return pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp.IsZero() && attachment.Spec.Revision == r.revision
 }
 
-// proven is how long the pod has been Exposed with the revision; false when it
-// is not.
+// proven returns how long the pod has been Exposed with the revision; false if it is
+// not.
 func (r *rollout) proven(m member) (time.Duration, bool) {
 	if !r.worked(m) {
 		return 0, false
@@ -108,11 +108,11 @@ func (r *rollout) proven(m member) (time.Duration, bool) {
 	return r.now.Sub(exposed.LastTransitionTime.Time), true
 }
 
-// grants are the pods whose turn has come now, in their order, and the time after
-// which to look again without an event; 0 for never. Inspecting needs no turn, so a
-// pod is granted only what can be attached there by what its inspection found; a new
-// pod that is ready already, when the canaries are through, is granted with its
-// record. While the configuration is broken, nothing can be.
+// grants returns the pods whose turn has come, in order, and the time after which to
+// check again without an event; 0 for never. Inspecting needs no turn, so a pod is
+// granted only if its inspection found something to attach to. After the canaries, a new
+// pod that is already ready is granted together with its record. An invalid
+// configuration grants nothing.
 func (r *rollout) grants(members []member, broken bool) (granted []member, again time.Duration) {
 	if r.halt != nil || broken {
 		return nil, 0
@@ -120,8 +120,8 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	minReady := time.Duration(ptr.Deref(r.limits.Canary.MinReadySeconds, 0)) * time.Second
 	canaries, underWay := int32(0), r.failed
 	perNode := map[string]int32{}
-	// The right is the exporter's: what one pod is refused, each would be, and with the
-	// right back all of them would begin at once.
+	// The missing right concerns the whole exporter: if one pod is refused, each would
+	// be, and with the right granted all of them would begin at once.
 	refused := slices.ContainsFunc(members, func(m member) bool {
 		return r.worked(m) && m.attachment.Status.Reason == v1alpha1.ReasonNotAuthorized
 	})
@@ -153,7 +153,8 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	} else {
 		waiting = append(waiting, unseen...)
 	}
-	// Pods that serve nothing first: they have lost their JVM, or never were served.
+	// Pods without an endpoint come first: they have lost their JVM, or were never
+	// served.
 	slices.SortStableFunc(waiting, func(a, b member) int {
 		return cmp.Compare(min(1, len(endpointsOf(a))), min(1, len(endpointsOf(b))))
 	})
@@ -171,7 +172,7 @@ func (r *rollout) grants(members []member, broken bool) (granted []member, again
 	return granted, again
 }
 
-// proving counts the pods that are Exposed, but not for long enough yet.
+// proving counts the pods that have not been Exposed for long enough.
 func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 	for _, m := range members {
 		if proven, exposed := r.proven(m); exposed && proven < minReady && !r.underWay(m) {
@@ -181,10 +182,9 @@ func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 	return n
 }
 
-// haltOf says why the rollout is to stop; nil when it may go on. A halt stands
-// until the revision is another one, or a person resumes, whatever becomes of the pod:
-// the revision of a configuration that cannot be used is none, it may be the same again
-// when it can.
+// haltOf returns why the rollout must stop; nil if it may continue. A halt stays until
+// the revision changes or a person resumes the rollout, whatever happens to the pod. An
+// invalid configuration has no revision; it may be the same again when it is corrected.
 func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment, broken bool) *v1alpha1.Halt {
 	if before != nil && (broken || before.Revision == r.revision && before.Resume == r.resume) {
 		return before

@@ -23,19 +23,18 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 )
 
-// What happens to an exporter's fleet is gathered: status and slices, which grow with
-// it, are written soon after the first events of a quiet fleet, then at most once a
-// period. A burst is as many as it takes to attach to one pod: its record, its JVM and
-// its endpoint are each an event.
+// Events of an exporter's fleet are coalesced: status and slices, which grow with the
+// fleet, are written soon after the first events of a quiet period, then at most once per
+// period. Attaching to one pod fits into a burst: its record, its JVM and its endpoint are
+// one event each.
 const (
 	gather = 100 * time.Millisecond
 	period = time.Second
 	burst  = 3
 )
 
-// Setup adds the Reconciler to the manager, with what makes it look: the
-// exporter's spec, the pods, the attachments, the ConfigMaps, and the Services
-// and EndpointSlices that are its own.
+// Setup adds the Reconciler to the manager, with its event sources: the exporter's spec,
+// the pods, the attachments, the ConfigMaps, and its own Services and EndpointSlices.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
 	field, index := selection.IndexRecords()
@@ -71,8 +70,8 @@ func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []re
 	})
 }
 
-// ofSibling: a new, changed or deleted exporter may take pods from others or
-// leave them.
+// ofSibling maps an exporter to others of its namespace: a new, changed or deleted
+// exporter may take over or release pods.
 func (r *Reconciler) ofSibling(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	if !enqueue.SpecChanged(before, after) {
 		return nil
@@ -88,7 +87,7 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.Par
 	})
 }
 
-// ofOwned names the exporter that controls the object.
+// ofOwned maps an object to the exporter that controls it.
 func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.Request {
 	object := enqueue.Present(before, after)[0]
 	owner := metav1.GetControllerOf(object)
@@ -98,7 +97,7 @@ func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.R
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: object.GetNamespace(), Name: owner.Name}}}
 }
 
-// filter names the exporters of a namespace that match.
+// filter returns requests for the matching exporters of a namespace.
 func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
 	var exporters v1alpha1.PrometheusJmxExporterList
 	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {

@@ -18,10 +18,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// maxListed is how many endpoints the status lists; the EndpointSlices hold all.
+// maxListed is the maximum number of endpoints in the status; the EndpointSlices list
+// all.
 const maxListed = 1000
 
-// sum writes the status if it differs, and tells what is new in it.
+// sum writes the status if it differs, and records Events for what is new in it.
 func (r *Reconciler) sum(ctx context.Context, f *fleet) error {
 	before := f.exporter.Status
 	status := r.status(f)
@@ -83,10 +84,10 @@ func (r *Reconciler) status(f *fleet) *v1alpha1.PrometheusJmxExporterStatus {
 	return status
 }
 
-// matched is how many pods the exporter selects.
+// matched returns the number of pods that the exporter selects.
 func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.detaching) }
 
-// exposed are the endpoints of a member whose Exposed holds.
+// exposed returns the endpoints of a member whose Exposed is True.
 func (m member) exposed() []v1alpha1.MetricsEndpoint {
 	if m.attachment == nil || !meta.IsStatusConditionTrue(m.attachment.Status.Conditions, string(v1alpha1.PhaseExposed)) {
 		return nil
@@ -100,7 +101,7 @@ func (m member) exposed() []v1alpha1.MetricsEndpoint {
 	return exposed
 }
 
-// phase is that of the least advanced member, refused ones aside.
+// phase returns the phase of the least advanced member, refused ones aside.
 func (f *fleet) phase() v1alpha1.Phase {
 	if len(f.members)+len(f.claimed) == 0 || len(f.detaching) > 0 {
 		return v1alpha1.PhasePending
@@ -138,7 +139,7 @@ func (f *fleet) phases() []v1alpha1.PhaseCount {
 	return counts
 }
 
-// conditions are all of them, in the sense of kstatus.
+// conditions returns all conditions, in the sense of kstatus.
 func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.Condition {
 	annotated := f.count(v1alpha1.PhaseAnnotated)
 	refusals := f.refusals()
@@ -147,7 +148,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 		progress += fmt.Sprintf(" %d pods are pending or updating.", behind)
 	}
 
-	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration is read and accepted.")
+	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration was read and accepted.")
 	if f.inputs.Config.Warning != "" {
 		valid.Reason, valid.Message = v1alpha1.ReasonUnknownKeysIgnored, f.inputs.Config.Warning
 	}
@@ -161,7 +162,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 		}
 		return []metav1.Condition{ready, reconciling, stalled, valid, complete}
 	}
-	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing needs a person.")
+	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "No manual action is required.")
 	switch {
 	case valid.Status == metav1.ConditionFalse:
 		stalled = condition(v1alpha1.ConditionStalled, true, valid.Reason, valid.Message)
@@ -188,7 +189,7 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	case stalled.Status == metav1.ConditionTrue:
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
-		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod of the namespace has all labels of spec.labelSelector."
+		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod in the namespace matches spec.labelSelector."
 	case unfinished && f.exporter.Spec.Suspend:
 		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" The exporter is suspended (spec.suspend)."
 	case !working:
@@ -197,8 +198,8 @@ func (f *fleet) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav
 	return []metav1.Condition{ready, reconciling, stalled, valid}
 }
 
-// releasing counts the pods in which a JVM is excluded and may still have the agent. What
-// is attached in their other JVMs keeps them Annotated meanwhile.
+// releasing counts the pods with an excluded JVM that may still have the agent. Their
+// other JVMs keep them Annotated meanwhile.
 func (f *fleet) releasing() int {
 	n := 0
 	for _, m := range f.members {
@@ -211,14 +212,14 @@ func (f *fleet) releasing() int {
 	return n
 }
 
-// failed are Ready and Reconciling when something cannot be written.
+// failed returns Ready and Reconciling for a failed write.
 func (f *fleet) failed() (ready, reconciling metav1.Condition) {
 	message := "The exporter's records, Service or EndpointSlices cannot be written: " + text.Denial(f.failure) + "."
 	return condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonAPIError, message),
 		condition(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonAPIError, message)
 }
 
-// refusals say which pods need a person and why, by pod name.
+// refusals lists the refused pods with their reasons, by pod name.
 func (f *fleet) refusals() []string {
 	var refusals []string
 	for _, m := range f.members {
@@ -232,7 +233,7 @@ func (f *fleet) refusals() []string {
 	return refusals
 }
 
-// listed is a sentence with the first few.
+// listed returns a sentence with the first few refusals.
 func listed(refusals []string) string {
 	const few = 3
 	if len(refusals) <= few {
@@ -249,8 +250,7 @@ func condition(kind string, holds bool, reason, message string) metav1.Condition
 	return c
 }
 
-// announce tells as Events what became ready and what needs a person, when the
-// reason is new.
+// announce records Events for conditions that became True or have a new reason.
 func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, after []metav1.Condition) {
 	tell := func(kind, eventType, action string, when metav1.ConditionStatus) {
 		was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)

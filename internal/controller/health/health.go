@@ -1,6 +1,6 @@
-// Package health asks exposed endpoints now and then whether they still answer. It
-// is a source of events beside the reconcilers: a JVM that was replaced while its
-// container ran on is noticed so, of which the API says nothing.
+// Package health checks exposed endpoints periodically. It is a source of events besides
+// the API: it detects JVMs that were replaced while their container kept running, which
+// the API does not show.
 package health
 
 import (
@@ -24,42 +24,41 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// lane is a share of the endpoints, which waits for no other: one that is silent takes
-// as long as its timeout, and there may be thousands, behind a NetworkPolicy.
+// lane checks a share of the endpoints independently of other lanes: a silent endpoint
+// takes its full timeout, and there may be thousands behind a NetworkPolicy.
 type lane struct {
 	silent bool
-	// concurrent bounds the endpoints that are asked at once.
+	// concurrent is the maximum number of concurrent checks.
 	concurrent int
 }
 
 var lanes = []lane{{silent: false, concurrent: 64}, {silent: true, concurrent: 32}}
 
 const (
-	// tick is how often the Checker looks which endpoints are due.
+	// tick is how often the Checker looks for due endpoints.
 	tick = time.Second
-	// maxPause is the longest time between two checks of an endpoint, if the interval
-	// is not longer.
+	// maxPause is the maximum time between two checks of an endpoint, unless the
+	// interval is longer.
 	maxPause = 10 * time.Minute
 )
 
-// Prober asks an endpoint whether the process still answers that its record names.
+// Prober checks whether the process in the record still serves its endpoint.
 type Prober interface {
 	Answers(ctx context.Context, p *v1alpha1.JavaProcess) error
 }
 
-// Check is how it went with an endpoint that was asked.
+// Check is the result of checking an endpoint.
 type Check struct {
-	// Err is why it did not answer; nil when it did, as far as can be told.
+	// Err is why the endpoint did not answer; nil if it did, as far as known.
 	Err error
-	// Misses is how often in a row it did not.
+	// Misses is the number of consecutive checks without an answer.
 	Misses int32
-	// Served is for how long it was seen to answer before.
+	// Served is how long the endpoint was seen to answer before.
 	Served time.Duration
 }
 
-// Checker checks the endpoints that it tracks, each at most once in an interval, soon
-// again when it is silent for once, and less often while it stays so. It is safe for
-// concurrent use.
+// Checker checks tracked endpoints, each at most once per interval: sooner after a
+// single miss, and less often while it stays silent. It is safe for concurrent use.
 type Checker struct {
 	prober   Prober
 	interval time.Duration
@@ -75,14 +74,15 @@ type tracked struct {
 	process v1alpha1.JavaProcess
 	due     time.Time
 	misses  int32
-	// answeredSince and answeredLast are its first and last answer since it was silent.
+	// answeredSince and answeredLast are the first and last answers since the endpoint
+	// was last silent.
 	answeredSince, answeredLast time.Time
-	// check is the last one that the reconciler has not taken.
+	// check is the last check that the reconciler has not taken yet.
 	check *Check
 }
 
-// New returns a Checker that asks each endpoint once in the interval; with 0 it
-// never asks.
+// New returns a Checker that checks each endpoint once per interval; with 0 it never
+// checks.
 func New(prober Prober, interval time.Duration, c clock.PassiveClock) *Checker {
 	return &Checker{
 		prober: prober, interval: interval, clock: c,
@@ -91,8 +91,8 @@ func New(prober Prober, interval time.Duration, c clock.PassiveClock) *Checker {
 	}
 }
 
-// Track replaces what is checked of a pod: the endpoints of its processes that are
-// at the pod's own address.
+// Track replaces the tracked endpoints of a pod with those of its processes that are at
+// the pod's own address.
 func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1alpha1.JavaProcess) {
 	if c.interval == 0 {
 		return
@@ -107,8 +107,8 @@ func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1al
 		}
 		id := steps.Identity(p)
 		t, ok := before[id]
-		// It has answered a moment ago, or serves another certificate: what a check of the
-		// one before came to says nothing.
+		// It has just answered, or serves another certificate: earlier checks are
+		// obsolete.
 		if !ok || t.process.Endpoint.Silent && !p.Endpoint.Silent || t.process.CertificateSHA256 != p.CertificateSHA256 {
 			t = &tracked{due: c.clock.Now().Add(c.pause(p, 0))}
 		}
@@ -125,7 +125,7 @@ func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1al
 // Enabled reports whether endpoints are checked at all.
 func (c *Checker) Enabled() bool { return c.interval > 0 }
 
-// Forget ends the checks of a pod.
+// Forget stops checking a pod.
 func (c *Checker) Forget(pod types.NamespacedName) { c.Track(pod, "", nil) }
 
 // Take returns the checks of a pod that were not taken yet.
@@ -141,8 +141,8 @@ func (c *Checker) Take(pod types.NamespacedName) map[steps.ProcessIdentity]Check
 	return checks
 }
 
-// Source is the events of the Checker: a reconcile of each pod with a check that
-// says something new.
+// Source returns the events of the Checker: a reconcile of each pod with a check that
+// has news.
 func (c *Checker) Source() source.Source {
 	return source.TypedChannel(c.events, handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 		GenericFunc: func(_ context.Context, e event.TypedGenericEvent[types.NamespacedName], q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
@@ -151,7 +151,7 @@ func (c *Checker) Source() source.Source {
 	})
 }
 
-// Start implements manager.Runnable: it checks until ctx ends.
+// Start implements manager.Runnable: it checks until ctx is done.
 func (c *Checker) Start(ctx context.Context) error {
 	notify := func(pod types.NamespacedName) {
 		select {
@@ -169,8 +169,7 @@ func (c *Checker) Start(ctx context.Context) error {
 	return nil
 }
 
-// CheckDue asks the endpoints whose time has come, and returns the pods with a
-// check that says something new.
+// CheckDue checks the due endpoints, and returns the pods with a check that has news.
 func (c *Checker) CheckDue(ctx context.Context) []types.NamespacedName {
 	var mu sync.Mutex
 	changed := sets.New[types.NamespacedName]()
@@ -184,8 +183,8 @@ func (c *Checker) CheckDue(ctx context.Context) []types.NamespacedName {
 	return changed.UnsortedList()
 }
 
-// check asks the endpoints of a lane whose time has come, and tells each pod with a
-// check that says something new, at once.
+// check checks the due endpoints of a lane, and notifies about each pod with news at
+// once.
 func (c *Checker) check(ctx context.Context, l lane, notify func(types.NamespacedName)) {
 	var asking errgroup.Group
 	asking.SetLimit(l.concurrent)
@@ -218,18 +217,18 @@ func (c *Checker) due(l lane) map[types.NamespacedName][]v1alpha1.JavaProcess {
 	return due
 }
 
-// silent reports whether the endpoint did not answer last.
+// silent reports whether the endpoint did not answer the last check.
 func (t *tracked) silent() bool {
 	return t.misses > 0 || t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
 }
 
-// examinedMisses is how often in a row an endpoint is silent before that is examined,
-// which takes an exec: a fleet that falls silent for a moment is not examined.
+// examinedMisses is the number of consecutive misses before a silent endpoint is
+// examined, which takes an exec: a fleet that is silent for a moment is not examined.
 const examinedMisses = 2
 
-// record keeps a check, and reports whether it says something new: that an endpoint
-// answers which only the helper could reach, that one stays silent which the operator
-// could, or that a foreign process answers.
+// record stores a check, and reports whether it has news: an endpoint answers that only
+// the helper could reach, one stays silent that the operator could reach, or a foreign
+// process answers.
 func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, err error) (isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,9 +258,9 @@ func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, err 
 	return isNew
 }
 
-// pause is the time until an endpoint is asked again: shorter when it is silent for
-// once, longer each time that it still is, and long for one that only the helper could
-// reach, in the pod. Not all in the same second.
+// pause returns the time until the next check of an endpoint: short after a single miss,
+// growing while it stays silent, and long for an endpoint that only the helper could
+// reach from within the pod. It has jitter.
 func (c *Checker) pause(p *v1alpha1.JavaProcess, misses int32) time.Duration {
 	switch {
 	case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:

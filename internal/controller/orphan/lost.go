@@ -12,10 +12,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// lost are the agents of records that were deleted, by pod, until somebody has taken
-// care of them. A pod does not always show them: its annotations go before its
-// agents, and where somebody else owns them there are none. What a record that was
-// deleted while no operator ran knew, nobody does.
+// lost tracks the agents of deleted records by pod, until they are handled. A pod does
+// not always show them: its annotations are removed before its agents, and there are
+// none if others own them. What a record knew that was deleted while no operator ran is
+// lost.
 type lost struct {
 	mu     sync.Mutex
 	agents map[client.ObjectKey]agents
@@ -26,8 +26,8 @@ type agents struct {
 	processes []v1alpha1.JavaProcess
 }
 
-// note keeps what a record that is deleted says of agents. One that was made again and
-// deleted before anybody looked into its pod says nothing: the one before it counts.
+// note keeps what a deleted record says about agents. A record that was recreated and
+// deleted before its pod was inspected says nothing: the one before it counts.
 func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 	left := agents{pod: a.Spec.Pod.UID}
 	for i := range a.Status.Processes {
@@ -49,13 +49,13 @@ func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 	l.agents[pod] = left
 }
 
-// knows reports whether a record says which agents are in its pod: that was inspected,
-// or its detach began, which looks for them where nobody has.
+// knows reports whether a record knows which agents are in its pod: the pod was
+// inspected, or its detach began, which looks for agents if it was not.
 func knows(a *v1alpha1.JmxAttachment) bool {
 	return a.Status.DetachStartTime != nil || steps.EndpointsKnown(&a.Status)
 }
 
-// in reports whether such an agent is in the pod, whose containers still run.
+// in reports whether such an agent is in the pod, and its container still runs.
 func (l *lost) in(pod *corev1.Pod) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package orphan finds pods that are attached to, and of which neither the record nor
-// an exporter is left, as after `kubectl delete monitoring --all`. Either annotations
-// of the pod are the operator's, or a record that was deleted said that agents are in
-// it. It makes the record again, for no exporter, and the attachment controller
-// detaches it as it does any other.
+// Package orphan finds attached pods that have neither a record nor an exporter, for
+// example after `kubectl delete monitoring --all`: the operator owns annotations of the
+// pod, or a deleted record said that it has agents. It recreates the record without an
+// exporter, and the attachment controller then detaches the pod like any other.
 package orphan
 
 import (
@@ -36,8 +35,8 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=banzaicloud.com,resources=prometheusjmxexporters,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch
 
-// Reconcile makes the record of a pod that is orphaned. The cache may just not have
-// the record or the exporter yet, so what it says is confirmed by the API server.
+// Reconcile recreates the record of an orphaned pod. The cache may not have the record
+// or the exporter yet, so the API server has to confirm its content.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	var pod *corev1.Pod
 	for _, from := range []client.Reader{r.Reader, r.Live} {
@@ -49,15 +48,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.Writer.Attachment(ctx, "", selection.AttachmentName(pod), pod, nil, "")
 	if err == nil {
 		r.lost.forget(request.NamespacedName)
-		ctrl.LoggerFrom(ctx).Info("record recreated to detach: the pod has no exporter")
+		ctrl.LoggerFrom(ctx).Info("recreated the record to detach a pod without an exporter")
 	} else if apply.IsGone(err) { // its namespace is going
 		err = nil
 	}
 	return ctrl.Result{}, err
 }
 
-// orphaned reads a pod; nil unless it is attached to, and nothing is there that would
-// ever detach it.
+// orphaned reads a pod; it returns nil unless the pod is attached to and nothing exists
+// that would ever detach it.
 func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key client.ObjectKey) (*corev1.Pod, error) {
 	var pod corev1.Pod
 	switch err := from.Get(ctx, key, &pod); {
@@ -90,8 +89,8 @@ func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key clien
 	return &pod, nil
 }
 
-// attached reports whether annotations of the pod are the operator's, or a record
-// that was deleted left agents in it.
+// attached reports whether the operator owns annotations of the pod, or a deleted record
+// left agents in it.
 func (r *Reconciler) attached(pod *corev1.Pod) bool {
 	return steps.OwnsAnnotations(pod) || r.lost.in(pod)
 }

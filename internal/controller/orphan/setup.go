@@ -18,12 +18,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// lookDelay is how long after an event a pod is looked at: what is deleted together is
-// gone by then, and so are the annotations that a detach has just withdrawn.
+// lookDelay is the time between an event and the check of a pod: by then, objects that
+// are deleted together are gone, and so are annotations that a detach has just removed.
 const lookDelay = time.Second
 
-// Setup adds the Reconciler to the manager, with what makes it look: pods, all at the
-// start; records that are deleted; and exporters that leave pods.
+// Setup adds the Reconciler to the manager, with its event sources: pods, including all
+// existing ones at the start; deleted records; and exporters that release pods.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
 	return ctrl.NewControllerManagedBy(mgr).
@@ -35,9 +35,9 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// ofPod: one that is new to the operator, or whose labels or annotations changed. Not
-// each change of its status: annotations that could not be withdrawn in time stay,
-// and their pod is not detached repeatedly.
+// ofPod maps a pod that is new to the operator, or whose labels or annotations changed.
+// Status changes do not count: annotations that could not be removed in time stay, and
+// their pod is not detached repeatedly.
 func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 	if after == nil || before != nil && maps.Equal((*before).Labels, (*after).Labels) && maps.Equal((*before).Annotations, (*after).Annotations) {
 		return nil
@@ -48,8 +48,8 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(*after)}}
 }
 
-// ofAttachment: the pod of a record that is deleted, unless its detach timed out:
-// what stays then stays.
+// ofAttachment maps a deleted record to its pod, unless its detach timed out: what is
+// left then stays.
 func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
 	if after != nil {
 		return nil
@@ -64,14 +64,14 @@ func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.Jm
 	return []reconcile.Request{{NamespacedName: pod}}
 }
 
-// queued reports whether the detach of a pod waits for room to stop an agent: that it
-// takes longer than its timeout says nothing of the pod.
+// queued reports whether the detach of a pod waits for capacity to stop an agent:
+// exceeding its timeout then says nothing about the pod.
 func queued(a *v1alpha1.JmxAttachment) bool {
 	return slices.ContainsFunc(a.Status.Processes, func(p v1alpha1.JavaProcess) bool { return steps.MayHaveAgent(&p) && p.Attempt == nil })
 }
 
-// ofExporter: an exporter that is deleted or selects other pods leaves those whose
-// record is deleted at the same time.
+// ofExporter maps an exporter that is deleted, or selects other pods, to the pods that
+// it releases, whose records may be deleted at the same time.
 func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	if before == nil || !enqueue.SpecChanged(before, after) {
 		return nil

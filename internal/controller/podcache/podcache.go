@@ -1,5 +1,5 @@
-// Package podcache says what the cache keeps of a pod: the fields that the
-// operator reads, so that a cluster's pods fit into little memory.
+// Package podcache reduces pods in the cache to the fields that the operator reads, so
+// that a cluster's pods need little memory.
 package podcache
 
 import (
@@ -12,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Trim is a cache transform. Of managedFields it leaves what shows whose the
-// scrape annotations are. It changes nothing that it has trimmed before.
+// Trim is a cache transform. Of managedFields it keeps what shows the owners of the
+// scrape annotations. It does not change an object that it has already trimmed.
 func Trim(obj any) (any, error) {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -66,7 +66,7 @@ func annotations(all map[string]string) map[string]string {
 	return kept
 }
 
-// nodeSelector is what it says of the operating system.
+// nodeSelector returns the entries about the operating system.
 func nodeSelector(all map[string]string) map[string]string {
 	if os, ok := all[corev1.LabelOSStable]; ok {
 		return map[string]string{corev1.LabelOSStable: os}
@@ -74,9 +74,9 @@ func nodeSelector(all map[string]string) map[string]string {
 	return nil
 }
 
-// containers are the containers by name, with their ports, with who mounts a /tmp and
-// how much they may write to disk, whether they are privileged, and with what becomes
-// of them when they end, which also tells sidecars from init containers.
+// containers returns the containers reduced to name, ports, mounts of /tmp, ephemeral
+// storage limits, privileged mode, and restart policies, which also distinguish sidecars
+// from init containers.
 func (t tmp) containers(containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
@@ -102,7 +102,7 @@ func ports(all []corev1.ContainerPort) []corev1.ContainerPort {
 	return out
 }
 
-// Changed reports whether two states of a trimmed pod differ in what is kept of it.
+// Changed reports whether two trimmed states of a pod differ.
 func Changed(before, after *corev1.Pod) bool {
 	b := *before
 	b.ResourceVersion = after.ResourceVersion

@@ -8,13 +8,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// maxMessage bounds what is kept of what others say of a pod: no more of it is
-// ever shown.
+// maxMessage limits the messages kept of a pod: no more is ever shown.
 const maxMessage = 512
 
 func said(message string) string { return text.Line(message, maxMessage) }
 
-// conditions are whether the pod is ready and since when, and what the scheduler says of it.
+// conditions returns the conditions about readiness and scheduling.
 func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 	var kept []corev1.PodCondition
 	for _, c := range all {
@@ -31,7 +30,7 @@ func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 	return kept
 }
 
-// doorStatuses are those of the operator's ephemeral containers: whether they run.
+// doorStatuses returns the statuses of the operator's ephemeral containers.
 func doorStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	var out []corev1.ContainerStatus
 	for _, s := range all {

@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// tmp are the names of the volumes that a container of the pod has its /tmp in. Of
-// all mounts only theirs are kept: they say who else can write there, and how much.
+// tmp has the names of the volumes that contain a /tmp of the pod's containers. Only
+// their mounts are kept: they show who else can write there, and how much.
 type tmp []string
 
 func tmpVolumes(pod *corev1.Pod) tmp {
@@ -38,7 +38,8 @@ func (t tmp) mounts(all []corev1.VolumeMount) []corev1.VolumeMount {
 	return out
 }
 
-// ephemeral are the ephemeral containers that mount such a volume, and the operator's.
+// ephemeral returns the ephemeral containers that mount such a volume, and the
+// operator's.
 func (t tmp) ephemeral(all []corev1.EphemeralContainer) []corev1.EphemeralContainer {
 	var out []corev1.EphemeralContainer
 	for _, c := range all {
@@ -49,7 +50,7 @@ func (t tmp) ephemeral(all []corev1.EphemeralContainer) []corev1.EphemeralContai
 	return out
 }
 
-// volumes are those volumes: what is the node's, and what has a limit.
+// volumes returns those volumes: whether they are on the node, and their limits.
 func (t tmp) volumes(all []corev1.Volume) []corev1.Volume {
 	var out []corev1.Volume
 	for _, v := range all {

@@ -10,8 +10,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Announce tells as Events which containers have a problem that they did not have
-// before, or another one. One that goes on is not told again with each restart.
+// Announce records an Event for each container with a new or different problem. A
+// continuing problem is not announced again with each restart.
 func Announce(recorder events.EventRecorder, exporter *v1alpha1.PrometheusJmxExporter, before, after []v1alpha1.ProblemPod) {
 	reasons := map[key]string{}
 	for _, entry := range before {
@@ -42,7 +42,7 @@ func note(entry v1alpha1.ProblemPod) string {
 	return b.String()
 }
 
-// eventReason is the reason as one word, which is what tools group Events by.
+// eventReason returns the reason as one word, by which tools group Events.
 func eventReason(reason string) string {
 	word := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	// concurrent is how many logs are read at once.
+	// concurrent is the maximum number of logs read at once.
 	concurrent = 8
-	// allLogs bounds the reading of all logs of a reconcile. What is missing
-	// then comes with the next restart.
+	// allLogs limits the time for reading all logs of a reconcile. Missing ones are read
+	// after the next restart.
 	allLogs = 20 * time.Second
-	// needsRight is the end of the message where logs may not be read.
-	needsRight = " (its log is left out: the operator needs the right to read pods/log, config/logs)"
+	// needsRight is the end of the message if logs may not be read.
+	needsRight = " (log omitted: RBAC does not let the operator get pods/log; deploy config/logs)"
 )
 
-// triesOfLog are those of a log whose reading fails: for a pod that never
-// restarts there is no other occasion.
+// triesOfLog are the retries of a failed log read: a pod that never restarts gives no
+// other occasion.
 var triesOfLog = wait.Backoff{Steps: 4, Duration: 500 * time.Millisecond, Factor: 2}
 
-// Check finds the problem pods of the exporter, as Find does, and adds the logs
-// that it asks for. Only what the status does not have yet is read.
+// Check finds the problem pods of the exporter, like Find, and adds the logs that it
+// asks for. Only logs that the status does not have yet are read.
 func Check(ctx context.Context, reader client.Reader, logs Logs, exporter *v1alpha1.PrometheusJmxExporter, now time.Time) (Found, error) {
 	if !exporter.Spec.Alerts.CheckRunningPods {
 		return Found{}, nil
@@ -50,7 +50,7 @@ func Check(ctx context.Context, reader client.Reader, logs Logs, exporter *v1alp
 	return found, nil
 }
 
-// read adds the logs to what was found.
+// read adds the logs to the entries.
 func (f *Found) read(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporter) {
 	ctx, cancel := context.WithTimeout(ctx, allLogs)
 	defer cancel()
@@ -78,8 +78,8 @@ func (f *Found) read(ctx context.Context, logs Logs, exporter *v1alpha1.Promethe
 	}
 }
 
-// read is what the status says of the container since its last restart, if its
-// logs were read for it.
+// read returns the status entry of the container since its last restart, if its logs
+// were read.
 func read(exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) *v1alpha1.ProblemPod {
 	if exporter.Status.ObservedGeneration != exporter.Generation {
 		return nil // other lines may be asked for
@@ -94,8 +94,8 @@ func read(exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) 
 	return nil
 }
 
-// add reads both logs of the entry's container. They are an extra: what keeps
-// them from being read keeps nothing else.
+// add reads both logs of the entry's container. Logs are optional: a failure affects
+// nothing else.
 func add(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporter, entry *v1alpha1.ProblemPod) {
 	of := func(previous bool) (string, error) {
 		pod := types.NamespacedName{Namespace: exporter.Namespace, Name: entry.Pod}
@@ -106,7 +106,7 @@ func add(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporte
 	}
 	var err error
 	if entry.Log, err = of(false); err == nil && entry.RestartCount > 0 {
-		// While the container waits, both are the same instance's.
+		// While the container waits, both are of the same instance.
 		if entry.PreviousLog, err = of(true); entry.PreviousLog == entry.Log {
 			entry.PreviousLog = ""
 		}
@@ -119,8 +119,8 @@ func add(ctx context.Context, logs Logs, exporter *v1alpha1.PrometheusJmxExporte
 	}
 }
 
-// readAgain reads, and again as long as that fails for a reason that may pass: a
-// right that is missing is asked for elsewhere.
+// readAgain retries a read as long as it fails for a temporary reason. A missing right
+// is handled elsewhere.
 func readAgain(ctx context.Context, read func() (string, error)) (log string, err error) {
 	failed := wait.ExponentialBackoffWithContext(ctx, triesOfLog, func(context.Context) (done bool, _ error) {
 		log, err = read()

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// container is one of a pod, with what the kubelet says of it, if it does.
+// container is a container of a pod, with its status if the kubelet has reported one.
 type container struct {
 	name          string
 	init, sidecar bool
@@ -17,7 +17,7 @@ type container struct {
 	status        *corev1.ContainerStatus
 }
 
-// containers are those of the pod in the order in which they start.
+// containers returns the containers of the pod in start order.
 func containers(pod *corev1.Pod) []container {
 	var all []container
 	add := func(specs []corev1.Container, statuses []corev1.ContainerStatus, init bool) {
@@ -36,8 +36,8 @@ func containers(pod *corev1.Pod) []container {
 	return all
 }
 
-// judge says what is wrong with the container: the zero verdict if nothing is,
-// or if it only has not started yet.
+// judge returns what is wrong with the container: the zero verdict if nothing is, or if
+// it just has not started yet.
 func (d *diagnosis) judge(c container) verdict {
 	state, last := c.status.State, c.status.LastTerminationState.Terminated
 	before := d.saidOf(c.name)
@@ -52,7 +52,7 @@ func (d *diagnosis) judge(c container) verdict {
 	case broke(state.Terminated):
 		return ended(state.Terminated)
 	case state.Running != nil && last != nil && (broke(last) || crashed) && d.within(state.Running.StartedAt.Time):
-		// Restarted a moment ago: whether it will do now is open.
+		// Restarted just now: it is open whether it will run this time.
 		return ended(last)
 	}
 	return verdict{}
@@ -63,7 +63,7 @@ func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTermina
 	case "", containerCreating, podInitializing:
 		return verdict{}
 	case crashLoop:
-		// The kubelet's message says how long it waits, which changes.
+		// The kubelet's message contains the changing back-off time.
 		v := ended(last)
 		v.reason = crashLoop
 		return v
@@ -75,13 +75,14 @@ func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTermina
 	return verdict{reason: w.Reason, message: w.Message}
 }
 
-// broke reports whether a container ended with an error.
+// broke reports whether a container terminated with an error.
 func broke(t *corev1.ContainerStateTerminated) bool { return t != nil && t.ExitCode != 0 }
 
-// backsOff reports whether the kubelet restarts a container that ended after a
-// back-off: each time but the first, until one instance has run for ten minutes.
-// It need not say so: it may leave the container terminated until the back-off is
-// over (Kubernetes 1.36.3, pkg/kubelet: doBackOff, completeWork, HasExpiredFunc).
+// backsOff reports whether the kubelet waits before it restarts a terminated container:
+// it does each time but the first, until an instance has run for ten minutes. The status
+// need not show the wait: the kubelet may leave the container terminated until the
+// back-off is over (Kubernetes 1.36.3, pkg/kubelet: doBackOff, completeWork,
+// HasExpiredFunc).
 func (d *diagnosis) backsOff(c container) bool {
 	const forgiven = 10 * time.Minute
 	t := c.status.State.Terminated
@@ -90,29 +91,29 @@ func (d *diagnosis) backsOff(c container) bool {
 	return c.status.RestartCount > 0 && c.restarts(d.pod, t.ExitCode) && !ran
 }
 
-// ended is the same sentence whether the container has just ended, waits to be
-// restarted, or was.
+// ended returns the same message whether the container has just terminated, waits to be
+// restarted, or was restarted.
 func ended(t *corev1.ContainerStateTerminated) verdict {
 	if t == nil {
 		return verdict{message: "The container restarts repeatedly."}
 	}
 	v := verdict{reason: cmp.Or(t.Reason, "Error"), outranked: crashLoop}
-	v.message = fmt.Sprintf("The container ended with exit code %d (%s).", t.ExitCode, v.reason)
+	v.message = fmt.Sprintf("The container terminated with exit code %d (%s).", t.ExitCode, v.reason)
 	if RuntimeSays(t.Reason) && t.Message != "" {
-		v.message = fmt.Sprintf("The container ended with exit code %d (%s): %s", t.ExitCode, v.reason, t.Message)
+		v.message = fmt.Sprintf("The container terminated with exit code %d (%s): %s", t.ExitCode, v.reason, t.Message)
 	}
 	return v
 }
 
-// RuntimeSays tells for which reasons the message of a container that ended is
-// the container runtime's. Of others it is the application's own, or the end of
-// its log, which may hold secrets: nobody asked for that.
+// RuntimeSays reports whether the termination message for this reason comes from the
+// container runtime. For other reasons it comes from the application, or is the end of
+// its log, and may contain secrets.
 func RuntimeSays(reason string) bool {
 	return slices.Contains([]string{"StartError", "ContainerCannotRun", "ContainerStatusUnknown"}, reason)
 }
 
-// startsWith is the container that the start of the pod waits for, and why; nil
-// if there is none, or if no kubelet has said a word yet.
+// startsWith returns the container that the start of the pod waits for, and why; nil if
+// there is none, or if the kubelet has reported nothing yet.
 func startsWith(pod *corev1.Pod) (*container, verdict) {
 	all := containers(pod)
 	if !slices.ContainsFunc(all, func(c container) bool { return c.status != nil }) {
@@ -127,9 +128,9 @@ func startsWith(pod *corev1.Pod) (*container, verdict) {
 		}
 		switch {
 		case c.init && !c.sidecar && c.status.State.Running != nil:
-			return &c, verdict{reason: podInitializing, message: "The init container still runs."}
+			return &c, verdict{reason: podInitializing, message: "The init container is still running."}
 		case c.status.State.Waiting != nil:
-			return &c, verdict{reason: cmp.Or(c.status.State.Waiting.Reason, pending), message: "The container has not started for more than a minute; kubectl describe pod tells what of."}
+			return &c, verdict{reason: cmp.Or(c.status.State.Waiting.Reason, pending), message: "The container has been waiting to start for more than a minute; see kubectl describe pod."}
 		}
 	}
 	return nil, verdict{}

@@ -83,7 +83,7 @@ func TestFindContainer(t *testing.T) {
 		},
 		"not started by the runtime": {
 			pod:  aPod(corev1.PodRunning, is("app", 2, waits(crashLoop, backOff), saying(exits(128, "StartError", ago(9)), "exec: \"jaba\": not found\nmore"))),
-			want: `app-0/app CrashLoopBackOff x2: The container ended with exit code 128 (StartError): exec: "jaba": not found`,
+			want: `app-0/app CrashLoopBackOff x2: The container terminated with exit code 128 (StartError): exec: "jaba": not found`,
 		},
 		"first restart": {
 			pod:    aPod(corev1.PodRunning, is("app", 1, runs(ago(10)), exits(1, "Error", ago(11)))),

@@ -29,7 +29,7 @@ func TestFindCrashLoop(t *testing.T) {
 		},
 		"could not be started again": {
 			pod:  aPod(corev1.PodRunning, is("app", 1, since(metav1.Unix(0, 0), exits(128, "StartError", ago(9))))),
-			want: "app-0/app CrashLoopBackOff x1: The container ended with exit code 128 (StartError)",
+			want: "app-0/app CrashLoopBackOff x1: The container terminated with exit code 128 (StartError)",
 		},
 		"ended for good beside one that runs": {
 			pod:  aPod(corev1.PodRunning, never, is("app", 1, exits(1, "Error", ago(9))), is("side", 0, fine)),
@@ -37,7 +37,7 @@ func TestFindCrashLoop(t *testing.T) {
 		},
 		"crash loop by a rule of the container": {
 			pod:  aPod(corev1.PodRunning, restartsOn(42), is("app", 5, exits(42, "Error", ago(9))), is("side", 0, fine)),
-			want: "app-0/app CrashLoopBackOff x5: The container ended with exit code 42 (Error)",
+			want: "app-0/app CrashLoopBackOff x5: The container terminated with exit code 42 (Error)",
 		},
 		"ended for good by its own policy": {
 			pod:  aPod(corev1.PodRunning, restartsOn(42), is("app", 5, exits(1, "Error", ago(9))), is("side", 0, fine)),
@@ -108,12 +108,12 @@ func TestFindCrashLoop(t *testing.T) {
 		"crash loop, another exit code": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, waits(crashLoop, backOff), exits(3, "Error", ago(9)))),
 			before: entry("app", crashLoop, 4, exited1),
-			want:   "app-0/app CrashLoopBackOff x5: The container ended with exit code 3 (Error)",
+			want:   "app-0/app CrashLoopBackOff x5: The container terminated with exit code 3 (Error)",
 		},
 		"crash loop, another exit code this time": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, waits(crashLoop, backOff), exits(3, "Error", ago(9)))),
 			before: entry("app", crashLoop, 5, exited1),
-			want:   "app-0/app CrashLoopBackOff x5: The container ended with exit code 3 (Error)",
+			want:   "app-0/app CrashLoopBackOff x5: The container terminated with exit code 3 (Error)",
 		},
 		"crash loop, of another container": {
 			pod:    aPod(corev1.PodRunning, is("app", 1, exits(1, "Error", ago(9)))),

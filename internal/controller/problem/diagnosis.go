@@ -11,11 +11,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 )
 
-// startGrace is how long a pod may take to start, and how long a container that
-// failed has to run before its trouble is over.
+// startGrace is how long a pod may take to start, and how long a failed container must
+// run before its problem is over.
 const startGrace = time.Minute
 
-// The kubelet's reasons that more is made of than their words.
+// Reasons of the kubelet that are handled specially.
 const (
 	crashLoop           = "CrashLoopBackOff"
 	imagePullBackOff    = "ImagePullBackOff"
@@ -28,23 +28,23 @@ const (
 	pending             = "Pending"
 )
 
-// diagnosis is the look at one pod.
+// diagnosis is the examination of one pod.
 type diagnosis struct {
 	pod *corev1.Pod
-	// before is what was said of the pod last; none if it was well.
+	// before has the previous entries of the pod; none if it had no problem.
 	before []v1alpha1.ProblemPod
 	now    time.Time
 
-	// again is when time alone may change the outcome; 0 for never.
+	// again is the time after which the result may change without an event; 0 for never.
 	again time.Duration
-	// entries say what keeps the pod from running: the pod itself, or each container
-	// that fails, in the order in which they start.
+	// entries are the problems of the pod itself, or of each failing container in start
+	// order.
 	entries []v1alpha1.ProblemPod
 	// logged are the containers of the entries that may have a log.
 	logged []string
 }
 
-// look finds what keeps the pod from running.
+// look finds the problems of the pod.
 func (d *diagnosis) look() {
 	switch d.pod.Status.Phase {
 	case corev1.PodSucceeded:
@@ -57,7 +57,7 @@ func (d *diagnosis) look() {
 	if d.unscheduled() {
 		return
 	}
-	// What only waits for an init container that fails is no failure.
+	// Containers that only wait for a failing init container are not failures.
 	for _, c := range containers(d.pod) {
 		if c.status == nil {
 			continue
@@ -71,7 +71,8 @@ func (d *diagnosis) look() {
 	}
 }
 
-// failed: the pod's own reason, such as Evicted, says more than its containers'.
+// failed handles a failed pod: its own reason, such as Evicted, says more than its
+// containers'.
 func (d *diagnosis) failed() {
 	status := &d.pod.Status
 	if status.Reason != "" {
@@ -90,8 +91,9 @@ func (d *diagnosis) failed() {
 	}
 }
 
-// unscheduled reports whether the pod has no node yet, and adds what the scheduler
-// says; what is not Unschedulable, as a gate, may be meant to take a moment.
+// unscheduled reports whether the pod has no node yet, and adds the scheduler's message.
+// Other reasons than Unschedulable, such as a scheduling gate, may be meant to take a
+// while.
 func (d *diagnosis) unscheduled() bool {
 	c := scheduled(d.pod)
 	if c == nil || c.Status != corev1.ConditionFalse {
@@ -104,7 +106,7 @@ func (d *diagnosis) unscheduled() bool {
 	return true
 }
 
-// starting: a pod that still starts is a problem when it takes long.
+// starting handles a pod that is still starting, which is a problem if it takes long.
 func (d *diagnosis) starting() {
 	c, waits := startsWith(d.pod)
 	since := d.pod.CreationTimestamp.Time
@@ -113,7 +115,7 @@ func (d *diagnosis) starting() {
 	}
 	switch {
 	case c != nil:
-		// After a reboot of the node they are created once more.
+		// After a reboot of the node, the containers are created again.
 		if last := c.status.LastTerminationState.Terminated; last != nil && last.FinishedAt.After(since) {
 			since = last.FinishedAt.Time
 		}
@@ -125,8 +127,8 @@ func (d *diagnosis) starting() {
 	}
 }
 
-// within reports whether the time to be patient since then is not over, and has
-// the pod looked at again when it is.
+// within reports whether the grace period since then is not over, and schedules another
+// check for its end.
 func (d *diagnosis) within(since time.Time) bool {
 	left := since.Add(startGrace).Sub(d.now)
 	if left <= 0 {
@@ -136,7 +138,7 @@ func (d *diagnosis) within(since time.Time) bool {
 	return true
 }
 
-// add adds what was found in a container, or of the pod if c is nil.
+// add adds an entry for a container, or for the pod if c is nil.
 func (d *diagnosis) add(c *container, v verdict) {
 	entry := v1alpha1.ProblemPod{Pod: d.pod.Name, UID: d.pod.UID}
 	if c != nil {
@@ -150,8 +152,8 @@ func (d *diagnosis) add(c *container, v verdict) {
 	d.entries = append(d.entries, entry)
 }
 
-// saidOf is what was said last of a container, or of the pod for the empty name; nil
-// if nothing was.
+// saidOf returns the previous entry of a container, or of the pod for the empty name;
+// nil if there is none.
 func (d *diagnosis) saidOf(container string) *v1alpha1.ProblemPod {
 	i := slices.IndexFunc(d.before, func(e v1alpha1.ProblemPod) bool { return e.Container == container })
 	if i < 0 {

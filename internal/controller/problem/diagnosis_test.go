@@ -65,7 +65,7 @@ func TestFindPod(t *testing.T) {
 		// Not started.
 		"no kubelet":          {pod: aPod(corev1.PodPending), want: "app-0/ Pending x0: The kubelet has not reported the pod's status"},
 		"creating for long":   {pod: aPod(corev1.PodPending, is("app", 0, waits(containerCreating, ""))), want: "app-0/app ContainerCreating x0: " + slow},
-		"initializes forever": {pod: aPod(corev1.PodPending, is("init", 0, runs(ago(3000))), is("app", 0, waits(podInitializing, ""))), want: "app-0/init PodInitializing x0: The init container still runs"},
+		"initializes forever": {pod: aPod(corev1.PodPending, is("init", 0, runs(ago(3000))), is("app", 0, waits(podInitializing, ""))), want: "app-0/init PodInitializing x0: The init container is still running"},
 		"waits, with a sidecar that runs": {
 			pod:  aPod(corev1.PodPending, sidecar, is("init", 0, runs(ago(3000))), is("app", 0, waits(podInitializing, ""))),
 			want: "app-0/app PodInitializing x0: " + slow,

@@ -1,5 +1,5 @@
-// Package problem finds the pods of an exporter that do not run as they should,
-// whatever is in them, and tells of them: in its status and as Events.
+// Package problem finds selected pods that do not run as they should, whatever runs in
+// them, and reports them in the exporter's status and as Events.
 package problem
 
 import (
@@ -15,25 +15,26 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
-// maxListed is how many entries the status lists: with their logs, what an object
-// may hold has to last.
+// maxListed is the maximum number of entries in the status, so that it fits into an
+// object even with logs.
 const maxListed = 50
 
 // Found are the problem pods of an exporter.
 type Found struct {
-	// Entries are those of the first pods by name: one for each container that fails,
-	// in the order in which they start.
+	// Entries are the entries of the first pods by name: one per failing container, in
+	// start order.
 	Entries []v1alpha1.ProblemPod
-	// Pods is how many pods do not run, Omitted how many of them have no entry.
+	// Pods is the number of pods that do not run, Omitted the number of those without an
+	// entry.
 	Pods, Omitted int32
-	// Again is when time alone may change this; 0 for never.
+	// Again is the time after which the result may change without an event; 0 for never.
 	Again time.Duration
 
 	// logged are the entries whose containers may have a log.
 	logged map[key]bool
 }
 
-// A key tells entries apart.
+// A key identifies an entry.
 type key struct {
 	pod       types.UID
 	container string
@@ -41,9 +42,9 @@ type key struct {
 
 func keyOf(entry *v1alpha1.ProblemPod) key { return key{entry.UID, entry.Container} }
 
-// Find finds those of the pods that have the exporter's labels and do not run as
-// they should. What the exporter's status says already it says in the same words.
-// Nothing is found where nobody asked for it.
+// Find returns the pods that match the exporter's selector and do not run as they
+// should. It keeps the wording of entries that the status already has. It returns
+// nothing if the exporter does not ask for it.
 func Find(exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, now time.Time) Found {
 	found := Found{logged: map[key]bool{}}
 	if !exporter.Spec.Alerts.CheckRunningPods {
@@ -73,7 +74,7 @@ func Find(exporter *v1alpha1.PrometheusJmxExporter, pods []corev1.Pod, now time.
 	return found
 }
 
-// podsOf counts the pods that the entries are about, which are sorted by pod.
+// podsOf counts the pods of the entries, which are sorted by pod.
 func podsOf(entries []v1alpha1.ProblemPod) (pods int32) {
 	for i := range entries {
 		if i == 0 || entries[i].UID != entries[i-1].UID {
@@ -83,7 +84,7 @@ func podsOf(entries []v1alpha1.ProblemPod) (pods int32) {
 	return pods
 }
 
-// saidOf is what the status says of the pod.
+// saidOf returns the status entries of the pod.
 func saidOf(entries []v1alpha1.ProblemPod, pod *corev1.Pod) (said []v1alpha1.ProblemPod) {
 	for _, e := range entries {
 		if e.UID == pod.UID {

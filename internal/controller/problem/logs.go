@@ -18,37 +18,37 @@ import (
 )
 
 const (
-	// logTimeout bounds the reading of one log.
+	// logTimeout limits reading one log.
 	logTimeout = 3 * time.Second
-	// maxRead bounds what is read of it. It is more than what is kept: the
-	// kubelet cuts the end off where it is exceeded, and the end is what counts.
+	// maxRead limits what is read of a log. It is more than what is kept: the kubelet
+	// cuts off the end at the limit, and the end is what counts.
 	maxRead = 256 << 10
 )
 
-// ErrForbidden means that the operator may not read logs.
+// ErrForbidden is returned if the operator may not read logs.
 var ErrForbidden = errors.New("no right to read pods/log")
 
 // Logs reads the logs of containers.
 type Logs interface {
-	// Tail returns the last lines of a container's log, or of that of the
-	// instance before it. It ends in bounded time. That there is none is no
-	// error; that it may not be read is ErrForbidden.
+	// Tail returns the last lines of a container's log, or of its previous instance's.
+	// It ends in bounded time. A missing log is not an error; ErrForbidden means that it
+	// may not be read.
 	Tail(ctx context.Context, pod types.NamespacedName, container string, lines int32, previous bool) (string, error)
 }
 
-// PodLogs are the logs that the API server has.
+// PodLogs reads logs from the API server.
 type PodLogs struct {
 	pods  corev1client.PodsGetter
 	seam  effects.Seam
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// denied is until when nothing is asked in a namespace: a right that is
-	// granted is no event, and asking each time would be polling.
+	// denied has the time until which nothing is read in a namespace: granting the right
+	// raises no event, and retrying each time would be polling.
 	denied map[string]time.Time
 }
 
-// NewPodLogs returns Logs whose reads pass the seam.
+// NewPodLogs returns Logs whose reads pass through the seam.
 func NewPodLogs(pods corev1client.PodsGetter, seam effects.Seam, c clock.PassiveClock) *PodLogs {
 	return &PodLogs{pods: pods, seam: seam, clock: c, denied: map[string]time.Time{}}
 }

@@ -131,10 +131,10 @@ func entry(container, reason string, restarts int32, message string) *v1alpha1.P
 }
 
 const (
-	slow     = "The container has not started for more than a minute; kubectl describe pod tells what of"
-	exited1  = "The container ended with exit code 1 (Error)"
-	exited0  = "The container ended with exit code 0 (Completed)"
-	exited2  = "The container ended with exit code 137 (OOMKilled)"
+	slow     = "The container has been waiting to start for more than a minute; see kubectl describe pod"
+	exited1  = "The container terminated with exit code 1 (Error)"
+	exited0  = "The container terminated with exit code 0 (Completed)"
+	exited2  = "The container terminated with exit code 137 (OOMKilled)"
 	backOff  = "back-off 40s restarting failed container=app pod=app-0_default(uid-0)"
 	notFound = `rpc error: code = NotFound desc = failed to pull and unpack image "registry.example/app:1": not found`
 )

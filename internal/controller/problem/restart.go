@@ -6,10 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// restarts reports whether the kubelet starts the container again that ended with
-// this exit code: the first rule for it decides, then the container's own policy,
-// then the pod's (KEP-5307; Kubernetes 1.36.3, pkg/api/v1/pod:
-// ContainerShouldRestart). An init container that has ended well is done.
+// restarts reports whether the kubelet restarts the container after this exit code: the
+// first matching rule decides, then the container's own policy, then the pod's
+// (KEP-5307; Kubernetes 1.36.3, pkg/api/v1/pod: ContainerShouldRestart). An init
+// container that succeeded is done.
 func (c container) restarts(pod *corev1.Pod, exitCode int32) bool {
 	policy := pod.Spec.RestartPolicy
 	if own := c.spec.RestartPolicy; own != nil {
@@ -27,8 +27,8 @@ func (c container) restarts(pod *corev1.Pod, exitCode int32) bool {
 	return true
 }
 
-// matches reports whether a rule is about the exit code. All that a rule can ask for
-// is a restart, of the container or of all of them.
+// matches reports whether a rule applies to the exit code. The only action of a rule is
+// a restart, of the container or of all of them.
 func matches(rule corev1.ContainerRestartRule, exitCode int32) bool {
 	codes := rule.ExitCodes
 	return codes != nil && slices.Contains(codes.Values, exitCode) == (codes.Operator == corev1.ContainerRestartRuleOnExitCodesOpIn)

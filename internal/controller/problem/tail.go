@@ -7,11 +7,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// maxLog is what the schema takes of a log, in bytes, which are never fewer than
-// its characters.
+// maxLog is the maximum length of a log in the schema, in bytes, which are never fewer
+// than characters.
 const maxLog = 4096
 
-// tail is the end of a log, as much of it as the status may hold.
+// tail returns the end of a log, as much as the status can hold.
 func tail(log string) string {
 	log = strings.TrimRight(text.Clean(log), "\n ")
 	if len(log) <= maxLog {

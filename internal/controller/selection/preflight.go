@@ -9,9 +9,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// OwnerOf is the Owner of a pod with this record, which may be nil. What is attached
-// stays with its exporter, as long as that selects the pod, rather than with another
-// one in mode Preflight.
+// OwnerOf returns the Owner of a pod with this record, which may be nil. An attached pod
+// stays with its exporter as long as that selects it, even if the Owner would be one in
+// mode Preflight.
 func OwnerOf(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, record *v1alpha1.JmxAttachment) *v1alpha1.PrometheusJmxExporter {
 	owner := Owner(exporters, pod)
 	if owner == nil || record == nil || Inherits(owner, record) {
@@ -26,14 +26,14 @@ func OwnerOf(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, record
 	return &exporters[i]
 }
 
-// Inherits reports whether the owner of a pod takes its record over as it is. One in
-// mode Preflight takes over nothing that is attached: that is detached first.
+// Inherits reports whether the owner of a pod takes over its record as it is. An
+// exporter in mode Preflight takes over nothing that is attached: that is detached
+// first.
 func Inherits(owner *v1alpha1.PrometheusJmxExporter, record *v1alpha1.JmxAttachment) bool {
 	return owner.Spec.Mode != v1alpha1.ModePreflight || owner.UID == record.Spec.Exporter.UID || !attached(&record.Status)
 }
 
-// attached reports whether something of the operator's is in the pod, or a detach of
-// it is under way.
+// attached reports whether the pod has something of the operator, or is being detached.
 func attached(status *v1alpha1.JmxAttachmentStatus) bool {
 	return status.DetachStartTime != nil || slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool {
 		return steps.MayHaveAgent(&p) || p.Staged != nil || p.Endpoint != nil

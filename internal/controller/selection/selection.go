@@ -1,5 +1,5 @@
-// Package selection says which pods belong to which exporter. Both controllers
-// ask it, so that they cannot disagree.
+// Package selection assigns pods to exporters. All controllers use it, so that they
+// cannot disagree.
 package selection
 
 import (
@@ -14,8 +14,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// SliceManager is the endpointslice.kubernetes.io/managed-by of the exporters' EndpointSlices.
-// It keeps the EndpointSlice controller away from them.
+// SliceManager is the value of endpointslice.kubernetes.io/managed-by of the exporters'
+// EndpointSlices, which makes the EndpointSlice controller ignore them.
 const SliceManager = "jmx-exporter-operator.banzaicloud.com"
 
 // Matched reports whether the pod has the exporter's labels, runs, is not
@@ -29,10 +29,9 @@ func Selects(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
 	return exporter.Spec.Selector().Matches(labels.Set(pod.Labels))
 }
 
-// Owner is the exporter that the pod belongs to: the oldest that matches it; of
-// those created in the same second, the one with the lowest UID. One in mode
-// Preflight never competes: it has the pod only where no other matches. It is nil
-// when none does.
+// Owner returns the exporter that the pod belongs to: the oldest that matches it or, of
+// those created in the same second, the one with the lowest UID; nil if none matches. An
+// exporter in mode Preflight only has pods that no other exporter matches.
 func Owner(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) *v1alpha1.PrometheusJmxExporter {
 	var owner *v1alpha1.PrometheusJmxExporter
 	for i := range exporters {
@@ -58,13 +57,13 @@ func older(a, b *v1alpha1.PrometheusJmxExporter) bool {
 	return a.CreationTimestamp.Before(&b.CreationTimestamp)
 }
 
-// AttachmentName is the name of the pod's JmxAttachment: one for a pod, whoever
-// its exporter, and never that of a later pod of the same name.
+// AttachmentName returns the name of the pod's JmxAttachment, which is unique to the
+// pod, whatever its exporter, and differs from that of a later pod of the same name.
 func AttachmentName(pod *corev1.Pod) string {
 	return named(pod.Name, "-"+hash(pod.UID), 253)
 }
 
-// ServiceName is the name of the exporter's headless Service: a DNS label that
+// ServiceName returns the name of the exporter's headless Service: a DNS label that
 // begins with a letter.
 func ServiceName(exporter *v1alpha1.PrometheusJmxExporter) string {
 	name := strings.ReplaceAll(exporter.Name, ".", "-")
@@ -74,10 +73,10 @@ func ServiceName(exporter *v1alpha1.PrometheusJmxExporter) string {
 	return named(name, "-jmx-"+hash(exporter.UID), 63)
 }
 
-// LabelValue is the name of an exporter as the value of a label.
+// LabelValue returns the name of an exporter as a label value.
 func LabelValue(name string) string { return named(name, "", 63) }
 
-// named is the name, cut to leave room for the suffix that makes it unique.
+// named returns the name, cut to leave room for the suffix that makes it unique.
 func named(name, suffix string, limit int) string {
 	if room := limit - len(suffix); len(name) > room {
 		name = strings.TrimRight(name[:room], "-.")

@@ -17,19 +17,18 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// SecretPeriod is how long what was read of a Secret counts, and some seconds more, so
-// that not all exporters read at once. To be told of a change at once would take the
-// right to list all Secrets.
+// SecretPeriod is how long the content of a Secret is cached, plus a few seconds so that
+// not all exporters read at once. Watching it would need the right to list all Secrets.
 const SecretPeriod = time.Minute
 
-// secret is what was read of one, for an exporter as it was then.
+// secret is the cached content of a Secret for an exporter.
 type secret struct {
 	of       identity
 	due      time.Time
 	security steps.Security
 }
 
-// identity is all that reading a Secret depends on, its content aside.
+// identity is everything that reading a Secret depends on, except its content.
 type identity struct {
 	exporter         types.UID
 	name             string
@@ -43,8 +42,8 @@ func identityOf(exporter *v1alpha1.PrometheusJmxExporter) identity {
 	}
 }
 
-// RereadAfter is the time until the exporter's Secret is to be read again; 0 if it names
-// none.
+// RereadAfter returns the time until the exporter's Secret must be read again; 0 if it
+// has none.
 func (s *Source) RereadAfter(exporter types.NamespacedName) time.Duration {
 	known, ok := s.secrets.Load(exporter)
 	if !ok {
@@ -53,8 +52,8 @@ func (s *Source) RereadAfter(exporter types.NamespacedName) time.Duration {
 	return max(known.(secret).due.Sub(s.clock.Now()), time.Millisecond)
 }
 
-// security is what secures the exporter's endpoints: all of its pods have the same of it
-// until it is read again.
+// security returns the security settings of the exporter's endpoints, the same for all
+// of its pods until the Secret is read again.
 func (s *Source) security(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
 	name := client.ObjectKeyFromObject(exporter)
 	if exporter.Spec.EndpointSecurity == nil {
@@ -74,8 +73,8 @@ func (s *Source) security(ctx context.Context, exporter *v1alpha1.PrometheusJmxE
 	return security, nil
 }
 
-// read reads the Secret for who wrote the exporter: they get nothing of it into a pod
-// that they may not read themselves.
+// read reads the Secret on behalf of the user who wrote the exporter, who must be
+// allowed to read it.
 func (s *Source) read(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Security, error) {
 	at := client.ObjectKey{Namespace: exporter.Namespace, Name: exporter.Spec.EndpointSecurity.SecretName}
 	if problem, err := s.unauthorized(ctx, exporter, at); problem != nil || err != nil {
@@ -84,7 +83,7 @@ func (s *Source) read(ctx context.Context, exporter *v1alpha1.PrometheusJmxExpor
 	var secret corev1.Secret
 	switch err := s.live.Get(ctx, at, &secret); {
 	case apierrors.IsNotFound(err):
-		return insecure(v1alpha1.ReasonSecretNotFound, "There is no Secret %s; spec.endpointSecurity.secretName names it. Create it.", at.Name), nil
+		return insecure(v1alpha1.ReasonSecretNotFound, "Secret %s (spec.endpointSecurity.secretName) does not exist. Create it.", at.Name), nil
 	case apierrors.IsForbidden(err):
 		return insecure(v1alpha1.ReasonSecretForbidden, "RBAC does not let the operator get Secret %s. To allow it, deploy the component config/endpoint-security, or bind its role in namespace %s.", at.Name, at.Namespace), nil
 	case err != nil:
@@ -107,7 +106,7 @@ func (s *Source) unauthorized(ctx context.Context, exporter *v1alpha1.Prometheus
 	who, unknown := steps.RequesterOf(exporter)
 	switch {
 	case unknown != "":
-		return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: unknown + " Secret " + at.Name + " is not read. To allow it, deploy config/stamp, and write the spec again."}, nil
+		return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: unknown + " Secret " + at.Name + " is not read. To allow it, deploy config/stamp, and update the spec."}, nil
 	case who == nil:
 		return nil, nil
 	}
@@ -116,7 +115,7 @@ func (s *Source) unauthorized(ctx context.Context, exporter *v1alpha1.Prometheus
 		return nil, err
 	}
 	return &steps.Problem{Reason: v1alpha1.ReasonNotAuthorized, Message: fmt.Sprintf(
-		"User %q wrote the exporter's spec, and may not get Secret %s in namespace %s; nothing of it is brought into a pod. To allow it, bind a role with that right to the user in that namespace, or have somebody with the right give the exporter's annotation %s another value.",
+		"User %q, who wrote the exporter's spec, may not get Secret %s in namespace %s; the Secret is not copied into pods. To allow it, bind a role with that right to the user in that namespace, or have an authorized user set the exporter's annotation %s to a new value.",
 		who.Name(), at.Name, at.Namespace, v1alpha1.AnnotationResume)}, nil
 }
 

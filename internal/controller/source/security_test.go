@@ -148,7 +148,7 @@ func TestSecretProblem(t *testing.T) {
 	}{
 		"there is none":             {err: apierrors.NewNotFound(resource, "metrics"), want: v1alpha1.ReasonSecretNotFound, says: []string{"Secret metrics", "spec.endpointSecurity.secretName"}, read: true},
 		"it is forbidden":           {err: apierrors.NewForbidden(resource, "metrics", nil), want: v1alpha1.ReasonSecretForbidden, says: []string{"config/endpoint-security", "namespace shop"}, read: true},
-		"it is broken":              {data: broken, want: v1alpha1.ReasonSecretInvalid, says: []string{"Secret metrics, key tls.key has no private key"}, read: true},
+		"it is broken":              {data: broken, want: v1alpha1.ReasonSecretInvalid, says: []string{"Secret metrics, key tls.key has no PEM private key"}, read: true},
 		"the requester may read it": {data: aCertificate(t), requester: "alice", groups: "[]", read: true},
 		"the requester may not":     {data: aCertificate(t), requester: "bob\u202e", groups: "[]", want: v1alpha1.ReasonNotAuthorized, says: []string{`User "bob?"`, "Secret metrics in namespace shop", v1alpha1.AnnotationResume}},
 		"the stamp is broken":       {data: aCertificate(t), requester: "alice", groups: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},

@@ -1,6 +1,6 @@
-// Package source reads what exporters name. ConfigMaps are cached as metadata only:
-// their content is read when it has changed, and kept. Secrets are in no cache and not
-// watched: one is read again once in a period.
+// Package source reads the resources that exporters refer to. ConfigMaps are cached as
+// metadata only; their content is read when it has changed, and kept. Secrets are
+// neither cached nor watched, but read again periodically.
 package source
 
 import (
@@ -23,12 +23,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Source reads what exporters name. It is safe for concurrent use.
+// Source reads the resources that exporters refer to. It is safe for concurrent use.
 type Source struct {
-	// RequireLabel refuses ConfigMaps without the label v1alpha1.LabelRules.
+	// RequireLabel rejects ConfigMaps without the label v1alpha1.LabelRules.
 	RequireLabel bool
-	// Authority answers whether who wrote an exporter may read its Secret; nil if nobody
-	// asks.
+	// Authority checks whether the user who wrote an exporter may read its Secret; nil
+	// disables the check.
 	Authority steps.Authority
 
 	metadata client.Reader
@@ -45,20 +45,20 @@ type content struct {
 	config          steps.Input
 }
 
-// New returns a Source that learns from metadata, a cache, whether a ConfigMap
-// has changed, and then reads it from live, the API server.
+// New returns a Source that detects changes of ConfigMaps by metadata, a cache, and then
+// reads them from live, the API server.
 func New(metadata, live client.Reader, clock clock.PassiveClock) *Source {
 	return &Source{metadata: metadata, live: live, clock: clock}
 }
 
-// Metadata is an object to watch or get the metadata of ConfigMaps with.
+// Metadata returns an object for watching or getting the metadata of ConfigMaps.
 func Metadata() *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	return m
 }
 
-// Trim is a cache transform for that metadata: an annotation may hold the whole
+// Trim is a cache transform for that metadata: an annotation may contain the whole
 // ConfigMap (kubectl apply's last-applied-configuration).
 func Trim(obj any) (any, error) {
 	if m, ok := obj.(*metav1.PartialObjectMetadata); ok {
@@ -67,8 +67,8 @@ func Trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// Get returns what the exporter names. What is wrong with it is its Problem; the error
-// is one of reading.
+// Get returns the inputs of the exporter. If they are invalid, the Inputs have a
+// Problem; the error is that of a failed read.
 func (s *Source) Get(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Inputs, error) {
 	config, err := s.config(ctx, exporter)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExp
 	return config, nil
 }
 
-// Forget drops what is kept for an exporter: it is gone.
+// Forget drops the cached content of a deleted exporter.
 func (s *Source) Forget(exporter types.NamespacedName) {
 	s.configs.Delete(exporter)
 	s.secrets.Delete(exporter)
@@ -113,7 +113,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	text, ok := configMap.Data[ref.ConfigMapKey]
 	if !ok {
 		return problem(v1alpha1.ReasonConfigKeyMissing,
-			fmt.Sprintf("ConfigMap %s has no key %s in data; spec.config.configMapKey names it.", ref.ConfigMapName, ref.ConfigMapKey))
+			fmt.Sprintf("ConfigMap %s has no key %s in data (spec.config.configMapKey). Add the key, or correct the field.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
 	warning, err := configuration.Validate([]byte(text))
 	var invalid *configuration.Error
@@ -133,7 +133,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Input, error) {
 	switch {
 	case apierrors.IsNotFound(err):
-		return problem(v1alpha1.ReasonConfigMapMissing, fmt.Sprintf("There is no ConfigMap %s; spec.config.configMapName names it.", ref.ConfigMapName)), nil
+		return problem(v1alpha1.ReasonConfigMapMissing, fmt.Sprintf("ConfigMap %s (spec.config.configMapName) does not exist. Create it.", ref.ConfigMapName)), nil
 	case apierrors.IsForbidden(err):
 		return problem(v1alpha1.ReasonConfigMapForbidden, fmt.Sprintf("RBAC does not let the operator read ConfigMap %s.", ref.ConfigMapName)), nil
 	}

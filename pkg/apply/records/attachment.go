@@ -12,11 +12,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
 
-// Attachment states the JmxAttachment of a pod for an exporter, owned by the pod,
-// so that it goes when the pod goes, and the revision that it is granted; none if
-// that is empty. The UID is that of the record if there is one, which is then
-// never made anew. The exporter is nil in the record of a pod that is to be
-// detached, of whose exporter nothing is left.
+// Attachment applies the JmxAttachment of a pod for an exporter, with the granted
+// revision, if any. The pod owns the record, so both are deleted together. The UID is
+// that of an existing record, which is then never recreated; empty to create one. The
+// exporter is nil for a pod that is to be detached and whose exporter no longer exists.
 func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, revision string) error {
 	spec := ac.JmxAttachmentSpec().WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID))
 	if revision != "" {
@@ -37,9 +36,9 @@ func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod
 	return w.client.Object(ctx, OwnerAttachment, pod.Namespace+"/"+name, stated)
 }
 
-// AttachmentStatus states the whole status of a JmxAttachment as it was read,
-// and takes its new resourceVersion over, so that it can be stated again. One
-// that has changed since is a conflict.
+// AttachmentStatus applies the complete status of a JmxAttachment and updates its
+// resourceVersion, so that it can be applied again. It returns a conflict if the object
+// has changed since it was read.
 func (w *Writer) AttachmentStatus(ctx context.Context, attachment *v1alpha1.JmxAttachment, status *v1alpha1.JmxAttachmentStatus) error {
 	stated, err := configuration[ac.JmxAttachmentStatusApplyConfiguration](status)
 	if err != nil {

@@ -2,8 +2,8 @@ package records
 
 import "encoding/json"
 
-// configuration turns an API value into its apply configuration, which has the
-// same JSON: fields that the value omits are not stated, hence not owned.
+// configuration converts an API value to its apply configuration through JSON: fields
+// that the value omits are not applied, and therefore not owned.
 func configuration[T any](value any) (*T, error) {
 	data, err := json.Marshal(value)
 	if err != nil {

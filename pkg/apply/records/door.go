@@ -10,9 +10,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
 
-// AddEphemeralContainer adds an ephemeral container to this pod and to no later one of
-// its name. Each has a field owner of its own, after its name: an owner that stated
-// another one later would take this one away, which the API refuses.
+// AddEphemeralContainer adds an ephemeral container to this pod, but not to a later one
+// of the same name. Each container has its own field owner, derived from its name: an
+// owner that later applied a different container would remove this one, which the API
+// refuses.
 func (w *Writer) AddEphemeralContainer(ctx context.Context, pod *corev1.Pod, c *corev1ac.EphemeralContainerApplyConfiguration) error {
 	stated := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID).WithSpec(corev1ac.PodSpec().WithEphemeralContainers(c))
 	return w.client.Subresource(ctx, client.FieldOwner(ownerOfDoors+*c.Name), "ephemeralcontainers", apply.Name(pod), stated)

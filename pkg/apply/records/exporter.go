@@ -8,9 +8,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
 
-// ExporterStatus states the whole status of a PrometheusJmxExporter as it was
-// read, and takes its new resourceVersion over, so that it can be stated again.
-// One that has changed since is a conflict.
+// ExporterStatus applies the complete status of a PrometheusJmxExporter and updates its
+// resourceVersion, so that it can be applied again. It returns a conflict if the object
+// has changed since it was read.
 func (w *Writer) ExporterStatus(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, status *v1alpha1.PrometheusJmxExporterStatus) error {
 	stated, err := configuration[ac.PrometheusJmxExporterStatusApplyConfiguration](status)
 	if err != nil {

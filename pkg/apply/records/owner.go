@@ -2,13 +2,14 @@ package records
 
 import "sigs.k8s.io/controller-runtime/pkg/client"
 
-// Field owners: one per concern, so that every field has one writer and no two
-// code paths of the operator take each other's fields away. A name here is
-// recorded in managedFields of live objects; changing it orphans those fields.
+// Field owners, one per concern: every field has one writer, and no two code paths of
+// the operator take fields from each other. The names are recorded in managedFields of
+// live objects; changing a name orphans its fields.
 const (
-	// OwnerPodAnnotations owns prometheus.io/* and our flag on pods.
+	// OwnerPodAnnotations owns prometheus.io/* and the operator's flag annotation on
+	// pods.
 	OwnerPodAnnotations client.FieldOwner = "jmx-exporter-operator/pod-annotations"
-	// OwnerAttachment owns the JmxAttachments but for their status.
+	// OwnerAttachment owns JmxAttachments, except for their status.
 	OwnerAttachment client.FieldOwner = "jmx-exporter-operator/attachment"
 	// OwnerAttachmentStatus owns the status of JmxAttachments.
 	OwnerAttachmentStatus client.FieldOwner = "jmx-exporter-operator/attachment-status"
@@ -16,6 +17,6 @@ const (
 	OwnerExporterStatus client.FieldOwner = "jmx-exporter-operator/exporter-status"
 	// OwnerEndpoints owns the Services and EndpointSlices.
 	OwnerEndpoints client.FieldOwner = "jmx-exporter-operator/endpoints"
-	// ownerOfDoors, and its name, owns an ephemeral container.
+	// ownerOfDoors plus the name of an ephemeral container owns that container.
 	ownerOfDoors = "jmx-exporter-operator/"
 )

@@ -1,5 +1,5 @@
-// Package records is the only door for writes of this operator to the API: what each
-// of its field owners states of pods, records, exporters and endpoints.
+// Package records contains all API writes of this operator: what each field owner
+// applies to pods, records, exporters and endpoints.
 package records
 
 import (
@@ -16,8 +16,8 @@ type Writer struct{ client *apply.Client }
 // New returns a Writer that writes with the Client.
 func New(c *apply.Client) *Writer { return &Writer{client: c} }
 
-// Delete deletes this object and no later one of its name. That it is gone
-// already is no error.
+// Delete deletes this object, but not a later one of the same name. It returns nil if
+// the object is already gone.
 func (w *Writer) Delete(ctx context.Context, obj client.Object) error {
 	return w.client.Delete(ctx, obj)
 }

@@ -1,8 +1,9 @@
-// Package effectstest has accidents happen to an operator at its effects, in tests: whatever
-// happens at whichever of them, an operator must come to the same end.
+// Package effectstest injects faults at the effects of an operator in tests. Whatever
+// fails at whichever effect, the operator must reach the same final state.
 //
-// A test records the effects of a way to its end, makes a Plan of them, and goes each way
-// again with one of its Accidents; Perform takes the place of each effect in the Seam.
+// A test records the effects of a run, creates a Plan from them, and repeats the run
+// once for each Accident of the plan. Perform replaces the call of each effect in the
+// Seam.
 package effectstest
 
 import (
@@ -11,33 +12,34 @@ import (
 	"sync"
 )
 
-// Kind is what an accident does.
+// Kind is the kind of an accident.
 type Kind string
 
 // The kinds of accidents.
 const (
-	// DiesBefore ends the operator before the effect: it is not performed, and neither is any
-	// other until Restart.
+	// DiesBefore crashes the operator before the effect: neither this effect nor any
+	// other is performed until Restart.
 	DiesBefore Kind = "dies before"
-	// DiesAfter ends the operator after the effect, which it does not know of.
+	// DiesAfter crashes the operator after the effect, before it sees the result.
 	DiesAfter Kind = "dies after"
-	// IsRefused fails the effect, which is not performed.
+	// IsRefused fails the effect without performing it.
 	IsRefused Kind = "is refused"
-	// LosesAnswer performs the effect, which the operator takes for failed.
+	// LosesAnswer performs the effect, but reports it as failed.
 	LosesAnswer Kind = "loses the answer"
 )
 
-// deadly reports whether the operator ends.
+// deadly reports whether the operator crashes.
 func (k Kind) deadly() bool { return k == DiesBefore || k == DiesAfter }
 
-// ErrAccident is what an effect returns at which an accident happens, and each one that an
-// operator tries after its end.
-var ErrAccident = errors.New("an accident, as the test wants it")
+// ErrAccident is the error of an effect at which an accident happens, and of each effect
+// that a crashed operator tries.
+var ErrAccident = errors.New("accident injected by the test")
 
-// Accident happens at one effect of a way. It may be used concurrently.
+// Accident happens at one effect of a run. It is safe for concurrent use.
 type Accident struct {
 	Kind Kind
-	// Effect is the name of the effect, and Nth which one of this name it is, from 1.
+	// Effect is the name of the effect, and Nth its occurrence under that name, starting
+	// at 1.
 	Effect string
 	Nth    int
 
@@ -47,8 +49,8 @@ type Accident struct {
 	ended    bool
 }
 
-// Plan is an Accident of each kind at each of the effects that were recorded, in their order.
-// An effect is known by its name, since the order of some is not that of the next time.
+// Plan returns an Accident of each kind for each recorded effect, in order. Effects are
+// identified by name, since their order may differ between runs.
 func Plan(recorded []string, kinds ...Kind) []*Accident {
 	var plan []*Accident
 	seen := map[string]int{}
@@ -61,11 +63,11 @@ func Plan(recorded []string, kinds ...Kind) []*Accident {
 	return plan
 }
 
-// String names it, for a subtest.
+// String returns a name for a subtest.
 func (a *Accident) String() string { return fmt.Sprintf("%s %s, %d", a.Kind, a.Effect, a.Nth) }
 
-// Perform performs the effect of this name, unless the operator has ended or the accident
-// keeps it from that. Of a nil Accident, it performs all.
+// Perform performs the named effect, unless the operator has crashed or the accident
+// prevents it. A nil Accident performs all effects.
 func (a *Accident) Perform(effect string, do func() error) error {
 	if a == nil {
 		return do()
@@ -82,7 +84,7 @@ func (a *Accident) Perform(effect string, do func() error) error {
 	return ErrAccident
 }
 
-// meet reports whether the operator has ended, and whether the accident happens now.
+// meet reports whether the operator has crashed, and whether the accident happens now.
 func (a *Accident) meet(effect string) (ended, happens bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -99,7 +101,7 @@ func (a *Accident) meet(effect string) (ended, happens bool) {
 	return false, true
 }
 
-// Happened reports whether it happened.
+// Happened reports whether the accident has happened.
 func (a *Accident) Happened() bool {
 	if a == nil {
 		return false
@@ -109,8 +111,8 @@ func (a *Accident) Happened() bool {
 	return a.happened
 }
 
-// Restart reports whether the operator has ended; another one then takes its place, whose
-// effects are performed.
+// Restart reports whether the operator has crashed. A new one then takes its place,
+// whose effects are performed.
 func (a *Accident) Restart() bool {
 	if a == nil {
 		return false

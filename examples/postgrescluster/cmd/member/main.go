@@ -39,7 +39,7 @@ func run(ctx context.Context) error {
 	config.Log = os.Stderr
 	err = config.Start(ctx)
 	if f := (*member.StartError)(nil); err != nil && !errors.As(err, &f) {
-		err = &member.StartError{Reason: member.PostgresEnded, Message: "An unexpected error ended the member", Err: err}
+		err = &member.StartError{Reason: member.PostgresEnded, Message: "The member exited with an unexpected error", Err: err}
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *st
 		}
 		var young *statemachine.Outcome
 		if endedYoung(ended(pod)) {
-			young = fails(ReasonMemberEnded, nil, "The member %s ended.", name)
+			young = fails(ReasonMemberEnded, nil, "The member %s exited.", name)
 		}
 		r.pacing.put(ends, young, c.now)
 		return nil

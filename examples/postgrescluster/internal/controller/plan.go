@@ -108,11 +108,11 @@ func held(phase statemachine.Phase) statemachine.Held {
 	case Promoted:
 		return statemachine.Held{Reason: "PrimaryPromoted", Message: "One member is the primary."}
 	case Synchronous:
-		return statemachine.Held{Reason: "CommitsAcknowledged", Message: "Enough standbys acknowledge each commit."}
+		return statemachine.Held{Reason: "CommitsAcknowledged", Message: "Enough standbys acknowledge commits."}
 	case Serving:
-		return statemachine.Held{Reason: "ServicesLead", Message: "The Services lead to the primary and to the standbys."}
+		return statemachine.Held{Reason: "ServicesLead", Message: "The Services route to the primary and the standbys."}
 	}
-	return statemachine.Held{Reason: "AllMembersReplicate", Message: "All members are in replication."}
+	return statemachine.Held{Reason: "AllMembersReplicate", Message: "All members are replicating."}
 }
 
 // fails is the outcome of a reason of the plan. What others say is cut to what the status takes.

@@ -37,7 +37,7 @@ func reasonEnded(pod *corev1.Pod) (reason, message string) {
 	}
 	reason, message = member.ReasonOf(state.Message)
 	if reason == "" {
-		return ReasonMemberEnded, fmt.Sprintf("ended with exit code %d: %s", state.ExitCode, cmp.Or(state.Message, state.Reason))
+		return ReasonMemberEnded, fmt.Sprintf("terminated with exit code %d: %s", state.ExitCode, cmp.Or(state.Message, state.Reason))
 	}
 	return reason, message
 }
@@ -88,7 +88,7 @@ func (c *cluster) notReadyReason(name string) (reason, message string) {
 		return ReasonMemberStarting, fmt.Sprintf("The member %s has no pod yet.", name)
 	}
 	if reason, message := reasonEnded(pod); reason != "" {
-		return reason, fmt.Sprintf("The member %s ended: %s", name, message)
+		return reason, fmt.Sprintf("The member %s exited: %s", name, message)
 	}
 	if refused := c.refusals[name]; refused != "" {
 		return ReasonSQLError, fmt.Sprintf("The member %s rejects the operator: %s", name, refused)
@@ -106,5 +106,5 @@ func (c *cluster) notReadyReason(name string) (reason, message string) {
 			return ReasonMemberWaiting, fmt.Sprintf("The member %s is not scheduled: %s", name, condition.Message)
 		}
 	}
-	return ReasonMemberStarting, fmt.Sprintf("The member %s does not take connections yet.", name)
+	return ReasonMemberStarting, fmt.Sprintf("The member %s does not accept connections yet.", name)
 }

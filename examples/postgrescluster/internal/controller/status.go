@@ -37,8 +37,8 @@ func (c *cluster) status(now metav1.Time) *v1.PostgresClusterStatus {
 		status.Version = cut(p.Version)[:min(len(p.Version), 64)]
 	}
 	conditions := Plan.Conditions(c.state, kindOf, held,
-		statemachine.Held{Reason: "Progressing", Message: "The phase is next."},
-		statemachine.Held{Reason: "Waiting", Message: "The phases before it come first."})
+		statemachine.Held{Reason: "Progressing", Message: "This is the next phase."},
+		statemachine.Held{Reason: "Waiting", Message: "An earlier phase does not hold yet."})
 	ready := conditions[0]
 	for _, condition := range conditions { // up to Serving: the first that does not hold says why
 		ready = condition

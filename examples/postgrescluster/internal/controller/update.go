@@ -16,10 +16,10 @@ import (
 // outdated is that a claim, a pod or the CronJob is not as the spec has it.
 func (c *cluster) outdated() *statemachine.Outcome {
 	if names := c.changedClaims(); len(names) > 0 {
-		return fails(ReasonClaimsChanged, nil, "The claim %s is not as spec.storage has it; updating.", names[0])
+		return fails(ReasonClaimsChanged, nil, "The claim %s differs from spec.storage; updating.", names[0])
 	}
 	if !c.backedUp() {
-		return fails(ReasonBackupsChanged, nil, "The CronJob %s is not as spec.backup has it; updating.", backupName(c.object.Name))
+		return fails(ReasonBackupsChanged, nil, "The CronJob %s differs from spec.backup; updating.", backupName(c.object.Name))
 	}
 	if name := c.outdatedMember(); name != "" {
 		return updating(name)

@@ -33,7 +33,7 @@ func (c Config) backup(ctx context.Context) error {
 		return failed(BackupFailed, "A base backup of the primary could not be made", err)
 	}
 	if err := os.Rename(path+unfinished, path); err != nil {
-		return failed(BackupFailed, "The base backup cannot be put into its place", err)
+		return failed(BackupFailed, "The base backup cannot be moved to its final path", err)
 	}
 	_, _ = fmt.Fprintln(c.Log, "member: made the base backup", name)
 	return c.prune(name)
@@ -67,7 +67,7 @@ func (c Config) restore() error {
 		return failed(RestoreFailed, "The claim of the backups cannot be read", err)
 	}
 	if len(names) == 0 {
-		return failed(NoData, "There is no data on the claim, and no base backup of this cluster", nil)
+		return failed(NoData, "The claim has no data, and there is no base backup of this cluster", nil)
 	}
 	newest := names[len(names)-1]
 	_, _ = fmt.Fprintln(c.Log, "member: restoring the base backup", newest)

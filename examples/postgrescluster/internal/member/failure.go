@@ -24,7 +24,7 @@ const (
 	RestoreFailed = "RestoreFailed"
 	// SeedFailed: initdb failed.
 	SeedFailed = "SeedFailed"
-	// PostgresEnded: PostgreSQL ended by itself.
+	// PostgresEnded: PostgreSQL exited unexpectedly.
 	PostgresEnded = "PostgresEnded"
 	// Misconfigured: an argument or a variable is missing or wrong.
 	Misconfigured = "Misconfigured"
@@ -53,7 +53,7 @@ func failed(reason, message string, err error) error {
 		return err
 	}
 	if err != nil && strings.Contains(strings.ToLower(err.Error()), "no space left on device") {
-		return &StartError{Reason: DiskFull, Message: "There is no space left on the claim", Err: err}
+		return &StartError{Reason: DiskFull, Message: "The claim has no space left", Err: err}
 	}
 	return &StartError{Reason: reason, Message: message, Err: err}
 }

@@ -34,7 +34,7 @@ func (c Config) join(ctx context.Context, lock *os.File, data bool) error {
 		err = fmt.Errorf("the data is of promotion %d, and the primary, of promotion %d, was promoted from %d", own, c.Promotion, c.PromotedFrom)
 	}
 	if err != nil {
-		_, _ = fmt.Fprintln(c.Log, "member: the data is copied afresh:", err)
+		_, _ = fmt.Fprintln(c.Log, "member: copying the data again:", err)
 	}
 	if err := c.create(func(dir string) error {
 		_, err := c.program(ctx, "pg_basebackup", "--pgdata="+dir, "--host="+c.Primary, fmt.Sprint("--port=", Port), "--username="+User,

@@ -35,7 +35,7 @@ func (c Config) lock(ctx context.Context) (*os.File, error) {
 		return false, nil
 	}); err != nil {
 		_ = file.Close()
-		return nil, failed(DataInUse, "Processes of an earlier member hold the claim; they are to end first", err)
+		return nil, failed(DataInUse, "Processes of an earlier member still use the claim", err)
 	}
 	if err := os.Remove(filepath.Join(c.data(), "postmaster.pid")); err != nil && !os.IsNotExist(err) {
 		return nil, failed(DataInUse, "The lock file of an earlier server cannot be removed", err)

@@ -50,7 +50,7 @@ func (c Config) prepare(ctx context.Context, lock *os.File) error {
 	case c.Verb == Restore:
 		return c.restore()
 	}
-	return failed(NoData, "There is no data on the claim", nil)
+	return failed(NoData, "The claim has no data", nil)
 }
 
 // identify returns the system identifier of the data; empty if there is no data.

@@ -89,7 +89,7 @@ func (c Config) serve(ctx context.Context, lock *os.File, ready func(), extra ..
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.environment(), c.Log, io.MultiWriter(last, c.Log)
 	cmd.ExtraFiles = []*os.File{lock}
 	if err := cmd.Run(); ctx.Err() == nil {
-		return failed(PostgresEnded, "PostgreSQL ended by itself", fmt.Errorf("%w: %s", err, last))
+		return failed(PostgresEnded, "PostgreSQL exited unexpectedly", fmt.Errorf("%w: %s", err, last))
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 		c.options.Messages.Info("message", "topic", message.Topic(), "id", message.ID().String(), "key", message.Key(),
 			"payload", string(message.Payload()), "published", message.PublishTime())
 		if err := consumer.Ack(message); err != nil {
-			c.options.Log.Warn("cannot acknowledge: it comes again", "id", message.ID().String(), "error", err)
+			c.options.Log.Warn("cannot acknowledge the message; it will be redelivered", "id", message.ID().String(), "error", err)
 		}
 	}
 }

@@ -80,8 +80,8 @@ func kindOf(reason string) statemachine.Kind {
 // held is what the condition of a phase that holds says.
 func held(phase statemachine.Phase) statemachine.Held {
 	return map[statemachine.Phase]statemachine.Held{
-		Deployed:  {Reason: "DeploymentApplied", Message: "The Deployment is as it is wanted."},
-		RolledOut: {Reason: "PodsUpdated", Message: "All pods are of the current Deployment."},
+		Deployed:  {Reason: "DeploymentApplied", Message: "The Deployment is up to date."},
+		RolledOut: {Reason: "PodsUpdated", Message: "All pods belong to the current Deployment revision."},
 		Consuming: {Reason: "PodsSubscribed", Message: "All pods are subscribed."},
 	}[phase]
 }

@@ -77,7 +77,7 @@ func troubleOf(pod *corev1.Pod) (reason, message string) {
 			continue
 		}
 		if lostBroker(pod, status.State.Running) {
-			return ReasonBrokerUnreachable, "The application lost its subscription; check that the broker runs and has the topic. It subscribes again by itself, or ends with the reason."
+			return ReasonBrokerUnreachable, "The application lost its subscription; check that the broker runs and has the topic. It resubscribes by itself, or exits with the reason."
 		}
 		for _, state := range []corev1.ContainerState{status.State, status.LastTerminationState} {
 			if ended := state.Terminated; ended != nil {
@@ -117,9 +117,9 @@ func steady(waiting *corev1.ContainerStateWaiting, last *corev1.ContainerStateTe
 		return "ImagePullBackOff", cause
 	case "CrashLoopBackOff":
 		if last != nil {
-			return waiting.Reason, fmt.Sprintf("The application ends with exit code %d (%s); see kubectl logs --previous.", last.ExitCode, last.Reason)
+			return waiting.Reason, fmt.Sprintf("The application terminated with exit code %d (%s); see kubectl logs --previous.", last.ExitCode, last.Reason)
 		}
-		return waiting.Reason, "The application ends repeatedly; see kubectl logs --previous."
+		return waiting.Reason, "The application exits repeatedly; see kubectl logs --previous."
 	}
 	return waiting.Reason, waiting.Message
 }

@@ -150,15 +150,15 @@ func (s *site) trouble() (reason, message string) {
 func regress(s *site) *statemachine.Cause {
 	switch {
 	case s.foreign():
-		return &statemachine.Cause{Back: drifted, Reason: ReasonNameTaken, Message: fmt.Sprintf("The Deployment %s is not of this PulsarConsumer; delete it, or give the PulsarConsumer another name.", s.deployment.Name)}
+		return &statemachine.Cause{Back: drifted, Reason: ReasonNameTaken, Message: fmt.Sprintf("The Deployment %s does not belong to this PulsarConsumer. Delete it, or rename the PulsarConsumer.", s.deployment.Name)}
 	case s.deployment == nil:
 		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentGone, Message: fmt.Sprintf("The Deployment %s is missing; recreating.", deploymentOf(s.object.Name))}
 	case !s.applied():
 		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentChanged, Message: fmt.Sprintf("The Deployment %s was changed; restoring.", s.deployment.Name)}
 	case !s.updated():
-		return &statemachine.Cause{Back: outdated, Reason: ReasonRollingOut, Message: "The Deployment's controller replaces pods."}
+		return &statemachine.Cause{Back: outdated, Reason: ReasonRollingOut, Message: "The Deployment is replacing pods."}
 	case !s.consuming():
-		return &statemachine.Cause{Back: unsubscribed, Reason: ReasonSubscribing, Message: fmt.Sprintf("Not all of the %d pods are subscribed.", *s.object.Spec.Replicas)}
+		return &statemachine.Cause{Back: unsubscribed, Reason: ReasonSubscribing, Message: fmt.Sprintf("Not all %d pods are subscribed.", *s.object.Spec.Replicas)}
 	}
 	return nil
 }
@@ -176,8 +176,8 @@ func (s *site) status(now metav1.Time) *v1.PulsarConsumerStatus {
 	status.Replicas, status.Selector = int32(len(pods)), labelsOf(s.object.Name).String()
 	status.Server, status.Topic, status.Subscription = valuesOf(pods, envServer), valuesOf(pods, envTopic), valuesOf(pods, envSubscription)
 	conditions := Plan.Conditions(s.state, kindOf, held,
-		statemachine.Held{Reason: "Progressing", Message: "The phase is next."},
-		statemachine.Held{Reason: "Waiting", Message: "The phases before it come first."})
+		statemachine.Held{Reason: "Progressing", Message: "This is the next phase."},
+		statemachine.Held{Reason: "Waiting", Message: "An earlier phase does not hold yet."})
 	ready := conditions[len(conditions)-1]
 	for _, c := range conditions { // the first that does not hold says why
 		if c.Status != metav1.ConditionTrue {

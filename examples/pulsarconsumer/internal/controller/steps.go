@@ -42,9 +42,9 @@ func (d deploy) Ensure(ctx context.Context, s *site) statemachine.Outcome {
 	case apply.IsGone(err):
 		return fails(ReasonDeploymentGone, regress(&site{object: s.object}).Message, err)
 	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
-		return fails(ReasonDeploymentRefused, "The API server refuses the Deployment; status.attempt.lastError says why.", err)
+		return fails(ReasonDeploymentRefused, "The API server rejected the Deployment; see status.attempt.lastError.", err)
 	case err != nil:
-		return fails(ReasonAPIError, "The Deployment could not be applied; status.attempt.lastError says why.", err)
+		return fails(ReasonAPIError, "The Deployment could not be applied; see status.attempt.lastError.", err)
 	}
 	s.deployment, s.pods = nil, nil // what was read is older than what was written; an event brings the new one
 	return done
@@ -75,7 +75,7 @@ func (rollOut) Ensure(_ context.Context, s *site) statemachine.Outcome {
 	if reason, message := s.trouble(); reason != "" {
 		return fails(reason, message, nil)
 	}
-	return fails(ReasonRollingOut, "The Deployment's controller replaces pods.", nil)
+	return fails(ReasonRollingOut, "The Deployment is replacing pods.", nil)
 }
 
 // consume sees Consuming come about, by the application.
@@ -91,5 +91,5 @@ func (consume) Ensure(_ context.Context, s *site) statemachine.Outcome {
 	if reason, message := s.trouble(); reason != "" {
 		return fails(reason, message, nil)
 	}
-	return fails(ReasonSubscribing, fmt.Sprintf("Not all of the %d pods are subscribed.", *s.object.Spec.Replicas), nil)
+	return fails(ReasonSubscribing, fmt.Sprintf("Not all %d pods are subscribed.", *s.object.Spec.Replicas), nil)
 }

@@ -57,7 +57,7 @@ func kindOf(reason string) statemachine.Kind {
 // held is what the condition of a phase that holds says.
 func held(phase statemachine.Phase) statemachine.Held {
 	if phase == Deployed {
-		return statemachine.Held{Reason: "DeploymentApplied", Message: "The Deployment is as it is wanted."}
+		return statemachine.Held{Reason: "DeploymentApplied", Message: "The Deployment is up to date."}
 	}
 	return statemachine.Held{Reason: "PodsAvailable", Message: "All pods are available."}
 }

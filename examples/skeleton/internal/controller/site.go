@@ -106,11 +106,11 @@ func (s *site) stuck() string {
 func regress(s *site) *statemachine.Cause {
 	switch {
 	case s.foreign():
-		return &statemachine.Cause{Back: drifted, Reason: ReasonNameTaken, Message: "The Deployment is not of this Skeleton; delete it, or give the Skeleton another name."}
+		return &statemachine.Cause{Back: drifted, Reason: ReasonNameTaken, Message: "The Deployment does not belong to this Skeleton. Delete it, or rename the Skeleton."}
 	case s.deployment == nil:
-		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentGone, Message: "The Deployment is gone; it is made again."}
+		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentGone, Message: "The Deployment is missing; recreating."}
 	case !s.applied():
-		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentChanged, Message: "The Deployment is not as it is wanted; it is put right."}
+		return &statemachine.Cause{Back: drifted, Reason: ReasonDeploymentChanged, Message: "The Deployment was changed; restoring."}
 	case !s.available():
 		return &statemachine.Cause{Back: unavailable, Reason: ReasonRollingOut, Message: "Not all pods are available."}
 	}
@@ -130,8 +130,8 @@ func (s *site) status(now metav1.Time) *v1alpha1.SkeletonStatus {
 		status.Replicas = s.deployment.Status.AvailableReplicas
 	}
 	conditions := Plan.Conditions(s.state, kindOf, held,
-		statemachine.Held{Reason: "Progressing", Message: "The phase is next."},
-		statemachine.Held{Reason: "Waiting", Message: "The phases before it come first."})
+		statemachine.Held{Reason: "Progressing", Message: "This is the next phase."},
+		statemachine.Held{Reason: "Waiting", Message: "An earlier phase does not hold yet."})
 	ready := conditions[len(conditions)-1]
 	for _, c := range conditions { // the first that does not hold says why
 		if c.Status != metav1.ConditionTrue {

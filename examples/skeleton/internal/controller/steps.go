@@ -39,11 +39,11 @@ func (d deploy) Ensure(ctx context.Context, s *site) statemachine.Outcome {
 	err := d.apply.Object(ctx, owner, apply.Name(s.object), wanted)
 	switch {
 	case apply.IsGone(err):
-		return fails(ReasonDeploymentGone, "The Deployment is gone; it is made again.", err)
+		return fails(ReasonDeploymentGone, "The Deployment is missing; recreating.", err)
 	case apierrors.IsInvalid(err) || apierrors.IsForbidden(err):
-		return fails(ReasonDeploymentRefused, "The API server refuses the Deployment; status.attempt.lastError says why.", err)
+		return fails(ReasonDeploymentRefused, "The API server rejected the Deployment; see status.attempt.lastError.", err)
 	case err != nil:
-		return fails(ReasonAPIError, "The Deployment could not be applied; status.attempt.lastError says why.", err)
+		return fails(ReasonAPIError, "The Deployment could not be applied; see status.attempt.lastError.", err)
 	}
 	s.deployment = nil // what was read is older than what was written; an event brings the new one
 	return done
@@ -66,7 +66,7 @@ func (rollOut) Ensure(_ context.Context, s *site) statemachine.Outcome {
 	case s.available():
 		return done
 	case s.deployment != nil && s.stuck() != "":
-		return fails(ReasonRolloutStuck, "The Deployment's controller has given up: "+s.stuck(), nil)
+		return fails(ReasonRolloutStuck, "The Deployment failed to progress: "+s.stuck(), nil)
 	}
 	return fails(ReasonRollingOut, "Not all pods are available.", nil)
 }

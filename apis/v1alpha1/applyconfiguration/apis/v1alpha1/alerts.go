@@ -5,16 +5,15 @@ package v1alpha1
 // AlertsApplyConfiguration represents a declarative configuration of the Alerts type for use
 // with apply.
 //
-// Alerts configures the report of pods that have the labels and do not run.
+// Alerts configures the report of selected pods that do not run.
 type AlertsApplyConfiguration struct {
-	// checkRunningPods lists in status.problemPods the pods that have the
-	// labels and do not run as they should: pending, crashing, without their
-	// image, failed. They need not run Java.
+	// checkRunningPods lists in status.problemPods the pods that match labelSelector but
+	// do not run as they should: pending, crashing, without their image, failed. They
+	// need not run Java.
 	CheckRunningPods *bool `json:"checkRunningPods,omitempty"`
-	// logLines is how many of the last lines of a failing container's log are
-	// added, and of the instance before it. Logs may hold secrets: none by
-	// default, and the operator needs the right to read pods/log for it
-	// (config/logs).
+	// logLines is the number of lines from the end of a failing container's log, and of
+	// its previous instance's, to include. Logs may contain secrets, so the default is
+	// none. The operator needs the right to read pods/log (config/logs).
 	LogLines *int32 `json:"logLines,omitempty"`
 }
 

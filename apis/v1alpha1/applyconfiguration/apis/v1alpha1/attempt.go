@@ -10,19 +10,19 @@ import (
 // AttemptApplyConfiguration represents a declarative configuration of the Attempt type for use
 // with apply.
 //
-// Attempt counts the attempts at a condition that does not hold.
+// Attempt counts the attempts to reach a condition that does not hold.
 type AttemptApplyConfiguration struct {
-	// key names what the attempts were made with: the pod's containers, the
-	// configuration, the exporter. When it changes, the count starts again.
+	// key identifies what the attempts depend on: the pod's containers, the
+	// configuration, the exporter. The count restarts when it changes.
 	Key *string `json:"key,omitempty"`
-	// phase that the attempts were to reach.
+	// phase is the phase that the attempts should reach.
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
-	// count of attempts that did not succeed.
+	// count is the number of failed attempts.
 	Count *int32 `json:"count,omitempty"`
-	// lastError is the last attempt's error.
+	// lastError is the error of the last attempt.
 	LastError *string `json:"lastError,omitempty"`
-	// nextTime is when the next attempt is due without an event; absent when only
-	// an event triggers one.
+	// nextTime is the time of the next attempt without an event; absent if only an event
+	// triggers one.
 	NextTime *v1.Time `json:"nextTime,omitempty"`
 }
 

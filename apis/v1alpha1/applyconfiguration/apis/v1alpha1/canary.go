@@ -5,11 +5,11 @@ package v1alpha1
 // CanaryApplyConfiguration represents a declarative configuration of the Canary type for use
 // with apply.
 //
-// Canary are the pods that go first: no other is updated before they serve.
+// Canary configures the pods that go first: no other pod is updated before they serve.
 type CanaryApplyConfiguration struct {
-	// count is how many there are; 0 for none.
+	// count is the number of canaries; 0 for none.
 	Count *int32 `json:"count,omitempty"`
-	// minReadySeconds is how long one must have been Exposed before the others
+	// minReadySeconds is how long the canaries must have been Exposed before other pods
 	// follow.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 }

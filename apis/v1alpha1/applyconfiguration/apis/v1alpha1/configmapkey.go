@@ -5,12 +5,11 @@ package v1alpha1
 // ConfigMapKeyApplyConfiguration represents a declarative configuration of the ConfigMapKey type for use
 // with apply.
 //
-// ConfigMapKey names a key of a ConfigMap in the same namespace.
+// ConfigMapKey refers to a key of a ConfigMap in the same namespace.
 type ConfigMapKeyApplyConfiguration struct {
 	// configMapName is the name of the ConfigMap.
 	ConfigMapName *string `json:"configMapName,omitempty"`
-	// configMapKey is the key that holds the exporter's configuration (YAML, at
-	// most 256 KiB).
+	// configMapKey is the key with the exporter's configuration (YAML, at most 256 KiB).
 	ConfigMapKey *string `json:"configMapKey,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 //
 // Detach controls how the operator detaches from pods.
 type DetachApplyConfiguration struct {
-	// timeout is how long the operator tries to detach from a pod. After that it
+	// timeout is how long the operator tries to detach from a pod. After that, it
 	// deletes the record, and an Event names the agent that stays loaded.
 	Timeout *v1.Duration `json:"timeout,omitempty"`
 }

@@ -15,12 +15,12 @@ type EndpointApplyConfiguration struct {
 	Address *string `json:"address,omitempty"`
 	// port is the TCP port.
 	Port *int32 `json:"port,omitempty"`
-	// tls reports that it speaks TLS.
+	// tls reports whether the endpoint serves TLS.
 	TLS *bool `json:"tls,omitempty"`
-	// checkedFrom is where it was probed from.
+	// checkedFrom is the location from which the endpoint was probed.
 	CheckedFrom *apisv1alpha1.CheckedFrom `json:"checkedFrom,omitempty"`
-	// silent reports that it stopped answering, though the JVM and the agent in it
-	// are still there.
+	// silent reports whether the endpoint stopped answering although the JVM and its
+	// agent are still there.
 	Silent *bool `json:"silent,omitempty"`
 }
 

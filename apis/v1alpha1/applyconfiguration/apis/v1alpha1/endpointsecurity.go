@@ -5,27 +5,29 @@ package v1alpha1
 // EndpointSecurityApplyConfiguration represents a declarative configuration of the EndpointSecurity type for use
 // with apply.
 //
-// EndpointSecurity is what secures the endpoints of an exporter.
+// EndpointSecurity configures how the endpoints of an exporter are secured.
 type EndpointSecurityApplyConfiguration struct {
-	// secretName names a Secret in the same namespace, which the operator may read where
-	// its component config/endpoint-security is deployed. Its keys:
+	// secretName is the name of a Secret in the same namespace. The operator can read it
+	// if the component config/endpoint-security is deployed. Its keys are:
 	//
-	// tls.crt and tls.key are the certificate, with its chain, and its private key, as in
-	// a Secret of type kubernetes.io/tls: in PEM, RSA or EC.
+	// tls.crt and tls.key: the certificate chain and its private key in PEM, RSA or EC,
+	// as in a Secret of type kubernetes.io/tls.
 	//
-	// client-ca.crt, optional, holds the authorities in PEM of which a scraper needs a
-	// certificate. ca.crt, which cert-manager writes, asks for none.
+	// client-ca.crt (optional): the certificate authorities in PEM that a scraper's
+	// certificate must be signed by. The key ca.crt, which cert-manager writes, does not
+	// require client certificates.
 	//
-	// username, passwordHash, salt, algorithm and iterations, all or none, are the
+	// username, passwordHash, salt, algorithm and iterations (all or none): the
 	// credentials that a scraper needs, as in httpServer.authentication.basic of the
-	// stock exporter: hash and salt are hexadecimal, and the algorithm is PBKDF2WithHmacSHA1,
-	// PBKDF2WithHmacSHA256 or PBKDF2WithHmacSHA512.
+	// stock exporter. Hash and salt are hexadecimal; the algorithm is
+	// PBKDF2WithHmacSHA1, PBKDF2WithHmacSHA256 or PBKDF2WithHmacSHA512.
 	//
 	// The content is copied into each container, where root and the JVM's user can read
-	// it. A change of it reaches every pod within some minutes, as spec.rollout allows,
-	// without a load. Prometheus needs the scheme https, in tls_config the authority of
-	// the certificate as ca_file and a name in it as server_name, since it scrapes
-	// addresses, and what the Secret asks for: cert_file and key_file, or basic_auth.
+	// it. A change reaches every pod within some minutes, according to spec.rollout,
+	// without another load. Prometheus needs the scheme https; in tls_config the
+	// certificate's authority as ca_file and a name in it as server_name, because it
+	// scrapes addresses; and what the Secret requires: cert_file and key_file, or
+	// basic_auth.
 	SecretName *string `json:"secretName,omitempty"`
 }
 

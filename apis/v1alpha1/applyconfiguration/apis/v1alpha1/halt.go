@@ -5,16 +5,16 @@ package v1alpha1
 // HaltApplyConfiguration represents a declarative configuration of the Halt type for use
 // with apply.
 //
-// Halt says why a rollout is halted.
+// Halt is why a rollout is halted.
 type HaltApplyConfiguration struct {
 	// revision is the revision whose rollout is halted.
 	Revision *string `json:"revision,omitempty"`
 	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
-	// when the rollout was halted: another one resumes it.
+	// when the rollout was halted: a change of the annotation resumes it.
 	Resume *string `json:"resume,omitempty"`
 	// reason is RestartedAfterAttach, ConfigRejected, SecurityRejected or RuleTooExpensive.
 	Reason *string `json:"reason,omitempty"`
-	// message says in which pod, what happened, and how to resume.
+	// message names the pod, and says what happened and how to resume.
 	Message *string `json:"message,omitempty"`
 }
 

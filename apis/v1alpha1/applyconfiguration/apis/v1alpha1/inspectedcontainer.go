@@ -11,38 +11,38 @@ import (
 // with apply.
 //
 // InspectedContainer is a container that was inspected for Java processes, or that
-// cannot be.
+// cannot be inspected.
 type InspectedContainerApplyConfiguration struct {
-	// name of the container.
+	// name is the name of the container.
 	Name *string `json:"name,omitempty"`
 	// containerID is the container's ID as the kubelet reports it.
 	ContainerID *string `json:"containerID,omitempty"`
-	// time is when it, or the container before it of the same name, was inspected
-	// last; absent when it never was. A pod that becomes ready after it for the first
-	// time is inspected again: a JVM may have started late.
+	// time is the time of the last inspection of the container, or of its previous
+	// instance; absent if there was none. The container is inspected again when the pod
+	// becomes ready for the first time after it, because a JVM may have started late.
 	Time *v1.Time `json:"time,omitempty"`
-	// ready reports that the pod was ready when it was inspected last. Such a pod is
-	// not inspected again for becoming ready once more, as long as health checks
-	// reach its endpoints: they notice a JVM that was replaced.
+	// ready reports whether the pod was ready at the last inspection. If it becomes
+	// ready again, it is not inspected again as long as health checks reach its
+	// endpoints, because they detect a replaced JVM.
 	Ready *bool `json:"ready,omitempty"`
 	// transport is how the operator reaches the container; absent for Exec.
 	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
-	// transportReason is why it is EphemeralContainer although Auto was asked for: the
-	// reason of the exec that failed.
+	// transportReason is the reason of the failed exec because of which Auto chose
+	// EphemeralContainer.
 	TransportReason *string `json:"transportReason,omitempty"`
-	// user is whom the JVM was found to run as, <uid>:<gid>, where the ephemeral
-	// container first ran as another.
+	// user is the user that the JVM was found to run as, <uid>:<gid>, if the ephemeral
+	// container first ran as a different one.
 	User *string `json:"user,omitempty"`
-	// rules is the digest of the exporter's fields that choose processes.
+	// rules is a digest of the exporter's fields that select processes.
 	Rules *string `json:"rules,omitempty"`
-	// helperRemoved reports that the inspection left nothing of the operator's in the
+	// helperRemoved reports whether the inspection left nothing of the operator in the
 	// container (spec.mode Preflight of the exporter).
 	HelperRemoved *bool `json:"helperRemoved,omitempty"`
-	// reason is why it could not be inspected; empty when it was.
+	// reason is why the container could not be inspected; empty if it was.
 	Reason *string `json:"reason,omitempty"`
-	// message is the sentence to that reason.
+	// message explains the reason.
 	Message *string `json:"message,omitempty"`
-	// attempt counts the inspections that did not succeed.
+	// attempt counts the failed inspections.
 	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
 }
 

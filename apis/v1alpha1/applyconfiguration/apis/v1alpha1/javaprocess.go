@@ -18,7 +18,7 @@ type JavaProcessApplyConfiguration struct {
 	ContainerID *string `json:"containerID,omitempty"`
 	// pid is the process ID in the container.
 	PID *int32 `json:"pid,omitempty"`
-	// startTime is in clock ticks since the node booted.
+	// startTime is the start time of the process, in clock ticks since the node booted.
 	StartTime *int64 `json:"startTime,omitempty"`
 	// uid is the effective user ID in the container.
 	UID *int64 `json:"uid,omitempty"`
@@ -26,69 +26,67 @@ type JavaProcessApplyConfiguration struct {
 	GID *int64 `json:"gid,omitempty"`
 	// vm is HotSpot or OpenJ9.
 	VM *string `json:"vm,omitempty"`
-	// vendor of the Java runtime.
+	// vendor is the vendor of the Java runtime.
 	Vendor *string `json:"vendor,omitempty"`
-	// version of the Java runtime.
+	// version is the version of the Java runtime.
 	Version *string `json:"version,omitempty"`
-	// mainClass is the main class, or the name of the jar or module run.
+	// mainClass is the main class, or the name of the jar or module that is run.
 	MainClass *string `json:"mainClass,omitempty"`
-	// phase is the last one that holds for this process: Discovered while it
-	// cannot be attached to, JavaFound when it can, then Staged, Loaded and
-	// Exposed. Each process of a pod has its own.
+	// phase is the last phase that holds for this process: Discovered if it cannot be
+	// attached to, JavaFound if it can, then Staged, Loaded and Exposed. Each process of
+	// a pod has its own phase.
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
-	// reason is why the next phase does not hold; empty when the process is Exposed,
-	// or nothing was tried yet.
+	// reason is why the next phase does not hold; empty if the process is Exposed, or if
+	// nothing was tried yet.
 	Reason *string `json:"reason,omitempty"`
-	// message is the sentence to that reason.
+	// message explains the reason.
 	Message *string `json:"message,omitempty"`
-	// attempt counts the attempts at the next phase.
+	// attempt counts the attempts to reach the next phase.
 	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
-	// excluded reports that the exporter's spec.processes or spec.containers exclude
-	// this process. An agent of ours in it is stopped.
+	// excluded reports whether spec.processes or spec.containers of the exporter exclude
+	// this process. The operator stops its agent in it.
 	Excluded *bool `json:"excluded,omitempty"`
-	// port is the TCP port that the agent in it serves.
+	// port is the TCP port that the agent serves.
 	Port *int32 `json:"port,omitempty"`
 	// configSHA256 is the digest of the configuration that the agent serves.
 	ConfigSHA256 *string `json:"configSHA256,omitempty"`
-	// securitySHA256 is the digest of the security that the agent serves with; empty when
-	// it serves in the clear.
+	// securitySHA256 is the digest of the endpoint security settings that the agent
+	// uses; empty for plain HTTP.
 	SecuritySHA256 *string `json:"securitySHA256,omitempty"`
 	// certificateSHA256 is the digest of the certificate, in DER, that the agent serves
-	// with: an endpoint with another one is of a foreign process.
+	// with. A different certificate means that a foreign process answers.
 	CertificateSHA256 *string `json:"certificateSHA256,omitempty"`
 	// implementationSHA256 is the digest of the agent's implementation.
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
-	// agentVersion is the version of the agent in it.
+	// agentVersion is the version of the agent.
 	AgentVersion *string `json:"agentVersion,omitempty"`
-	// identity is the value that the agent in it puts into the header
-	// Jmx-Exporter-Identity of /-/healthy: an answer without it comes from a foreign
-	// process. Empty when the agent is not known to have one.
+	// identity is the value that the agent returns in the header Jmx-Exporter-Identity
+	// of /-/healthy. An answer without it comes from a foreign process. Empty if the
+	// agent is not known to have an identity.
 	Identity *string `json:"identity,omitempty"`
-	// primary reports that this is the primary JVM of the pod: the agent in it
-	// serves the exporter's spec.port, if there is one, and the pod's annotations
-	// name its endpoint.
+	// primary reports whether this is the primary JVM of the pod: its agent serves the
+	// exporter's spec.port, if set, and the pod's annotations name its endpoint.
 	Primary *bool `json:"primary,omitempty"`
-	// adopted reports that the stock exporter is in it, and is kept as it is.
+	// adopted reports whether the stock exporter is in the process and is kept as it is.
 	Adopted *bool `json:"adopted,omitempty"`
-	// agentFound reports that an agent of ours was found in it.
+	// agentFound reports whether the operator's agent was found in the process.
 	AgentFound *bool `json:"agentFound,omitempty"`
-	// freeMemory is what was free below the memory limit of its container when it was
-	// inspected last, rounded down to a multiple of 8Mi; absent without a limit that
-	// can be seen.
+	// freeMemory is the memory that was free below the container's limit at the last
+	// inspection, rounded down to a multiple of 8Mi; absent if no limit is visible.
 	FreeMemory *resource.Quantity `json:"freeMemory,omitempty"`
-	// loadWarns reports that a load makes the JVM write the warning lines of JEP 451 to
-	// the application's standard error.
+	// loadWarns reports whether a load makes the JVM write the warning lines of JEP 451
+	// to the application's standard error.
 	LoadWarns *bool `json:"loadWarns,omitempty"`
-	// warning is what the application's output shows because of the load.
+	// warning is what the load printed on the application's output.
 	Warning *string `json:"warning,omitempty"`
-	// staged names the files in its container.
+	// staged has the digests of the files in the container.
 	Staged *StagedFilesApplyConfiguration `json:"staged,omitempty"`
 	// intent is the load that was begun, recorded before its effect.
 	Intent *LoadIntentApplyConfiguration `json:"intent,omitempty"`
-	// losses counts how often the agent was lost from it, and is to be brought back.
+	// losses counts how often the agent was lost and must be loaded again.
 	Losses *LossesApplyConfiguration `json:"losses,omitempty"`
-	// endpoint is its endpoint that answered last. It is kept while the phase goes
-	// backwards: what is scraped follows the endpoint, not the phase.
+	// endpoint is the endpoint that answered last. It is kept while the phase goes back:
+	// scrapes follow the endpoint, not the phase.
 	Endpoint *EndpointApplyConfiguration `json:"endpoint,omitempty"`
 }
 

@@ -14,16 +14,16 @@ import (
 // JmxAttachmentApplyConfiguration represents a declarative configuration of the JmxAttachment type for use
 // with apply.
 //
-// JmxAttachment records how far the operator has come with one pod: the answer to
-// "which pods, and why not". The operator creates it, the pod owns it. Deleting it
-// by hand does no harm: the operator recreates it from what it observes.
+// JmxAttachment records the progress of the operator in one pod, and why it does not get
+// further. The operator creates it, and the pod owns it. Deleting it by hand is safe:
+// the operator recreates it from what it observes.
 type JmxAttachmentApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which pod, for which exporter, and how far it may go.
+	// spec identifies the pod and its exporter, and what the rollout has granted.
 	Spec *JmxAttachmentSpecApplyConfiguration `json:"spec,omitempty"`
-	// status is how far the pod has come.
+	// status is the observed state of the pod.
 	Status *JmxAttachmentStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -5,17 +5,18 @@ package v1alpha1
 // JmxAttachmentSpecApplyConfiguration represents a declarative configuration of the JmxAttachmentSpec type for use
 // with apply.
 //
-// JmxAttachmentSpec says which pod, for which exporter, and how far it may go.
+// JmxAttachmentSpec identifies the pod and its exporter, and what the rollout has
+// granted.
 type JmxAttachmentSpecApplyConfiguration struct {
 	// pod is the pod, in the same namespace.
 	Pod *ObjectIdentityApplyConfiguration `json:"pod,omitempty"`
-	// exporter is the PrometheusJmxExporter that owns the pod. When the pod
-	// passes to another one, so does the record, with all that is in it. It is
-	// absent when exporter and record were both deleted: the operator recreates
-	// the record to detach from the pod.
+	// exporter is the PrometheusJmxExporter that owns the pod. If another exporter takes
+	// over the pod, it takes over the record unchanged. It is absent if exporter and
+	// record were both deleted: the operator recreates the record to detach from the
+	// pod.
 	Exporter *ObjectIdentityApplyConfiguration `json:"exporter,omitempty"`
-	// revision is the exporter's status.revision that the rollout granted to this
-	// pod. What another revision would change waits.
+	// revision is the exporter's status.revision that the rollout granted to this pod.
+	// Changes of other revisions wait.
 	Revision *string `json:"revision,omitempty"`
 }
 

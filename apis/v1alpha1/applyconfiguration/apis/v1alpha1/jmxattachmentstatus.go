@@ -11,41 +11,41 @@ import (
 // JmxAttachmentStatusApplyConfiguration represents a declarative configuration of the JmxAttachmentStatus type for use
 // with apply.
 //
-// JmxAttachmentStatus is what the operator found and did in the pod.
+// JmxAttachmentStatus is the observed state of a pod.
 type JmxAttachmentStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the spec that this status is about; -1
-	// in a record that the operator has not begun with.
+	// observedGeneration is the generation of the spec that this status reflects; -1 in
+	// a record that the operator has not processed yet.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// phase is the last phase that holds, with all before it.
+	// phase is the last phase that holds. All phases before it hold, too.
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
-	// reason is that of the first condition that does not hold; empty when
-	// all hold.
+	// reason is the reason of the first condition that does not hold; empty if all hold.
 	Reason *string `json:"reason,omitempty"`
-	// conditions are the six phases and Ready, always all of them.
+	// conditions are the six phases and Ready. All of them are always present.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// nodeName is the node that the pod runs on.
 	NodeName *string `json:"nodeName,omitempty"`
 	// revision is the spec.revision that the pod was last updated to.
 	Revision *string `json:"revision,omitempty"`
 	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
-	// as the record saw it last. What failed before it changed halts nothing.
+	// when this record was last reconciled. Failures from before it changed do not halt
+	// the rollout.
 	Resume *string `json:"resume,omitempty"`
-	// containers are the containers that were inspected for Java processes, or are
-	// to be; empty in a new record.
+	// containers are the containers that were or will be inspected for Java processes;
+	// empty in a new record.
 	Containers []InspectedContainerApplyConfiguration `json:"containers,omitempty"`
-	// processes are the Java processes found, the primary one first. Each walks
-	// Staged, Loaded and Exposed by itself.
+	// processes are the Java processes found, the primary one first. Each goes through
+	// Staged, Loaded and Exposed independently.
 	Processes []JavaProcessApplyConfiguration `json:"processes,omitempty"`
 	// restart is a container that exited soon after an attach.
 	Restart *RestartApplyConfiguration `json:"restart,omitempty"`
 	// restores counts how often the operator restored its annotations on the pod.
 	Restores *RestoresApplyConfiguration `json:"restores,omitempty"`
-	// detachTimeout is the exporter's spec.detach.timeout, kept for when the
-	// exporter is gone.
+	// detachTimeout is the exporter's spec.detach.timeout, for use after the exporter is
+	// deleted.
 	DetachTimeout *metav1.Duration `json:"detachTimeout,omitempty"`
-	// detachStartTime is when the operator began to detach.
+	// detachStartTime is the time when the operator began to detach.
 	DetachStartTime *metav1.Time `json:"detachStartTime,omitempty"`
-	// attempt counts the attempts at the condition that does not hold.
+	// attempt counts the attempts to reach the condition that does not hold.
 	Attempt *AttemptApplyConfiguration `json:"attempt,omitempty"`
 }
 

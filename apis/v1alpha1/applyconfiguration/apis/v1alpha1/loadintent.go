@@ -9,17 +9,17 @@ import (
 // LoadIntentApplyConfiguration represents a declarative configuration of the LoadIntent type for use
 // with apply.
 //
-// LoadIntent is a load that is about to happen, or has happened.
+// LoadIntent is a load that was begun.
 type LoadIntentApplyConfiguration struct {
-	// port is the port asked for; 0 for one that is chosen in the pod.
+	// port is the requested port; 0 for one that is chosen in the pod.
 	Port *int32 `json:"port,omitempty"`
-	// configSHA256 is the configuration asked for.
+	// configSHA256 is the requested configuration.
 	ConfigSHA256 *string `json:"configSHA256,omitempty"`
-	// securitySHA256 is the endpoint's security asked for; empty for none.
+	// securitySHA256 is the requested endpoint security; empty for none.
 	SecuritySHA256 *string `json:"securitySHA256,omitempty"`
-	// implementationSHA256 is the agent's implementation asked for.
+	// implementationSHA256 is the requested implementation of the agent.
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
-	// time is when it began.
+	// time is the time when the load began.
 	Time *v1.Time `json:"time,omitempty"`
 }
 

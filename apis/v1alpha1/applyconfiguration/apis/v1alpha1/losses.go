@@ -9,12 +9,12 @@ import (
 // LossesApplyConfiguration represents a declarative configuration of the Losses type for use
 // with apply.
 //
-// Losses counts how often an agent was lost from a JVM that keeps running.
+// Losses counts how often an agent was lost from a running JVM.
 type LossesApplyConfiguration struct {
-	// count is the number of times, none of them after twenty minutes in which the
-	// endpoint was seen to answer.
+	// count is the number of losses. It restarts after the endpoint was seen to answer
+	// for twenty minutes.
 	Count *int32 `json:"count,omitempty"`
-	// lastTime is when it was lost last.
+	// lastTime is the time of the last loss.
 	LastTime *v1.Time `json:"lastTime,omitempty"`
 }
 

@@ -5,11 +5,11 @@ package v1alpha1
 // MetricsEndpointApplyConfiguration represents a declarative configuration of the MetricsEndpoint type for use
 // with apply.
 //
-// MetricsEndpoint is where a JVM serves its metrics.
+// MetricsEndpoint is the metrics endpoint of a JVM.
 type MetricsEndpointApplyConfiguration struct {
 	// pod is the pod's name.
 	Pod *string `json:"pod,omitempty"`
-	// container is the name of the container that the JVM runs in.
+	// container is the name of the JVM's container.
 	Container *string `json:"container,omitempty"`
 	// port is the TCP port on the pod's address.
 	Port *int32 `json:"port,omitempty"`

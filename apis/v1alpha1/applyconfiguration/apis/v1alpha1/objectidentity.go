@@ -9,11 +9,11 @@ import (
 // ObjectIdentityApplyConfiguration represents a declarative configuration of the ObjectIdentity type for use
 // with apply.
 //
-// ObjectIdentity names one object and no later one of the same name.
+// ObjectIdentity identifies one object, but not a later one of the same name.
 type ObjectIdentityApplyConfiguration struct {
-	// name of the object.
+	// name is the name of the object.
 	Name *string `json:"name,omitempty"`
-	// uid of the object.
+	// uid is the UID of the object.
 	UID *types.UID `json:"uid,omitempty"`
 }
 

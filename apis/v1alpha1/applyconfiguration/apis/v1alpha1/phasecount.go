@@ -11,9 +11,9 @@ import (
 //
 // PhaseCount counts the pods in a phase.
 type PhaseCountApplyConfiguration struct {
-	// phase is the phase counted.
+	// phase is the phase.
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
-	// count is the number of pods in it.
+	// count is the number of pods in that phase.
 	Count *int32 `json:"count,omitempty"`
 }
 

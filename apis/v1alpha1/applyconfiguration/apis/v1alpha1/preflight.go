@@ -5,24 +5,24 @@ package v1alpha1
 // PreflightApplyConfiguration represents a declarative configuration of the Preflight type for use
 // with apply.
 //
-// Preflight is what an exporter in mode Preflight found of the matched pods, as they
-// were when they were inspected.
+// Preflight is what an exporter in mode Preflight found in the matched pods, as of their
+// inspections.
 type PreflightApplyConfiguration struct {
-	// attachable is attachable/matched, such as 41/57. A pod is attachable when one of
-	// its JVMs is.
+	// attachable is the number of attachable pods of the matched ones, such as 41/57. A
+	// pod is attachable if one of its JVMs is.
 	Attachable *string `json:"attachable,omitempty"`
 	// pending counts the matched pods that are not inspected yet.
 	Pending *int32 `json:"pending,omitempty"`
-	// reasons counts the pods that are neither attachable nor pending by the reason why
-	// not, the most frequent first: the first 20.
+	// reasons counts the pods that are neither attachable nor pending by reason, the
+	// most frequent first, up to 20 reasons.
 	Reasons []PreflightReasonApplyConfiguration `json:"reasons,omitempty"`
-	// reasonsOmitted counts the pods with a reason beyond those listed.
+	// reasonsOmitted counts the pods whose reasons are not listed.
 	ReasonsOmitted *int32 `json:"reasonsOmitted,omitempty"`
-	// transports counts the pods by the transport that they take: the attachable ones,
-	// and those without a shell, which are EphemeralContainer. Preflight adds no
-	// ephemeral container, so what is in these is not known.
+	// transports counts the pods by transport: attachable pods, and pods without a
+	// shell, which need an EphemeralContainer. Preflight adds no ephemeral containers,
+	// so it does not know what runs in the latter.
 	Transports []TransportCountApplyConfiguration `json:"transports,omitempty"`
-	// memory is what was found free below the memory limits.
+	// memory is the memory found free below the memory limits.
 	Memory *PreflightMemoryApplyConfiguration `json:"memory,omitempty"`
 	// loadWarnings counts the attachable pods with a JVM that writes the warning lines
 	// of JEP 451 to the application's standard error when an agent is loaded.

@@ -9,14 +9,14 @@ import (
 // PreflightMemoryApplyConfiguration represents a declarative configuration of the PreflightMemory type for use
 // with apply.
 //
-// PreflightMemory is what was found free below the memory limits of JVMs.
+// PreflightMemory is the memory found free below the memory limits of JVMs.
 type PreflightMemoryApplyConfiguration struct {
-	// minimum is the least, rounded down to a multiple of 8Mi; absent when no JVM has a
-	// limit.
+	// minimum is the least free memory, rounded down to a multiple of 8Mi; absent if no
+	// JVM has a limit.
 	Minimum *resource.Quantity `json:"minimum,omitempty"`
-	// pod is the one with that JVM.
+	// pod is the pod of that JVM.
 	Pod *string `json:"pod,omitempty"`
-	// unlimited counts the pods with JVMs of which none has a limit that can be seen.
+	// unlimited counts the pods with JVMs, none of which has a visible limit.
 	Unlimited *int32 `json:"unlimited,omitempty"`
 }
 

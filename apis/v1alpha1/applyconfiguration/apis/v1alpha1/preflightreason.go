@@ -7,13 +7,13 @@ package v1alpha1
 //
 // PreflightReason counts the pods with a reason.
 type PreflightReasonApplyConfiguration struct {
-	// reason is why they are not attachable.
+	// reason is why these pods are not attachable.
 	Reason *string `json:"reason,omitempty"`
-	// count is the number of pods with it.
+	// count is the number of pods with this reason.
 	Count *int32 `json:"count,omitempty"`
 	// pods are examples: the first three by name.
 	Pods []string `json:"pods,omitempty"`
-	// message is what the first of them says.
+	// message is the message of the first of these pods.
 	Message *string `json:"message,omitempty"`
 }
 

@@ -9,25 +9,25 @@ import (
 // ProblemPodApplyConfiguration represents a declarative configuration of the ProblemPod type for use
 // with apply.
 //
-// ProblemPod is a pod that does not run as it should, or one of its containers
-// that fail.
+// ProblemPod is a pod that does not run as it should, or one of its failing containers.
 type ProblemPodApplyConfiguration struct {
 	// pod is the pod's name.
 	Pod *string `json:"pod,omitempty"`
 	// uid is the pod's UID.
 	UID *types.UID `json:"uid,omitempty"`
-	// container is the container that fails; empty if it is the pod as a whole.
+	// container is the failing container; empty if the problem is with the pod as a
+	// whole.
 	Container *string `json:"container,omitempty"`
-	// reason is the kubelet's, the scheduler's or the pod's own, such as
-	// CrashLoopBackOff, ImagePullBackOff, Unschedulable or Evicted.
+	// reason is the reason given by the kubelet or the scheduler, or that of the pod's
+	// own status, such as CrashLoopBackOff, ImagePullBackOff, Unschedulable or Evicted.
 	Reason *string `json:"reason,omitempty"`
-	// message is the sentence to that reason.
+	// message explains the reason.
 	Message *string `json:"message,omitempty"`
-	// restartCount is how often the container was restarted.
+	// restartCount is the number of restarts of the container.
 	RestartCount *int32 `json:"restartCount,omitempty"`
-	// log are the last lines of the container's log.
+	// log has the last lines of the container's log.
 	Log *string `json:"log,omitempty"`
-	// previousLog are the last lines of the log of the instance before it.
+	// previousLog has the last lines of the log of the container's previous instance.
 	PreviousLog *string `json:"previousLog,omitempty"`
 }
 

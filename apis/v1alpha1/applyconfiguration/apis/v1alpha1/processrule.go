@@ -9,17 +9,17 @@ import (
 // ProcessRuleApplyConfiguration represents a declarative configuration of the ProcessRule type for use
 // with apply.
 //
-// ProcessRule includes or excludes Java processes. It matches a process for which
-// all that it names matches; one that names nothing matches every process.
+// ProcessRule includes or excludes Java processes. A process must match all patterns of
+// a rule; a rule without patterns matches every process.
 type ProcessRuleApplyConfiguration struct {
-	// action is what to do with a process that matches.
+	// action is the action for matching processes.
 	Action *apisv1alpha1.RuleAction `json:"action,omitempty"`
-	// mainClass is a regular expression (RE2) for the whole of the main class,
-	// or of the name of the jar or module that is run.
+	// mainClass is a regular expression (RE2) that must match the whole main class, or
+	// the whole name of the jar or module that is run.
 	MainClass *apisv1alpha1.Pattern `json:"mainClass,omitempty"`
-	// argument is a regular expression (RE2) for the whole of any one argument
-	// of the command line, Java's own options among them. It is compared in the
-	// container, which the arguments never leave.
+	// argument is a regular expression (RE2) that must match one whole argument of the
+	// command line, including options of the VM. It is compared in the container;
+	// arguments never leave it.
 	Argument *apisv1alpha1.Pattern `json:"argument,omitempty"`
 }
 

@@ -14,16 +14,16 @@ import (
 // PrometheusJmxExporterApplyConfiguration represents a declarative configuration of the PrometheusJmxExporter type for use
 // with apply.
 //
-// PrometheusJmxExporter makes every Java process in the pods that it selects
-// serve its MBeans to Prometheus, while it runs, without a restart, and keeps it
-// so. Its JmxAttachments (kubectl get jmxa) report the state of each pod.
+// PrometheusJmxExporter makes every Java process in the selected pods serve its MBeans
+// to Prometheus, without a restart, and maintains that. Its JmxAttachments (kubectl get
+// jmxa) report the state of each pod.
 type PrometheusJmxExporterApplyConfiguration struct {
 	v1.TypeMetaApplyConfiguration `json:""`
 	// metadata is the standard object's metadata.
 	*v1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// spec says which pods, with which configuration, on which port.
+	// spec is the desired state: which pods, which configuration, which port.
 	Spec *PrometheusJmxExporterSpecApplyConfiguration `json:"spec,omitempty"`
-	// status says how far the matched pods have come.
+	// status is the observed state of the matched pods.
 	Status *PrometheusJmxExporterStatusApplyConfiguration `json:"status,omitempty"`
 }
 

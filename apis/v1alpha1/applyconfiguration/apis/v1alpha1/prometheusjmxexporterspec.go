@@ -10,68 +10,68 @@ import (
 // PrometheusJmxExporterSpecApplyConfiguration represents a declarative configuration of the PrometheusJmxExporterSpec type for use
 // with apply.
 //
-// PrometheusJmxExporterSpec says which pods, with which configuration, on which port.
+// PrometheusJmxExporterSpec is the desired state of an exporter: which pods, which
+// configuration, which port.
 type PrometheusJmxExporterSpecApplyConfiguration struct {
-	// labelSelector selects running pods of this namespace: those that carry
-	// all of these labels. It cannot be empty. A pod that two exporters select
-	// belongs to the older one, and to one in mode Attach before one in mode
-	// Preflight.
+	// labelSelector selects the running pods of this namespace that have all of these
+	// labels. It must not be empty. A pod that two exporters select belongs to the older
+	// one; an exporter in mode Attach takes precedence over one in mode Preflight.
 	LabelSelector map[string]apisv1alpha1.LabelValue `json:"labelSelector,omitempty"`
-	// config names the exporter's configuration. A change of the ConfigMap
-	// reaches every pod.
+	// config refers to the exporter's configuration. Changes of the ConfigMap reach
+	// every pod.
 	Config *ConfigMapKeyApplyConfiguration `json:"config,omitempty"`
-	// mode is what the exporter does with the pods. Attach attaches to them. Preflight
-	// inspects them, reports in status.preflight whether they can be attached to, loads
-	// nothing and leaves nothing in their containers; a pod that an exporter in mode
-	// Attach selects, too, belongs to that one, whichever is older. Changed to Attach,
-	// it continues from what was found. Changed to Preflight, it attaches and changes
-	// nothing more; existing endpoints keep serving.
+	// mode is what the exporter does with its pods. Attach attaches to them. Preflight
+	// inspects them and reports in status.preflight whether they can be attached to; it
+	// loads nothing and leaves nothing in their containers. A pod that an exporter in
+	// mode Attach also selects belongs to that exporter, whichever is older. When
+	// changed to Attach, the exporter continues with what was found. When changed to
+	// Preflight, it attaches and changes nothing any more; existing endpoints keep
+	// serving.
 	Mode *apisv1alpha1.Mode `json:"mode,omitempty"`
-	// port is the TCP port in the pod on which the primary JVM's /metrics is
-	// served. It must be free in every matched pod. Left out, a free one is
-	// chosen in each pod, from 9404 upward, as it is for all other JVMs.
+	// port is the TCP port on which the pod's primary JVM serves /metrics. It must be
+	// free in every matched pod. If omitted, a free port from 9404 upward is chosen in
+	// each pod, as for all other JVMs.
 	Port *int32 `json:"port,omitempty"`
-	// endpointSecurity has the agent serve /metrics over TLS. Left out, it is served in
-	// the clear; taken out, it is again, without another load.
+	// endpointSecurity serves /metrics over TLS. If omitted or removed, /metrics is
+	// served over plain HTTP. Changing it does not load the agent again.
 	EndpointSecurity *EndpointSecurityApplyConfiguration `json:"endpointSecurity,omitempty"`
-	// containers names the containers to inspect; all of the pod if empty.
+	// containers lists the containers to inspect; all containers of the pod if empty.
 	Containers []apisv1alpha1.ContainerName `json:"containers,omitempty"`
-	// processes are rules that choose among the Java processes found. The first
-	// that matches decides; a process that none matches is included.
+	// processes are rules that select Java processes. The first matching rule decides; a
+	// process that matches no rule is included.
 	Processes []ProcessRuleApplyConfiguration `json:"processes,omitempty"`
-	// transport is how the operator reaches the containers. Exec runs its helper in
-	// the container itself, which takes a shell there. EphemeralContainer adds an
-	// ephemeral container beside it, which Kubernetes never removes from the pod's
-	// spec. Auto takes the first where it works, else the second.
+	// transport is how the operator reaches containers. Exec runs its helper in the
+	// container itself, which needs a shell. EphemeralContainer runs it in an additional
+	// ephemeral container, which Kubernetes never removes from the pod's spec. Auto uses
+	// Exec if it works, and EphemeralContainer otherwise.
 	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
-	// allowSharedTmp attaches also where other users may replace files in the
-	// JVM's /tmp: it has no sticky bit, and processes of other users run beside
-	// the JVM, or its volume is mounted in another container of the pod too.
-	// Whoever can write there can then run code as the JVM's user at the moment
-	// of the load. Left out, such a pod is refused with the reason TmpShared.
+	// allowSharedTmp allows attaching even if other users may replace files in the JVM's
+	// /tmp: it has no sticky bit, and processes of other users run in the container, or
+	// its volume is also mounted in another container of the pod. Anybody who can write
+	// there can then run code as the JVM's user during the load. By default, such a pod
+	// is refused with reason TmpShared.
 	AllowSharedTmp *bool `json:"allowSharedTmp,omitempty"`
-	// dynamicAgentLoading is what becomes of a JVM that writes four warning lines to
-	// the application's standard error when an agent is loaded (JEP 451: Java 21 and
-	// later, unless started with -XX:+EnableDynamicAgentLoading). Allow accepts the
-	// lines, and the condition Loaded says so. RefuseOnWarning loads nothing into such
-	// a JVM: it is refused with the reason AgentLoadingWarns. An agent that is in a
-	// JVM already is kept.
+	// dynamicAgentLoading decides about JVMs that write four warning lines to the
+	// application's standard error when an agent is loaded (JEP 451: Java 21 and later,
+	// unless started with -XX:+EnableDynamicAgentLoading). Allow accepts the lines, and
+	// the condition Loaded reports them. RefuseOnWarning loads nothing into such a JVM,
+	// which is refused with reason AgentLoadingWarns. An agent that is already in a JVM
+	// is kept.
 	DynamicAgentLoading *apisv1alpha1.DynamicAgentLoading `json:"dynamicAgentLoading,omitempty"`
-	// memoryHeadroom is how much memory must be free below the container's limit
-	// before an agent is loaded into a JVM for the first time: what the agent takes
-	// outside the Java heap, load and scrapes together, with a margin. With less, a
-	// load may end in an OOM kill; the pod waits with reason InsufficientMemory. 0
-	// turns the check off.
+	// memoryHeadroom is the memory that must be free below the container's limit before
+	// an agent is loaded into a JVM for the first time: what the agent uses outside the
+	// Java heap for load and scrapes, plus a margin. With less, a load may end in an OOM
+	// kill; the pod then waits with reason InsufficientMemory. 0 disables the check.
 	MemoryHeadroom *resource.Quantity `json:"memoryHeadroom,omitempty"`
-	// suspend pauses the rollout: no pod is attached to, and no change of
-	// configuration or agent is applied. Existing endpoints keep serving, and are
+	// suspend pauses the rollout: the operator attaches to no further pod, and applies
+	// no change of configuration or agent. Existing endpoints keep serving, and are
 	// withdrawn when their JVM exits.
 	Suspend *bool `json:"suspend,omitempty"`
-	// rollout controls how first attachments and changes reach the pods.
+	// rollout controls how first attaches and changes reach the pods.
 	Rollout *RolloutApplyConfiguration `json:"rollout,omitempty"`
 	// detach controls how the operator detaches from pods.
 	Detach *DetachApplyConfiguration `json:"detach,omitempty"`
-	// alerts configures the report of pods that have the labels and do not run.
+	// alerts configures the report of selected pods that do not run.
 	Alerts *AlertsApplyConfiguration `json:"alerts,omitempty"`
 }
 

@@ -10,48 +10,48 @@ import (
 // PrometheusJmxExporterStatusApplyConfiguration represents a declarative configuration of the PrometheusJmxExporterStatus type for use
 // with apply.
 //
-// PrometheusJmxExporterStatus sums up the JmxAttachments of the exporter.
+// PrometheusJmxExporterStatus summarizes the JmxAttachments of the exporter.
 type PrometheusJmxExporterStatusApplyConfiguration struct {
-	// observedGeneration is the generation of the spec that this status is about; -1
-	// in an exporter that no operator has seen.
+	// observedGeneration is the generation of the spec that this status reflects; -1 in
+	// an exporter that no operator has processed yet.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// phase is that of the least advanced of the matched pods, refused ones
-	// aside: Pending when none is matched, Refused when all are.
+	// phase is the phase of the least advanced matched pod, refused ones aside: Pending
+	// if no pod is matched, Refused if all are refused.
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
-	// pods is annotated/matched, such as 3/5.
+	// pods is the number of Annotated pods of the matched ones, such as 3/5.
 	Pods *string `json:"pods,omitempty"`
-	// matched counts the pods that have the labels, run, and are not terminating.
+	// matched counts the pods that match labelSelector, run, and are not terminating.
 	Matched *int32 `json:"matched,omitempty"`
-	// updated counts the matched pods that have the current configuration, port
-	// and agent, or cannot get them for now.
+	// updated counts the matched pods that have the current configuration, port and
+	// agent, or cannot get them for now.
 	Updated *int32 `json:"updated,omitempty"`
-	// refused counts the matched pods that need a person.
+	// refused counts the matched pods that need manual action.
 	Refused *int32 `json:"refused,omitempty"`
-	// phases counts the matched pods by the phase they are in.
+	// phases counts the matched pods by phase.
 	Phases []PhaseCountApplyConfiguration `json:"phases,omitempty"`
-	// metricsEndpoints lists the endpoints that answer and stand in an
-	// EndpointSlice, one for each JVM, sorted by pod: the first 1000. The
-	// EndpointSlices of the Service named in serviceName hold all.
+	// metricsEndpoints lists the endpoints that answer and are in an EndpointSlice, one
+	// per JVM, sorted by pod, up to 1000. The EndpointSlices of the Service serviceName
+	// list all.
 	MetricsEndpoints []MetricsEndpointApplyConfiguration `json:"metricsEndpoints,omitempty"`
-	// metricsEndpointsOmitted counts the endpoints beyond those listed.
+	// metricsEndpointsOmitted counts the endpoints that are not listed.
 	MetricsEndpointsOmitted *int32 `json:"metricsEndpointsOmitted,omitempty"`
-	// serviceName is the headless Service whose EndpointSlices hold the endpoints.
+	// serviceName is the headless Service whose EndpointSlices list the endpoints.
 	ServiceName *string `json:"serviceName,omitempty"`
-	// revision identifies what is rolled out: configuration, port, containers,
-	// processes, agent, and by which exporter. It is a digest.
+	// revision is a digest of what is rolled out: configuration, port, containers,
+	// processes, agent, and the exporter itself.
 	Revision *string `json:"revision,omitempty"`
-	// halt says why the rollout is halted.
+	// halt is why the rollout is halted.
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
-	// preflight is what was found of the pods; only in mode Preflight.
+	// preflight is what was found in the pods; only in mode Preflight.
 	Preflight *PreflightApplyConfiguration `json:"preflight,omitempty"`
-	// problemPodCount counts the pods that have the labels and do not run. Only
-	// with spec.alerts.checkRunningPods.
+	// problemPodCount counts the pods that match labelSelector but do not run. Only with
+	// spec.alerts.checkRunningPods.
 	ProblemPodCount *int32 `json:"problemPodCount,omitempty"`
-	// problemPods are the pods that have the labels and do not run, sorted by
-	// name: one entry for each container that fails, in the order in which they
-	// start; the first 50 entries. Only with spec.alerts.checkRunningPods.
+	// problemPods are the pods that match labelSelector but do not run, sorted by name,
+	// with one entry per failing container in start order, up to 50 entries. Only with
+	// spec.alerts.checkRunningPods.
 	ProblemPods []ProblemPodApplyConfiguration `json:"problemPods,omitempty"`
-	// problemPodsOmitted counts the pods of which no entry is listed.
+	// problemPodsOmitted counts the pods without an entry.
 	ProblemPodsOmitted *int32 `json:"problemPodsOmitted,omitempty"`
 	// conditions are Ready, Reconciling, Stalled and ConfigValid, and PreflightComplete
 	// in mode Preflight.

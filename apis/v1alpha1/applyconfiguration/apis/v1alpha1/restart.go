@@ -7,7 +7,7 @@ package v1alpha1
 //
 // Restart is a container that exited soon after an attach.
 type RestartApplyConfiguration struct {
-	// revision is that of the attach.
+	// revision is the revision of the attach.
 	Revision *string `json:"revision,omitempty"`
 	// container is the container's name.
 	Container *string `json:"container,omitempty"`

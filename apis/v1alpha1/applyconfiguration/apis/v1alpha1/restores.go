@@ -13,7 +13,7 @@ import (
 type RestoresApplyConfiguration struct {
 	// count is the number of times within ten minutes of each other.
 	Count *int32 `json:"count,omitempty"`
-	// lastTime is when they were restored last.
+	// lastTime is the time of the last restore.
 	LastTime *v1.Time `json:"lastTime,omitempty"`
 }
 

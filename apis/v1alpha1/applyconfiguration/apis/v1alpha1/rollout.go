@@ -9,22 +9,23 @@ import (
 // RolloutApplyConfiguration represents a declarative configuration of the Rollout type for use
 // with apply.
 //
-// Rollout controls how first attachments, and changes of configuration, port or
-// agent, reach the pods. A pod that has the current revision needs no slot when
-// its container restarts by itself.
+// Rollout controls how first attaches, and changes of configuration, port or agent,
+// reach the pods. A pod that has the current revision needs no slot when its container
+// restarts.
 type RolloutApplyConfiguration struct {
-	// maxConcurrent is how many pods are updated at once.
+	// maxConcurrent is the maximum number of pods updated at once.
 	MaxConcurrent *int32 `json:"maxConcurrent,omitempty"`
-	// maxConcurrentPerNode is how many of them are on the same node.
+	// maxConcurrentPerNode is the maximum number of these pods per node.
 	MaxConcurrentPerNode *int32 `json:"maxConcurrentPerNode,omitempty"`
-	// canary are the pods that go first.
+	// canary configures the pods that go first.
 	Canary *CanaryApplyConfiguration `json:"canary,omitempty"`
-	// restartWindow is how long after an attach a container that restarts halts
-	// the rollout: no pod is attached to, and no change is applied, until the
+	// restartWindow is the time after an attach within which a container restart halts
+	// the rollout: the operator attaches to no pod and applies no change until the
 	// configuration, port, containers or processes change, or the annotation
-	// banzaicloud.com/resume-rollout gets another value. In a container that restarted
-	// before, nothing is attached from two windows before to one window after the age
-	// at which its previous instance exited: that was no attach's fault. 0s disables it.
+	// banzaicloud.com/resume-rollout gets a new value. If a container has restarted
+	// before, the operator does not attach from two windows before to one window after
+	// the age at which its previous instance exited, because the next exit would not be
+	// the fault of the attach. 0s disables it.
 	RestartWindow *v1.Duration `json:"restartWindow,omitempty"`
 }
 

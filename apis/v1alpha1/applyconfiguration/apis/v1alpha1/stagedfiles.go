@@ -5,17 +5,17 @@ package v1alpha1
 // StagedFilesApplyConfiguration represents a declarative configuration of the StagedFiles type for use
 // with apply.
 //
-// StagedFiles are the files in a container, by their digests.
+// StagedFiles identifies the files in a container by their digests.
 type StagedFilesApplyConfiguration struct {
 	// agentSHA256 is the digest of the jar that the JVM loads.
 	AgentSHA256 *string `json:"agentSHA256,omitempty"`
-	// implementationSHA256 is the digest of the jar behind it.
+	// implementationSHA256 is the digest of the implementation jar.
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
 	// configSHA256 is the digest of the configuration.
 	ConfigSHA256 *string `json:"configSHA256,omitempty"`
-	// securitySHA256 is the digest of the endpoint's security; empty for one in the clear.
+	// securitySHA256 is the digest of the endpoint security settings; empty for plain HTTP.
 	SecuritySHA256 *string `json:"securitySHA256,omitempty"`
-	// certificateSHA256 is the digest of the certificate in that, in DER.
+	// certificateSHA256 is the digest of their certificate, in DER.
 	CertificateSHA256 *string `json:"certificateSHA256,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 // TransportCountApplyConfiguration represents a declarative configuration of the TransportCount type for use
 // with apply.
 //
-// TransportCount counts the pods that take a transport.
+// TransportCount counts the pods that use a transport.
 type TransportCountApplyConfiguration struct {
 	// transport is how the operator reaches the helper.
 	Transport *apisv1alpha1.Transport `json:"transport,omitempty"`
