@@ -14,8 +14,10 @@ import (
 func (v *visit) gate(ctx context.Context, j *steps.JVM, next statemachine.Phase) *statemachine.Outcome {
 	s, p := v.scope, j.Process
 	switch {
-	case next == steps.Staged && p.Staged != nil, next == steps.Loaded && p.Port != 0, next == steps.Exposed:
+	case j.UpToDate(next):
 		return nil
+	case next == steps.Staged && p.Staged != nil, next == steps.Loaded && p.Port != 0:
+		return restarting(s, p.Container, p.ContainerID) // a change, too, would look like the cause of its exit
 	}
 	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {

@@ -11,10 +11,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// restarting is why nothing is attached now in a container that may be about to exit by
-// itself, by what the kubelet says of it; nil when it is not. Its instances are taken to
-// exit at about the same age: an attach within spec.rollout.restartWindow before that
-// would look like the cause. The window counts twice before that age, and once after it,
+// restarting is why nothing is attached or changed now in a container that may be about to
+// exit by itself, by what the kubelet says of it; nil when it is not. Its instances are
+// taken to exit at about the same age: an attach within spec.rollout.restartWindow before
+// that would look like the cause. The window counts twice before that age, and once after it,
 // so that an instance may exit a window earlier or later than the one before.
 func restarting(s *steps.Scope, container, id string) *statemachine.Outcome {
 	window := restartWindow(s)
@@ -37,7 +37,7 @@ func restarting(s *steps.Scope, container, id string) *statemachine.Outcome {
 		return nil
 	}
 	outcome := steps.NotDone(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
-		"Container %s restarted: its previous instance exited %s after its start, and this one may, too. Nothing is attached until it has run for %s; see the log of the previous instance.",
+		"Container %s restarted: its previous instance exited %s after its start, and this one may, too. Nothing is attached or changed until it has run for %s; see the log of the previous instance.",
 		container, lifetime, until))
 	outcome.RetryAfter = until - age
 	return &outcome
