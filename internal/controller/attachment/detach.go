@@ -173,13 +173,18 @@ func (v *visit) beginDetach() (over bool) {
 }
 
 // recordLost reports whether agents may be in the pod that the record does not know,
-// as in one that was made again to detach it (internal/controller/orphan). Otherwise
-// a pod that nobody has inspected has nothing of ours in it.
+// as in one that was made again to detach it (internal/controller/orphan), or that was
+// made again and has not inspected all containers since. Otherwise what nobody has
+// inspected has nothing of ours in it.
 func (v *visit) recordLost() bool {
 	s, begun := v.scope, v.begun
-	inspected := slices.ContainsFunc(begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil })
-	return !inspected && (begun.Revision != "" || begun.DetachStartTime != nil ||
-		len(begun.Processes) > 0 || s.Pod.Annotations[v1alpha1.AnnotationFlag] != "" || s.Attachment.Spec.Exporter.UID == "")
+	marked := begun.DetachStartTime != nil || s.Pod.Annotations[v1alpha1.AnnotationFlag] != ""
+	if !slices.ContainsFunc(begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil }) {
+		return marked || begun.Revision != "" || len(begun.Processes) > 0 || s.Attachment.Spec.Exporter.UID == ""
+	}
+	attached := slices.ContainsFunc(begun.Processes, func(p v1alpha1.JavaProcess) bool { return p.Intent != nil || p.Adopted })
+	found := slices.ContainsFunc(begun.Processes, func(p v1alpha1.JavaProcess) bool { return p.AgentFound })
+	return !steps.EndpointsKnown(begun) && !attached && (marked || found)
 }
 
 // agents are the processes on record with an agent of ours.
