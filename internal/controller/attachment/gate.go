@@ -60,11 +60,12 @@ func (v *visit) notGranted() *statemachine.Outcome {
 		return nil
 	case s.Exporter.Spec.Suspend:
 		return closed(v1alpha1.ReasonSuspended, "The exporter is suspended (spec.suspend); nothing new is attached.")
-	case halted(s.Exporter, s.Exporter.Status.Revision):
-		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
 	}
 	if p := s.Problem(); p != nil { // no pod is granted
 		return &statemachine.Outcome{Kind: statemachine.Broken, Reason: p.Reason, Message: p.Message}
+	}
+	if halted(s.Exporter, s.Exporter.Status.Revision) {
+		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
 	}
 	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")
 }

@@ -131,8 +131,7 @@ const haltTimeout = 5 * time.Second
 // awaitHalt keeps the record of a pod that failed soon after an attach until the
 // rollout is halted for it: a pod that is not restarted fails as a whole, and
 // nothing but its record says so. Nobody halts the rollout of an exporter that is
-// terminating, nor for a revision that is not the exporter's, as while its
-// configuration is broken.
+// terminating, nor for a revision that is not the exporter's.
 func (r *Reconciler) awaitHalt(ctx context.Context, attachment *v1alpha1.JmxAttachment, found subjects) (waits bool, err error) {
 	exporter, status := found.exporter, &attachment.Status
 	if exporter == nil || !exporter.DeletionTimestamp.IsZero() || found.pod.Status.Phase != corev1.PodFailed || !selection.Selects(exporter, found.pod) ||

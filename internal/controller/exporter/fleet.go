@@ -58,7 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		return nil, err
 	}
 	f := &fleet{exporter: exporter, inputs: inputs, transport: steps.TransportOf(exporter.Spec.Transport, r.Transport), rollout: rollout{
-		revision: steps.Revision(exporter, inputs, r.Artifacts), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
+		revision: r.revision(exporter, inputs), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
 
 	// What is listed is the cache's own, and never written to: to copy a fleet is most
@@ -105,8 +105,17 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	}
 	// Of all records: a pod that failed is no member any more.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
-	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records, inputs.Problem() != nil)
+	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records)
 	return f, nil
+}
+
+// revision is what the pods are to be brought to: what it was, as long as the exporter's
+// configuration cannot be used. What becomes of pods that have it counts meanwhile.
+func (r *Reconciler) revision(exporter *v1alpha1.PrometheusJmxExporter, inputs steps.Inputs) string {
+	if inputs.Problem() != nil && exporter.Status.Revision != "" {
+		return exporter.Status.Revision
+	}
+	return steps.Revision(exporter, inputs, r.Artifacts)
 }
 
 // attachments are the exporter's records, by the UIDs of their pods.

@@ -182,11 +182,9 @@ func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 }
 
 // haltOf says why the rollout is to stop; nil when it may go on. A halt stands
-// until the revision is another one, or a person resumes, whatever becomes of the pod:
-// the revision of a configuration that cannot be used is none, it may be the same again
-// when it can.
-func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment, broken bool) *v1alpha1.Halt {
-	if before != nil && (broken || before.Revision == r.revision && before.Resume == r.resume) {
+// until the revision is another one, or a person resumes, whatever becomes of the pod.
+func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment) *v1alpha1.Halt {
+	if before != nil && before.Revision == r.revision && before.Resume == r.resume {
 		return before
 	}
 	for _, a := range records {
