@@ -30,7 +30,7 @@ const (
 	// to wait.
 	maxLeftovers = 3
 	// leftoverPause is how long it waits then; twice as long after each other one.
-	leftoverPause    = 10 * time.Minute
+	leftoverPause    = time.Minute
 	maxLeftoverPause = 24 * time.Hour
 )
 
@@ -61,7 +61,7 @@ func (l *leftovers) check(c Container) error {
 	if left.commands < maxLeftovers {
 		return nil
 	}
-	pause := min(leftoverPause<<min(left.commands-maxLeftovers, 10), maxLeftoverPause)
+	pause := min(leftoverPause<<min(left.commands-maxLeftovers, 11), maxLeftoverPause)
 	if time.Since(left.last) >= pause {
 		return nil
 	}

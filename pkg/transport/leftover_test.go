@@ -30,7 +30,7 @@ func (c starting) Stream(ctx context.Context, in Container, command []string, st
 // though the container is tried every ten minutes. One that was never begun is none, and
 // one that ends shows that the container recovered.
 func TestLeftovers(t *testing.T) {
-	const tries, few, inADay = 144, 10, 144
+	const tries, few, inADay = 144, 13, 144
 	script := acts(prints("\n"), hangs)
 	call := acts(reads("uid-1\n"), prints(hello), hangs)
 	recovers := func(after int) act {
@@ -53,7 +53,7 @@ func TestLeftovers(t *testing.T) {
 		"the container is another one": {command: script, replace: true, want: inADay, reason: v1alpha1.ReasonContainerNotResponding},
 		"the runtime hangs":            {command: hangs, want: inADay, reason: v1alpha1.ReasonContainerNotResponding},
 		"the exec is refused":          {command: dies(errClosed), want: inADay, reason: v1alpha1.ReasonExecFailed},
-		"it recovers":                  {command: recovers(6), want: 6 + inADay - 17},
+		"it recovers":                  {command: recovers(9), want: 9 + inADay - 19},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
