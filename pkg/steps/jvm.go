@@ -102,6 +102,19 @@ func (j *JVM) serves() bool {
 		p.SecuritySHA256 == files.SecuritySHA256 && p.CertificateSHA256 == files.CertificateSHA256
 }
 
+// UpToDate reports whether a phase requires no change of the JVM or of the files in its
+// container, according to the record.
+func (j *JVM) UpToDate(phase statemachine.Phase) bool {
+	switch p := j.Process; phase {
+	case Staged:
+		return p.Staged != nil && *p.Staged == j.files()
+	case Loaded:
+		return p.Adopted || j.serves()
+	default:
+		return true
+	}
+}
+
 // answered reports whether the endpoint answered at the pod's current address.
 func (j *JVM) answered() bool {
 	e := j.Process.Endpoint

@@ -49,7 +49,7 @@ func (Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 // Ensure implements statemachine.Step.
 func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p := j.Process
-	if p.Adopted || j.serves() {
+	if j.UpToDate(Loaded) {
 		return Done()
 	}
 	files, identity := j.files(), Fingerprint(p)

@@ -59,7 +59,7 @@ func (j *JVM) Regress() *statemachine.Cause {
 	p, health := j.Process, j.Health[Identity(j.Process)]
 	switch {
 	case p.Adopted:
-	case p.Staged == nil || *p.Staged != j.files():
+	case !j.UpToDate(Staged):
 		return because(v1alpha1.ReasonConfigChanged)
 	case health.Finding == FindingStopped:
 		return because(v1alpha1.ReasonAgentGone)

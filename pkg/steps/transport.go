@@ -34,6 +34,9 @@ func (s *Scope) at(name string) transport.Container {
 	if entry := s.inspected(name); entry != nil {
 		at.Transport, at.User = entry.Transport, parseUser(entry.User)
 	}
+	if here := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == at.ID }); len(here) > 0 {
+		at.JVMUser = &transport.User{UID: here[0].UID, GID: here[0].GID} // the primary one comes first
+	}
 	at.Last, at.Origin = s.Exporter == nil, s.origin()
 	if way := s.transport(); way != v1alpha1.TransportAuto {
 		at.Transport = way

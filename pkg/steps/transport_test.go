@@ -9,6 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // An operator that may use one transport uses no other, whatever the exporter asks for.
@@ -76,6 +77,19 @@ func TestDetachByAllowedTransport(t *testing.T) {
 		if s.Transport = ""; s.at("a").Transport != before {
 			t.Errorf("with both, what was attached by %s is reached by %s", before, s.at("a").Transport)
 		}
+	}
+}
+
+// Whoever comes to a JVM by the other transport knows whom it runs as.
+func TestUserOfKnownJVM(t *testing.T) {
+	s := aScope(serving("a", 9400)).inspectedWell()
+	s.Status().Processes[0].UID, s.Status().Processes[0].GID = 5, 6
+	if got, want := s.at("a").JVMUser, (&transport.User{UID: 5, GID: 6}); got == nil || *got != *want {
+		t.Errorf("the JVM runs as %v, want %v", got, want)
+	}
+	s.Status().Processes[0].ContainerID = "containerd://before"
+	if got := s.at("a").JVMUser; got != nil {
+		t.Errorf("in another container, the JVM runs as %v", got)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 var errOutputTooLarge = errors.New("the output is larger than its bound")
@@ -44,6 +45,8 @@ func (b *boundedBuffer) String() string {
 type quota struct {
 	from io.Reader
 	left int
+	// begun reports that anything was read.
+	begun atomic.Bool
 }
 
 // Read implements io.Reader.
@@ -53,5 +56,8 @@ func (q *quota) Read(p []byte) (int, error) {
 	}
 	n, err := q.from.Read(p[:min(len(p), q.left)])
 	q.left -= n
+	if n > 0 {
+		q.begun.Store(true)
+	}
 	return n, err
 }

@@ -169,6 +169,7 @@ func TestDoorRights(t *testing.T) {
 		target *corev1.SecurityContext
 		user   *corev1.LinuxContainerUser
 		found  *User
+		jvm    *User
 		want   corev1.SecurityContext
 	}{
 		"whom the kubelet reports": {
@@ -190,6 +191,14 @@ func TestDoorRights(t *testing.T) {
 			target: rooted, user: &corev1.LinuxContainerUser{},
 			want: corev1.SecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(0)), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"CHOWN"}, Add: []corev1.Capability{"NET_ADMIN"}}},
 		},
+		"nobody says it, and the JVM is known": {
+			jvm:  &User{5, 6},
+			want: corev1.SecurityContext{RunAsUser: new(int64(5)), RunAsGroup: new(int64(6)), RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: all}},
+		},
+		"the kubelet says it, and the JVM is known": {
+			user: &corev1.LinuxContainerUser{UID: 1000, GID: 2000}, jvm: &User{5, 6},
+			want: corev1.SecurityContext{RunAsUser: new(int64(1000)), RunAsGroup: new(int64(2000)), RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: all}},
+		},
 		"nobody says it": {
 			want: corev1.SecurityContext{RunAsUser: new(int64(65532)), RunAsGroup: new(int64(65532)), RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: all}},
 		},
@@ -202,7 +211,7 @@ func TestDoorRights(t *testing.T) {
 				pods.pod.Status.ContainerStatuses[0].User = &corev1.ContainerUser{Linux: tc.user}
 			}
 			in := behind(pods.pod)
-			in.User = tc.found
+			in.User, in.JVMUser = tc.found, tc.jvm
 			_, err := aDoor(pods, nil).Open(t.Context(), in)
 			wantError(t, err, v1alpha1.ReasonDoorPending, "")
 			data, err := json.Marshal(pods.added[0])

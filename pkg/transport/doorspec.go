@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -80,8 +81,9 @@ func capabilities(target *corev1.Container) *corev1.Capabilities {
 	return caps
 }
 
-// userOf is whom the door runs as: whom an inspection found the JVM to run as, else
-// whom the kubelet reports, else whom the spec asks for.
+// userOf is whom the door runs as: whom an inspection through another door found the JVM to
+// run as, else whom the kubelet reports, else whom the spec asks for, else whom the JVM is
+// known to run as.
 func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	if in.User != nil {
 		return *in.User
@@ -93,13 +95,14 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	}
 	uid, gid := target.SecurityContext, pod.Spec.SecurityContext
 	var user User
+	unsaid := ptr.Deref(in.JVMUser, anyUser)
 	switch {
 	case uid != nil && uid.RunAsUser != nil:
 		user.UID = *uid.RunAsUser
 	case gid != nil && gid.RunAsUser != nil:
 		user.UID = *gid.RunAsUser
 	default:
-		return anyUser
+		return unsaid
 	}
 	switch {
 	case uid != nil && uid.RunAsGroup != nil:
@@ -107,7 +110,7 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	case gid != nil && gid.RunAsGroup != nil:
 		user.GID = *gid.RunAsGroup
 	default: // the image decides
-		return anyUser
+		return unsaid
 	}
 	return user
 }

@@ -50,6 +50,9 @@ func (e *Exec) Open(ctx context.Context, in Container) (Session, error) {
 
 // start executes a command in a container, and greets what it starts.
 func (e *Exec) start(ctx context.Context, in Container, command []string, greet func(*wire, *place) (helperapi.Hello, error)) (*session, error) {
+	if err := e.limits.leftovers.check(in); err != nil {
+		return nil, err
+	}
 	place, err := e.limits.acquire(in)
 	if err != nil {
 		return nil, err
@@ -57,7 +60,7 @@ func (e *Exec) start(ctx context.Context, in Container, command []string, greet 
 	s := &session{in: in, seam: e.seam}
 	var greeted error
 	err = e.seam(ctx, effects.Effect{Kind: effects.Exec, What: "session", On: s.on()}, func(context.Context) error {
-		s.wire = dial(ctx, e.streams, in, command, place.release)
+		s.wire = dial(ctx, e.streams, in, command, place.end)
 		s.hello, greeted = greet(s.wire, place)
 		e.limits.note(in, !errors.Is(greeted, errNotResponding))
 		if exitCode(greeted) == exitNoJava { // no failure, as it is counted

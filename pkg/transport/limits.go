@@ -34,6 +34,8 @@ type Limits struct {
 	taken   map[state]map[share]int
 	// outcomes are whether containers responded when last tried, by their keys.
 	outcomes *lru.Cache
+
+	leftovers *leftovers
 }
 
 const (
@@ -65,7 +67,7 @@ func NewLimits(all, perNode, perNamespace int) *Limits {
 	return &Limits{
 		places:   map[string]int{"all": all, "node": perNode, "namespace": perNamespace, "namespace on node": onNode},
 		taken:    map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}, probing: {}},
-		outcomes: lru.New(maxOutcomes),
+		outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(),
 	}
 }
 

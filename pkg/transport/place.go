@@ -52,6 +52,14 @@ func (p *place) respond() {
 	})
 }
 
+// end ends the session, and notes whether its command is left in the container.
+func (p *place) end(begun, ended bool) {
+	if begun {
+		p.leftovers.note(p.in, ended)
+	}
+	p.release()
+}
+
 // release ends the session, once.
 func (p *place) release() {
 	p.change(func() {

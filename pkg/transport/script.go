@@ -34,7 +34,8 @@ const (
 	saysEnd = "jmx-attach end"
 )
 
-// prelude is what the script does by.
+// prelude is what the script does by. It says an empty line first: a command that hangs
+// later has begun.
 //
 // A script that ends before it has read all of its standard input says so, and reads
 // the rest: an exec whose command ends earlier hangs until its deadline once there is
@@ -52,7 +53,8 @@ const (
 //
 // leave removes the helper, what was left of its installation, and the directory if
 // that is empty then: at any end of a session that is to leave nothing.
-var prelude = fmt.Sprintf(`helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d
+var prelude = fmt.Sprintf(`echo
+helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d
 set -C
 helper= inside= transient= t=
 leave() {

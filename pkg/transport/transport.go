@@ -34,6 +34,9 @@ type Container struct {
 	// run as where nothing else says it: for a Door.
 	Object *corev1.Pod
 	User   *User
+	// JVMUser is whom the JVM in it is known to run as, as when it was attached to by exec:
+	// for a Door where neither User, nor the kubelet, nor the pod's spec says it.
+	JVMUser *User
 	// Last lets a Door add the last ephemeral container that a pod may have, which is
 	// kept for detaching.
 	Last bool

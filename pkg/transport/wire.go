@@ -40,8 +40,9 @@ type wire struct {
 	over chan struct{}
 }
 
-// dial starts a command. The end of ctx ends it; release is called then.
-func dial(ctx context.Context, streams Streams, in Container, command []string, release func()) *wire {
+// dial starts a command. The end of ctx ends it; release is called then, with whether the
+// command had begun, and whether it has ended.
+func dial(ctx context.Context, streams Streams, in Container, command []string, release func(begun, ended bool)) *wire {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stdin, toStdin := io.Pipe()
 	fromStdout, stdout := io.Pipe()
@@ -51,7 +52,8 @@ func dial(ctx context.Context, streams Streams, in Container, command []string, 
 	context.AfterFunc(ctx, func() {
 		stdin.CloseWithError(context.Cause(ctx))
 		stdout.CloseWithError(context.Cause(ctx))
-		release()
+		_, ended := errors.AsType[*execError](context.Cause(ctx))
+		release(quota.begun.Load(), ended)
 		close(w.over)
 	})
 	go func() {

@@ -74,3 +74,27 @@ func TestCrashLoop(t *testing.T) {
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
 	f.expect("it may restart whenever it likes", isAnnotated, isAnnotated)
 }
+
+// What is attached is not changed either when the container is about to exit by itself:
+// the change would look like the cause, and halt the rollout.
+func TestChangeBeforeAnExit(t *testing.T) {
+	f := aFleet(t, 2, func(r *v1alpha1.Rollout) {
+		r.MaxConcurrent, r.MaxConcurrentPerNode, r.Canary.Count = 10, 10, new(int32(0))
+	})
+	f.crash(f.pods[0], 10*time.Minute)
+	f.later(5 * time.Second)
+	f.expect("at first", isAnnotated, isAnnotated)
+	f.later(9*time.Minute + 20*time.Second)
+	f.o.settle()
+	f.configure(changed)
+	f.expect("the configuration changes", "JavaFound ContainerRestarting", isAnnotated)
+	if got := f.portsOf(f.pods[0]); got != "9400" {
+		t.Errorf("meanwhile, published is %q", got)
+	}
+	f.later(25 * time.Second)
+	f.crash(f.pods[0], 10*time.Minute)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("the container exits", isAnnotated, isAnnotated)
+	f.expectSums("the container exits", "2/2/2, Ready True AllAnnotated, Stalled False Reconciled")
+}

@@ -141,13 +141,15 @@ func TestPodFails(t *testing.T) {
 	cases := map[string]struct {
 		after time.Duration
 		phase corev1.PodPhase
-		how   func(*fleet)
-		halts bool
+		// before it fails, and how.
+		before, how func(*fleet)
+		halts       bool
 	}{
-		"soon":                     {after: 7 * time.Second, phase: corev1.PodFailed, halts: true},
-		"late":                     {after: 5 * time.Minute, phase: corev1.PodFailed},
-		"it succeeds":              {after: 7 * time.Second, phase: corev1.PodSucceeded},
-		"it has left the exporter": {after: 7 * time.Second, phase: corev1.PodFailed, how: func(f *fleet) { change(f.t, f.pods[0], func(pod *corev1.Pod) { delete(pod.Labels, "app") }) }},
+		"soon":                              {after: 7 * time.Second, phase: corev1.PodFailed, halts: true},
+		"late":                              {after: 5 * time.Minute, phase: corev1.PodFailed},
+		"while the configuration is broken": {after: 7 * time.Second, phase: corev1.PodFailed, halts: true, before: func(f *fleet) { f.configure("rules: {") }},
+		"it succeeds":                       {after: 7 * time.Second, phase: corev1.PodSucceeded},
+		"it has left the exporter":          {after: 7 * time.Second, phase: corev1.PodFailed, how: func(f *fleet) { change(f.t, f.pods[0], func(pod *corev1.Pod) { delete(pod.Labels, "app") }) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -159,6 +161,10 @@ func TestPodFails(t *testing.T) {
 			f.expect("at first", isAnnotated, isPending)
 			pod := f.pods[0]
 			ended := f.attachment(pod).Status.Processes[0].Intent.Time.Add(tc.after)
+			if tc.before != nil {
+				tc.before(f)
+				f.o.settle()
+			}
 			f.later(10 * time.Minute)
 			f.changeStatus(pod, func(status *corev1.PodStatus) {
 				status.Phase = tc.phase
@@ -169,6 +175,8 @@ func TestPodFails(t *testing.T) {
 			if tc.how != nil {
 				tc.how(f)
 			}
+			f.o.settle()
+			f.configure(rules) // it is mended, where it was broken
 			f.o.settle()
 			if a := f.attachment(pod); a != nil {
 				t.Errorf("its record is left: %+v", a.Status)

@@ -172,13 +172,18 @@ func (v *visit) beginDetach() (over bool) {
 }
 
 // recordLost reports whether the pod may have agents that the record does not know,
-// because the record was recreated to detach it (internal/controller/orphan). Otherwise
-// a pod that was never inspected has nothing of the operator in it.
+// because the record was recreated: to detach the pod (internal/controller/orphan), or
+// without having inspected all containers since. Otherwise a pod that was never inspected
+// has nothing of the operator in it.
 func (v *visit) recordLost() bool {
 	s, begun := v.scope, v.begun
-	inspected := slices.ContainsFunc(begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil })
-	return !inspected && (begun.Revision != "" || begun.DetachStartTime != nil ||
-		len(begun.Processes) > 0 || s.Pod.Annotations[v1alpha1.AnnotationFlag] != "" || s.Attachment.Spec.Exporter.UID == "")
+	marked := begun.DetachStartTime != nil || s.Pod.Annotations[v1alpha1.AnnotationFlag] != ""
+	if !slices.ContainsFunc(begun.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time != nil }) {
+		return marked || begun.Revision != "" || len(begun.Processes) > 0 || s.Attachment.Spec.Exporter.UID == ""
+	}
+	attached := slices.ContainsFunc(begun.Processes, func(p v1alpha1.JavaProcess) bool { return p.Intent != nil || p.Adopted })
+	found := slices.ContainsFunc(begun.Processes, func(p v1alpha1.JavaProcess) bool { return p.AgentFound })
+	return !steps.EndpointsKnown(begun) && !attached && (marked || found)
 }
 
 // agents returns the processes of the record that have an agent of the operator.

@@ -55,6 +55,12 @@ func began(after time.Duration) v1alpha1.JmxAttachmentStatus {
 // Whether agents may be in a pod that its record does not know.
 func TestRecordLost(t *testing.T) {
 	inspected := []v1alpha1.InspectedContainer{{Name: "app", Time: new(metav1.NewTime(start))}}
+	partly := func(reason string, processes ...v1alpha1.JavaProcess) v1alpha1.JmxAttachmentStatus {
+		return v1alpha1.JmxAttachmentStatus{Containers: append(inspected, v1alpha1.InspectedContainer{Name: "worker", Reason: reason}), Processes: processes}
+	}
+	detaching := partly(v1alpha1.ReasonExecFailed)
+	detaching.DetachStartTime = new(metav1.NewTime(start))
+	found, loaded := v1alpha1.JavaProcess{AgentFound: true}, v1alpha1.JavaProcess{AgentFound: true, Intent: &v1alpha1.LoadIntent{}}
 	for name, tc := range map[string]struct {
 		status v1alpha1.JmxAttachmentStatus
 		flag   string
@@ -67,7 +73,15 @@ func TestRecordLost(t *testing.T) {
 		"it came back from another detach": {v1alpha1.JmxAttachmentStatus{Processes: []v1alpha1.JavaProcess{{}}}, "", false, true},
 		"its detach began":                 {began(0), "", false, true},
 		"it was made for no exporter":      {v1alpha1.JmxAttachmentStatus{}, "", true, true},
-		"it carries our flag":              {v1alpha1.JmxAttachmentStatus{}, "record", false, true},
+		"one of two was inspected, which has an agent that the record did not load": {partly(v1alpha1.ReasonExecFailed, found), "", false, true},
+		"the other waits for room":                   {partly("", found), "", false, true},
+		"the record loaded it":                       {partly(v1alpha1.ReasonExecFailed, loaded), "record", false, false},
+		"the stock exporter is adopted":              {partly(v1alpha1.ReasonExecFailed, v1alpha1.JavaProcess{Adopted: true}), "record", false, false},
+		"the other cannot be inspected":              {partly(v1alpha1.ReasonNoShell, found), "", false, false},
+		"one of two was inspected, with our flag":    {partly(v1alpha1.ReasonExecFailed), "record", false, true},
+		"one of two was inspected, its detach began": {detaching, "", false, true},
+		"one of two was inspected, and is untouched": {partly(v1alpha1.ReasonExecFailed, v1alpha1.JavaProcess{}), "", false, false},
+		"it carries our flag":                        {v1alpha1.JmxAttachmentStatus{}, "record", false, true},
 	} {
 		s := aScope()
 		s.Attachment.Status = tc.status

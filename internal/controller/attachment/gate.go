@@ -14,8 +14,10 @@ import (
 func (v *visit) gate(ctx context.Context, j *steps.JVM, next statemachine.Phase) *statemachine.Outcome {
 	s, p := v.scope, j.Process
 	switch {
-	case next == steps.Staged && p.Staged != nil, next == steps.Loaded && p.Port != 0, next == steps.Exposed:
+	case j.UpToDate(next):
 		return nil
+	case next == steps.Staged && p.Staged != nil, next == steps.Loaded && p.Port != 0:
+		return restarting(s, p.Container, p.ContainerID) // a change, too, would look like the cause of its exit
 	}
 	closed := func(reason, message string) *statemachine.Outcome { return new(steps.NotDone(reason, message)) }
 	if restart := s.Status().Restart; restart != nil && restart.Revision == s.Attachment.Spec.Revision {
@@ -56,11 +58,12 @@ func (v *visit) notGranted() *statemachine.Outcome {
 		return nil
 	case s.Exporter.Spec.Suspend:
 		return closed(v1alpha1.ReasonSuspended, "The exporter is suspended (spec.suspend); nothing new is attached.")
-	case halted(s.Exporter, s.Exporter.Status.Revision):
-		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
 	}
 	if p := s.Problem(); p != nil { // no pod is granted
 		return &statemachine.Outcome{Kind: statemachine.Broken, Reason: p.Reason, Message: p.Message}
+	}
+	if halted(s.Exporter, s.Exporter.Status.Revision) {
+		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
 	}
 	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")
 }

@@ -22,6 +22,11 @@ func TestGate(t *testing.T) {
 	granted := func(s *steps.Scope) { s.Granted = true }
 	staged := func(s *steps.Scope) { s.Status().Processes[0].Staged = &v1alpha1.StagedFiles{} }
 	attached := func(s *steps.Scope) { staged(s); s.Status().Processes[0].Port = 9400 }
+	changed := func(s *steps.Scope) { s.Config.SHA256 = "changed" }
+	stopped := func(s *steps.Scope) {
+		attached(s)
+		s.Status().Processes[0].Staged.ConfigSHA256, s.Config.SHA256 = "config", "config"
+	}
 	adopted := func(s *steps.Scope) { s.Status().Processes[0].Adopted, s.Status().Processes[0].Port = true, 9999 }
 	restarted := func(of string) func(*steps.Scope) {
 		return func(s *steps.Scope) {
@@ -80,6 +85,10 @@ func TestGate(t *testing.T) {
 		"it restarts by itself":               {how: []func(*steps.Scope){granted, restarting(20, 20)}, want: both("ContainerRestarting")},
 		"it does, and waits for its turn":     {how: []func(*steps.Scope){restarting(20, 20)}, want: both("ContainerRestarting")},
 		"it does, and this JVM serves":        {how: []func(*steps.Scope){granted, restarting(20, 20), attached}},
+		"it does, and what it serves changes": {how: []func(*steps.Scope){granted, restarting(20, 20), attached, changed}, want: both("ContainerRestarting")},
+		"it does, and the agent was stopped":  {how: []func(*steps.Scope){restarting(20, 20), stopped}, want: both("ContainerRestarting")[1:]},
+		"it does, with the stock exporter":    {how: []func(*steps.Scope){granted, restarting(20, 20), adopted}, want: both("ContainerRestarting")[:1]},
+		"what it serves changes":              {how: []func(*steps.Scope){granted, attached, changed}},
 		"it does, after an attach":            {how: []func(*steps.Scope){restarted(revision), restarting(20, 20)}, want: both("RestartedAfterAttach")},
 		"it has outlived the one before":      {how: []func(*steps.Scope){granted, restarting(80, 20)}},
 		"the one before ran for long":         {how: []func(*steps.Scope){granted, restarting(20, 140)}},

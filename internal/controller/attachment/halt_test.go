@@ -24,7 +24,7 @@ func TestAwaitHalt(t *testing.T) {
 		"the pod still runs":                      {how: func(s *steps.Scope) { s.Pod.Status.Phase = corev1.PodRunning }},
 		"the rollout is halted":                   {how: func(s *steps.Scope) { s.Exporter.Status.Halt = &v1alpha1.Halt{Revision: revision} }},
 		"the exporter is terminating":             {how: func(s *steps.Scope) { s.Exporter.DeletionTimestamp = new(s.Now) }},
-		"the configuration is broken":             {how: func(s *steps.Scope) { s.Exporter.Status.Revision = "broken" }},
+		"the exporter has another revision":       {how: func(s *steps.Scope) { s.Exporter.Status.Revision = "next" }},
 		"the revision has not reached the pod":    {how: func(s *steps.Scope) { s.Status().Revision = "old" }},
 		"the revision was granted after the exit": {how: func(s *steps.Scope) { s.Attachment.Spec.Revision, s.Exporter.Status.Revision = "next", "next" }},
 	} {

@@ -128,7 +128,7 @@ const haltTimeout = 5 * time.Second
 // awaitHalt keeps the record of a pod that failed soon after an attach until its rollout
 // is halted: if the pod is not restarted, it fails as a whole, and only its record shows
 // the cause. It does not wait if the exporter is terminating, or if the revision is no
-// longer the exporter's, as while its configuration is invalid.
+// longer the exporter's.
 func (r *Reconciler) awaitHalt(ctx context.Context, attachment *v1alpha1.JmxAttachment, found subjects) (waits bool, err error) {
 	exporter, status := found.exporter, &attachment.Status
 	if exporter == nil || !exporter.DeletionTimestamp.IsZero() || found.pod.Status.Phase != corev1.PodFailed || !selection.Selects(exporter, found.pod) ||

@@ -11,9 +11,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// restarting returns why nothing is attached now in a container that may be about to
-// exit by itself, according to the kubelet; nil if it may be attached to. It assumes
-// that instances exit at about the same age: an attach within spec.rollout.restartWindow
+// restarting returns why nothing is attached or changed now in a container that may be about to
+// exit by itself, according to the kubelet; nil if it may be. It assumes
+// that instances exit at about the same age: an effect within spec.rollout.restartWindow
 // before that age would look like the cause. The blocked time is two windows before that
 // age and one window after it, so that an instance may exit one window earlier or later
 // than the previous one.
@@ -38,7 +38,7 @@ func restarting(s *steps.Scope, container, id string) *statemachine.Outcome {
 		return nil
 	}
 	outcome := steps.NotDone(v1alpha1.ReasonContainerRestarting, fmt.Sprintf(
-		"Container %s restarted: its previous instance exited after %s, and this one may exit at the same age. Attaching is delayed until it has run for %s; see the log of the previous instance.",
+		"Container %s restarted: its previous instance exited after %s, and this one may exit at the same age. Attaches and changes are delayed until it has run for %s; see the log of the previous instance.",
 		container, lifetime, until))
 	outcome.RetryAfter = until - age
 	return &outcome

@@ -58,7 +58,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 		return nil, err
 	}
 	f := &fleet{exporter: exporter, inputs: inputs, transport: steps.TransportOf(exporter.Spec.Transport, r.Transport), rollout: rollout{
-		revision: steps.Revision(exporter, inputs, r.Artifacts), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
+		revision: r.revision(exporter, inputs), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
 
 	// Listed objects belong to the cache and are never modified: copying a fleet would
@@ -105,8 +105,17 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	}
 	// All records, because a failed pod is no longer a member.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
-	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records, inputs.Problem() != nil)
+	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records)
 	return f, nil
+}
+
+// revision returns the revision to roll out. It stays the same while the configuration is
+// invalid, so that failures of pods that have it still count.
+func (r *Reconciler) revision(exporter *v1alpha1.PrometheusJmxExporter, inputs steps.Inputs) string {
+	if inputs.Problem() != nil && exporter.Status.Revision != "" {
+		return exporter.Status.Revision
+	}
+	return steps.Revision(exporter, inputs, r.Artifacts)
 }
 
 // attachments returns the exporter's records by the UIDs of their pods.

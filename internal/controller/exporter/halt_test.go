@@ -32,30 +32,28 @@ func TestHaltOf(t *testing.T) {
 
 	cases := map[string]struct {
 		before *v1alpha1.Halt
-		broken bool // the configuration
 		member member
 		want   string
 		says   string
 	}{
-		"a pod that serves":                           {member: told("a n1 1h")},
-		"a pod without a record":                      {member: told("a n1 new")},
-		"a refused pod":                               {member: told("a n1 NoShell")},
-		"a pod that fails":                            {member: told("a n1 AgentFailed")},
-		"its configuration is rejected":               {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. The rollout is halted"},
-		"a rule is too expensive":                     {member: told("a n1 RuleTooExpensive"), want: "RuleTooExpensive"},
-		"of what a turn ago was wanted":               {member: stale},
-		"of another revision":                         {member: before},
-		"it restarted":                                {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. The rollout is halted"},
-		"it restarted, and does not run":              {member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
-		"it restarted with another":                   {member: restarted("old", "1h")},
-		"it stands":                                   {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
-		"until there is another revision":             {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
-		"and what is new then stops again":            {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
-		"it stands while the configuration is broken": {before: &v1alpha1.Halt{Revision: "before", Reason: "ConfigRejected", Message: "m"}, broken: true, want: "ConfigRejected", says: "m"},
-		"until it is resumed":                         {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
-		"of what was before it was resumed":           {member: resumed("0")},
-		"and what fails then stops again":             {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: resumed("1"), want: "RestartedAfterAttach"},
-		"a long message is cut":                       {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
+		"a pod that serves":                 {member: told("a n1 1h")},
+		"a pod without a record":            {member: told("a n1 new")},
+		"a refused pod":                     {member: told("a n1 NoShell")},
+		"a pod that fails":                  {member: told("a n1 AgentFailed")},
+		"its configuration is rejected":     {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. The rollout is halted"},
+		"a rule is too expensive":           {member: told("a n1 RuleTooExpensive"), want: "RuleTooExpensive"},
+		"of what a turn ago was wanted":     {member: stale},
+		"of another revision":               {member: before},
+		"it restarted":                      {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. The rollout is halted"},
+		"it restarted, and does not run":    {member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"it restarted with another":         {member: restarted("old", "1h")},
+		"it stands":                         {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
+		"until there is another revision":   {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
+		"and what is new then stops again":  {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"until it is resumed":               {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
+		"of what was before it was resumed": {member: resumed("0")},
+		"and what fails then stops again":   {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: resumed("1"), want: "RestartedAfterAttach"},
+		"a long message is cut":             {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
 	}
 	for name, tc := range cases {
 		records := []*v1alpha1.JmxAttachment{told("z n1 1h").attachment}
@@ -66,15 +64,11 @@ func TestHaltOf(t *testing.T) {
 		if strings.Contains(name, "resumed") || strings.Contains(name, "fails then") {
 			resume = "1"
 		}
-		halt := (&rollout{revision: revision, resume: resume, now: now}).haltOf(tc.before, records, tc.broken)
+		halt := (&rollout{revision: revision, resume: resume, now: now}).haltOf(tc.before, records)
 		if halt == nil {
 			halt = &v1alpha1.Halt{Revision: revision}
 		}
-		of := revision
-		if tc.broken {
-			of = tc.before.Revision
-		}
-		if halt.Reason != tc.want || halt.Revision != of || !strings.Contains(halt.Message, tc.says) || len(halt.Message) > 2048 {
+		if halt.Reason != tc.want || halt.Revision != revision || !strings.Contains(halt.Message, tc.says) || len(halt.Message) > 2048 {
 			t.Errorf("%s: %s %s: %q", name, halt.Revision, halt.Reason, halt.Message)
 		}
 	}

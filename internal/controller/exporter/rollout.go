@@ -183,10 +183,9 @@ func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 }
 
 // haltOf returns why the rollout must stop; nil if it may continue. A halt stays until
-// the revision changes or a person resumes the rollout, whatever happens to the pod. An
-// invalid configuration has no revision; it may be the same again when it is corrected.
-func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment, broken bool) *v1alpha1.Halt {
-	if before != nil && (broken || before.Revision == r.revision && before.Resume == r.resume) {
+// the revision changes or a person resumes the rollout, whatever happens to the pod.
+func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment) *v1alpha1.Halt {
+	if before != nil && before.Revision == r.revision && before.Resume == r.resume {
 		return before
 	}
 	for _, a := range records {

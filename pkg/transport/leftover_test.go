@@ -1,0 +1,87 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os/exec"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+// starting counts the commands that are started by the streams behind it.
+type starting struct {
+	Streams
+	started *atomic.Int64
+}
+
+func (c starting) Stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	c.started.Add(1)
+	return c.Streams.Stream(ctx, in, command, stdin, stdout, stderr)
+}
+
+// A command that hangs stays in the container: in a day that hangs, few are left there,
+// though the container is tried every ten minutes. One that was never begun is none, and
+// one that ends shows that the container recovered.
+func TestLeftovers(t *testing.T) {
+	const tries, few, inADay = 144, 13, 144
+	script := acts(prints("\n"), hangs)
+	call := acts(reads("uid-1\n"), prints(hello), hangs)
+	recovers := func(after int) act {
+		n := 0
+		return func(ctx context.Context, stdin *bufio.Reader, stdout, stderr io.Writer) error {
+			if n++; n > after {
+				return acts(reads("uid-1\n"), prints(hello), answers(1, "{}"), untilEnd)(ctx, stdin, stdout, stderr)
+			}
+			return script(ctx, stdin, stdout, stderr)
+		}
+	}
+	for name, tc := range map[string]struct {
+		command act
+		replace bool // the container, each time
+		want    int64
+		reason  string // of the last try
+	}{
+		"a tool hangs":                 {command: script, want: few, reason: v1alpha1.ReasonContainerNotResponding},
+		"the helper hangs in a call":   {command: call, want: few, reason: v1alpha1.ReasonContainerNotResponding},
+		"the container is another one": {command: script, replace: true, want: inADay, reason: v1alpha1.ReasonContainerNotResponding},
+		"the runtime hangs":            {command: hangs, want: inADay, reason: v1alpha1.ReasonContainerNotResponding},
+		"the exec is refused":          {command: dies(errClosed), want: inADay, reason: v1alpha1.ReasonExecFailed},
+		"it recovers":                  {command: recovers(9), want: 9 + inADay - 19},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var started atomic.Int64
+				e, in := anExec(starting{tc.command, &started}), app
+				var err error
+				for range tries {
+					sessions := NewSessions(e)
+					_, err = sessions.Run(t.Context(), in, helperapi.VerbInspect, helperapi.Request{})
+					sessions.Close()
+					if tc.replace {
+						in.ID += "1"
+					}
+					time.Sleep(10 * time.Minute)
+				}
+				if got := started.Load(); got != tc.want {
+					t.Errorf("in a day, %d commands were started, want %d", got, tc.want)
+				}
+				if tc.reason != "" {
+					wantError(t, err, tc.reason, "")
+				}
+				wantFree(t, e.limits)
+			})
+		})
+	}
+}
+
+// The script says that it has begun before it does anything that could hang.
+func TestScriptSaysThatItBegan(t *testing.T) {
+	jvmtest.Run(t, exec.CommandContext(t.Context(), "sh", "-c", script)).AwaitOutput("\n")
+}
