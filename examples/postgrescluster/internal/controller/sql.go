@@ -134,6 +134,11 @@ func set(name, value string) statement {
 
 var reload = statement{"reload", "SELECT pg_reload_conf()"}
 
+// checkpoint comes to its end only after the checkpointer has read the settings that a new
+// connection has: whether commits wait for standbys at all is what it publishes, not what
+// synchronous_standby_names of a backend says (syncrep.c, SyncRepUpdateSyncStandbysDefined).
+var checkpoint = statement{"checkpoint", "CHECKPOINT"}
+
 // ensure is a statement that fails where one of the rows of a query is false: functions such
 // as pg_promote and pg_terminate_backend return that when their time is over.
 func ensure(what, query, otherwise string) statement {
