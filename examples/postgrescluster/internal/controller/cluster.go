@@ -143,7 +143,7 @@ func (c *cluster) observe(ctx context.Context) {
 			continue
 		}
 		wait.Go(func() {
-			s, err := observe(ctx, c.address(name), c.password)
+			s, err := observe(ctx, name, c.address(name), c.password)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
