@@ -66,7 +66,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 		object: &v1.PostgresCluster{}, image: r.Image, now: r.Clock.Now(),
 		services: map[string]*corev1.Service{}, claims: map[string]*corev1.PersistentVolumeClaim{}, pods: map[string]*corev1.Pod{},
 	}
-	if err := r.Reader.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
+	if err := r.Live.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
 		return nil, client.IgnoreNotFound(err)
 	}
 	c.record = c.object.Status.DeepCopy()
@@ -80,7 +80,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 		}
 	}
 	secret := &corev1.Secret{}
-	switch err := r.Secrets.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: secretName(key.Name)}, secret); {
+	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: secretName(key.Name)}, secret); {
 	case err == nil:
 		c.secret, c.password = secret, string(secret.Data[passwordKey])
 	case !apierrors.IsNotFound(err):

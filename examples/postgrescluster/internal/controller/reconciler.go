@@ -39,9 +39,11 @@ const pollInterval = 2 * time.Second
 // Reconciler reconciles PostgresClusters. All fields are required.
 type Reconciler struct {
 	Reader client.Reader
-	// Secrets reads and writes Secrets one by one, past any cache.
-	Secrets client.Client
-	Apply   *apply.Client
+	// Live reads the PostgresCluster, and reads and writes Secrets, one by one, past any cache:
+	// by a record that is not the last one, an operator that was just elected would act for a
+	// primary whose place was taken.
+	Live  client.Client
+	Apply *apply.Client
 	// Events records what a person must know of that the status does not say for long.
 	Events events.EventRecorder
 	// Seam is what statements pass.

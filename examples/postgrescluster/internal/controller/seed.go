@@ -94,7 +94,7 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 func (r seed) createSecret(ctx context.Context, c *cluster) *statemachine.Outcome {
 	name := secretName(c.object.Name)
 	// Not forced: a password that somebody chose in the meantime stands.
-	if err := apply.New(r.Secrets, r.Seam).Shared(ctx, owner, c.object.Namespace+"/"+name, c.wantedSecret()); err != nil {
+	if err := apply.New(r.Live, r.Seam).Shared(ctx, owner, c.object.Namespace+"/"+name, c.wantedSecret()); err != nil {
 		return fails(ReasonAPIError, err, "The Secret %s could not be created; see status.attempt.lastError.", name)
 	}
 	return fails(ReasonMemberStarting, nil, "The Secret %s was created.", name)
