@@ -262,7 +262,7 @@ func (c *cluster) streaming() []string {
 // key names what an attempt depends on.
 func (c *cluster) key() string {
 	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%s %v", c.record.Primary, c.secret != nil)
+	_, _ = fmt.Fprintf(sum, "%s %t %v", c.record.Primary, c.password != "", c.streaming())
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range c.pods {
 			if !yield(name) {

@@ -28,6 +28,9 @@ func (promote) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
 	if c.primary() != nil {
 		return nil
 	}
+	if o := c.credentialsMissing(); o != nil {
+		return o
+	}
 	announced, o := c.target()
 	if o == nil {
 		c.record.Announced, c.record.Promotions = announced, announced.Number

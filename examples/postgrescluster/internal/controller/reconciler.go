@@ -125,6 +125,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (c *cluster) notePrimary() {
 	switch {
 	case c.record.Promotion == nil:
+	case c.password == "": // nobody is asked
+		c.record.PrimaryLostTime = nil
 	case c.primary() != nil:
 		c.record.PrimaryLostTime = nil
 	case c.record.PrimaryLostTime == nil:

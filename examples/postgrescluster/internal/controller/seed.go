@@ -85,10 +85,15 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 	if c.secret == nil && c.record.SystemIdentifier == "" {
 		return r.createSecret(ctx, c)
 	}
-	if c.password == "" {
-		return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
+	return c.credentialsMissing()
+}
+
+// credentialsMissing is that the operator cannot ask the members.
+func (c *cluster) credentialsMissing() *statemachine.Outcome {
+	if c.password != "" {
+		return nil
 	}
-	return nil
+	return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
 }
 
 func (r seed) createSecret(ctx context.Context, c *cluster) *statemachine.Outcome {
