@@ -55,6 +55,10 @@ type cluster struct {
 	// refusals are what others said that run and did not.
 	refusals map[string]string
 
+	// kept is what keeps voters from being started or from following the primary, nil if nothing
+	// does. It holds up neither a failover, nor those who write, nor that they leave.
+	kept *statemachine.Outcome
+
 	// record is the status as it is to be persisted; its State is apart.
 	record *v1.PostgresClusterStatus
 	state  statemachine.State

@@ -217,7 +217,7 @@ func (r promote) prepare(ctx context.Context, c *cluster, a *v1.Announced) *stat
 	names := synchronousStandbyNames(c.effectiveVoters(), a.Member)
 	if err := r.execute(ctx, c, a.Member, append(slots(c.servers[a.Member].Slots, a.Number, nil),
 		set("primary_slot_name", member.Slot(a.Number, a.Member)),
-		set("synchronous_standby_names", synchronousStandbyNames(c.effectiveVoters(), a.Member)),
+		set("synchronous_standby_names", names),
 		set("primary_conninfo", ""),
 		reload)...); err != nil {
 		return fails(ReasonSQLError, err, "The member %s could not be prepared for its promotion; see status.attempt.lastError.", a.Member)

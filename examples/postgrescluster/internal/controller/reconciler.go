@@ -100,15 +100,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 	}
 	c.notePrimary()
-	kept := r.ensureMembers(ctx, c)
+	c.kept = r.ensureMembers(ctx, c)
 	walk := statemachine.Walk[*cluster]{
 		Plan: Plan, Steps: []statemachine.Step[*cluster]{seed{r}, promote{r}, synchronize{r}, serve{r}, complete{r}},
-		Key: c.key(), KindOf: kindOf, Gate: func(next statemachine.Phase) *statemachine.Outcome {
-			if next == Promoted { // a member that cannot be started does not hold up a failover
-				return nil
-			}
-			return kept
-		},
+		Key: c.key(), KindOf: kindOf,
 		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
 	}
 	result, err := walk.Forward(ctx, c, &c.state, Complete)

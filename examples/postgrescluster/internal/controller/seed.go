@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -62,7 +63,7 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		return done
 	}
 	reason, message := c.notReadyReason(first)
-	return *fails(reason, nil, "%s", message)
+	return *cmp.Or(c.kept, fails(reason, nil, "%s", message))
 }
 
 // restoreFailed reports whether there is nothing to restore.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -34,7 +35,7 @@ func (r synchronize) Ensure(ctx context.Context, c *cluster) statemachine.Outcom
 		return *r.grow(ctx, c)
 	}
 	if o := c.quorumMissing(); o != nil {
-		return *o
+		return *cmp.Or(c.kept, o)
 	}
 	return done
 }
