@@ -8,17 +8,14 @@ import (
 )
 
 // Stands reports whether an owner still owns all that it stated of an object, and nothing
-// more: owned is what ExtractX of client-go says that it owns, stated what it stated. Whoever
-// changes or removes a field owns it from then on, or nobody does. Values are not compared:
-// admission may have changed them, such as the registry of an image, and would again at each
-// apply. Which statement it was, a Digest in an annotation says.
+// more: owned is what ExtractX of client-go says that it owns, stated what it would state.
+// Whoever changes or removes a field owns it from then on, or nobody does. Values are not
+// compared: admission may have changed them, such as the registry of an image, and would
+// again at each apply. Those of annotations are, so that a Digest in one of them says which
+// statement it was.
 func Stands(owned, stated any) bool {
-	have, err := shapeOf(owned)
-	if err != nil {
-		return false
-	}
-	want, err := shapeOf(stated)
-	return err == nil && reflect.DeepEqual(have, want)
+	have, want := shapeOf(owned), shapeOf(stated)
+	return have != nil && reflect.DeepEqual(have, want)
 }
 
 // Digest identifies a statement, an apply configuration.
@@ -28,14 +25,19 @@ func Digest(stated any) string {
 	return fmt.Sprintf("%x", sum.Sum64())
 }
 
-func shapeOf(statement any) (any, error) {
-	data, err := json.Marshal(statement)
-	if err != nil {
-		return nil, err
+// shapeOf is the shape of an apply configuration, with its annotations; nil if it is none.
+func shapeOf(statement any) any {
+	var object struct {
+		Metadata struct {
+			Annotations map[string]string `json:"annotations"`
+		} `json:"metadata"`
 	}
 	var value any
-	err = json.Unmarshal(data, &value)
-	return shape(value), err
+	data, err := json.Marshal(statement)
+	if err != nil || json.Unmarshal(data, &object) != nil || json.Unmarshal(data, &value) != nil {
+		return nil
+	}
+	return []any{object.Metadata.Annotations, shape(value)}
 }
 
 // shape is a value without its leaves: its maps, and its lists of maps.

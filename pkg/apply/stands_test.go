@@ -9,7 +9,7 @@ import (
 func TestStands(t *testing.T) {
 	t.Parallel()
 	stated := func(change func(*corev1ac.PodApplyConfiguration)) *corev1ac.PodApplyConfiguration {
-		pod := corev1ac.Pod("pod", "namespace").WithLabels(map[string]string{"app": "a"}).WithSpec(corev1ac.PodSpec().
+		pod := corev1ac.Pod("pod", "namespace").WithLabels(map[string]string{"app": "a"}).WithAnnotations(map[string]string{"digest": "1"}).WithSpec(corev1ac.PodSpec().
 			WithContainers(corev1ac.Container().WithName("app").WithImage("a:1").WithArgs("x").
 				WithEnv(corev1ac.EnvVar().WithName("A").WithValue("1"), corev1ac.EnvVar().WithName("B").WithValue("2"))))
 		if change != nil {
@@ -28,6 +28,7 @@ func TestStands(t *testing.T) {
 		"admission changed a list of values": {func(p *corev1ac.PodApplyConfiguration) {
 			p.Spec.Containers[0].WithArgs("y")
 		}, true},
+		"another statement":           {func(p *corev1ac.PodApplyConfiguration) { p.Annotations["digest"] = "2" }, false},
 		"somebody took an image over": {func(p *corev1ac.PodApplyConfiguration) { p.Spec.Containers[0].Image = nil }, false},
 		"somebody removed a variable": {func(p *corev1ac.PodApplyConfiguration) {
 			p.Spec.Containers[0].Env = p.Spec.Containers[0].Env[:1]

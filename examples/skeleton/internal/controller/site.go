@@ -79,9 +79,8 @@ func (s *site) wanted() *appsv1ac.DeploymentApplyConfiguration {
 // applied reports whether the Deployment is as it is wanted: what this operator owns
 // of it is compared, so that what was removed is seen, and what others own is theirs.
 func (s *site) applied() bool {
-	wanted := s.wanted()
 	owned, err := appsv1ac.ExtractDeployment(s.deployment, string(owner))
-	return err == nil && owned.Annotations[annotationStatement] == wanted.Annotations[annotationStatement] && apply.Stands(owned, wanted)
+	return err == nil && apply.Stands(owned, s.wanted())
 }
 
 // foreign reports whether there is a Deployment of the name that is somebody else's.
