@@ -191,10 +191,10 @@ func (r promote) disconnectStandbys(ctx context.Context, c *cluster, a *v1.Annou
 	if c.record.Primary == "" || a.Member == c.record.Primary {
 		standbys = []string{a.Member} // the slots of the new promotion keep others from streaming
 	}
-	cutting := false
+	stopping, replaying := false, false
 	for _, name := range standbys {
 		s := c.servers[name]
-		cutting = cutting || s.Upstream != "" || s.Receiving || !s.Waiting
+		stopping, replaying = stopping || s.Upstream != "" || s.Receiving, replaying || !s.Waiting
 		if s.Upstream == "" {
 			continue // its walreceiver is stopping, or WAL is being replayed
 		}
@@ -202,11 +202,14 @@ func (r promote) disconnectStandbys(ctx context.Context, c *cluster, a *v1.Annou
 			return fails(ReasonSQLError, err, "Disconnecting the standby %s from the lost primary failed; see status.attempt.lastError.", name)
 		}
 	}
-	if !cutting {
+	if !stopping && !replaying {
 		return nil
 	}
 	o := fails(ReasonFailingOver, nil, "Standbys are disconnecting from the lost primary; then %s, or the standby with the most WAL, is promoted.", a.Member)
-	o.RetryAfter = disconnectInterval
+	o.RetryAfter = pollInterval // a long log takes its time
+	if stopping {
+		o.RetryAfter = disconnectInterval
+	}
 	return o
 }
 
