@@ -44,9 +44,6 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if o := r.ensureBackups(ctx, c); o != nil {
 		return *o
 	}
-	if o := r.ensureClaims(ctx, c); o != nil {
-		return *o
-	}
 	if o := c.incomplete(); o != nil {
 		return *o
 	}
