@@ -35,8 +35,8 @@ func (w *world) mutates(expression string) {
 	}
 	w.must(admin.Create(w.t.Context(), binding))
 	w.t.Cleanup(func() {
-		w.must(admin.Delete(context.Background(), binding)) //nolint:usetesting // the test's context has ended
-		w.must(admin.Delete(context.Background(), policy))  //nolint:usetesting // ^
+		w.must(admin.Delete(context.Background(), binding))
+		w.must(admin.Delete(context.Background(), policy))
 	})
 	eventually(w.t, func(ctx context.Context) (bool, error) {
 		d := w.foreignDeployment()
