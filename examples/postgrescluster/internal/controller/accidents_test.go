@@ -79,3 +79,49 @@ func TestWalsenderThatStays(t *testing.T) {
 	w.signal(syscall.SIGCONT, "db-0", walsenders)
 	w.completes(3)
 }
+
+// As long as the checkpointer has not read synchronous_standby_names, commits wait for no
+// standby, whatever the setting says: neither do new voters count, nor is a member promoted.
+func TestCheckpointerThatStays(t *testing.T) {
+	t.Parallel()
+	const checkpointer = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+	stops := func(w *world, name string) {
+		var once sync.Once
+		w.before = func(what string) {
+			if what == "sql set synchronous_standby_names on "+name {
+				once.Do(func() { w.signal(syscall.SIGSTOP, name, checkpointer) })
+			}
+		}
+	}
+	t.Run("new voters do not count", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 1)
+		w.completes(1)
+		w.resize(2)
+		stops(w, "db-0")
+		w.until("a failure", func(s *v1.PostgresClusterStatus) bool {
+			if len(s.Voters) == 2 {
+				t.Fatalf("%v are the voters, and commits do not wait for them yet", s.Voters)
+			}
+			return s.Reason == ReasonSQLError
+		})
+		w.signal(syscall.SIGCONT, "db-0", checkpointer)
+		w.completes(2)
+	})
+	t.Run("a member is not promoted", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, 2)
+		w.completes(2)
+		w.kubelet.kill("db-0", true)
+		stops(w, "db-1")
+		w.until("a failure", func(s *v1.PostgresClusterStatus) bool {
+			if recovery, err := w.ask("db-1", "SELECT pg_is_in_recovery()"); err != nil || recovery != "true" {
+				t.Fatalf("db-1 is in recovery: %s (%v), and its commits do not wait for standbys yet", recovery, err)
+			}
+			return s.Reason == ReasonSQLError
+		})
+		w.signal(syscall.SIGCONT, "db-1", checkpointer)
+		w.kubelet.release("db-0")
+		w.completes(2)
+	})
+}

@@ -5,11 +5,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	batchv1ac "k8s.io/client-go/applyconfigurations/batch/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -39,7 +39,7 @@ func (c *cluster) backedUp() bool {
 		return c.cronJob == nil && c.object.Spec.Backup == nil
 	}
 	owned, err := batchv1ac.ExtractCronJob(c.cronJob, string(owner))
-	return err == nil && equality.Semantic.DeepEqual(owned, c.wantedCronJob())
+	return err == nil && apply.Stands(owned, c.wantedCronJob())
 }
 
 // wantedCronJob makes a base backup of the member that is the primary.
@@ -49,11 +49,12 @@ func (c *cluster) wantedCronJob() *batchv1ac.CronJobApplyConfiguration {
 		corev1ac.EnvVar().WithName(member.EnvBackups).WithValue(backupsPath))
 	c.mount(pod, "backups", c.object.Spec.Backup.ClaimName, backupsPath)
 	labels := map[string]string{"app.kubernetes.io/name": "postgrescluster-backup", "app.kubernetes.io/instance": c.object.Name}
-	return batchv1ac.CronJob(backupName(c.object.Name), c.object.Namespace).WithLabels(labelsOf(c.object.Name)).WithOwnerReferences(c.owner()).
+	job := batchv1ac.CronJob(backupName(c.object.Name), c.object.Namespace).WithLabels(labelsOf(c.object.Name)).WithOwnerReferences(c.owner()).
 		WithSpec(batchv1ac.CronJobSpec().WithSchedule(c.object.Spec.Backup.Schedule).WithTimeZone("Etc/UTC").
 			WithConcurrencyPolicy(batchv1.ForbidConcurrent).WithStartingDeadlineSeconds(600).
 			WithJobTemplate(batchv1ac.JobTemplateSpec().WithSpec(batchv1ac.JobSpec().WithBackoffLimit(2).
 				WithTemplate(corev1ac.PodTemplateSpec().WithLabels(labels).WithSpec(pod)))))
+	return job.WithAnnotations(digested(job))
 }
 
 // memberPod is the spec of a pod that runs the program member.

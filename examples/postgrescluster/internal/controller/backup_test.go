@@ -12,22 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
 // When no member has data, the newest base backup is restored, and an Event says of when it
 // is; the cluster keeps its system identifier, and the other members join.
 func TestRestore(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 2, func(c *v1.PostgresCluster) {
-		c.Spec.Backup = &v1.Backup{ClaimName: "backups", Schedule: "0 3 * * *"}
-	})
-	w.must(admin.Create(t.Context(), &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "backups"},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		},
-	}))
+	w := newWorldWithBackups(t, 2)
 	w.completes(2)
 	identifier := w.object.Status.SystemIdentifier
 	w.sql("db-0", "CREATE TABLE t (v text)")
@@ -60,6 +52,62 @@ func TestRestore(t *testing.T) {
 	w.completes(2)
 	if err := admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-backup"}, &batchv1.CronJob{}); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the CronJob is still there (%v)", err)
+	}
+}
+
+// newWorldWithBackups has base backups made of the world's cluster.
+func newWorldWithBackups(t *testing.T, size int32) *world {
+	t.Helper()
+	w := newWorld(t, size, func(c *v1.PostgresCluster) {
+		c.Spec.Backup = &v1.Backup{ClaimName: "backups", Schedule: "0 3 * * *"}
+	})
+	w.must(admin.Create(t.Context(), &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "backups"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}))
+	return w
+}
+
+// The operator ends before or after each of its effects while the base backup is restored: one
+// loss of all data each, all of one cluster. It is never seeded anew, and each restore is said.
+func TestCrashWhileRestoring(t *testing.T) {
+	t.Parallel()
+	w := newWorldWithBackups(t, 1)
+	w.completes(1)
+	identifier := w.object.Status.SystemIdentifier
+	w.sql("db-0", "CREATE TABLE t (v text)")
+	w.sql("db-0", "INSERT INTO t VALUES ('a')")
+	w.runBackup()
+	restore := func(a *effectstest.Accident) []string {
+		w.kubelet.loseClaim("db-0")
+		w.kubelet.kill("db-0", false)
+		promotions := w.object.Status.Promotions
+		w.did, w.accident = nil, a
+		w.until("a promotion", func(s *v1.PostgresClusterStatus) bool {
+			return s.Promotions > promotions && s.Promotion != nil && s.Announced == nil
+		})
+		w.completes(1)
+		did := w.did
+		w.accident = nil
+		if w.has("a"); w.object.Status.SystemIdentifier != identifier || len(w.events.Events) == 0 {
+			t.Errorf("the system identifier is %s, not %s, and there are %d events", w.object.Status.SystemIdentifier, identifier, len(w.events.Events))
+		}
+		for len(w.events.Events) > 0 {
+			<-w.events.Events
+		}
+		return did
+	}
+	for _, a := range accidents(restore(nil)) {
+		restore(a)
+		if !a.Happened() && a.Nth == 1 {
+			t.Errorf("%s: it did not come about again", a)
+		}
+		if t.Failed() {
+			t.Fatalf("the operator %s", a)
+		}
 	}
 }
 

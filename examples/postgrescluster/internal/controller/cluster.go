@@ -55,6 +55,10 @@ type cluster struct {
 	// refusals are what others said that run and did not.
 	refusals map[string]string
 
+	// kept is what keeps voters from being started or from following the primary, nil if nothing
+	// does. It holds up neither a failover, nor those who write, nor that they leave.
+	kept *statemachine.Outcome
+
 	// record is the status as it is to be persisted; its State is apart.
 	record *v1.PostgresClusterStatus
 	state  statemachine.State
@@ -66,7 +70,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 		object: &v1.PostgresCluster{}, image: r.Image, now: r.Clock.Now(),
 		services: map[string]*corev1.Service{}, claims: map[string]*corev1.PersistentVolumeClaim{}, pods: map[string]*corev1.Pod{},
 	}
-	if err := r.Reader.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
+	if err := r.Live.Get(ctx, key, c.object); err != nil || !c.object.DeletionTimestamp.IsZero() {
 		return nil, client.IgnoreNotFound(err)
 	}
 	c.record = c.object.Status.DeepCopy()
@@ -80,7 +84,7 @@ func (r *Reconciler) read(ctx context.Context, key client.ObjectKey) (*cluster, 
 		}
 	}
 	secret := &corev1.Secret{}
-	switch err := r.Secrets.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: secretName(key.Name)}, secret); {
+	switch err := r.Live.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: secretName(key.Name)}, secret); {
 	case err == nil:
 		c.secret, c.password = secret, string(secret.Data[passwordKey])
 	case !apierrors.IsNotFound(err):
@@ -143,7 +147,7 @@ func (c *cluster) observe(ctx context.Context) {
 			continue
 		}
 		wait.Go(func() {
-			s, err := observe(ctx, c.address(name), c.password)
+			s, err := observe(ctx, name, c.address(name), c.password)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -262,7 +266,7 @@ func (c *cluster) streaming() []string {
 // key names what an attempt depends on.
 func (c *cluster) key() string {
 	sum := fnv.New64a()
-	_, _ = fmt.Fprintf(sum, "%s %v", c.record.Primary, c.secret != nil)
+	_, _ = fmt.Fprintf(sum, "%s %t %v", c.record.Primary, c.password != "", c.streaming())
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range c.pods {
 			if !yield(name) {

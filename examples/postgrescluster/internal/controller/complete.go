@@ -28,6 +28,9 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if o := r.applyVoters(ctx, c); o != nil {
 		return *o
 	}
+	if c.kept != nil {
+		return *c.kept
+	}
 	if o := r.grow(ctx, c); o != nil {
 		return *o
 	}
@@ -39,9 +42,6 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		delete(c.services, object.GetName())
 	}
 	if o := r.ensureBackups(ctx, c); o != nil {
-		return *o
-	}
-	if o := r.ensureClaims(ctx, c); o != nil {
 		return *o
 	}
 	if o := c.incomplete(); o != nil {

@@ -79,3 +79,35 @@ func TestCrashWhileFailingOver(t *testing.T) {
 		}
 	}
 }
+
+// The operator ends before or after each of its effects, statements included, while a standby
+// leaves and comes back: one change of the size each, all of one cluster.
+func TestCrashWhileResizing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.completes(2)
+	w.sql("db-0", "CREATE TABLE t (v text)")
+	w.sql("db-0", "INSERT INTO t VALUES ('a')")
+	for _, size := range []int32{1, 2} {
+		resize := func(a *effectstest.Accident) []string {
+			w.resize(3 - size)
+			w.completes(int(3 - size))
+			w.reconcile() // slots are dropped by the next
+			w.resize(size)
+			w.did, w.accident = nil, a
+			w.completes(int(size))
+			did := w.did
+			w.accident = nil
+			return did
+		}
+		for _, a := range accidents(resize(nil)) {
+			resize(a)
+			if !a.Happened() && a.Nth == 1 {
+				t.Errorf("%s: it did not come about again", a)
+			}
+			if w.has("a"); t.Failed() || w.object.Status.Primary != "db-0" {
+				t.Fatalf("the operator %s; the primary is %s", a, w.object.Status.Primary)
+			}
+		}
+	}
+}

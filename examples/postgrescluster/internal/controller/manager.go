@@ -38,12 +38,12 @@ func NewManager(config *rest.Config, image string, options ctrl.Options) (ctrl.M
 	}
 	// The manager's client lists what it writes, to know that its cache has it; the right to
 	// list Secrets is not taken.
-	secrets, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
+	live, err := client.New(mgr.GetConfig(), client.Options{HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return nil, err
 	}
 	r := &Reconciler{
-		Reader: mgr.GetClient(), Secrets: secrets, Apply: apply.New(mgr.GetClient(), effects.Direct), Seam: effects.Direct,
+		Reader: mgr.GetClient(), Live: live, Apply: apply.New(mgr.GetClient(), effects.Direct), Seam: effects.Direct,
 		Events: mgr.GetEventRecorder(string(owner)),
 		Image:  image, Clock: clock.RealClock{},
 	}

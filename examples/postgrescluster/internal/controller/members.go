@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,11 +16,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// ensureMembers keeps the voters running, whatever the phase: their acknowledgments count
-// in a failover. It returns what failed first, and nil where a step reports it.
+// ensureMembers keeps the claims as they are wanted and the voters running, whatever the phase:
+// more storage is what helps a member whose claim is full, and the acknowledgments of voters
+// count in a failover. It returns what failed first, and nil where a step reports it.
 func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
-	if c.record.SystemIdentifier == "" || c.password == "" || c.foreign() != nil {
+	if c.foreign() != nil {
 		return nil // the step that is next says so
+	}
+	claims := r.pacing.try(c.attempt("claims", ""), c.now, func() *statemachine.Outcome { return r.ensureClaims(ctx, c) })
+	if c.record.SystemIdentifier == "" || c.password == "" {
+		return claims
 	}
 	failed := r.pacing.try(c.attempt("slots", c.record.Primary), c.now, func() *statemachine.Outcome { return r.ensureSlots(ctx, c) })
 	for _, name := range c.voters() { // one that fails does not hold up the others
@@ -27,7 +33,7 @@ func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachin
 			failed = o
 		}
 	}
-	return failed
+	return cmp.Or(failed, claims)
 }
 
 // attempt identifies what is done for a member's pod, as long as neither it nor the spec changes.

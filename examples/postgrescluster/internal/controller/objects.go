@@ -38,7 +38,7 @@ func (c *cluster) wantedService(name string, selector map[string]string, evenNot
 	if evenNotReady {
 		service.Spec.WithPublishNotReadyAddresses(true)
 	}
-	return service
+	return service.WithAnnotations(digested(service))
 }
 
 // wantedClaim is that of a member.
@@ -54,7 +54,7 @@ func (c *cluster) wantedClaim(name string) *corev1ac.PersistentVolumeClaimApplyC
 	if storage.WhenDeleted == v1.Delete {
 		claim.WithOwnerReferences(c.owner())
 	}
-	return claim
+	return claim.WithAnnotations(digested(claim))
 }
 
 // volumePath is where a member's claim is mounted.

@@ -67,6 +67,8 @@ const (
 	ReasonPrimaryLost = "PrimaryLost"
 	// ReasonFailingOver: standbys are disconnecting from the lost primary.
 	ReasonFailingOver = "FailingOver"
+	// ReasonPromoting: a member reloads the settings of a primary.
+	ReasonPromoting = "Promoting"
 	// ReasonQuorumMissing: too few members answer.
 	ReasonQuorumMissing = "QuorumMissing"
 	// ReasonJoining: a member copies the data, or catches up.

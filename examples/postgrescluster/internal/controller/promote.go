@@ -28,6 +28,9 @@ func (promote) Announce(_ context.Context, c *cluster) *statemachine.Outcome {
 	if c.primary() != nil {
 		return nil
 	}
+	if o := c.credentialsMissing(); o != nil {
+		return o
+	}
 	announced, o := c.target()
 	if o == nil {
 		c.record.Announced, c.record.Promotions = announced, announced.Number
@@ -157,7 +160,11 @@ func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		if o := r.disconnectStandbys(ctx, c, a); o != nil {
 			return *o
 		}
-		if err := r.execute(ctx, c, a.Member, promotion(c, a)...); err != nil {
+		if o := r.prepare(ctx, c, a); o != nil {
+			return *o
+		}
+		if err := r.execute(ctx, c, a.Member, checkpoint,
+			ensure("promote", fmt.Sprintf("SELECT pg_promote(true, %d)", int(promoteTimeout.Seconds())), "the promotion has not ended yet")); err != nil {
 			return *fails(ReasonSQLError, err, "The member %s could not be promoted; see status.attempt.lastError.", a.Member)
 		}
 	}
@@ -167,7 +174,7 @@ func (r promote) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	}
 	finish := append(slots(have, a.Number, standbysOf(c.members(), a.Member)),
 		// pg_rewind goes by the last checkpoint: before it, it sees no new timeline.
-		statement{"checkpoint", "CHECKPOINT"})
+		checkpoint)
 	if err := r.execute(ctx, c, a.Member, finish...); err != nil {
 		return *fails(ReasonSQLError, err, "Creating replication slots on the new primary %s failed; see status.attempt.lastError.", a.Member)
 	}
@@ -184,10 +191,10 @@ func (r promote) disconnectStandbys(ctx context.Context, c *cluster, a *v1.Annou
 	if c.record.Primary == "" || a.Member == c.record.Primary {
 		standbys = []string{a.Member} // the slots of the new promotion keep others from streaming
 	}
-	cutting := false
+	stopping, replaying := false, false
 	for _, name := range standbys {
 		s := c.servers[name]
-		cutting = cutting || s.Upstream != "" || s.Receiving || !s.Waiting
+		stopping, replaying = stopping || s.Upstream != "" || s.Receiving, replaying || !s.Waiting
 		if s.Upstream == "" {
 			continue // its walreceiver is stopping, or WAL is being replayed
 		}
@@ -195,24 +202,36 @@ func (r promote) disconnectStandbys(ctx context.Context, c *cluster, a *v1.Annou
 			return fails(ReasonSQLError, err, "Disconnecting the standby %s from the lost primary failed; see status.attempt.lastError.", name)
 		}
 	}
-	if !cutting {
+	if !stopping && !replaying {
 		return nil
 	}
 	o := fails(ReasonFailingOver, nil, "Standbys are disconnecting from the lost primary; then %s, or the standby with the most WAL, is promoted.", a.Member)
-	o.RetryAfter = disconnectInterval
+	o.RetryAfter = pollInterval // a long log takes its time
+	if stopping {
+		o.RetryAfter = disconnectInterval
+	}
 	return o
 }
 
-// promotion are the statements that promote a member. It waits for its standbys from its
-// first commit on. The slots of other promotions are dropped before, so that no standby
-// follows it into this one by itself.
-func promotion(c *cluster, a *v1.Announced) []statement {
-	return append(slots(c.servers[a.Member].Slots, a.Number, nil),
+// prepare gives a member the settings of a primary; nil means that new connections have them.
+// It waits for its standbys from its first commit on. The slots of other promotions are
+// dropped, so that no standby follows it into this one by itself.
+func (r promote) prepare(ctx context.Context, c *cluster, a *v1.Announced) *statemachine.Outcome {
+	names := synchronousStandbyNames(c.effectiveVoters(), a.Member)
+	if err := r.execute(ctx, c, a.Member, append(slots(c.servers[a.Member].Slots, a.Number, nil),
 		set("primary_slot_name", member.Slot(a.Number, a.Member)),
-		set("synchronous_standby_names", synchronousStandbyNames(c.effectiveVoters(), a.Member)),
+		set("synchronous_standby_names", names),
 		set("primary_conninfo", ""),
-		reload,
-		ensure("promote", fmt.Sprintf("SELECT pg_promote(true, %d)", int(promoteTimeout.Seconds())), "the promotion has not ended yet"))
+		reload)...); err != nil {
+		return fails(ReasonSQLError, err, "The member %s could not be prepared for its promotion; see status.attempt.lastError.", a.Member)
+	}
+	c.observe(ctx)
+	if s := c.servers[a.Member]; s == nil || s.SynchronousStandbyNames != names || s.promotion() != a.Number {
+		o := fails(ReasonPromoting, nil, "The member %s is reloading the settings of a primary; then it is promoted.", a.Member)
+		o.RetryAfter = disconnectInterval
+		return o
+	}
+	return nil
 }
 
 // Undo implements statemachine.Step: a primary stays one.

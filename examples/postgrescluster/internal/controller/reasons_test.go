@@ -185,6 +185,44 @@ func TestPaused(t *testing.T) {
 	if lost := w.object.Status.PrimaryLostTime; lost != nil {
 		t.Errorf("while it is paused, the primary is waited for since %s", lost)
 	}
+	for range 60 {
+		w.reconcile()
+	}
+	w.get().Spec.Paused = false
+	w.must(admin.Update(t.Context(), w.object))
+	primary := w.object.Status.Primary
+	for range 20 { // less than the failover delay
+		w.reconcile()
+		if s := w.object.Status; s.Announced != nil || s.Primary != primary {
+			t.Fatalf("the primary is %s, announced %+v, without the failover delay", s.Primary, s.Announced)
+		}
+	}
+	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != primary && s.Announced == nil })
+}
+
+// A Secret that is gone from a cluster that runs is said of, and nobody is promoted because
+// the operator cannot ask any more.
+func TestCredentialsGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.completes(2)
+	secret := &corev1.Secret{}
+	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
+	w.must(admin.Delete(t.Context(), secret))
+	w.is("Seeded", ReasonCredentialsMissing)
+	for range 60 { // twice the failover delay
+		w.reconcile()
+	}
+	if s := w.object.Status; s.Reason != ReasonCredentialsMissing || s.PrimaryLostTime != nil || s.Announced != nil {
+		t.Errorf("it is %s because of %s; the primary is lost since %s, announced %+v", s.Phase, s.Reason, s.PrimaryLostTime, s.Announced)
+	}
+	w.must(admin.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-credentials"}, Data: secret.Data,
+	}))
+	w.completes(2)
+	if p := w.object.Status.Promotion.Number; p != 1 {
+		t.Errorf("it is promotion %d", p)
+	}
 }
 
 // The version of the workshop's manifest.

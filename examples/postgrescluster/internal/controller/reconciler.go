@@ -39,9 +39,11 @@ const pollInterval = 2 * time.Second
 // Reconciler reconciles PostgresClusters. All fields are required.
 type Reconciler struct {
 	Reader client.Reader
-	// Secrets reads and writes Secrets one by one, past any cache.
-	Secrets client.Client
-	Apply   *apply.Client
+	// Live reads the PostgresCluster, and reads and writes Secrets, one by one, past any cache:
+	// by a record that is not the last one, an operator that was just elected would act for a
+	// primary whose place was taken.
+	Live  client.Client
+	Apply *apply.Client
 	// Events records what a person must know of that the status does not say for long.
 	Events events.EventRecorder
 	// Seam is what statements pass.
@@ -98,15 +100,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 	}
 	c.notePrimary()
-	kept := r.ensureMembers(ctx, c)
+	c.kept = r.ensureMembers(ctx, c)
 	walk := statemachine.Walk[*cluster]{
 		Plan: Plan, Steps: []statemachine.Step[*cluster]{seed{r}, promote{r}, synchronize{r}, serve{r}, complete{r}},
-		Key: c.key(), KindOf: kindOf, Gate: func(next statemachine.Phase) *statemachine.Outcome {
-			if next == Promoted { // a member that cannot be started does not hold up a failover
-				return nil
-			}
-			return kept
-		},
+		Key: c.key(), KindOf: kindOf,
 		Persist: func(ctx context.Context) error { return r.persist(ctx, c) }, Clock: r.Clock,
 	}
 	result, err := walk.Forward(ctx, c, &c.state, Complete)
@@ -123,6 +120,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (c *cluster) notePrimary() {
 	switch {
 	case c.record.Promotion == nil:
+	case c.password == "": // nobody is asked
+		c.record.PrimaryLostTime = nil
 	case c.primary() != nil:
 		c.record.PrimaryLostTime = nil
 	case c.record.PrimaryLostTime == nil:

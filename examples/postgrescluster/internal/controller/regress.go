@@ -20,7 +20,7 @@ func regress(c *cluster) *statemachine.Cause {
 		back  string
 		fails func() *statemachine.Outcome
 	}{
-		{loseData, c.dataGone}, {losePrimary, c.primaryLost}, {loseQuorum, c.quorumMissing},
+		{loseData, c.dataGone}, {losePrimary, c.credentialsMissing}, {losePrimary, c.primaryLost}, {loseQuorum, c.quorumMissing},
 		{loseServices, c.servicesChanged}, {loseMember, c.incomplete}, {loseMember, c.outdated},
 	} {
 		if lost := cause(check.back, check.fails()); lost != nil {

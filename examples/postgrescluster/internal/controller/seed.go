@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -62,7 +63,7 @@ func (r seed) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 		return done
 	}
 	reason, message := c.notReadyReason(first)
-	return *fails(reason, nil, "%s", message)
+	return *cmp.Or(c.kept, fails(reason, nil, "%s", message))
 }
 
 // restoreFailed reports whether there is nothing to restore.
@@ -85,16 +86,21 @@ func (r seed) prerequisites(ctx context.Context, c *cluster) *statemachine.Outco
 	if c.secret == nil && c.record.SystemIdentifier == "" {
 		return r.createSecret(ctx, c)
 	}
-	if c.password == "" {
-		return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
+	return c.credentialsMissing()
+}
+
+// credentialsMissing is that the operator cannot ask the members.
+func (c *cluster) credentialsMissing() *statemachine.Outcome {
+	if c.password != "" {
+		return nil
 	}
-	return nil
+	return fails(ReasonCredentialsMissing, nil, "The Secret %s or its key %s is missing. Create it with the password that the members have.", secretName(c.object.Name), passwordKey)
 }
 
 func (r seed) createSecret(ctx context.Context, c *cluster) *statemachine.Outcome {
 	name := secretName(c.object.Name)
 	// Not forced: a password that somebody chose in the meantime stands.
-	if err := apply.New(r.Secrets, r.Seam).Shared(ctx, owner, c.object.Namespace+"/"+name, c.wantedSecret()); err != nil {
+	if err := apply.New(r.Live, r.Seam).Shared(ctx, owner, c.object.Namespace+"/"+name, c.wantedSecret()); err != nil {
 		return fails(ReasonAPIError, err, "The Secret %s could not be created; see status.attempt.lastError.", name)
 	}
 	return fails(ReasonMemberStarting, nil, "The Secret %s was created.", name)

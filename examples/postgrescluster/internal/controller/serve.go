@@ -3,9 +3,9 @@ package controller
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -68,7 +68,7 @@ func (c *cluster) leads(role string) bool {
 		return false
 	}
 	owned, err := corev1ac.ExtractService(s, string(owner))
-	return err == nil && equality.Semantic.DeepEqual(owned, c.wantedService(name, map[string]string{labelRole: role}, false))
+	return err == nil && apply.Stands(owned, c.wantedService(name, map[string]string{labelRole: role}, false))
 }
 
 // servicesChanged is that clients are not led to where they should be.

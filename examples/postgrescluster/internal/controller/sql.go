@@ -41,7 +41,7 @@ type server struct {
 	Receiving, Waiting bool
 	// SynchronousStandbyNames is the setting.
 	SynchronousStandbyNames string
-	// Slots are the replication slots that it has, those of base backups aside; Lost are those of which the log is gone.
+	// Slots are the replication slots that it has for members, others' aside; Lost are those of which the log is gone.
 	Slots, Lost []string
 	// Streaming are the members that follow it.
 	Streaming []string
@@ -58,17 +58,17 @@ const observation = `SELECT pg_is_in_recovery(), s.system_identifier::text, spli
 	EXISTS (SELECT FROM pg_stat_wal_receiver),
 	EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'startup' AND wait_event IN ('RecoveryWalStream', 'RecoveryRetrieveRetryInterval')),
 	current_setting('synchronous_standby_names'),
-	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE NOT temporary ORDER BY 1),
+	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE starts_with(slot_name::text, 'promotion_') ORDER BY 1),
 	ARRAY(SELECT slot_name::text FROM pg_replication_slots WHERE wal_status = 'lost' ORDER BY 1),
 	ARRAY(SELECT DISTINCT application_name FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1),
 	coalesce(substring(pg_read_file('backup_label.old', 0, 4096, true) from 'START TIME: ([^\n]*)'), '')
 	FROM pg_control_system() s`
 
 // observe asks a member.
-func observe(ctx context.Context, address, password string) (*server, error) {
+func observe(ctx context.Context, name, address, password string) (*server, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	conn, err := connect(ctx, address, password)
+	conn, err := connect(ctx, name, address, password)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +89,27 @@ func refusal(err error) string {
 	return ""
 }
 
-func connect(ctx context.Context, address, password string) (*pgx.Conn, error) {
+// connect connects to a member. For a moment, its Service may lead to another one, whose pod has
+// the address of a pod that is gone: what a member says and does counts in a failover, so that
+// no other one may do it in its place.
+func connect(ctx context.Context, name, address, password string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=prefer application_name=postgrescluster-operator", address, member.Port, member.User))
 	if err != nil {
 		return nil, err
 	}
 	config.Password = password
-	return pgx.ConnectConfig(ctx, config)
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	var answers string
+	if err = conn.QueryRow(ctx, "SHOW cluster_name").Scan(&answers); err == nil && answers != name {
+		err = fmt.Errorf("%s answers at the address of %s", answers, name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(context.WithoutCancel(ctx)))
+	}
+	return conn, nil
 }
 
 // A statement is one effect on a member; what says it in a word.
@@ -108,7 +122,7 @@ func (r *Reconciler) execute(ctx context.Context, c *cluster, name string, state
 	}
 	ctx, cancel := context.WithTimeout(ctx, promoteTimeout+answerTimeout)
 	defer cancel()
-	conn, err := connect(ctx, c.address(name), c.password)
+	conn, err := connect(ctx, name, c.address(name), c.password)
 	if err != nil {
 		return err
 	}
@@ -133,6 +147,11 @@ func set(name, value string) statement {
 }
 
 var reload = statement{"reload", "SELECT pg_reload_conf()"}
+
+// checkpoint comes to its end only after the checkpointer has read the settings that a new
+// connection has: whether commits wait for standbys at all is what it publishes, not what
+// synchronous_standby_names of a backend says (syncrep.c, SyncRepUpdateSyncStandbysDefined).
+var checkpoint = statement{"checkpoint", "CHECKPOINT"}
 
 // ensure is a statement that fails where one of the rows of a query is false: functions such
 // as pg_promote and pg_terminate_backend return that when their time is over.

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -34,7 +35,7 @@ func (r synchronize) Ensure(ctx context.Context, c *cluster) statemachine.Outcom
 		return *r.grow(ctx, c)
 	}
 	if o := c.quorumMissing(); o != nil {
-		return *o
+		return *cmp.Or(c.kept, o)
 	}
 	return done
 }
@@ -59,8 +60,9 @@ func announceVoters(c *cluster) *statemachine.Outcome {
 const reconnectTimeout = 15 * time.Second
 
 // applyVoters has the primary go by the voters of the record. The old ones count until nothing
-// on the primary goes by them any more: a walsender releases commits by the setting that it
-// read last, so those that are older than the setting are ended.
+// on the primary goes by them any more: commits wait for no standby before the checkpointer has
+// read the setting, and a walsender releases them by the setting that it read last, so those
+// that are older than the setting are ended.
 func (r *Reconciler) applyVoters(ctx context.Context, c *cluster) *statemachine.Outcome {
 	primary, names := c.record.Primary, synchronousStandbyNames(c.effectiveVoters(), c.record.Primary)
 	fail := func(err error) *statemachine.Outcome {
@@ -79,7 +81,7 @@ func (r *Reconciler) applyVoters(ctx context.Context, c *cluster) *statemachine.
 	if c.observe(ctx); c.primary() == nil || c.primary().SynchronousStandbyNames != names {
 		return fails(ReasonResizing, nil, "The primary %s is reloading synchronous_standby_names.", primary)
 	}
-	if err := r.execute(ctx, c, primary, ensure("end older walsenders",
+	if err := r.execute(ctx, c, primary, checkpoint, ensure("end older walsenders",
 		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_replication WHERE backend_start < pg_conf_load_time()",
 		"a walsender that goes by the former synchronous_standby_names has not ended")); err != nil {
 		return fail(err)

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -37,7 +37,7 @@ func (c *cluster) changedClaims() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(c.claims)), func(name string) bool {
 		claim := c.claims[name]
 		owned, err := corev1ac.ExtractPersistentVolumeClaim(claim, string(owner))
-		return !c.owns(claim) || err == nil && equality.Semantic.DeepEqual(owned, c.wantedClaim(name))
+		return !c.owns(claim) || err == nil && apply.Stands(owned, c.wantedClaim(name))
 	})
 }
 
@@ -61,6 +61,13 @@ func (c *cluster) outdatedMember() string {
 		}
 	}
 	return ""
+}
+
+// annotationStatement has the digest of what this operator stated of an object.
+const annotationStatement = "lukeb0nd.com/statement"
+
+func digested(stated any) map[string]string {
+	return map[string]string{annotationStatement: apply.Digest(stated)}
 }
 
 // annotationTemplate has the template that a member's pod was made from.

@@ -95,6 +95,28 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// More storage is what helps a member whose claim is full, so it does not wait for a primary.
+func TestClaimsGrowWithoutPrimary(t *testing.T) {
+	t.Parallel()
+	class := &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{GenerateName: "expands-"}, Provisioner: "example.com/none", AllowVolumeExpansion: new(true)}
+	if err := admin.Create(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, 1, func(c *v1.PostgresCluster) { c.Spec.Storage.StorageClassName = &class.Name })
+	w.completes(1)
+	w.kubelet.kill("db-0", true)
+	w.until("the loss", func(s *v1.PostgresClusterStatus) bool { return s.Phase == "Seeded" })
+	w.get().Spec.Storage.Size = resource.MustParse("2Gi")
+	w.must(admin.Update(t.Context(), w.object))
+	w.until("more storage", func(*v1.PostgresClusterStatus) bool {
+		claim := &corev1.PersistentVolumeClaim{}
+		w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, claim))
+		return claim.Spec.Resources.Requests.Storage().String() == "2Gi"
+	})
+	w.kubelet.release("db-0")
+	w.completes(1)
+}
+
 // Where members run is for the spec to say, also of those that are there.
 func TestPlacement(t *testing.T) {
 	t.Parallel()

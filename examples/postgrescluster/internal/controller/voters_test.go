@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -146,5 +147,24 @@ func TestBegunPromotionStands(t *testing.T) {
 	}
 	if got, o := c.target(); o != nil || *got != begun {
 		t.Errorf("announced is %+v (%+v), want %+v", got, o, begun)
+	}
+}
+
+// Walreceivers stop at once; a long log takes its time to be replayed.
+func TestReplayIsAwaitedAtLeisure(t *testing.T) {
+	t.Parallel()
+	a := v1.Announced{Member: "db-1", Promotion: v1.Promotion{Number: 2, From: 1}}
+	c := &cluster{
+		object: &v1.PostgresCluster{},
+		record: &v1.PostgresClusterStatus{Primary: "db-0", Voters: []string{"db-0", "db-1"}, Promotion: &v1.Promotion{Number: 1}, Announced: &a},
+	}
+	for want, s := range map[time.Duration]server{
+		disconnectInterval: {InRecovery: true, Slot: member.Slot(1, "db-1"), Receiving: true, Waiting: true},
+		pollInterval:       {InRecovery: true, Slot: member.Slot(1, "db-1")},
+	} {
+		c.servers = map[string]*server{"db-1": &s}
+		if o := (promote{&Reconciler{}}).disconnectStandbys(t.Context(), c, &a); o == nil || o.Reason != ReasonFailingOver || o.RetryAfter != want {
+			t.Errorf("of %+v it is %+v, want to look again after %s", s, o, want)
+		}
 	}
 }

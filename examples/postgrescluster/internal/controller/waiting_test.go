@@ -9,6 +9,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -128,7 +129,7 @@ func TestOneMemberLost(t *testing.T) {
 }
 
 // A pod that the API server rejects is said of, is tried less and less often, and does not
-// hold up a failover.
+// hold up a failover, nor those who write, nor that its member leaves.
 func TestRejectedPod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 3)
@@ -162,7 +163,10 @@ func TestRejectedPod(t *testing.T) {
 	w.kubelet.kill("db-0", true)
 	w.did = nil
 	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != "db-0" && s.Announced == nil })
-	w.is("Promoted", ReasonObjectRefused)
+	w.is("Serving", ReasonObjectRefused)
+	if ready := meta.FindStatusCondition(w.object.Status.Conditions, "Ready"); ready.Status != metav1.ConditionTrue || w.labeled(rolePrimary) != w.object.Status.Primary {
+		t.Errorf("Ready is %+v, and -rw leads to %q, not to %s", ready, w.labeled(rolePrimary), w.object.Status.Primary)
+	}
 	if !strings.Contains(w.object.Status.Message, "no pods today") {
 		t.Errorf("it says %q", w.object.Status.Message)
 	}
@@ -178,8 +182,11 @@ func TestRejectedPod(t *testing.T) {
 	if tries < 2 || tries > 20 {
 		t.Errorf("in two minutes and a failover the pod was tried %d times", tries)
 	}
+	w.resize(2)
+	w.completes(2)
 	w.must(admin.Delete(t.Context(), binding))
 	w.kubelet.release("db-0")
+	w.resize(3)
 	w.completes(3)
 }
 

@@ -65,7 +65,7 @@ func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *wo
 }
 
 func (w *world) newReconciler() *Reconciler {
-	return &Reconciler{Reader: admin, Secrets: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Events: w.events, Image: "registry.example/member:1", Clock: w.clock}
+	return &Reconciler{Reader: admin, Live: admin, Apply: apply.New(admin, w.seam), Seam: w.seam, Events: w.events, Image: "registry.example/member:1", Clock: w.clock}
 }
 
 func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Context) error) error {
@@ -199,7 +199,19 @@ func (w *world) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 	service, secret := &corev1.Service{}, &corev1.Secret{}
 	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, service))
 	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
-	return connect(ctx, service.Spec.ClusterIP, string(secret.Data["password"]))
+	return connect(ctx, name, service.Spec.ClusterIP, string(secret.Data["password"]))
+}
+
+// labeled are the pods that have a role.
+func (w *world) labeled(role string) string {
+	w.t.Helper()
+	var pods corev1.PodList
+	w.must(admin.List(w.t.Context(), &pods, client.InNamespace(w.object.Namespace), client.MatchingLabels{labelRole: role}))
+	var names []string
+	for _, pod := range pods.Items {
+		names = append(names, pod.Name)
+	}
+	return strings.Join(names, ",")
 }
 
 // uid is that of a pod; empty if there is none.

@@ -37,6 +37,8 @@ func (c Config) settings() []string {
 		"max_replication_slots=20",
 		"wal_level=replica",
 		"hot_standby=on",
+		// After the crash of one of its processes, it would be a primary again by itself.
+		"restart_after_crash=off",
 		// What pg_rewind and a standby that was away for a while read.
 		"wal_keep_size=256MB",
 		"max_slot_wal_keep_size=512MB",

@@ -230,10 +230,22 @@ func TestDrift(t *testing.T) {
 			if d.Labels["team"] != "red" {
 				t.Error("a foreign label is gone")
 			}
-			if _, ok := d.Spec.Selector.MatchLabels["team"]; ok {
-				t.Error("a label of the resource is in the selector")
-			}
 		})
+	}
+}
+
+// The labels of the PulsarConsumer, which people change, are not the Deployment's: its selector
+// cannot be changed.
+func TestLabels(t *testing.T) {
+	w := newWorld(t)
+	for _, team := range []string{"red", "blue"} {
+		w.object.Labels = map[string]string{"team": team, "app.kubernetes.io/name": team}
+		w.must(admin.Update(t.Context(), w.object))
+		w.consumes()
+		d, want := w.deployment(), labelsOf("sample")
+		if !maps.Equal(d.Spec.Selector.MatchLabels, want) || !maps.Equal(d.Spec.Template.Labels, want) {
+			t.Errorf("the Deployment selects %v, and its pods have %v; want %v", d.Spec.Selector.MatchLabels, d.Spec.Template.Labels, want)
+		}
 	}
 }
 

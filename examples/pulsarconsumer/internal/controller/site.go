@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/api/v1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -80,13 +80,16 @@ func (s *site) key() string {
 	return fmt.Sprintf("generation %d, deployment %s", s.object.Generation, s.deployment.UID)
 }
 
+// annotationStatement has the digest of what this operator stated.
+const annotationStatement = "pulsar.pulsarconsumer.krvarma.com/statement"
+
 // wanted is what this operator states of the Deployment.
 func (s *site) wanted() *appsv1ac.DeploymentApplyConfiguration {
 	spec, selector := s.object.Spec, labelsOf(s.object.Name)
 	env := func(name, value string) *corev1ac.EnvVarApplyConfiguration {
 		return corev1ac.EnvVar().WithName(name).WithValue(value)
 	}
-	return appsv1ac.Deployment(deploymentOf(s.object.Name), s.object.Namespace).
+	deployment := appsv1ac.Deployment(deploymentOf(s.object.Name), s.object.Namespace).
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion(v1.GroupVersion.String()).WithKind("PulsarConsumer").
 			WithName(s.object.Name).WithUID(s.object.UID).
@@ -110,13 +113,14 @@ func (s *site) wanted() *appsv1ac.DeploymentApplyConfiguration {
 						WithSecurityContext(corev1ac.SecurityContext().
 							WithAllowPrivilegeEscalation(false).WithReadOnlyRootFilesystem(true).
 							WithCapabilities(corev1ac.Capabilities().WithDrop("ALL")))))))
+	return deployment.WithAnnotations(map[string]string{annotationStatement: apply.Digest(deployment)})
 }
 
 // applied reports whether the Deployment is as it is wanted: what this operator owns
 // of it is compared, so that what was removed is seen, and what others own is theirs.
 func (s *site) applied() bool {
 	owned, err := appsv1ac.ExtractDeployment(s.deployment, string(owner))
-	return err == nil && equality.Semantic.DeepEqual(owned, s.wanted())
+	return err == nil && apply.Stands(owned, s.wanted())
 }
 
 // foreign reports whether there is a Deployment of the name that is somebody else's.

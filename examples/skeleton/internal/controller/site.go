@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/skeleton/api/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -55,11 +55,14 @@ func (s *site) key() string {
 	return fmt.Sprintf("generation %d, deployment %s", s.object.Generation, s.deployment.UID)
 }
 
+// annotationStatement has the digest of what this operator stated.
+const annotationStatement = "example.com/statement"
+
 // wanted is what this operator states of the Deployment. The selector cannot be
 // changed later, so nothing that a person chooses goes into it but the name.
 func (s *site) wanted() *appsv1ac.DeploymentApplyConfiguration {
 	labels := map[string]string{"app.kubernetes.io/name": "skeleton", "app.kubernetes.io/instance": s.object.Name}
-	return appsv1ac.Deployment(s.object.Name, s.object.Namespace).
+	deployment := appsv1ac.Deployment(s.object.Name, s.object.Namespace).
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind("Skeleton").
 			WithName(s.object.Name).WithUID(s.object.UID).
@@ -70,13 +73,14 @@ func (s *site) wanted() *appsv1ac.DeploymentApplyConfiguration {
 			WithTemplate(corev1ac.PodTemplateSpec().WithLabels(labels).
 				WithSpec(corev1ac.PodSpec().WithContainers(
 					corev1ac.Container().WithName("skeleton").WithImage(s.object.Spec.Image)))))
+	return deployment.WithAnnotations(map[string]string{annotationStatement: apply.Digest(deployment)})
 }
 
 // applied reports whether the Deployment is as it is wanted: what this operator owns
 // of it is compared, so that what was removed is seen, and what others own is theirs.
 func (s *site) applied() bool {
 	owned, err := appsv1ac.ExtractDeployment(s.deployment, string(owner))
-	return err == nil && equality.Semantic.DeepEqual(owned, s.wanted())
+	return err == nil && apply.Stands(owned, s.wanted())
 }
 
 // foreign reports whether there is a Deployment of the name that is somebody else's.
