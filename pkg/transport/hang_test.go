@@ -106,8 +106,9 @@ func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.
 	return ended
 }
 
-// Containers that hang, spread over the nodes or all those of one, delay the sessions
-// with others hardly, by a clock that only the test turns.
+// Containers that hang, on all nodes or on one, hardly delay the sessions with others. The
+// clock is the test's; who gets the next place is up to the scheduler, so the ratio is the
+// median of three runs.
 func TestHangingContainersDelayNoOthers(t *testing.T) {
 	none := func(int) bool { return false }
 	for name, hangs := range map[string]func(pod int) bool{
@@ -115,11 +116,17 @@ func TestHangingContainersDelayNoOthers(t *testing.T) {
 		"one node in ten": func(pod int) bool { return nodeOf(pod) == 7 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			without, with := attachFleet(t, none, hangs), attachFleet(t, hangs, none)
-			for what, i := range map[string]int{"median": len(without) / 2, "last": len(without) - 1} {
-				ratio := with[i].Seconds() / without[i].Seconds()
-				t.Logf("the %s session ends after %s without those that hang, and %s with them: %.2f times", what, without[i], with[i], ratio)
-				if ratio > 1.1 {
+			ratios := map[string][]float64{}
+			for range 3 {
+				without, with := attachFleet(t, none, hangs), attachFleet(t, hangs, none)
+				for what, i := range map[string]int{"median": len(without) / 2, "last": len(without) - 1} {
+					ratios[what] = append(ratios[what], with[i].Seconds()/without[i].Seconds())
+				}
+			}
+			for what, ratio := range ratios {
+				slices.Sort(ratio)
+				t.Logf("with containers that hang, the %s session ends after %.2f times as long", what, ratio)
+				if ratio[1] > 1.1 {
 					t.Errorf("the %s session is delayed", what)
 				}
 			}

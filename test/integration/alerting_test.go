@@ -25,8 +25,9 @@ import (
 )
 
 // A pod that crashes is an alert at a webhook and in Slack, and none any more once it
-// runs: by the rules and the route of docs/alerting.md, through a real Prometheus and a
-// real Alertmanager.
+// runs; an operator without a leader is one, also next to another operator. Both by the
+// rules and the route of docs/alerting.md, through a real Prometheus and a real
+// Alertmanager.
 func TestAlerting(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -43,6 +44,11 @@ func TestAlerting(t *testing.T) {
 	prometheusBinary, alertmanagerBinary, _ := strings.Cut(strings.TrimSpace(string(binaries)), "\n")
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics.NewProblemCollector(inNamespace{admin, c.namespace}, true))
+	// controller-runtime's metric, with the namespace that Prometheus gives a target.
+	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status"}, []string{"namespace", "name"})
+	registry.MustRegister(leader)
+	leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator").Set(0)
+	leader.WithLabelValues("other-system", "other-operator").Set(1)
 	operator := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	t.Cleanup(operator.Close)
 	webhook, slack := receive(t), receive(t)
@@ -87,6 +93,10 @@ func TestAlerting(t *testing.T) {
 	o.settle()
 	webhook.until(t, "resolved", "JmxPodsNotRunning", "CrashLoopBackOff")
 	slack.until(t, "RESOLVED JmxPodsNotRunning")
+
+	webhook.until(t, "firing", "JmxExporterOperatorHasNoLeader") // though another operator has one
+	leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator").Set(1)
+	webhook.until(t, "resolved", "JmxExporterOperatorHasNoLeader")
 }
 
 // documented is the block of YAML in docs/alerting.md that begins with a key.
