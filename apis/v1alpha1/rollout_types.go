@@ -26,9 +26,9 @@ type Rollout struct {
 	// the rollout: the operator attaches to no pod and applies no change until the
 	// configuration, port, containers or processes change, or the annotation
 	// banzaicloud.com/resume-rollout gets a new value. If a container has restarted
-	// before, the operator does not attach from two windows before to one window after
-	// the age at which its previous instance exited, because the next exit would not be
-	// the fault of the attach. 0s disables it.
+	// before, the operator neither attaches nor changes anything from two windows before
+	// to one window after the age at which its previous instance exited, because the next
+	// exit would not be the fault of the operator. 0s disables it.
 	// +optional
 	// +kubebuilder:default="1m"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="cannot be negative"
