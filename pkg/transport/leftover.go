@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/lru"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -13,7 +14,10 @@ import (
 // canceling a stream does not end the process behind it, and one that hangs in a tool or
 // in /proc stays with what it has of the container's memory and PIDs. So the more there
 // are, the less often another one is added. They are safe for concurrent use.
-type leftovers struct{ of *lru.Cache }
+type leftovers struct {
+	of    *lru.Cache
+	clock clock.PassiveClock
+}
 
 type instance struct {
 	pod             types.UID
@@ -34,7 +38,7 @@ const (
 	maxLeftoverPause = 24 * time.Hour
 )
 
-func newLeftovers() *leftovers { return &leftovers{lru.New(maxOutcomes)} }
+func newLeftovers() *leftovers { return &leftovers{lru.New(maxOutcomes), clock.RealClock{}} }
 
 func instanceOf(in Container) instance { return instance{in.PodUID, in.ID, in.Name} }
 
@@ -52,7 +56,7 @@ func (l *leftovers) note(c Container, ended bool) {
 		l.of.Remove(instanceOf(c))
 		return
 	}
-	l.of.Add(instanceOf(c), leftover{commands: l.in(c).commands + 1, last: time.Now()})
+	l.of.Add(instanceOf(c), leftover{commands: l.in(c).commands + 1, last: l.clock.Now()})
 }
 
 // check returns an error while no other command is to be added to those in a container.
@@ -62,7 +66,7 @@ func (l *leftovers) check(c Container) error {
 		return nil
 	}
 	pause := min(leftoverPause<<min(left.commands-maxLeftovers, 11), maxLeftoverPause)
-	if time.Since(left.last) >= pause {
+	if l.clock.Since(left.last) >= pause {
 		return nil
 	}
 	return errLeftovers

@@ -45,7 +45,7 @@ func TestAlerting(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics.NewProblemCollector(inNamespace{admin, c.namespace}, true))
 	// controller-runtime's metric, with the namespace that Prometheus gives a target.
-	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status"}, []string{"namespace", "name"})
+	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "Whether this replica is the leader."}, []string{"namespace", "name"})
 	registry.MustRegister(leader)
 	leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator").Set(0)
 	leader.WithLabelValues("other-system", "other-operator").Set(1)
