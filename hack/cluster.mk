@@ -1,13 +1,13 @@
 ##@ Cluster
 
 .PHONY: cluster-up
-cluster-up: ## Bring up the kind cluster; where there is no engine or registry, make what is missing.
+cluster-up: ## Create the kind cluster, with or without a container engine and a registry.
 	@hack/cluster up
 
 .PHONY: cluster-down
-cluster-down: ## Take the kind cluster away, with everything that cluster-up started.
+cluster-down: ## Delete the kind cluster and everything that cluster-up started.
 	@hack/cluster down
 
 .PHONY: cluster-status
-cluster-status: ## Say what of the cluster runs.
+cluster-status: ## Show which parts of the cluster are running.
 	@hack/cluster status || true

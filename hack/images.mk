@@ -1,9 +1,9 @@
 ##@ Images
 
 .PHONY: images
-images: ## Make the container images (by the engine; as archives where there is none).
+images: ## Build the container images (as archives if there is no container engine).
 	@hack/images build
 
 .PHONY: images-load
-images-load: ## Make the images and put them into the kind cluster.
+images-load: ## Build the images and load them into the kind cluster.
 	@hack/images load
