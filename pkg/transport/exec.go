@@ -99,7 +99,6 @@ func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
 		}
 		if machine, asked := strings.CutPrefix(line, saysSend); asked {
 			if sent {
-				w.cancel(errSentAlready)
 				return helperapi.Hello{}, errSentAlready
 			}
 			sent = true

@@ -31,6 +31,7 @@ func (c starting) Stream(ctx context.Context, in Container, command []string, st
 // one that ends shows that the container recovered.
 func TestLeftovers(t *testing.T) {
 	const tries, few, inADay = 144, 13, 144
+	const sends = "\n" + saysSend + "x86_64\n"
 	script := acts(prints("\n"), hangs)
 	call := acts(reads("uid-1\n"), prints(hello), hangs)
 	recovers := func(after int) act {
@@ -54,6 +55,8 @@ func TestLeftovers(t *testing.T) {
 		"the runtime hangs":            {command: hangs, want: inADay, reason: v1alpha1.ReasonContainerNotResponding},
 		"the exec is refused":          {command: dies(errClosed), want: inADay, reason: v1alpha1.ReasonExecFailed},
 		"it recovers":                  {command: recovers(9), want: 9 + inADay - 19},
+		"a shell sends twice for it":   {command: acts(prints(sends), prints(sends), untilEnd), want: inADay, reason: v1alpha1.ReasonHelperFailed},
+		"an answer cannot be read":     {command: acts(reads("uid-1\n"), prints(hello), prints("no JSON\n"), untilEnd), want: inADay, reason: v1alpha1.ReasonHelperFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

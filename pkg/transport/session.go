@@ -38,7 +38,7 @@ type session struct {
 func (s *session) Hello() helperapi.Hello { return s.hello }
 
 // Close implements Session.
-func (s *session) Close() { s.wire.close() }
+func (s *session) Close() { s.wire.close(errClosed) }
 
 // on names the container.
 func (s *session) on() string { return s.in.Namespace + "/" + s.in.Pod + "/" + s.in.Name }
@@ -116,9 +116,10 @@ func (s *session) answer() (helperapi.Answer, error) {
 	return answer, nil
 }
 
+// protocolError ends the session. The helper may end by itself, so that none is left.
 func (s *session) protocolError(err error) error {
 	known := &Error{v1alpha1.ReasonHelperFailed, "The helper's answer cannot be read.", err}
-	s.wire.cancel(known)
+	s.wire.close(known)
 	return known
 }
 

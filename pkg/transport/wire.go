@@ -106,10 +106,10 @@ func (w *wire) line() (string, error) {
 	}
 }
 
-// close ends the command's input, and the command if it then goes on.
-func (w *wire) close() {
+// close ends the command's input, and the command, for that cause, if it then goes on.
+func (w *wire) close(cause error) {
 	w.in.Close()
-	defer time.AfterFunc(closeTimeout, func() { w.cancel(errClosed) }).Stop()
+	defer time.AfterFunc(closeTimeout, func() { w.cancel(cause) }).Stop()
 	_, _ = io.Copy(io.Discard, w.out) // how it ended was told by what was read before, or does not matter
 	<-w.over
 }
