@@ -27,6 +27,8 @@ type instance struct {
 type leftover struct {
 	commands int
 	last     time.Time
+	// purpose is that of the last one.
+	purpose Purpose
 }
 
 const (
@@ -56,13 +58,15 @@ func (l *leftovers) note(c Container, ended bool) {
 		l.of.Remove(instanceOf(c))
 		return
 	}
-	l.of.Add(instanceOf(c), leftover{commands: l.in(c).commands + 1, last: l.clock.Now()})
+	l.of.Add(instanceOf(c), leftover{commands: l.in(c).commands + 1, last: l.clock.Now(), purpose: c.Origin.Purpose})
 }
 
-// check returns an error while no other command is to be added to those in a container.
+// check returns an error while no other command is to be added to those in a container. A
+// detach does not wait for the first one, since its time is short, and an agent would stay
+// in a container that has recovered.
 func (l *leftovers) check(c Container) error {
 	left := l.in(c)
-	if left.commands < maxLeftovers {
+	if left.commands < maxLeftovers || c.Origin.Purpose == PurposeDetach && left.purpose != PurposeDetach {
 		return nil
 	}
 	pause := min(leftoverPause<<min(left.commands-maxLeftovers, 11), maxLeftoverPause)

@@ -84,6 +84,27 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
+// A detach has a few minutes: it is tried once in a container where commands were left, and
+// which may have recovered since, or its agent would stay.
+func TestLeftoversLetDetach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var started atomic.Int64
+		e, in := anExec(starting{acts(prints("\n"), hangs), &started}), app
+		for range 144 {
+			_, _ = e.Open(t.Context(), in)
+			time.Sleep(10 * time.Minute)
+		}
+		before := started.Load()
+		in.Origin.Purpose = PurposeDetach
+		for range 3 {
+			_, _ = e.Open(t.Context(), in)
+		}
+		if got := started.Load() - before; got != 1 {
+			t.Errorf("a detach started %d commands, want 1", got)
+		}
+	})
+}
+
 // The script says that it has begun before it does anything that could hang.
 func TestScriptSaysThatItBegan(t *testing.T) {
 	jvmtest.Run(t, exec.CommandContext(t.Context(), "sh", "-c", script)).AwaitOutput("\n")
