@@ -84,6 +84,25 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
+// That the time of a reconcile is over, as while the API server hangs, says nothing of a
+// container whose session waits for the next call.
+func TestLeftoversOfReconcilesThatEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := anExec(acts(reads("uid-1\n"), prints(hello), untilEnd))
+		for range 2 * maxLeftovers {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			s, err := e.Open(ctx, app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+			s.Close()
+			cancel()
+		}
+		wantFree(t, e.limits)
+	})
+}
+
 // A detach has a few minutes: it is tried once in a container where commands were left, and
 // which may have recovered since, or its agent would stay.
 func TestLeftoversLetDetach(t *testing.T) {

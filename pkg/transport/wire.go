@@ -40,10 +40,11 @@ type wire struct {
 	over chan struct{}
 }
 
-// dial starts a command. The end of ctx ends it; release is called then, with whether the
-// command had begun, and whether it has ended.
-func dial(ctx context.Context, streams Streams, in Container, command []string, release func(begun, ended bool)) *wire {
-	ctx, cancel := context.WithCancelCause(ctx)
+// dial starts a command. The end of its context ends it; release is called then, with
+// whether the command had begun, and whether it has ended. Of one that ends with the
+// caller's context, that is not known, and it counts as one that did not begin.
+func dial(caller context.Context, streams Streams, in Container, command []string, release func(begun, ended bool)) *wire {
+	ctx, cancel := context.WithCancelCause(caller)
 	stdin, toStdin := io.Pipe()
 	fromStdout, stdout := io.Pipe()
 	quota := &quota{from: fromStdout, left: maxBanner}
@@ -53,7 +54,7 @@ func dial(ctx context.Context, streams Streams, in Container, command []string, 
 		stdin.CloseWithError(context.Cause(ctx))
 		stdout.CloseWithError(context.Cause(ctx))
 		_, ended := errors.AsType[*execError](context.Cause(ctx))
-		release(quota.begun.Load(), ended)
+		release(quota.begun.Load() && caller.Err() == nil, ended)
 		close(w.over)
 	})
 	go func() {
