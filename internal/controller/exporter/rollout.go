@@ -68,12 +68,21 @@ func (r *rollout) updated(m member) bool {
 	case v1alpha1.NeedsPerson(reason):
 		return true
 	case slices.Contains(awaitsPod, reason):
-		return true
+		return !m.changeDelayed()
 	case reason == v1alpha1.ReasonNotAuthorized: // nothing is tried until the right is granted
 		return true
 	default:
 		return standsStill(m)
 	}
+}
+
+// changeDelayed reports whether a JVM that serves is changed only after its container may
+// have exited by itself. That is soon, and without its slot the pod would then be changed
+// together with all others that wait for the same.
+func (m member) changeDelayed() bool {
+	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+		return p.Reason == v1alpha1.ReasonContainerRestarting && p.Endpoint != nil
+	})
 }
 
 // standsStill reports whether a pod is not expected to make progress soon. If nothing

@@ -246,6 +246,12 @@ func TestUpdated(t *testing.T) {
 			t.Errorf("%s: holds a place is %t", state, got)
 		}
 	}
+	// A change that waits is made later, so that it keeps its place; what it waits for ends.
+	waits := told("a n1 JavaFound ContainerRestarting 1")
+	waits.attachment.Status.Processes[0].Endpoint = &v1alpha1.Endpoint{Address: "10.0.0.1", Port: 9400}
+	if r := (&rollout{revision: revision, now: now}); r.updated(waits) || !r.underWay(waits) {
+		t.Error("a pod that serves, and whose change waits for the exit of its container, holds no place")
+	}
 	half := told("a n1 1s") // the record says Annotated only after its last step
 	half.attachment.Status.Phase = v1alpha1.PhaseExposed
 	if (&rollout{revision: revision}).updated(half) {
