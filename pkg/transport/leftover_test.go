@@ -84,23 +84,32 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// That the time of a reconcile is over, as while the API server hangs, says nothing of a
-// container whose session waits for the next call.
-func TestLeftoversOfReconcilesThatEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := anExec(acts(reads("uid-1\n"), prints(hello), untilEnd))
-		for range 2 * maxLeftovers {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			s, err := e.Open(ctx, app)
-			if err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(2 * time.Minute)
-			s.Close()
-			cancel()
-		}
-		wantFree(t, e.limits)
-	})
+// A container that answers has no leftovers: neither where the time of a reconcile is over
+// while its session waits for the next call, as while the API server hangs, nor where it is
+// reported late that the command ended.
+func TestLeftoversOfNone(t *testing.T) {
+	for name, tc := range map[string]struct{ open, end time.Duration }{
+		"the reconcile ends":   {open: 2 * time.Minute},
+		"the end is told late": {end: 2 * closeTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := anExec(acts(reads("uid-1\n"), prints(hello), untilEnd, sleeps(tc.end)))
+				for range 2 * maxLeftovers {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					if s, err := e.Open(ctx, app); err != nil {
+						t.Error(err)
+					} else {
+						time.Sleep(tc.open)
+						s.Close()
+					}
+					cancel()
+				}
+				wantFree(t, e.limits)
+				time.Sleep(tc.end) // until the last command ends
+			})
+		})
+	}
 }
 
 // A detach has a few minutes: it is tried once in a container where commands were left, and

@@ -41,8 +41,9 @@ type wire struct {
 }
 
 // dial starts a command. The end of its context ends it; release is called then, with
-// whether the command had begun, and whether it has ended. Of one that ends with the
-// caller's context, that is not known, and it counts as one that did not begin.
+// whether the command had begun, and whether it has ended. Where it was waiting for the
+// next call, that is not known, and it counts as one that did not begin: when its session
+// was closed, or the caller's context ended.
 func dial(caller context.Context, streams Streams, in Container, command []string, release func(begun, ended bool)) *wire {
 	ctx, cancel := context.WithCancelCause(caller)
 	stdin, toStdin := io.Pipe()
@@ -54,7 +55,8 @@ func dial(caller context.Context, streams Streams, in Container, command []strin
 		stdin.CloseWithError(context.Cause(ctx))
 		stdout.CloseWithError(context.Cause(ctx))
 		_, ended := errors.AsType[*execError](context.Cause(ctx))
-		release(quota.begun.Load() && caller.Err() == nil, ended)
+		waited := caller.Err() != nil || errors.Is(context.Cause(ctx), errClosed)
+		release(quota.begun.Load() && !waited, ended)
 		close(w.over)
 	})
 	go func() {
