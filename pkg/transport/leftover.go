@@ -76,4 +76,4 @@ func (l *leftovers) check(c Container) error {
 	return errLeftovers
 }
 
-var errLeftovers = &Error{Reason: v1alpha1.ReasonContainerNotResponding, Message: "Several commands of the operator began in the container and did not end: a tool, /tmp or /proc hangs there. Another one is tried less and less often; restart the container if it does not recover."}
+var errLeftovers = &Error{Reason: v1alpha1.ReasonContainerNotResponding, Message: "Several commands of the operator began in the container and did not end: it is starved of CPU, or a tool, /tmp or /proc hangs there. Another one is tried less and less often; restart the container if it does not recover."}
