@@ -125,10 +125,11 @@ func (db *database) complete(ctx context.Context, t *testing.T, size int) {
 	})
 }
 
-// kill takes pods of members away without a warning.
+// kill deletes pods of members without a grace period. It does not wait until they are
+// gone: others have their names soon, and kubectl has waited for those.
 func (db *database) kill(ctx context.Context, t *testing.T, names ...string) {
 	t.Helper()
-	db.kubectl(ctx, t, append([]string{"delete", "pods", "--grace-period=0", "--force", "--ignore-not-found"}, names...)...)
+	db.kubectl(ctx, t, append([]string{"delete", "pods", "--grace-period=0", "--force", "--wait=false", "--ignore-not-found"}, names...)...)
 }
 
 // replace kills members, does what comes meanwhile, and waits until all are there again.

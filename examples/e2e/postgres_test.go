@@ -84,7 +84,7 @@ func TestPostgresCluster(t *testing.T) {
 // killOperator takes the operator's pod away without a warning.
 func killOperator(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if _, err := kubectl(ctx, "delete", "pods", "--namespace=postgrescluster-system", "--all", "--grace-period=0", "--force"); err != nil {
+	if _, err := kubectl(ctx, "delete", "pods", "--namespace=postgrescluster-system", "--all", "--grace-period=0", "--force", "--wait=false"); err != nil {
 		t.Fatal(err)
 	}
 }
