@@ -17,7 +17,7 @@ import (
 // primary has. Data of the promotion that the primary was promoted from shares its log up
 // to there, so that pg_rewind takes it back to where they part; what it had beyond that was
 // never acknowledged. Any other data may have a timeline of the same number and another
-// content, which pg_rewind cannot tell: it is copied afresh.
+// content, which pg_rewind cannot tell: it is copied again.
 func (c Config) join(ctx context.Context, lock *os.File, data bool) error {
 	var err error
 	switch own := c.followed(); {

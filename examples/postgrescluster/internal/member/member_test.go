@@ -82,6 +82,9 @@ func (s *server) sql(statement string) {
 	}
 }
 
+// copiedAgain is what a member logs before it drops its data for a base backup.
+const copiedAgain = "copying the data again"
+
 // value is what a query says that has one text; what went wrong if it could not be asked.
 func (s *server) value(query string) string {
 	s.t.Helper()
@@ -155,7 +158,7 @@ func TestFailover(t *testing.T) {
 	standby.process.Kill()
 	primary.sql("INSERT INTO t VALUES ('b')")
 	standby.join(primary, 1, 0).says(rows, "a,b")
-	if strings.Contains(standby.process.Log(), "afresh") {
+	if strings.Contains(standby.process.Log(), copiedAgain) {
 		t.Error("it copied what it had")
 	}
 
@@ -176,7 +179,7 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// Data of a promotion that the primary does not descend from is copied afresh: its
+// Data of a promotion that the primary does not descend from is copied again: its
 // timeline has the same number, and pg_rewind could not tell.
 func TestJoinAfterAnotherPromotion(t *testing.T) {
 	t.Parallel()
@@ -190,8 +193,8 @@ func TestJoinAfterAnotherPromotion(t *testing.T) {
 	primary.start(member.Run)
 	primary.promote(3)
 	standby.join(primary, 3, 1).says(rows, "a")
-	if !strings.Contains(standby.process.Log(), "afresh") {
-		t.Error("it was not copied afresh")
+	if !strings.Contains(standby.process.Log(), copiedAgain) {
+		t.Error("it was not copied again")
 	}
 }
 
@@ -204,8 +207,8 @@ func TestJoinAfterInterruptedRewind(t *testing.T) {
 		t.Fatal(string(out))
 	}
 	standby.join(primary, 1, 0).says(rows, "a")
-	if !strings.Contains(standby.process.Log(), "afresh") {
-		t.Error("it was not copied afresh")
+	if !strings.Contains(standby.process.Log(), copiedAgain) {
+		t.Error("it was not copied again")
 	}
 }
 
