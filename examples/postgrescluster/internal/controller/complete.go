@@ -34,7 +34,13 @@ func (r complete) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
 	if o := r.grow(ctx, c); o != nil {
 		return *o
 	}
-	for _, object := range c.extra() {
+	extra := c.extra()
+	if len(extra) > 0 { // by a record that still has them as voters, the next operator would start them again
+		if err := r.persist(ctx, c); err != nil {
+			return *fails(ReasonAPIError, err, "Recording the members failed; see status.attempt.lastError.")
+		}
+	}
+	for _, object := range extra {
 		if o := r.remove(ctx, object); o != nil {
 			return *o
 		}
