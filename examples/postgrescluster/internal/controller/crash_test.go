@@ -111,3 +111,18 @@ func TestCrashWhileResizing(t *testing.T) {
 		}
 	}
 }
+
+// A member that leaves is no voter in the record any more when its pod is deleted: an
+// operator that starts then would make the pod again.
+func TestMemberLeavesTheRecordFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.completes(2)
+	w.resize(1)
+	w.accident = &effectstest.Accident{Kind: effectstest.DiesAfter, Effect: "delete Pod on db-1", Nth: 1}
+	w.until("the deletion of db-1", func(*v1.PostgresClusterStatus) bool { return w.accident.Happened() })
+	if voters := w.object.Status.Voters; !slices.Equal(voters, []string{"db-0"}) {
+		t.Errorf("the operator ended, and the record has the voters %v", voters)
+	}
+	w.completes(1)
+}
