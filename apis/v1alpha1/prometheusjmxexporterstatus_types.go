@@ -24,7 +24,7 @@ type PrometheusJmxExporterStatus struct {
 	Matched int32 `json:"matched"`
 
 	// updated counts the matched pods that have the current configuration, port and
-	// agent, or cannot get them for now.
+	// agent, or that cannot be updated until something outside the rollout changes.
 	// +optional
 	Updated int32 `json:"updated"`
 

@@ -41,7 +41,7 @@ type Scope struct {
 	// Health has the results of failed health checks.
 	Health map[ProcessIdentity]Health
 	// ReinspectAfter returns the time until a container is inspected again even if its
-	// state is known; 0 for now, negative for never.
+	// state is known: at once if 0, never if negative.
 	ReinspectAfter func(*v1alpha1.InspectedContainer) time.Duration
 	// Now is the start time of the reconcile.
 	Now metav1.Time

@@ -141,7 +141,7 @@ func said(reason, message string) string {
 	return reason + ": " + text.Line(message, 300) + "."
 }
 
-// cannotStart reports whether the kubelet gave up for now on starting a container
+// cannotStart reports whether the kubelet is backing off from starting a container
 // (k8s.io/kubernetes pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
 func cannotStart(reason string) bool {
 	return reason != "" && reason != "ContainerCreating" && reason != "PodInitializing"

@@ -89,8 +89,8 @@ func TestLeftovers(t *testing.T) {
 // reported late that the command ended.
 func TestLeftoversOfNone(t *testing.T) {
 	for name, tc := range map[string]struct{ open, end time.Duration }{
-		"the reconcile ends":   {open: 2 * time.Minute},
-		"the end is told late": {end: 2 * closeTimeout},
+		"the reconcile ends":       {open: 2 * time.Minute},
+		"the end is reported late": {end: 2 * closeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

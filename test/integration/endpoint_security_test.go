@@ -129,7 +129,7 @@ func TestEndpointSecurity(t *testing.T) {
 	p.later(2 * source.SecretPeriod)
 	p.expect("without a Secret", v1alpha1.ReasonSecretNotFound, isAnnotated, "https")
 	if did := strings.Join(p.o.did(), ", "); strings.Contains(did, "exec") {
-		t.Errorf("what serves is not left alone: %s", did)
+		t.Errorf("a serving agent was changed: %s", did)
 	}
 
 	change(t, p.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.EndpointSecurity = nil })

@@ -24,7 +24,7 @@ import (
 // ever blocks on it: a record whose exporter was deleted while no operator ran is
 // detached by the next one.
 //
-// A terminating pod is left alone, and another exporter that owns the pod takes over the
+// A terminating pod is skipped, and another exporter that owns the pod takes over the
 // record as it is.
 func (r *Reconciler) detach(ctx context.Context, attachment *v1alpha1.JmxAttachment, helper steps.Helper) (ctrl.Result, error) {
 	found, err := r.confirm(ctx, attachment)

@@ -217,7 +217,7 @@ func TestGrantsOfAFleet(t *testing.T) {
 	}
 }
 
-// A pod was brought to the revision when nothing is left to do about it for now.
+// A pod counts as updated when it has the revision, or when the rollout does not wait for it.
 func TestUpdated(t *testing.T) {
 	for state, want := range map[string]bool{
 		"new": false, "waits": false, "granted": false, "regranted": false, "old": false,

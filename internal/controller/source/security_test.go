@@ -179,6 +179,6 @@ func TestSecretProblem(t *testing.T) {
 	}
 	reader := &secrets{err: errors.New("no answer")}
 	if _, err := New(reader, reader, testclock.NewFakePassiveClock(begin)).Get(t.Context(), secured()); err == nil {
-		t.Error("what cannot be read for now is no Secret")
+		t.Error("a failed read of the Secret is reported as an answer")
 	}
 }

@@ -23,7 +23,7 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	// matched counts the pods that match labelSelector, run, and are not terminating.
 	Matched *int32 `json:"matched,omitempty"`
 	// updated counts the matched pods that have the current configuration, port and
-	// agent, or cannot get them for now.
+	// agent, or that cannot be updated until something outside the rollout changes.
 	Updated *int32 `json:"updated,omitempty"`
 	// refused counts the matched pods that need manual action.
 	Refused *int32 `json:"refused,omitempty"`
