@@ -18,7 +18,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
@@ -87,10 +86,7 @@ func TestMetricsCertificateMissing(t *testing.T) {
 func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	c.t.Helper()
 	name := "operator-of-" + c.namespace
-	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	user := addUser(c.t, name)
 	c.grant(name, "../../config/rbac/role.yaml")
 	c.grantEverywhere(rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}, "../../config/metrics-auth/role.yaml")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -99,7 +95,7 @@ func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	mgr, err := manager.New(user.Config(), manager.Options{
+	mgr, err := manager.New(user, manager.Options{
 		Namespaces: []string{c.namespace}, MetricsAddress: address, MetricsSecure: true, MetricsCertificate: files,
 		HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, Limits: transport.NewLimits(4, 4, 4), Artifacts: artifacts,
 		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct},

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,6 +75,23 @@ func run(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// certificates guards the certificate authority of envtest: parallel tests that
+// add users at the same time race for its serial numbers.
+var certificates sync.Mutex
+
+// addUser returns how the API server is reached as the user of this name, who has
+// no rights of its own.
+func addUser(t *testing.T, name string) *rest.Config {
+	t.Helper()
+	certificates.Lock()
+	defer certificates.Unlock()
+	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user.Config()
 }
 
 // binaries is the directory with etcd and kube-apiserver: that of the variable,

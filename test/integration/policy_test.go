@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -29,11 +28,8 @@ import (
 // comes on when the right is granted.
 func TestExecForbidden(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
-	user, err := environment.AddUser(envtest.User{Name: "operator", Groups: []string{"system:authenticated"}}, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := s.operateAs(admin, s.admitted(user.Config()))
+	user := addUser(t, "operator")
+	o := s.operateAs(admin, s.admitted(user))
 	s.pod = s.run(aPod("app-0"))
 	s.exporter = s.export("exporter")
 

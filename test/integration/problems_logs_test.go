@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -72,13 +71,10 @@ func TestLogsForbidden(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	name := "operator-of-" + c.namespace
-	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	user := addUser(t, name)
 	c.grant(name, "../../config/rbac/role.yaml")
 	o := c.operate()
-	o.tell(problem.NewPodLogs(clientsetOf(t, user.Config()).CoreV1(), o.seam, c.clock))
+	o.tell(problem.NewPodLogs(clientsetOf(t, user).CoreV1(), o.seam, c.clock))
 	e := c.alerts("exporter", 10)
 	pod := c.run(aPod("app-0").without("app"))
 	c.crash(pod, 1)

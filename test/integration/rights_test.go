@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
@@ -20,11 +19,8 @@ func TestRightsOfTransports(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	name := "operator-of-" + c.namespace
-	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods, err := manager.NewPods(user.Config(), effects.Direct)
+	user := addUser(t, name)
+	pods, err := manager.NewPods(user, effects.Direct)
 	if err != nil {
 		t.Fatal(err)
 	}
