@@ -11,9 +11,9 @@ import (
 
 var errOutputTooLarge = errors.New("the output is larger than its bound")
 
-// boundedBuffer keeps what is written to it up to a limit, and cancels the
-// stream beyond it: client-go goes on reading after a writer's error. It also
-// goes on writing for a while after a stream was canceled, hence the lock.
+// boundedBuffer keeps what is written to it up to a limit, in bytes. Beyond that, it
+// cancels the stream, since client-go keeps reading after a write error. It has a lock
+// because client-go keeps writing for a while after a stream was canceled.
 type boundedBuffer struct {
 	limit  int
 	cancel context.CancelCauseFunc
@@ -33,19 +33,20 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	return b.buffer.Write(p)
 }
 
-// String is what was written so far.
+// String returns what was written so far.
 func (b *boundedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.String()
 }
 
-// quota reads as many bytes as are left, and fails then. A command could keep the
-// operator busy otherwise, with empty lines for instance, until its deadline.
+// quota reads up to a number of bytes, and then fails with errOutputTooLarge. Otherwise,
+// a command could keep the operator busy until its deadline, for instance by printing
+// empty lines.
 type quota struct {
 	from io.Reader
 	left int
-	// begun reports that anything was read.
+	// begun is true once anything was read.
 	begun atomic.Bool
 }
 

@@ -16,8 +16,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// exits are the exit codes that say all; where the sentence has no end yet,
-// what was said on standard error ends it.
+// exits maps exit codes to errors. The command's standard error completes a message that
+// does not end with a period.
 var exits = map[int]Error{
 	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper is missing in " + helperapi.AgentDirectory + " after its installation."},
 	exitCut:            {Reason: v1alpha1.ReasonStagingIncomplete, Message: "The helper arrived incomplete in the container; sending it again."},
@@ -31,17 +31,17 @@ var exits = map[int]Error{
 }
 
 var (
-	// noShell is what the runtimes say of a command that is not there: runc,
-	// crun, and containerd and CRI-O around them; some on standard error, with
-	// exit code 1, 126, 127 or 255.
+	// noShell matches the errors for a missing command of runc and crun, and of
+	// containerd and CRI-O around them. Some are printed on standard error, with exit
+	// code 1, 126, 127 or 255.
 	noShell = regexp.MustCompile(`(?i)exec: "sh"|executable file.* not found in \$PATH|"sh".*no such file`)
-	// noRight is RBAC's wording: User "…" cannot create resource "pods/exec"
+	// noRight matches RBAC's message: User "…" cannot create resource "pods/exec"
 	// (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go).
 	noRight = regexp.MustCompile(`cannot \w+ resource "pods/exec"`)
 )
 
-// classify turns the failure of an exec into an Error, here where the cause is
-// known. An Error stays what it is.
+// classify converts the failure of an exec into an *Error while the cause is known. It
+// returns an *Error unchanged.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -89,10 +89,11 @@ func classifyExit(code int, err error) error {
 	return &known
 }
 
-// denied tells the refusal of an admission policy or webhook, whatever its code.
+// denied reports whether an admission policy or webhook denied the request, whatever the
+// status code.
 func denied(err error) bool { return text.Denied(err) || apierrors.IsForbidden(err) }
 
-// execError is the failure of an exec with what was said on standard error.
+// execError is the failure of an exec, with what the command printed on standard error.
 type execError struct {
 	err    error
 	stderr string
@@ -107,7 +108,7 @@ func (e *execError) Error() string {
 
 func (e *execError) Unwrap() error { return e.err }
 
-// exitCode is the command's exit code; -1 for an error that is no exit of the command.
+// exitCode returns the command's exit code, or -1 if err is not the exit of a command.
 func exitCode(err error) int {
 	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
 		return exit.Code
@@ -115,7 +116,7 @@ func exitCode(err error) int {
 	return -1
 }
 
-// stderr is what the command printed on standard error, as the end of a sentence.
+// stderr returns what the command printed on standard error, as the end of a sentence.
 func stderr(err error) string {
 	if failed, ok := errors.AsType[*execError](err); ok && failed.stderr != "" {
 		return ": " + failed.stderr

@@ -15,41 +15,41 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// Door opens sessions in an ephemeral container beside the one that is meant, and
-// adds one where there is none: the operator's image, with the helper and the agent's
-// jars in it, in the target's PID namespace and as its user. Nothing is executed in
-// the target, which needs no shell. It is safe for concurrent use.
+// Door opens sessions in ephemeral containers, called doors. A door runs the operator's
+// image, which holds the helper and the agent's jars, in the PID namespace of its target
+// container and as its user. If there is none, Door adds one. Nothing is executed in the
+// target, which needs no shell. A Door is safe for concurrent use.
 type Door struct {
 	exec *Exec
 	pods Pods
 	DoorOptions
 }
 
-// DoorOptions are what the ephemeral containers run.
+// DoorOptions configures the ephemeral containers.
 type DoorOptions struct {
-	// Image is the operator's own.
+	// Image is the operator's own image.
 	Image string
-	// Idle is the time without a session after which they end; 0 for never.
+	// Idle is the time without a session after which a door exits; 0 means never.
 	Idle time.Duration
 }
 
-// Pods reads pods past any cache, and adds ephemeral containers to them.
-// Implementations are safe for concurrent use.
+// Pods reads pods from the API server, bypassing any cache, and adds ephemeral containers
+// to them. Implementations are safe for concurrent use.
 type Pods interface {
-	// Live is the pod as the API server has it.
+	// Live returns the pod as the API server has it.
 	Live(ctx context.Context, namespace, name string) (*corev1.Pod, error)
-	// AddEphemeralContainer adds one to this pod and to no later one of its name. That
-	// it is there already is no error.
+	// AddEphemeralContainer adds c to exactly this pod, never to a later pod of the same
+	// name. If the pod has it already, that is not an error.
 	AddEphemeralContainer(ctx context.Context, pod *corev1.Pod, c *corev1ac.EphemeralContainerApplyConfiguration) error
 }
 
-// NewDoor returns a Door whose sessions pass through exec.
+// NewDoor returns a Door that opens its sessions through exec.
 func NewDoor(exec *Exec, pods Pods, o DoorOptions) *Door {
 	return &Door{exec: exec, pods: pods, DoorOptions: o}
 }
 
-// Open implements Dialer. As long as the ephemeral container does not run, it fails
-// with ReasonDoorPending, or with why it never will.
+// Open implements Dialer. It fails with ReasonDoorPending until the ephemeral container
+// runs, or with the reason why it will never run.
 func (d *Door) Open(ctx context.Context, in Container) (Session, error) {
 	if d.Image == "" {
 		return nil, &Error{Reason: v1alpha1.ReasonDoorRefused, Message: "The operator does not know its own image; set its flag --door-image."}
@@ -71,17 +71,17 @@ func (d *Door) Open(ctx context.Context, in Container) (Session, error) {
 		return nil, classify(err)
 	}
 	s.target = runtimeID(in)
-	s.hello.ContainerID = "" // it is the door's own
+	s.hello.ContainerID = "" // it is the door's ID, not the target's
 	return s, nil
 }
 
-// DoorCommand is what a session is executed as in a door. It names no digests: the
-// helper stages and loads what lies in its own image.
+// DoorCommand returns the command of a session in a door. It contains no digests: the
+// helper stages and loads the jars of its own image.
 func DoorCommand() []string {
 	return []string{helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeInDoor}
 }
 
-// runtimeID is the ID of a container without a scheme.
+// runtimeID returns the ID of a container without its scheme.
 func runtimeID(in Container) string {
 	_, id, _ := strings.Cut(in.ID, "://")
 	return id
@@ -106,8 +106,8 @@ func awaitHello(w *wire, p *place) (helperapi.Hello, error) {
 
 var errNoHello = &Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The ephemeral container does not run the helper; check that the flag --door-image names the operator's own image."}
 
-// add adds a door by what the pod is now, since a cache that is behind must not make
-// a second one; then there is nothing to do but to wait for it.
+// add adds a door unless the live pod has one: a stale cache must not lead to a second
+// door. It always returns an error, which is errDoorPending if it succeeded.
 func (d *Door) add(ctx context.Context, in Container) error {
 	pod, err := d.pods.Live(ctx, in.Namespace, in.Pod)
 	if err != nil {
@@ -141,7 +141,7 @@ func (d *Door) addTo(ctx context.Context, pod *corev1.Pod, in Container, doors d
 
 var errDoorPending = &Error{Reason: v1alpha1.ReasonDoorPending, Message: "The ephemeral container that the operator added is starting."}
 
-// classifyDoor says why an ephemeral container could not be added.
+// classifyDoor converts the failure to add an ephemeral container into an *Error.
 func classifyDoor(err error) error {
 	switch {
 	case err == nil:

@@ -14,20 +14,21 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// DoorPrefix is how the names of all doors begin.
+// DoorPrefix is the prefix of the names of all doors.
 const DoorPrefix = "jmx-exporter-door-"
 
 const (
-	// maxDoors bounds the doors of a pod: nobody can remove an ephemeral container from
-	// its spec. The last one is kept for detaching.
+	// maxDoors limits the doors of a pod, since nobody can remove an ephemeral container
+	// from its spec. The last one is reserved for detaching.
 	maxDoors = 8
-	// maxFailedDoors is how many doors of one container instance may fail before no
-	// further one is added.
+	// maxFailedDoors is how many doors of one container instance may fail before the
+	// operator stops adding them.
 	maxFailedDoors = 3
 )
 
-// stem is what the names of the doors of one container instance begin with, for the
-// helpers that this operator has: who comes after a crash finds the door again.
+// stem returns the prefix of the names of the doors for one container instance, image,
+// user and set of helpers. It is deterministic, so that an operator finds its door again
+// after a crash.
 func (d *Door) stem(in Container) string {
 	sum := sha256.New()
 	fmt.Fprint(sum, in.ID, " ", d.Image, " ", in.User)
@@ -37,11 +38,11 @@ func (d *Door) stem(in Container) string {
 	return DoorPrefix + hex.EncodeToString(sum.Sum(nil)[:4]) + "-"
 }
 
-// IsDoor reports whether an ephemeral container is one of a Door, by its name.
+// IsDoor reports whether the ephemeral container of that name is a door.
 func IsDoor(name string) bool { return strings.HasPrefix(name, DoorPrefix) }
 
-// Doors are the names of the doors of a pod that have run, in their order: sorted, each
-// once. A door that ends stays among them.
+// Doors returns the names of the pod's doors that have started, sorted and without
+// duplicates. It includes doors that have exited.
 func Doors(pod *corev1.Pod) []string {
 	var names []string
 	for _, s := range pod.Status.EphemeralContainerStatuses {
@@ -53,19 +54,19 @@ func Doors(pod *corev1.Pod) []string {
 	return names
 }
 
-// DoorRuns reports whether a door of the pod runs.
+// DoorRuns reports whether a door of the pod is running.
 func DoorRuns(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.EphemeralContainerStatuses, func(s corev1.ContainerStatus) bool {
 		return IsDoor(s.Name) && s.State.Running != nil
 	})
 }
 
-// doors are those of a pod, and of one container instance in it.
+// doors holds the number of all doors of a pod, and the doors for one container instance.
 type doors struct {
 	all  int
-	own  []string // by their numbers
+	own  []string // sorted by number
 	stem string
-	// statuses are those that the kubelet reports.
+	// statuses holds the states that the kubelet reports, by name.
 	statuses map[string]corev1.ContainerState
 }
 
@@ -88,12 +89,13 @@ func doorsOf(pod *corev1.Pod, stem string) doors {
 }
 
 func (d doors) number(name string) int {
-	n, _ := strconv.Atoi(strings.TrimPrefix(name, d.stem)) // somebody else's name is none of ours
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, d.stem)) // 0 for a name that is not the operator's
 	return n
 }
 
-// running is the door to use; empty when another one is to be added. One that is
-// about to start is waited for.
+// running returns the name of the door to use, or "" if a new one has to be added. It
+// fails with errDoorPending while a door is starting, and with the kubelet's message if
+// it cannot start.
 func (d doors) running() (string, error) {
 	if len(d.own) == 0 {
 		return "", nil
@@ -111,7 +113,7 @@ func (d doors) running() (string, error) {
 	return "", errDoorPending
 }
 
-// next is the name of the door to add.
+// next returns the name of the door to add. last allows the last one of the pod.
 func (d doors) next(last bool) (string, error) {
 	failed, why := 0, ""
 	for _, name := range d.own {
@@ -133,7 +135,7 @@ func (d doors) next(last bool) (string, error) {
 	return d.stem + strconv.Itoa(number), nil
 }
 
-// said is what the kubelet says of a container that does not run.
+// said formats the kubelet's reason and message for a container that does not run.
 func said(reason, message string) string {
 	if message == "" {
 		return reason + "."
@@ -141,8 +143,9 @@ func said(reason, message string) string {
 	return reason + ": " + text.Line(message, 300) + "."
 }
 
-// cannotStart reports whether the kubelet is backing off from starting a container
-// (k8s.io/kubernetes pkg/kubelet/images/types.go, pkg/kubelet/kuberuntime).
+// cannotStart reports whether a waiting container's reason shows that the kubelet is
+// backing off from starting it (k8s.io/kubernetes pkg/kubelet/images/types.go and
+// pkg/kubelet/kuberuntime).
 func cannotStart(reason string) bool {
 	return reason != "" && reason != "ContainerCreating" && reason != "PodInitializing"
 }

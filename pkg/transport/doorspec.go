@@ -13,16 +13,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// User is whom a process runs as.
+// User is the user and group that a process runs as.
 type User struct{ UID, GID int64 }
 
-// anyUser is whom a door runs as that is to find out: it may read who runs the
-// processes, and look into none.
+// anyUser is the user of a door that has to find out the JVM's user: it can see the users
+// of the processes, but cannot inspect any process.
 var anyUser = User{65532, 65532}
 
-// ephemeralContainer is a door with the rights of its target and no more, so that a
-// namespace that takes the target takes it: the kernel lets a process look into one
-// of the same user and group, with all of its capabilities (ptrace(2)).
+// ephemeralContainer returns a door with the rights of its target and no more, so that a
+// namespace that admits the target also admits the door. These rights suffice: the kernel
+// lets a process inspect another one that has the same user and group and no further
+// capabilities (ptrace(2)).
 func (d *Door) ephemeralContainer(pod *corev1.Pod, in Container, name string) (*corev1ac.EphemeralContainerApplyConfiguration, error) {
 	target := ContainerNamed(pod, in.Name)
 	if target == nil {
@@ -56,10 +57,10 @@ func (d *Door) securityContext(pod *corev1.Pod, target *corev1.Container, in Con
 	if of := target.SecurityContext; of != nil {
 		stated.SeccompProfile, stated.SELinuxOptions, stated.AppArmorProfile = of.SeccompProfile, of.SELinuxOptions, of.AppArmorProfile
 	}
-	if user.UID == 0 { // who is not root has none to begin with
+	if user.UID == 0 { // other users have no capabilities to begin with
 		stated.Capabilities = capabilities(target)
 		if of := target.SecurityContext; of != nil {
-			stated.RunAsNonRoot = of.RunAsNonRoot // the pod may say otherwise
+			stated.RunAsNonRoot = of.RunAsNonRoot // the target may override the pod
 		}
 	}
 	data, err := json.Marshal(stated)
@@ -70,8 +71,9 @@ func (d *Door) securityContext(pod *corev1.Pod, target *corev1.Container, in Con
 	return ac, json.Unmarshal(data, ac)
 }
 
-// capabilities are those of the target. The API takes no CAP_SYS_ADMIN without
-// privilege escalation; a target that has it cannot be inspected then (UserMismatch).
+// capabilities returns those of the target except CAP_SYS_ADMIN, and ALL, which includes
+// it: the API rejects it without privilege escalation. A target that has it cannot be
+// inspected (UserMismatch).
 func capabilities(target *corev1.Container) *corev1.Capabilities {
 	if target.SecurityContext == nil || target.SecurityContext.Capabilities == nil {
 		return nil
@@ -81,9 +83,9 @@ func capabilities(target *corev1.Container) *corev1.Capabilities {
 	return caps
 }
 
-// userOf is whom the door runs as: whom an inspection through another door found the JVM to
-// run as, else whom the kubelet reports, else whom the spec asks for, else whom the JVM is
-// known to run as.
+// userOf returns the user that the door runs as. In order of preference, it is the JVM's
+// user as found by an inspection through another door, the user that the kubelet reports,
+// the user in the spec, the user that the JVM is known to run as, and anyUser.
 func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	if in.User != nil {
 		return *in.User
@@ -115,8 +117,8 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	return user
 }
 
-// ContainerNamed is the container or init container of that name in a pod's spec; nil if
-// there is none.
+// ContainerNamed returns the container or init container of that name in the pod's spec,
+// or nil if there is none.
 func ContainerNamed(pod *corev1.Pod, name string) *corev1.Container {
 	all := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
 	if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {

@@ -10,10 +10,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// leftovers are the commands that did not end in containers, by container instance:
-// canceling a stream does not end the process behind it, and one that hangs in a tool or
-// in /proc stays with what it has of the container's memory and PIDs. So the more there
-// are, the less often another one is added. They are safe for concurrent use.
+// leftovers counts the commands that did not exit, by container instance. Canceling a
+// stream does not end the process behind it, and a process that hangs in a tool or in
+// /proc keeps its part of the container's memory and PIDs. So the more leftovers there
+// are, the less often another command is started. It is safe for concurrent use.
 type leftovers struct {
 	of    *lru.Cache
 	clock clock.PassiveClock
@@ -27,15 +27,16 @@ type instance struct {
 type leftover struct {
 	commands int
 	last     time.Time
-	// purpose is that of the last one.
+	// purpose is the purpose of the last command.
 	purpose Purpose
 }
 
 const (
-	// maxLeftovers is how many commands are left in a container before the next one has
-	// to wait.
+	// maxLeftovers is how many commands may be left in a container before the next one
+	// has to wait.
 	maxLeftovers = 3
-	// leftoverPause is how long it waits then; twice as long after each other one.
+	// leftoverPause is how long it has to wait; each further leftover doubles it, up to
+	// maxLeftoverPause.
 	leftoverPause    = time.Minute
 	maxLeftoverPause = 24 * time.Hour
 )
@@ -51,8 +52,8 @@ func (l *leftovers) in(c Container) leftover {
 	return leftover{}
 }
 
-// note notes that a command ended in a container, so that those before it do not count,
-// or that it was left there.
+// note records whether a command in a container ended or was left there. A command that
+// ended resets the count, since it shows that the container recovered.
 func (l *leftovers) note(c Container, ended bool) {
 	if ended {
 		l.of.Remove(instanceOf(c))
@@ -61,9 +62,9 @@ func (l *leftovers) note(c Container, ended bool) {
 	l.of.Add(instanceOf(c), leftover{commands: l.in(c).commands + 1, last: l.clock.Now(), purpose: c.Origin.Purpose})
 }
 
-// check returns an error while no other command is to be added to those in a container. A
-// detach does not wait for the first one, since its time is short, and an agent would stay
-// in a container that has recovered.
+// check returns errLeftovers while a container has too many leftovers for another command.
+// The first command of a detach does not wait: a detach has little time, and otherwise the
+// agent would stay in a container that has recovered.
 func (l *leftovers) check(c Container) error {
 	left := l.in(c)
 	if left.commands < maxLeftovers || c.Origin.Purpose == PurposeDetach && left.purpose != PurposeDetach {

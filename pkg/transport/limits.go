@@ -9,59 +9,60 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Limits bounds the sessions under way: API Priority and Fairness does not count
-// execs, and a kubelet serves them all at once. A node and a namespace have a share
-// of them, and a namespace has a share of those of a node, so that it leaves room there
-// to others.
+// Limits limits the concurrent sessions, since API Priority and Fairness does not count
+// execs, and a kubelet serves all of them at once. There are limits in all, per node, per
+// namespace, and per namespace on a node, so that a namespace leaves room for others on
+// each node. It is safe for concurrent use.
 //
-// A container that hangs keeps no place from others: a session whose container does
-// not respond soon gives its place back, and waits beside those that work. When the
-// container responds after all, the session works whether or not a place is free, and
-// no other begins until one is. A container that did not respond at all is tried again
-// without a place. One that responded when last tried needs no room to wait: it is not
-// queued behind a fleet that hangs. There are never more sessions than SessionsPerPlace
-// for each place.
+// A container that hangs does not keep others from working. A session whose container
+// does not respond soon gives its place back, and waits beside the sessions that work. If
+// the container responds after all, the session works whether or not a place is free, and
+// no other session begins until one is. A container that did not respond at all is
+// retried without a place. A container that responded when last tried needs no room to
+// wait, so that it is not queued behind a fleet that hangs. There are never more than
+// SessionsPerPlace sessions for each place.
 //
-// Probes of endpoints, which may be silent until they time out, have places of their
-// own, as many as sessions, in the same shares.
+// Probes of endpoints, which may be silent until they time out, have places of their own:
+// as many as sessions, with the same shares.
 type Limits struct {
-	places map[string]int // by the kind of a share
+	places map[string]int // by kind of share
 
 	mu sync.Mutex
-	// waiting found no place, in order of arrival.
+	// waiting holds the pods that found no place, in order of arrival.
 	waiting []waiter
 	wake    func(namespace, pod string)
 	taken   map[state]map[share]int
-	// outcomes are whether containers responded when last tried, by their keys.
+	// outcomes holds whether each container responded when last tried.
 	outcomes *lru.Cache
 
 	leftovers *leftovers
 }
 
 const (
-	// waitingPerPlace is how many sessions may wait for the first response of their
-	// containers, for each place: enough that those that hang leave room to others.
+	// waitingPerPlace is how many sessions for each place may wait for the first response
+	// of their containers: enough that containers that hang leave room for others.
 	waitingPerPlace = 2
-	// SessionsPerPlace is how many sessions there are at most for each place, those
-	// that wait and those that work.
+	// SessionsPerPlace is the maximum number of sessions for each place, waiting or
+	// working.
 	SessionsPerPlace = waitingPerPlace + 1
-	// WorkersPerPlace is how many sessions and probes there are at most for each place.
+	// WorkersPerPlace is the maximum number of sessions and probes for each place.
 	WorkersPerPlace = SessionsPerPlace + 1
-	// maxOutcomes bounds the memory for containers. What is forgotten is a container
-	// that was never tried.
+	// maxOutcomes is how many containers are remembered. A container that is forgotten
+	// counts as never tried.
 	maxOutcomes = 20_000
 )
 
-// share is what is bounded: all sessions, those on a node, those in a namespace, and
-// those of the namespace on the node.
+// share is a set of sessions with a limit: all sessions, those on a node, those in a
+// namespace, or those of a namespace on a node.
 type share struct{ kind, name string }
 
 func sharesOf(in Container) [4]share {
 	return [...]share{{kind: "all"}, {"node", in.Node}, {"namespace", in.Namespace}, {"namespace on node", in.Namespace + "/" + in.Node}}
 }
 
-// NewLimits returns a number of places for sessions in all, on each node and in each
-// namespace, which has the same part of those of a node as it has of all, rounded up.
+// NewLimits returns Limits with a number of places in all, on each node and in each
+// namespace. A namespace has the same fraction of a node's places as it has of all,
+// rounded up.
 func NewLimits(all, perNode, perNamespace int) *Limits {
 	onNode := min((perNode*perNamespace+all-1)/all, perNode)
 	return &Limits{
@@ -71,12 +72,12 @@ func NewLimits(all, perNode, perNamespace int) *Limits {
 	}
 }
 
-// acquire takes a place for a session, or fails at once with ReasonQueued: who waits
-// here would keep a worker from the pods of other nodes.
+// acquire takes a place for a session, or fails at once with ReasonQueued: a caller that
+// waits here would keep a worker from pods on other nodes.
 func (l *Limits) acquire(in Container) (*place, error) { return l.take(waiter{Container: in}) }
 
-// Probe takes a place for a probe of an endpoint, until done is called, or fails at once
-// with ReasonQueued.
+// Probe takes a place for a probe of an endpoint until done is called, or fails at once
+// with ReasonQueued. done may be called more than once.
 func (l *Limits) Probe(in Container) (done func(), err error) {
 	p, err := l.take(waiter{Container: in, probes: true})
 	if err != nil {
@@ -97,7 +98,7 @@ func (l *Limits) take(w waiter) (*place, error) {
 	return p, nil
 }
 
-// placeFor takes a place; nil when there is none.
+// placeFor takes a place, or returns nil if there is none. The caller holds l.mu.
 func (l *Limits) placeFor(w waiter) *place {
 	first := fresh
 	outcome, tried := l.outcomes.Get(w.key())
@@ -118,8 +119,8 @@ func (l *Limits) placeFor(w waiter) *place {
 	return p
 }
 
-// fits reports whether a share has room for what begins: a probe, or a session in a
-// container of which it is known that it responds, or not.
+// fits reports whether a share has room for a session or probe in its first state.
+// responds is whether its container responded when last tried.
 func (l *Limits) fits(first state, responds bool, s share) bool {
 	places, again := l.places[s.kind], l.taken[retrying][s]
 	if first == probing {
@@ -137,7 +138,7 @@ func (l *Limits) fits(first state, responds bool, s share) bool {
 	}
 }
 
-// note remembers whether a container responded when it was tried.
+// note records whether a container responded when it was tried.
 func (l *Limits) note(in Container, responded bool) {
 	l.outcomes.Add(in.key(), responded)
 }

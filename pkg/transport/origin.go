@@ -6,29 +6,30 @@ import (
 	"strings"
 )
 
-// Purpose is the most that a session may come to, known when it is opened.
+// Purpose is the most that a session may do, as known when it is opened.
 type Purpose string
 
 const (
-	// PurposeInspect only looks: nothing is loaded or stopped.
+	// PurposeInspect only inspects: it neither loads nor stops an agent.
 	PurposeInspect Purpose = "inspect"
-	// PurposeAttach may load the agent into a JVM, or reconfigure one that is loaded.
+	// PurposeAttach may load the agent into a JVM, or reconfigure a loaded one.
 	PurposeAttach Purpose = "attach"
 	// PurposeDetach stops the agents.
 	PurposeDetach Purpose = "detach"
 )
 
-// Origin is on whose behalf a session is opened. The zero Origin is unknown.
+// Origin identifies on whose behalf a session is opened. The zero Origin means unknown.
 type Origin struct {
 	// Namespace and Exporter name the exporter.
 	Namespace, Exporter string
-	// Requester is the user who wrote the exporter's spec last; empty if unknown.
+	// Requester is the user who last wrote the exporter's spec; empty if unknown.
 	Requester string
 	Purpose   Purpose
 }
 
-// userAgent is what the API server's audit log has of an exec: base, and the origin as a
-// comment of RFC 9110. A name can neither end its field nor begin another one.
+// userAgent returns the User-Agent of an exec, which the API server's audit log records:
+// base, and the origin as a comment (RFC 9110). A name can neither end its field nor
+// begin another one.
 func (o Origin) userAgent(base string) string {
 	var fields []string
 	if o.Exporter != "" {
@@ -46,8 +47,8 @@ func (o Origin) userAgent(base string) string {
 	return fmt.Sprintf("%s (%s)", base, strings.Join(fields, "; "))
 }
 
-// escape returns s in percent-encoding, of bounded length: the API server cuts a
-// User-Agent after 1024 bytes.
+// escape returns s percent-encoded and of bounded length, since the API server truncates
+// a User-Agent to 1024 bytes.
 func escape(s string) string {
 	const longest = 256
 	escaped := url.PathEscape(s)
@@ -55,7 +56,7 @@ func escape(s string) string {
 		return escaped
 	}
 	escaped = escaped[:longest]
-	if i := strings.LastIndexByte(escaped, '%'); i > longest-3 { // no half of a character
+	if i := strings.LastIndexByte(escaped, '%'); i > longest-3 { // do not split an escape sequence
 		escaped = escaped[:i]
 	}
 	return escaped + "..."

@@ -2,29 +2,30 @@ package transport
 
 import "time"
 
-// place is what a session holds of Limits.
+// place is the place in Limits that a session or probe holds.
 type place struct {
 	*Limits
 	in    Container
 	state state
-	// timer stalls the session; nil once its container has responded, or it has ended.
+	// timer marks the session as stalled; nil once its container has responded, or the
+	// session has ended.
 	timer *time.Timer
 }
 
-// state is that of a session.
+// state is the state of a session or probe.
 type state int
 
 const (
 	ended state = iota
-	// fresh is a session whose container has just been asked to respond.
+	// fresh is a session whose container has not responded yet, and is in time.
 	fresh
-	// stalled is one whose container is late.
+	// stalled is a session whose container is late to respond.
 	stalled
-	// retrying is one whose container did not respond when last tried.
+	// retrying is a session whose container did not respond when last tried.
 	retrying
-	// responded is one whose container has.
+	// responded is a session whose container has responded.
 	responded
-	// probing is no session, but a request to an endpoint.
+	// probing is a request to an endpoint, not a session.
 	probing
 )
 
@@ -42,7 +43,7 @@ func (p *place) stallAfter(d time.Duration) {
 	})
 }
 
-// respond notes that the container has responded.
+// respond records that the container has responded.
 func (p *place) respond() {
 	p.change(func() {
 		p.stopTimer()
@@ -52,7 +53,8 @@ func (p *place) respond() {
 	})
 }
 
-// end ends the session, and notes whether its command is left in the container.
+// end ends the session. If its command had begun, it records whether the command ended or
+// is left in the container.
 func (p *place) end(begun, ended bool) {
 	if begun {
 		p.leftovers.note(p.in, ended)
@@ -60,7 +62,7 @@ func (p *place) end(begun, ended bool) {
 	p.release()
 }
 
-// release ends the session, once.
+// release ends the session or probe. Further calls have no effect.
 func (p *place) release() {
 	p.change(func() {
 		p.stopTimer()

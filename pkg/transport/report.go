@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxSentence bounds a sentence of the helper, in bytes.
+	// maxSentence limits a message from the helper, in bytes.
 	maxSentence = 500
-	// maxName bounds what the helper found of a process, in bytes.
+	// maxName limits each text that the helper reports about a process, in bytes.
 	maxName = 1024
 )
 
-// implausible is why a report can be none of the helper's: numbers in it that a record
-// does not take, or one process twice. What answers in a container may say anything,
-// and a record that the API refuses would not even say so.
+// implausible returns an error if the report cannot come from the helper: it has numbers
+// that a record does not accept, or one process twice. Anything in the container may have
+// answered, and if the API rejected the record, it could not even show the problem.
 func implausible(r *helperapi.Report) error {
 	seen := map[helperapi.Target]bool{}
 	for _, p := range r.Processes {
@@ -40,8 +40,9 @@ func implausible(r *helperapi.Report) error {
 // isPort reports whether a number is a TCP port, or 0 for none.
 func isPort(n int32) bool { return 0 <= n && n <= math.MaxUint16 }
 
-// typed is a report whose texts may stand in a record and on a terminal, and whose
-// errors in a metric, with the helper's own error.
+// typed sanitizes the report in place: its texts become safe for a record and a terminal,
+// and the reasons of its errors for a metric. It returns the report together with the
+// helper's own error, if there is one, as an *Error.
 func typed(r *helperapi.Report) (*helperapi.Report, error) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
@@ -63,7 +64,8 @@ func typed(r *helperapi.Report) (*helperapi.Report, error) {
 	return r, &Error{Reason: string(r.Error.Reason), Message: r.Error.Message}
 }
 
-// bound makes an error fit: what comes out of a container is not to be trusted to.
+// bound replaces an unknown reason and truncates the message: the output of a container
+// is not trusted.
 func bound(e *helperapi.Error) {
 	if !v1alpha1.Known(string(e.Reason)) {
 		e.Reason = v1alpha1.ReasonHelperFailed

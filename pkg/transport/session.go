@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// The longest that a call takes. The helper bounds itself in less (15 seconds, a
-// minute for staging): canceling a stream does not end the process behind it.
+// Timeouts of a call. The helper's own are shorter (15 seconds, one minute for staging),
+// since canceling a stream does not end the process behind it.
 const (
 	callTimeout  = 25 * time.Second
 	stageTimeout = 75 * time.Second
@@ -26,8 +26,8 @@ type session struct {
 	seam  effects.Seam
 	wire  *wire
 	hello helperapi.Hello
-	// target is the container whose processes are meant, where the helper is in another
-	// one: Request.ContainerID.
+	// target is the ID of the target container if the helper runs in another one; it is
+	// sent as Request.ContainerID.
 	target string
 
 	mu    sync.Mutex // one call at a time
@@ -40,7 +40,7 @@ func (s *session) Hello() helperapi.Hello { return s.hello }
 // Close implements Session.
 func (s *session) Close() { s.wire.close(errClosed) }
 
-// on names the container.
+// on returns the name of the container for effects.
 func (s *session) on() string { return s.in.Namespace + "/" + s.in.Pod + "/" + s.in.Name }
 
 // Run implements Session.
@@ -48,7 +48,7 @@ func (s *session) Run(ctx context.Context, verb helperapi.Verb, request helperap
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	request.PodUID, request.ContainerID = string(s.in.PodUID), s.target
-	// What the helper has beside it does not travel.
+	// Files that the helper already has next to it are not sent.
 	blobs = slices.DeleteFunc(slices.Clone(blobs), func(b Blob) bool { return slices.Contains(s.hello.Files, b.File) })
 	var report *helperapi.Report
 	err := s.seam(ctx, effects.Effect{Kind: effects.Helper, What: string(verb), On: s.on()}, func(ctx context.Context) (err error) {
@@ -58,7 +58,8 @@ func (s *session) Run(ctx context.Context, verb helperapi.Verb, request helperap
 	return report, classify(err)
 }
 
-// call asks, and reads the answer to that.
+// call sends a request, then the files if the helper asks for them, and returns the
+// report.
 func (s *session) call(ctx context.Context, verb helperapi.Verb, request helperapi.Request, blobs []Blob) (*helperapi.Report, error) {
 	s.calls++
 	line, err := json.Marshal(helperapi.Call{ID: s.calls, Verb: verb, Request: request})
@@ -75,7 +76,7 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 	defer time.AfterFunc(timeout, func() { s.wire.cancel(context.DeadlineExceeded) }).Stop()
 	defer context.AfterFunc(ctx, func() { s.wire.cancel(context.Cause(ctx)) })()
 
-	s.wire.quota.left = 2 * helperapi.MaxAnswer // what asks for the files, and the report
+	s.wire.quota.left = 2 * helperapi.MaxAnswer // the request for the files, and the report
 	s.wire.send(append(line, '\n'))
 	for sent := false; ; sent = true {
 		answer, err := s.answer()
@@ -99,8 +100,8 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 	}
 }
 
-// answer reads one. One to another call, and what is none, ends the session: nothing
-// that follows could be believed.
+// answer reads an answer. An invalid one, or one to another call, ends the session, since
+// nothing that follows could be trusted.
 func (s *session) answer() (helperapi.Answer, error) {
 	var answer helperapi.Answer
 	line, err := s.wire.line()
@@ -116,7 +117,8 @@ func (s *session) answer() (helperapi.Answer, error) {
 	return answer, nil
 }
 
-// protocolError ends the session. The helper may end by itself, so that none is left.
+// protocolError ends the session with an error. It first lets the helper exit by itself,
+// so that no process is left in the container.
 func (s *session) protocolError(err error) error {
 	known := &Error{v1alpha1.ReasonHelperFailed, "The helper's answer cannot be read.", err}
 	s.wire.close(known)

@@ -10,15 +10,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Sessions is a Helper for one reconcile of one pod: it opens a session with a
-// container at the first operation in it, and keeps it for those that follow, until
-// Close. It is not safe for concurrent use.
+// Sessions is a Helper for one reconcile of one pod. It opens a session with a container
+// at the first operation in it, and reuses it until Close. It is not safe for concurrent
+// use.
 type Sessions struct {
 	dialer Dialer
 	open   map[sessionKey]Session
 }
 
-// sessionKey is what a session is held with, and by which way.
+// sessionKey identifies an open session.
 type sessionKey struct {
 	container string
 	transport v1alpha1.Transport
@@ -29,19 +29,19 @@ func keyOf(in Container) sessionKey {
 	return sessionKey{container: in.Name, transport: in.Transport, user: ptr.Deref(in.User, User{})}
 }
 
-// NewSessions returns Sessions that the dialer opens.
+// NewSessions returns Sessions that are opened by dialer.
 func NewSessions(dialer Dialer) *Sessions {
 	return &Sessions{dialer: dialer, open: map[sessionKey]Session{}}
 }
 
-// Open opens a session with a container, if none is open.
+// Open opens a session with a container unless one is open.
 func (s *Sessions) Open(ctx context.Context, in Container) error {
 	_, err := s.session(ctx, in)
 	return err
 }
 
-// Run implements Helper. After a failure of the conversation itself, the next
-// operation opens a new session; what the failed one came to is to be looked at.
+// Run implements Helper. If the session itself fails, the next operation opens a new one.
+// The outcome of the failed operation is unknown, and has to be inspected.
 func (s *Sessions) Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error) {
 	session, err := s.session(ctx, in)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
 	return session, nil
 }
 
-// is reports whether a container that calls itself by this ID, if it knows it, may be
-// the one that is meant.
+// is reports whether a container that reports this ID may be c. It may be if either ID is
+// unknown.
 func (c Container) is(id string) bool {
 	want := runtimeID(c)
 	return want == "" || id == "" || id == want

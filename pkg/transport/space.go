@@ -6,17 +6,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Space is how much may be written to a container's /tmp, as far as the pod's spec
-// says. Beyond it the kubelet evicts the pod, some time after the write succeeded.
+// Space is how much may be written to a container's /tmp according to the pod's spec. If
+// more is written, the kubelet evicts the pod some time after the write succeeded.
 type Space struct {
-	// Bytes is the bound; 0 if there is none.
+	// Bytes is the limit; 0 means none.
 	Bytes int64
-	// Bound is what sets it, as the subject of a sentence.
+	// Bound describes what sets the limit, as the subject of a sentence.
 	Bound string
 }
 
 // CheckSpace returns an *Error with ReasonStorageLimitTooLow unless there is room for twice
-// the files given: what else lies there cannot be seen in a spec.
+// the size of the files: the spec does not show what else is stored there.
 func (c Container) CheckSpace(files ...Blob) error {
 	needed := 2 * size(files)
 	if c.Space.Bytes == 0 || needed <= c.Space.Bytes {

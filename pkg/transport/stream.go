@@ -14,21 +14,21 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// Streams runs a command in a container with its three streams, until the command or
-// ctx ends. Implementations are safe for concurrent use.
+// Streams runs a command in a container and connects its standard streams, until the
+// command exits or ctx is done. Implementations are safe for concurrent use.
 type Streams interface {
 	Stream(ctx context.Context, in Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error
 }
 
-// execStreams is the pods/exec subresource: over WebSocket, and over SPDY where
-// something on the way does not know that upgrade.
+// execStreams uses the pods/exec subresource: over WebSocket, or over SPDY if something
+// on the path does not support the WebSocket upgrade.
 type execStreams struct {
 	config *rest.Config
 	core   rest.Interface
 }
 
-// NewStreams returns the Streams of the API server of config; core is its client for
-// the core group.
+// NewStreams returns Streams through the API server of config; core is its client for the
+// core group.
 func NewStreams(config *rest.Config, core rest.Interface) Streams {
 	return execStreams{config: config, core: core}
 }
@@ -39,7 +39,7 @@ func (s execStreams) Stream(ctx context.Context, in Container, command []string,
 		VersionedParams(&corev1.PodExecOptions{
 			Container: in.Name, Command: command, Stdin: true, Stdout: true, Stderr: true,
 		}, scheme.ParameterCodec).URL()
-	// An upgrade takes a connection of its own in any case: a copy costs none.
+	// Each upgrade opens its own connection anyway, so the copy does not cost another one.
 	config := rest.CopyConfig(s.config)
 	config.UserAgent = in.Origin.userAgent(config.UserAgent)
 	spdy, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, url)
@@ -61,15 +61,15 @@ func (s execStreams) Stream(ctx context.Context, in Container, command []string,
 	return err
 }
 
-// withoutWebSocket reports whether something on the way does not know WebSocket, so
+// withoutWebSocket reports whether something on the path does not support WebSocket, so
 // that SPDY is worth a try.
 func withoutWebSocket(err error) bool {
 	return answer(err) == nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err))
 }
 
-// answer is the API server's own no to the exec, which it would repeat over SPDY,
-// where client-go would leave of it a text without a type. Nil if something else
-// failed: a proxy on the way that knows no WebSocket, for instance.
+// answer returns the API server's own rejection of the exec, or nil if something else
+// failed, for instance a proxy without support for WebSocket. The API server would repeat
+// the rejection over SPDY, but client-go would reduce it to a text without a type.
 func answer(err error) error {
 	upgrade, ok := errors.AsType[*httpstream.UpgradeFailureError](err)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package transport holds sessions with the helper, cmd/jmx-attach, in containers of
-// pods: it asks for operations and brings back the reports.
+// Package transport holds sessions with the helper (cmd/jmx-attach) in containers of
+// pods: it sends operations to the helper and returns its reports.
 package transport
 
 import (
@@ -14,40 +14,42 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Container is where the helper runs: a container of exactly this pod.
+// Container identifies a container of one particular pod, and how to reach it.
 type Container struct {
 	Namespace string
 	Pod       string
 	// PodUID is the UID under which the kubelet runs the pod.
 	PodUID types.UID
 	Name   string
-	// ID is the runtime's, <scheme>://<ID>, of the container that is meant; empty for
-	// whichever runs. The pod's status may be behind, which is then ReasonReplaced.
+	// ID is the container runtime's ID, <scheme>://<ID>; empty accepts whichever
+	// container runs under the name. If another one runs, since the pod's status is
+	// stale, the operation fails with ReasonReplaced.
 	ID string
-	// Node is the node that the pod runs on; sessions are bounded for each.
+	// Node is the node that the pod runs on; sessions are limited per node.
 	Node string
-	// Space is how much may be written there.
+	// Space limits how much may be written to the container's /tmp.
 	Space Space
-	// Transport is the way to it; Exec if empty.
+	// Transport selects the dialer; empty means exec.
 	Transport v1alpha1.Transport
-	// Object is the pod as it was observed, and User whom an inspection found the JVM to
-	// run as where nothing else says it: for a Door.
+	// Object is the pod as last observed. User is the JVM's user as found by an
+	// inspection, if nothing else states it. Both are for a Door.
 	Object *corev1.Pod
 	User   *User
-	// JVMUser is whom the JVM in it is known to run as, as when it was attached to by exec:
-	// for a Door where neither User, nor the kubelet, nor the pod's spec says it.
+	// JVMUser is the user that the JVM is known to run as, for instance since it was
+	// attached to by exec. A Door uses it if neither User, nor the kubelet, nor the pod's
+	// spec states the user.
 	JVMUser *User
-	// Last lets a Door add the last ephemeral container that a pod may have, which is
-	// kept for detaching.
+	// Last allows a Door to add the last ephemeral container that a pod may have, which
+	// is reserved for detaching.
 	Last bool
-	// Origin is why there is to be a session, for the API server's audit log.
+	// Origin is the reason for the session, for the API server's audit log.
 	Origin Origin
-	// Transient has the session leave nothing there: what it brought in is removed
-	// when it ends.
+	// Transient makes the session leave nothing behind: when it ends, it removes the
+	// files that it brought in.
 	Transient bool
 }
 
-// Ways is a Dialer by each transport that the operator may use.
+// Ways holds a Dialer for each transport that the operator may use.
 type Ways map[v1alpha1.Transport]Dialer
 
 // Open implements Dialer.
@@ -60,7 +62,7 @@ func (w Ways) Open(ctx context.Context, in Container) (Session, error) {
 	return dialer.Open(ctx, in)
 }
 
-// Forbidden says that the operator's flag rules a transport out.
+// Forbidden returns the message for a transport that the operator's flag rules out.
 func Forbidden(way v1alpha1.Transport) string {
 	other := v1alpha1.TransportExec
 	if way == other {
@@ -69,47 +71,48 @@ func Forbidden(way v1alpha1.Transport) string {
 	return fmt.Sprintf("The operator runs with --transport=%s, which rules out %s: set spec.transport to Auto, or deploy the operator with both (config/default).", other, way)
 }
 
-// Dialer opens sessions. Implementations are safe for concurrent use, and each Open
-// ends in bounded time; its failure is an *Error.
+// Dialer opens sessions. Implementations are safe for concurrent use. Open returns in
+// bounded time, and its error is an *Error.
 type Dialer interface {
-	// Open starts a conversation with the helper in a container, which ends with
-	// Close, or with ctx. In a container in which no Java process runs and no helper
-	// lies, nothing is installed: the session says that there are no processes.
+	// Open starts a session with the helper in a container, which lasts until Close or
+	// until ctx is done. Nothing is installed in a container that has neither a Java
+	// process nor a helper: its session reports that there are no processes.
 	Open(ctx context.Context, in Container) (Session, error)
 }
 
-// Session is a conversation with the helper in one container. It holds one of the
-// places that Limits has until Close. A failure of the conversation itself ends it:
-// whatever follows fails, too, and what the last call came to is not known.
+// Session is a session with the helper in one container. It holds a place in Limits
+// until Close. If the session itself fails, it is over: all further calls fail, too, and
+// the outcome of the last call is unknown.
 type Session interface {
-	// Run asks for one operation, in bounded time. A failure is an *Error; when the
-	// helper itself reported it, the Report is there too, and the session goes on.
+	// Run executes one operation, in bounded time. Its error is an *Error. If the helper
+	// itself reported the failure, Run also returns the Report, and the session stays
+	// usable.
 	Run(ctx context.Context, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
-	// Hello is what the helper said of itself and its container; the zero Hello where
-	// it was not started.
+	// Hello returns what the helper reported about itself and its container, or the zero
+	// Hello if the helper was not started.
 	Hello() helperapi.Hello
-	// Close ends the conversation, in bounded time.
+	// Close ends the session, in bounded time.
 	Close()
 }
 
-// Helper runs the helper in a container for one operation. A failure is an *Error;
-// when the helper itself reported it, the Report is there too. Implementations are
-// safe for concurrent use, and each Run ends in bounded time.
+// Helper runs single operations of the helper in containers. Run returns in bounded
+// time, and its error is an *Error. If the helper itself reported the failure, Run also
+// returns the Report.
 type Helper interface {
 	Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
 }
 
-// Error says why the helper did not do what it was asked to.
+// Error is the reason why an operation or a session failed.
 type Error struct {
-	// Reason is a condition's reason of apis/v1alpha1.
+	// Reason is a condition reason of apis/v1alpha1.
 	Reason string
-	// Message is one sentence that does not change from one try to the next.
+	// Message is one sentence, which stays the same across retries.
 	Message string
-	// Err is the cause; nil when the helper reported the failure.
+	// Err is the cause; nil if the helper reported the failure.
 	Err error
 }
 
-// Error returns the sentence.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.

@@ -2,32 +2,33 @@ package transport
 
 import "slices"
 
-// OnRoom has wake called for each pod that found no place, once there may be one for
-// it, in the order in which they asked: who waits need not ask again before. A place is
-// not kept for the one that is woken; it asks like any other. wake must not block.
+// OnRoom registers wake, which is called for each pod that found no place once there may
+// be one, in the order in which the pods asked, so that they need not poll. No place is
+// reserved for a woken pod; it asks like any other. wake must not block.
 func (l *Limits) OnRoom(wake func(namespace, pod string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wake = wake
 }
 
-// waiter is a pod that waits for a session with one of its containers, or for a probe.
+// waiter is a pod that waits for a place: for a session with one of its containers, or for
+// a probe.
 type waiter struct {
 	Container
 	probes bool
 }
 
-// wait puts a pod at the end of the queue, if it is not in it.
+// wait appends a pod to the queue unless it is in it already.
 func (l *Limits) wait(w waiter) {
 	if l.wake != nil && !slices.ContainsFunc(l.waiting, w.same) {
 		l.waiting = append(l.waiting, w)
 	}
 }
 
-// arrive takes a pod out of the queue that has found a place by itself.
+// arrive removes a pod that has found a place by itself from the queue.
 func (l *Limits) arrive(w waiter) { l.waiting = slices.DeleteFunc(l.waiting, w.same) }
 
-// change changes the places, and wakes those for which there is room then.
+// change changes the places, then wakes the pods for which there is room.
 func (l *Limits) change(change func()) {
 	l.mu.Lock()
 	change()
@@ -38,7 +39,8 @@ func (l *Limits) change(change func()) {
 	}
 }
 
-// next takes those out of the queue for which there is room now, all together.
+// next removes the pods for which there is room from the queue, and returns them. It
+// takes places for all of them together, then gives these places back.
 func (l *Limits) next() []waiter {
 	var next []waiter
 	var places []*place
@@ -56,7 +58,7 @@ func (l *Limits) next() []waiter {
 	return next
 }
 
-// same reports whether both are the same pod, and wait for the same.
+// same reports whether both are the same pod, and wait for the same kind of place.
 func (w waiter) same(other waiter) bool {
 	return w.Namespace == other.Namespace && w.Pod == other.Pod && w.probes == other.probes
 }
