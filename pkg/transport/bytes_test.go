@@ -13,16 +13,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Through an ephemeral container the API server gets requests and the configuration
-// only; by exec the helper and the jars, too, in their first session.
+// TestBytesSent checks what passes through the API server: requests and the configuration
+// for an ephemeral container, and also the helper and the jars for the first session by
+// exec.
 func TestBytesSent(t *testing.T) {
 	content := func(size int) []byte { return bytes.Repeat([]byte("x"), size) }
 	agent, implementation := NewBlob("agent-", content(30<<10), ".jar"), NewBlob("exporter-", content(700<<10), ".jar")
 	config, helper := NewBlob("config-", content(2<<10), ".yaml"), NewBlob("jmx-attach-", content(3<<20), "")
 	const requests = 4 << 10 // at most
 	for name, tc := range map[string]struct {
-		has         []helperapi.File // beside the helper
-		asks        string           // before it says Hello
+		has         []helperapi.File // next to the helper
+		asks        string           // printed before the hello
 		open        func(*testing.T, Streams) (Session, error)
 		least, most int64
 	}{
@@ -77,7 +78,7 @@ func TestBytesSent(t *testing.T) {
 	}
 }
 
-// counting counts what is sent.
+// counting counts the bytes that are sent.
 type counting struct {
 	Streams
 	bytes int64
@@ -94,8 +95,8 @@ func (c *counting) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// converses asks for the helper, if it lacks it, and answers each call with an empty
-// report, after it got the contents of the files that it has not beside itself.
+// converses asks for the helper if asks is set. It answers each call with an empty report
+// after it has received the files of the call that it does not have.
 func converses(asks string, helper int64, has []helperapi.File) act {
 	return func(_ context.Context, stdin *bufio.Reader, stdout, _ io.Writer) error {
 		if asks != "" {

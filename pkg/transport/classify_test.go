@@ -18,7 +18,7 @@ import (
 
 var pods = schema.GroupResource{Resource: "pods"}
 
-// exited is a command that ended with a code, and printed on standard error.
+// exited returns the error of a command that exited with a code after it printed stderr.
 func exited(code int, stderr string) error {
 	return &execError{err: utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}, stderr: stderr}
 }
@@ -98,14 +98,14 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// The API server's own answer to the upgrade is final; anything else on the way
-// may not know WebSocket, and SPDY is tried.
+// The API server's own answer to the upgrade is final. Anything else on the path may not
+// support WebSocket, so SPDY is tried.
 func TestAnswer(t *testing.T) {
 	no := apierrors.NewForbidden(pods, "app-0", errors.New("no"))
 	cases := map[string]struct {
 		err  error
 		want error
-		// spdy reports that the exec is tried over SPDY.
+		// spdy is whether the exec is tried over SPDY.
 		spdy bool
 	}{
 		"nothing":          {nil, nil, false},

@@ -13,8 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A session in a door names the target, and what lies beside the helper does not
-// travel.
+// Requests in a door name the target container, and files that the door has are not sent.
 func TestDoorSession(t *testing.T) {
 	pods := &apiPods{pod: aPod()}
 	agent, config := NewBlob("agent-", []byte("a jar"), ".jar"), NewBlob("config-", []byte("rules"), ".yaml")
@@ -50,7 +49,7 @@ func TestDoorSession(t *testing.T) {
 	}
 }
 
-// A detach may add the last door.
+// A detach may add the last door of a pod.
 func TestLastDoor(t *testing.T) {
 	pods := &apiPods{pod: aPod()}
 	for name, state := range many(7) {
@@ -65,7 +64,7 @@ func TestLastDoor(t *testing.T) {
 	}
 }
 
-// Another user is another session: the first one's door cannot look into the JVM.
+// Each user has its own session: a door of another user cannot inspect the JVM.
 func TestSessionsByUser(t *testing.T) {
 	opened := 0
 	sessions := NewSessions(dialerFunc(func(context.Context, Container) (Session, error) {

@@ -19,7 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// apiPods is an API server with one pod: a fake, which takes ephemeral containers.
+// apiPods fakes an API server with one pod, which accepts ephemeral containers.
 type apiPods struct {
 	pod   *corev1.Pod
 	added []*corev1ac.EphemeralContainerApplyConfiguration
@@ -39,7 +39,7 @@ func (p *apiPods) AddEphemeralContainer(_ context.Context, _ *corev1.Pod, c *cor
 	return nil
 }
 
-// has gives the pod an ephemeral container in a state; the zero state is not reported.
+// has adds an ephemeral container in a state to the pod; the zero state is not reported.
 func (p *apiPods) has(name string, state corev1.ContainerState) {
 	p.pod.Spec.EphemeralContainers = append(p.pod.Spec.EphemeralContainers, corev1.EphemeralContainer{EphemeralContainerCommon: corev1.EphemeralContainerCommon{Name: name}})
 	p.becomes(name, state)
@@ -77,7 +77,7 @@ func waits(reason, message string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
-// What is done about the doors that a pod has.
+// TestDoors checks which door is used, awaited or added, given those that the pod has.
 func TestDoors(t *testing.T) {
 	stem := aDoor(&apiPods{pod: aPod()}, nil).stem(behind(aPod()))
 	for name, tc := range map[string]struct {
@@ -140,7 +140,7 @@ func with(doors map[string]corev1.ContainerState, name string, state corev1.Cont
 	return doors
 }
 
-// A cache that is behind makes no second door: the pod is read again before.
+// A stale cache does not lead to a second door, since the live pod is read first.
 func TestDoorBehindCache(t *testing.T) {
 	pods := &apiPods{pod: aPod()}
 	d := aDoor(pods, nil)
@@ -156,7 +156,7 @@ func TestDoorBehindCache(t *testing.T) {
 	wantError(t, err, v1alpha1.ReasonPodGone, "")
 }
 
-// What an ephemeral container may do is what its target may, and no more.
+// An ephemeral container has the rights of its target and no more.
 func TestDoorRights(t *testing.T) {
 	restricted := &corev1.SecurityContext{
 		RunAsUser: new(int64(7)), RunAsGroup: new(int64(8)),
@@ -240,7 +240,7 @@ func TestDoorRights(t *testing.T) {
 	}
 }
 
-// Each cause has its reason.
+// Each cause of a refusal has its own reason.
 func TestDoorRefused(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	for reason, err := range map[string]error{

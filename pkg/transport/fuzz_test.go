@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What answers in a container, as a session takes it.
+// FuzzAnswer feeds a session's decoder with whatever a container may answer.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"hello":{"version":"1","containerID":"ab","files":[{"name":"x"}]}}`,
@@ -45,7 +45,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// wantRecordable makes sure that an error may stand in a record.
+// wantRecordable checks that an error is valid in a record.
 func wantRecordable(t *testing.T, e *helperapi.Error) {
 	t.Helper()
 	if e == nil {
@@ -67,13 +67,13 @@ func wantText(t *testing.T, text string, limit int) {
 	}
 }
 
-// What a command in a container printed on standard error when it failed.
+// FuzzClassify feeds classify with whatever a failed command may print on standard error.
 func FuzzClassify(f *testing.F) {
 	f.Add(126, "sh: ./jmx-attach: Permission denied")
 	f.Add(exitWriteFailed, "head: \x1b[31m\u202e\xff\nNo space left on device")
 	f.Add(-1, `exec: "sh": executable file not found in $PATH`)
 	f.Fuzz(func(t *testing.T, code int, stderr string) {
-		err, ok := classify(exited(code, cutStderr(stderr))).(*Error) //nolint:errorlint // it is one itself
+		err, ok := classify(exited(code, cutStderr(stderr))).(*Error) //nolint:errorlint // it is not wrapped
 		if !ok || !v1alpha1.Known(err.Reason) {
 			t.Fatalf("%#v", err)
 		}

@@ -17,8 +17,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// someHang are the streams of a fleet in which the containers of some pods hang; the
-// others say hello after a while.
+// someHang is the Streams of a fleet in which the containers of some pods hang, and the
+// others send their hello after a delay.
 type someHang struct {
 	hangs func(pod int) bool
 	hello time.Duration
@@ -35,7 +35,7 @@ func (s someHang) Stream(ctx context.Context, in Container, command []string, st
 	return acts(sleeps(s.hello), prints(hello), untilEnd).Stream(ctx, in, command, stdin, stdout, stderr)
 }
 
-// sleeps does nothing for a while.
+// sleeps does nothing for d.
 func sleeps(d time.Duration) act {
 	return func(context.Context, *bufio.Reader, io.Writer, io.Writer) error {
 		time.Sleep(d)
@@ -45,15 +45,15 @@ func sleeps(d time.Duration) act {
 
 const (
 	fleetPods, fleetNodes, fleetWorkers = 500, 10, 96
-	// A session of a healthy container takes a second in all.
+	// A session with a healthy container takes one second in all.
 	fleetHello, fleetWork = 200 * time.Millisecond, 800 * time.Millisecond
 )
 
 func nodeOf(pod int) int { return pod * fleetNodes / fleetPods }
 
-// attachFleet attaches to all pods but those left out with the operator's defaults,
-// and returns when the sessions of the healthy ones had ended, in order. It tries
-// again as the controller does, and ends as soon as none of the healthy is left.
+// attachFleet attaches to all pods that are not left out, with the operator's default
+// limits, and returns the sorted times at which the sessions of the healthy pods ended. It
+// retries as the controller does, and returns once all healthy pods are done.
 func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,8 +107,8 @@ func attachFleet(t *testing.T, hangs, leftOut func(pod int) bool) (ended []time.
 }
 
 // Containers that hang, on all nodes or on one, hardly delay the sessions with others. The
-// clock is the test's; who gets the next place is up to the scheduler, so the ratio is the
-// median of three runs.
+// clock is fake, but the Go scheduler decides who gets the next place, so the test takes
+// the median of three runs.
 func TestHangingContainersDelayNoOthers(t *testing.T) {
 	none := func(int) bool { return false }
 	for name, hangs := range map[string]func(pod int) bool{

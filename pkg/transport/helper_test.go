@@ -17,8 +17,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// The operator's side, the script and the helper itself, in one container with a JVM:
-// the helper comes once, and one exec is enough for all that follows.
+// TestConversation runs the operator's side, the script and the helper itself in one
+// container with a JVM: the helper is sent once, and one exec serves all calls.
 func TestConversation(t *testing.T) {
 	root, err := jvmtest.ModuleRoot()
 	if err != nil {
@@ -80,7 +80,7 @@ func TestConversation(t *testing.T) {
 	app.Unharmed()
 }
 
-// mountOfPod mounts a file as the kubelet does for a pod.
+// mountOfPod mounts a file as the kubelet does for a pod of that UID.
 func (s *sandbox) mountOfPod(uid types.UID) {
 	s.t.Helper()
 	file, at := filepath.Join(s.tmp, "pods", string(uid), "etc-hosts"), filepath.Join(s.tmp, "hosts")

@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// starting counts the commands that are started by the streams behind it.
+// starting counts the commands that its Streams starts.
 type starting struct {
 	Streams
 	started *atomic.Int64
@@ -26,9 +26,9 @@ func (c starting) Stream(ctx context.Context, in Container, command []string, st
 	return c.Streams.Stream(ctx, in, command, stdin, stdout, stderr)
 }
 
-// A command that hangs stays in the container: in a day that hangs, few are left there,
-// though the container is tried every ten minutes. One that was never begun is none, and
-// one that ends shows that the container recovered.
+// A command that hangs stays in the container. Although a container that hangs is tried
+// every ten minutes, only a few are left there in a day. A command that never began does
+// not count, and one that ends shows that the container recovered.
 func TestLeftovers(t *testing.T) {
 	const tries, few, inADay = 144, 13, 144
 	const sends = "\n" + saysSend + "x86_64\n"
@@ -45,7 +45,7 @@ func TestLeftovers(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		command act
-		replace bool // the container, each time
+		replace bool // replaces the container before each try
 		want    int64
 		reason  string // of the last try
 	}{
@@ -84,9 +84,9 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A container that answers has no leftovers: neither where the time of a reconcile is over
-// while its session waits for the next call, as while the API server hangs, nor where it is
-// reported late that the command ended.
+// A container that answers has no leftovers: neither if the reconcile times out while its
+// session waits for the next call, for instance because the API server hangs, nor if the
+// command's end is reported late.
 func TestLeftoversOfNone(t *testing.T) {
 	for name, tc := range map[string]struct{ open, end time.Duration }{
 		"the reconcile ends":       {open: 2 * time.Minute},
@@ -112,8 +112,8 @@ func TestLeftoversOfNone(t *testing.T) {
 	}
 }
 
-// A detach has a few minutes: it is tried once in a container where commands were left, and
-// which may have recovered since, or its agent would stay.
+// A detach has only a few minutes. It is tried once in a container with leftovers, which
+// may have recovered, since the agent would stay otherwise.
 func TestLeftoversLetDetach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var started atomic.Int64
@@ -133,7 +133,7 @@ func TestLeftoversLetDetach(t *testing.T) {
 	})
 }
 
-// The script says that it has begun before it does anything that could hang.
+// The script prints its first line before it does anything that could hang.
 func TestScriptSaysThatItBegan(t *testing.T) {
 	jvmtest.Run(t, exec.CommandContext(t.Context(), "sh", "-c", script)).AwaitOutput("\n")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Probes of endpoints that are silent keep no place from sessions, nor from probes in
-// other namespaces; a pod that found none is woken when there is one.
+// Probes of silent endpoints take no places from sessions or from probes in other
+// namespaces. A pod that found no place is woken when there is one.
 func TestProbePlaces(t *testing.T) {
 	l := NewLimits(4, 2, 2)
 	var woken []string
@@ -31,7 +31,7 @@ func TestProbePlaces(t *testing.T) {
 	if err != nil {
 		t.Fatalf("a session in the namespace: %v", err)
 	}
-	for _, end := range []func(){session.release, beside, silent, silent} { // once is enough
+	for _, end := range []func(){session.release, beside, silent, silent} { // the repeated call has no effect
 		end()
 	}
 	if diff := cmp.Diff([]string{"other"}, woken); diff != "" {
@@ -40,12 +40,12 @@ func TestProbePlaces(t *testing.T) {
 	wantFree(t, l)
 }
 
-// No more sessions than allowed are under way, in all, on one node and in one
-// namespace: an open that finds no place fails at once, and leaves nothing behind.
+// The number of sessions is limited in all, per node and per namespace. An attempt that
+// finds no place fails at once, and leaves nothing behind.
 func TestLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits *Limits
-		acts   string // node/namespace; released with a minus
+		acts   string // node/namespace acquires a place, with a minus releases it
 		want   []string
 	}{
 		"in all":           {NewLimits(2, 9, 9), "1/a 2/b 3/c -1/a 3/c 1/a", []string{"1/a true", "2/b true", "3/c false", "3/c true", "1/a false"}},
@@ -59,7 +59,7 @@ func TestLimits(t *testing.T) {
 			for act := range strings.FieldsSeq(tc.acts) {
 				if earlier, released := strings.CutPrefix(act, "-"); released {
 					releases[earlier]()
-					releases[earlier]() // once is enough
+					releases[earlier]() // the repeated call has no effect
 					delete(releases, earlier)
 					continue
 				}

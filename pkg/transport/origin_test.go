@@ -35,7 +35,8 @@ func TestUserAgent(t *testing.T) {
 	}
 }
 
-// Whatever the names are: one line of printable ASCII, short enough, with each field once.
+// Whatever the names are, the User-Agent is one short line of printable ASCII that has each
+// field once.
 func FuzzUserAgent(f *testing.F) {
 	f.Add("shop", "payroll", "eve; verb=inspect) (")
 	form := regexp.MustCompile(`^operator/1 \(exporter=[!-:<-~]*/[!-:<-~]*; (requester=[!-:<-~]*; )?verb=attach\)$`)

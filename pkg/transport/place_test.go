@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A session whose container does not respond keeps no place, and counts where it
-// waits: each act says whether the session had room.
+// A session whose container does not respond gives up its place and counts as waiting.
+// Each row lists the sessions that were opened, and those that were queued.
 func TestPlaces(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits *Limits
-		// pod@node/namespace opens a session; ? is late, ! responds, - ends, and x ends
-		// without a response.
+		// pod@node/namespace opens a session; ?pod is late, !pod responds, -pod ends, and
+		// xpod ends without a response.
 		acts string
 		want string
 	}{
@@ -53,7 +53,7 @@ func TestPlaces(t *testing.T) {
 						tc.limits.note(p.in, true)
 					case '-', 'x':
 						p.release()
-						p.release() // once is enough
+						p.release() // the repeated call has no effect
 						if act[0] == 'x' {
 							tc.limits.note(p.in, false)
 						}

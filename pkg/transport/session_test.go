@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// answers reads a call, and answers it with a report.
+// answers reads the call of that ID, and answers it with a report.
 func answers(id int64, report string) act {
 	return func(_ context.Context, stdin *bufio.Reader, stdout, _ io.Writer) error {
 		line, err := stdin.ReadBytes('\n')
@@ -36,13 +36,13 @@ func answers(id int64, report string) act {
 	}
 }
 
-// readsCall reads the line of a call.
+// readsCall reads one call.
 func readsCall(_ context.Context, stdin *bufio.Reader, _, _ io.Writer) error {
 	_, err := stdin.ReadBytes('\n')
 	return err
 }
 
-// openFake opens a session with a fake.
+// openFake opens a session through e, and closes it when the test ends.
 func openFake(t *testing.T, e *Exec) Session {
 	t.Helper()
 	s, err := e.Open(t.Context(), app)
@@ -53,8 +53,8 @@ func openFake(t *testing.T, e *Exec) Session {
 	return s
 }
 
-// Several calls share one exec; each passes the seam; what one of them came to, bad or
-// good, leaves the next one alone.
+// Several calls share one exec, and each passes the seam. The outcome of a call, good or
+// bad, does not affect the next one.
 func TestSession(t *testing.T) {
 	e := anExec(acts(reads("uid-1\n"), prints(hello),
 		answers(1, `{"processes":[{"pid":7,"startTime":9}]}`),
@@ -90,8 +90,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// However a conversation breaks off, the session is dead from then on, and its place
-// free.
+// However a session breaks off, all further calls fail, and its place is free.
 func TestSessionBreaksOff(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	cases := map[string]struct {
@@ -133,7 +132,7 @@ func TestSessionBreaksOff(t *testing.T) {
 	}
 }
 
-// A call ends with the context of its caller, and the session with that of Open.
+// A call ends with its own context, and the session with the context of Open.
 func TestSessionIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, opens := range []bool{true, false} {
@@ -160,7 +159,8 @@ func TestSessionIsCancelled(t *testing.T) {
 	})
 }
 
-// A helper that does not end with its input is left to itself soon.
+// Close stops waiting after closeTimeout for a helper that does not exit when its input
+// ends.
 func TestCloseEnds(t *testing.T) {
 	for name, command := range map[string]act{
 		"it hangs": acts(reads("uid-1\n"), prints(hello), hangs),
@@ -190,7 +190,7 @@ func TestCloseEnds(t *testing.T) {
 	}
 }
 
-// A request that no helper would read is not sent.
+// A request that the helper would reject as too long is not sent.
 func TestRequestTooLong(t *testing.T) {
 	s := openFake(t, anExec(acts(reads("uid-1\n"), prints(hello), answers(2, "{}"), untilEnd)))
 	rules := slices.Repeat([]helperapi.ProcessRule{{Action: helperapi.RuleExclude, MainClass: strings.Repeat("x", 1024)}}, 64)
@@ -200,8 +200,8 @@ func TestRequestTooLong(t *testing.T) {
 	wantError(t, err, "", "")
 }
 
-// Whatever a container makes of the helper's answer: its reasons are known ones,
-// and its sentences fit into a record.
+// Whatever a container answers, the reasons of the report are known, and its messages fit
+// into a record.
 func TestReportIsTyped(t *testing.T) {
 	r := &helperapi.Report{}
 	if err := json.Unmarshal([]byte(`{"error": {"reason": "x-8f3a", "message": "`+strings.Repeat("x", 100_000)+`"},

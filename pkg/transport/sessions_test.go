@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// dialed opens sessions that write down what happens to them.
+// dialed is a Dialer that records what is done with its sessions.
 type dialed struct {
 	did    []string
 	report *helperapi.Report
@@ -84,8 +84,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A container that the kubelet does not report yet is not the one that is meant:
-// nothing is done in it.
+// Nothing is done in a container that replaced the expected one while the pod's status
+// does not show it yet.
 func TestSessionsWithAReplacedContainer(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meant, is string

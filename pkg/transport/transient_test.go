@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A session that is to leave nothing removes the helper and its directory, however it
-// ends, and nothing that is not its own.
+// However it ends, a transient session removes the helper and its directory, and nothing
+// that is not its own.
 func TestTransient(t *testing.T) {
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	cut := func(after int64) func(*sandbox) { return func(s *sandbox) { s.cut = after } }

@@ -7,7 +7,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A session opens by the transports that there are, and never by another one.
+// A session is opened by the requested transport, and never by another one.
 func TestWays(t *testing.T) {
 	const exec, door = v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer
 	opens := func(ways ...v1alpha1.Transport) Ways {

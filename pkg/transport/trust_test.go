@@ -16,11 +16,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// intruder is a user who is neither root nor the JVM's.
+// intruder is the UID of a user that is neither root nor the JVM's.
 const intruder = 2000
 
-// newContainer is a sandbox with /tmp itself, which has the mode given, and in it
-// a place for what somebody else keeps.
+// newContainer returns a sandbox that uses the real /tmp, with that mode. It removes the
+// agent directory, theirs and proof before and after the test.
 func newContainer(t *testing.T, mode uint32) *sandbox {
 	t.Helper()
 	jvmtest.ChmodTmp(t, mode)
@@ -39,12 +39,12 @@ func newContainer(t *testing.T, mode uint32) *sandbox {
 }
 
 const (
-	theirs = "/tmp/theirs"
-	proof  = "/tmp/proof"
+	theirs = "/tmp/theirs" // the intruder's directory
+	proof  = "/tmp/proof"  // what a planted program writes
 )
 
-// plant makes a directory with a program under the helper's name, which leaves
-// proof of whom it ran as.
+// plant puts a program under the helper's name into a directory. If it runs, it writes the
+// UID that it ran as to proof.
 func (s *sandbox) plant(dir string, mode os.FileMode, owner int, helper Blob) {
 	s.t.Helper()
 	s.write(filepath.Join(dir, helper.Name), "#!/bin/sh\nid -u >>"+proof+"\n", 0o755)
@@ -58,8 +58,7 @@ func (s *sandbox) plant(dir string, mode os.FileMode, owner int, helper Blob) {
 	}
 }
 
-// notRun makes sure that no planted program ran, and that nothing was written
-// beside it.
+// notRun checks that no planted program ran, and that nothing was written next to it.
 func (s *sandbox) notRun(dir string, helper Blob) {
 	s.t.Helper()
 	if ran, err := os.ReadFile(proof); err == nil {
@@ -74,8 +73,8 @@ func (s *sandbox) notRun(dir string, helper Blob) {
 	}
 }
 
-// eachShell runs a test with every shell that a container is likely to have, as
-// its sh: the tools are busybox' own there.
+// eachShell runs a test with each shell that is likely to be a container's sh. With
+// busybox, the tools are its own, too.
 func eachShell(t *testing.T, test func(t *testing.T, sh []string)) {
 	t.Helper()
 	for _, sh := range [][]string{{"dash"}, {"bash", "--posix"}, {"busybox", "sh"}} {
@@ -99,13 +98,14 @@ func eachShell(t *testing.T, test func(t *testing.T, sh []string)) {
 	}
 }
 
-// Whatever lies in the agent directory's place, only root's and our own is run or written to.
+// Whatever is in place of the agent directory, the script runs a helper from it or writes
+// to it only if it belongs to root or to the script's user, and nobody else can write to it.
 func TestScriptsObeyTheirOwn(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	eachShell(t, func(t *testing.T, sh []string) {
 		for name, tc := range map[string]struct {
-			dir   string // linked to from the agent directory's place, if it is another
+			dir   string // if it is not the agent directory, that is a link to it
 			mode  os.FileMode
 			owner int
 		}{
@@ -133,8 +133,8 @@ func TestScriptsObeyTheirOwn(t *testing.T) {
 	})
 }
 
-// A file of somebody else in a directory of ours is replaced, not run; and what is
-// installed is not written through links that lie there.
+// An untrusted file in a trusted directory is replaced, not run, and the helper is not
+// written through a link.
 func TestScriptsReplaceFiles(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
@@ -169,15 +169,15 @@ func TestScriptsReplaceFiles(t *testing.T) {
 	})
 }
 
-// A user who exchanges the directory all the time does not get his program run by
-// root, and nothing of ours into his directory.
+// A user who keeps exchanging the directory cannot make root run a planted program, or
+// write into the user's directory.
 func TestScriptsInARace(t *testing.T) {
 	const rounds = 1000
 	jvmtest.NeedUsers(t)
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	for name, helperOf := range map[string]func(round int) Blob{
 		"run": func(int) Blob { return helper },
-		// Another one each time is missing each time.
+		// A different helper in each round has to be installed in each round.
 		"install": func(round int) Blob {
 			return NewBlob("jmx-attach-", fmt.Appendf(nil, "%s%d\n", answering, round), "")
 		},
@@ -225,7 +225,7 @@ func TestScriptsInARace(t *testing.T) {
 	}
 }
 
-// Where /tmp is mounted noexec, nothing of ours stays there.
+// If /tmp is mounted noexec, the session leaves nothing behind there.
 func TestScriptOnNoexec(t *testing.T) {
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	eachShell(t, func(t *testing.T, sh []string) {
@@ -255,7 +255,7 @@ func TestScriptOnNoexec(t *testing.T) {
 	})
 }
 
-// listing is what lies in the agent directory.
+// listing returns the content of the agent directory.
 func listing(t *testing.T) string {
 	t.Helper()
 	entries, err := os.ReadDir(helperapi.AgentDirectory)

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Who found no place is woken when there is one, in the order of arrival, and no more
-// than there is room for: by the node, by the namespace and in all.
+// Pods that found no place are woken when there is one: in order of arrival, and no more
+// than there is room for on the node, in the namespace and in all.
 func TestOnRoom(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits *Limits
-		acts   string // pod/node/namespace; released with a minus
+		acts   string // pod/node/namespace acquires a place, with a minus releases it
 		want   string
 	}{
 		"in order of arrival":         {NewLimits(1, 9, 9), "p/1/a q/1/a r/1/a -p/1/a q/1/a -q/1/a", "q r"},
