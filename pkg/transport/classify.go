@@ -16,9 +16,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// exits maps exit codes to errors. The command's standard error completes a message that
-// does not end with a period.
-var exits = map[int]Error{
+// exitErrors maps exit codes to errors. The command's standard error completes a message
+// that does not end with a period.
+var exitErrors = map[int]Error{
 	exitHelperMissing:  {Reason: v1alpha1.ReasonHelperFailed, Message: "The helper is missing in " + helperapi.AgentDirectory + " after its installation."},
 	exitCut:            {Reason: v1alpha1.ReasonStagingIncomplete, Message: "The helper arrived incomplete in the container; sending it again."},
 	exitNotWritable:    {Reason: v1alpha1.ReasonTmpNotWritable, Message: "/tmp is not writable, and HotSpot opens its attach socket nowhere else. " + jvm.MountTmp},
@@ -35,9 +35,9 @@ var (
 	// containerd and CRI-O around them. Some are printed on standard error, with exit
 	// code 1, 126, 127 or 255.
 	noShell = regexp.MustCompile(`(?i)exec: "sh"|executable file.* not found in \$PATH|"sh".*no such file`)
-	// noRight matches RBAC's message: User "…" cannot create resource "pods/exec"
+	// rbacDenied matches RBAC's message: User "…" cannot create resource "pods/exec"
 	// (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go).
-	noRight = regexp.MustCompile(`cannot \w+ resource "pods/exec"`)
+	rbacDenied = regexp.MustCompile(`cannot \w+ resource "pods/exec"`)
 )
 
 // classify converts the failure of an exec into an *Error while the cause is known. It
@@ -49,7 +49,7 @@ func classify(err error) error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	said, code := err.Error(), exitCode(err)
+	message, code := err.Error(), exitCode(err)
 	switch {
 	case errors.Is(err, errNotResponding):
 		return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The container did not answer an exec within %s: its runtime or node hangs, or it is starved of CPU.", helloTimeout), err}
@@ -59,13 +59,13 @@ func classify(err error) error {
 		return &Error{v1alpha1.ReasonExecTimeout, "The helper in the container did not answer in time.", err}
 	case errors.Is(err, errEnded):
 		return &Error{v1alpha1.ReasonHelperFailed, "The helper exited before it answered.", err}
-	case noShell.MatchString(said):
+	case noShell.MatchString(message):
 		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
 	case code >= 0:
 		return classifyExit(code, err)
 	case apierrors.IsNotFound(err):
 		return &Error{v1alpha1.ReasonPodGone, "The pod is gone.", err}
-	case noRight.MatchString(said):
+	case rbacDenied.MatchString(message):
 		return &Error{v1alpha1.ReasonExecForbidden, "RBAC does not let the operator exec into pods of this namespace: it needs get and create on pods/exec.", err}
 	case denied(err):
 		return &Error{v1alpha1.ReasonExecRefused, "An admission policy denied the exec: " + text.Denial(err) + ".", err}
@@ -78,7 +78,7 @@ func classify(err error) error {
 }
 
 func classifyExit(code int, err error) error {
-	known, ok := exits[code]
+	known, ok := exitErrors[code]
 	if !ok {
 		known = Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The helper failed"}
 	}

@@ -115,10 +115,10 @@ func TestAnswer(t *testing.T) {
 		"after the start":  {exited(1, ""), nil, false},
 	}
 	for name, tc := range cases {
-		if got := answer(tc.err); !errors.Is(got, tc.want) || got != nil && tc.want == nil {
+		if got := apiServerError(tc.err); !errors.Is(got, tc.want) || got != nil && tc.want == nil {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
-		if got := withoutWebSocket(tc.err); got != tc.spdy {
+		if got := needsSPDY(tc.err); got != tc.spdy {
 			t.Errorf("%s: tried over SPDY: %t", name, got)
 		}
 	}

@@ -108,7 +108,7 @@ func (d doors) running() (string, error) {
 	case state.Terminated != nil:
 		return "", nil
 	case reported && state.Waiting != nil && cannotStart(state.Waiting.Reason):
-		return "", &Error{Reason: waitingReason(state.Waiting.Reason), Message: fmt.Sprintf("Ephemeral container %s does not start: %s", last, said(state.Waiting.Reason, state.Waiting.Message))}
+		return "", &Error{Reason: waitingReason(state.Waiting.Reason), Message: fmt.Sprintf("Ephemeral container %s does not start: %s", last, stateMessage(state.Waiting.Reason, state.Waiting.Message))}
 	}
 	return "", errDoorPending
 }
@@ -119,7 +119,7 @@ func (d doors) next(last bool) (string, error) {
 	for _, name := range d.own {
 		if t := d.statuses[name].Terminated; t != nil && t.ExitCode != 0 {
 			failed++
-			why = said(t.Reason, t.Message)
+			why = stateMessage(t.Reason, t.Message)
 		}
 	}
 	number := 1
@@ -135,8 +135,8 @@ func (d doors) next(last bool) (string, error) {
 	return d.stem + strconv.Itoa(number), nil
 }
 
-// said formats the kubelet's reason and message for a container that does not run.
-func said(reason, message string) string {
+// stateMessage formats the kubelet's reason and message for a container that does not run.
+func stateMessage(reason, message string) string {
 	if message == "" {
 		return reason + "."
 	}

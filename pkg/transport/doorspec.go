@@ -95,24 +95,24 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 			return User{s.User.Linux.UID, s.User.Linux.GID}
 		}
 	}
-	uid, gid := target.SecurityContext, pod.Spec.SecurityContext
+	ofContainer, ofPod := target.SecurityContext, pod.Spec.SecurityContext
 	var user User
-	unsaid := ptr.Deref(in.JVMUser, anyUser)
+	fallback := ptr.Deref(in.JVMUser, anyUser)
 	switch {
-	case uid != nil && uid.RunAsUser != nil:
-		user.UID = *uid.RunAsUser
-	case gid != nil && gid.RunAsUser != nil:
-		user.UID = *gid.RunAsUser
+	case ofContainer != nil && ofContainer.RunAsUser != nil:
+		user.UID = *ofContainer.RunAsUser
+	case ofPod != nil && ofPod.RunAsUser != nil:
+		user.UID = *ofPod.RunAsUser
 	default:
-		return unsaid
+		return fallback
 	}
 	switch {
-	case uid != nil && uid.RunAsGroup != nil:
-		user.GID = *uid.RunAsGroup
-	case gid != nil && gid.RunAsGroup != nil:
-		user.GID = *gid.RunAsGroup
-	default: // the image decides
-		return unsaid
+	case ofContainer != nil && ofContainer.RunAsGroup != nil:
+		user.GID = *ofContainer.RunAsGroup
+	case ofPod != nil && ofPod.RunAsGroup != nil:
+		user.GID = *ofPod.RunAsGroup
+	default: // the image determines the group
+		return fallback
 	}
 	return user
 }

@@ -26,10 +26,10 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		var answer helperapi.Answer
-		if json.Unmarshal(line, &answer) != nil || answer.Report == nil || implausible(answer.Report) != nil {
+		if json.Unmarshal(line, &answer) != nil || answer.Report == nil || validate(answer.Report) != nil {
 			return
 		}
-		report, err := typed(answer.Report)
+		report, err := sanitize(answer.Report)
 		if err != nil {
 			wantRecordable(t, report.Error)
 		}

@@ -15,8 +15,8 @@ import (
 // /proc keeps its part of the container's memory and PIDs. So the more leftovers there
 // are, the less often another command is started. It is safe for concurrent use.
 type leftovers struct {
-	of    *lru.Cache
-	clock clock.PassiveClock
+	instances *lru.Cache
+	clock     clock.PassiveClock
 }
 
 type instance struct {
@@ -45,8 +45,8 @@ func newLeftovers() *leftovers { return &leftovers{lru.New(maxOutcomes), clock.R
 
 func instanceOf(in Container) instance { return instance{in.PodUID, in.ID, in.Name} }
 
-func (l *leftovers) in(c Container) leftover {
-	if left, ok := l.of.Get(instanceOf(c)); ok {
+func (l *leftovers) get(c Container) leftover {
+	if left, ok := l.instances.Get(instanceOf(c)); ok {
 		return left.(leftover)
 	}
 	return leftover{}
@@ -56,17 +56,17 @@ func (l *leftovers) in(c Container) leftover {
 // ended resets the count, since it shows that the container recovered.
 func (l *leftovers) note(c Container, ended bool) {
 	if ended {
-		l.of.Remove(instanceOf(c))
+		l.instances.Remove(instanceOf(c))
 		return
 	}
-	l.of.Add(instanceOf(c), leftover{commands: l.in(c).commands + 1, last: l.clock.Now(), purpose: c.Origin.Purpose})
+	l.instances.Add(instanceOf(c), leftover{commands: l.get(c).commands + 1, last: l.clock.Now(), purpose: c.Origin.Purpose})
 }
 
 // check returns errLeftovers while a container has too many leftovers for another command.
 // The first command of a detach does not wait: a detach has little time, and otherwise the
 // agent would stay in a container that has recovered.
 func (l *leftovers) check(c Container) error {
-	left := l.in(c)
+	left := l.get(c)
 	if left.commands < maxLeftovers || c.Origin.Purpose == PurposeDetach && left.purpose != PurposeDetach {
 		return nil
 	}

@@ -91,10 +91,10 @@ func (l *Limits) take(w waiter) (*place, error) {
 	defer l.mu.Unlock()
 	p := l.placeFor(w)
 	if p == nil {
-		l.wait(w)
-		return nil, queued
+		l.enqueue(w)
+		return nil, errQueued
 	}
-	l.arrive(w)
+	l.dequeue(w)
 	return p, nil
 }
 
@@ -150,4 +150,4 @@ type containerKey struct {
 
 func (c Container) key() containerKey { return containerKey{c.PodUID, c.Name} }
 
-var queued = &Error{Reason: v1alpha1.ReasonQueued, Message: "Exec concurrency limit reached."}
+var errQueued = &Error{Reason: v1alpha1.ReasonQueued, Message: "Exec concurrency limit reached."}

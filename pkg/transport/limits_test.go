@@ -20,7 +20,7 @@ func TestProbePlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Probe(in("a", "other")); !errors.Is(err, queued) {
+	if _, err := l.Probe(in("a", "other")); !errors.Is(err, errQueued) {
 		t.Errorf("another probe of the namespace on the node comes to %v", err)
 	}
 	beside, err := l.Probe(in("b", "good"))

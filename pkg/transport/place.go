@@ -35,7 +35,7 @@ func (p *place) stallAfter(d time.Duration) {
 	defer p.mu.Unlock()
 	p.stopTimer()
 	p.timer = time.AfterFunc(d, func() {
-		p.change(func() {
+		p.update(func() {
 			if p.timer != nil && p.state == fresh {
 				p.move(stalled)
 			}
@@ -45,7 +45,7 @@ func (p *place) stallAfter(d time.Duration) {
 
 // respond records that the container has responded.
 func (p *place) respond() {
-	p.change(func() {
+	p.update(func() {
 		p.stopTimer()
 		if p.state != ended {
 			p.move(responded)
@@ -64,7 +64,7 @@ func (p *place) end(begun, ended bool) {
 
 // release ends the session or probe. Further calls have no effect.
 func (p *place) release() {
-	p.change(func() {
+	p.update(func() {
 		p.stopTimer()
 		p.move(ended)
 	})

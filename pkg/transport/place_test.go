@@ -62,7 +62,7 @@ func TestPlaces(t *testing.T) {
 						node, namespace, _ := strings.Cut(share, "/")
 						p, err := tc.limits.acquire(Container{PodUID: types.UID(pod), Node: node, Namespace: namespace})
 						if err != nil {
-							pod = fmt.Sprintf("%s:%s", pod, queued.Reason)
+							pod = fmt.Sprintf("%s:%s", pod, errQueued.Reason)
 						} else {
 							places[pod] = p
 						}

@@ -16,10 +16,10 @@ const (
 	maxName = 1024
 )
 
-// implausible returns an error if the report cannot come from the helper: it has numbers
+// validate returns an error if the report cannot come from the helper: it has numbers
 // that a record does not accept, or one process twice. Anything in the container may have
 // answered, and if the API rejected the record, it could not even show the problem.
-func implausible(r *helperapi.Report) error {
+func validate(r *helperapi.Report) error {
 	seen := map[helperapi.Target]bool{}
 	for _, p := range r.Processes {
 		switch {
@@ -40,10 +40,10 @@ func implausible(r *helperapi.Report) error {
 // isPort reports whether a number is a TCP port, or 0 for none.
 func isPort(n int32) bool { return 0 <= n && n <= math.MaxUint16 }
 
-// typed sanitizes the report in place: its texts become safe for a record and a terminal,
-// and the reasons of its errors for a metric. It returns the report together with the
-// helper's own error, if there is one, as an *Error.
-func typed(r *helperapi.Report) (*helperapi.Report, error) {
+// sanitize makes the report's texts safe for a record and a terminal, and the reasons of
+// its errors safe for a metric, in place. It returns the report, and the helper's own
+// error, if there is one, as an *Error.
+func sanitize(r *helperapi.Report) (*helperapi.Report, error) {
 	for i := range r.Processes {
 		p := &r.Processes[i]
 		if p.Refusal != nil {

@@ -84,10 +84,10 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 			return nil, err
 		}
 		if answer.Report != nil {
-			if err := implausible(answer.Report); err != nil {
+			if err := validate(answer.Report); err != nil {
 				return nil, s.protocolError(err)
 			}
-			return typed(answer.Report)
+			return sanitize(answer.Report)
 		}
 		if sent || answer.Send != size(blobs) {
 			return nil, s.protocolError(fmt.Errorf("the helper asks for %d bytes", answer.Send))

@@ -208,7 +208,7 @@ func TestReportIsTyped(t *testing.T) {
 		"processes": [{"refusal": {"reason": "x-8f3b", "message": "a\nb"}}, {"refusal": {"reason": "JVMStarting", "message": "It starts"}}, {}]}`), r); err != nil {
 		t.Fatal(err)
 	}
-	r, err := typed(r)
+	r, err := sanitize(r)
 	known, ok := errors.AsType[*Error](err)
 	if !ok || known.Reason != v1alpha1.ReasonHelperFailed || len(known.Message) > maxSentence+10 {
 		t.Errorf("the error is %.200v", err)

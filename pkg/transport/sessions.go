@@ -63,7 +63,7 @@ func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !in.is(session.Hello().ContainerID) {
+	if !in.matches(session.Hello().ContainerID) {
 		session.Close()
 		return nil, &Error{Reason: v1alpha1.ReasonReplaced, Message: fmt.Sprintf("Container %s was replaced, and the pod's status does not show it yet; waiting for the kubelet.", in.Name)}
 	}
@@ -71,9 +71,9 @@ func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
 	return session, nil
 }
 
-// is reports whether a container that reports this ID may be c. It may be if either ID is
-// unknown.
-func (c Container) is(id string) bool {
+// matches reports whether a container that reports this ID may be c. It may be if either
+// ID is unknown.
+func (c Container) matches(id string) bool {
 	want := runtimeID(c)
 	return want == "" || id == "" || id == want
 }

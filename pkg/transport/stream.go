@@ -50,27 +50,27 @@ func (s execStreams) Stream(ctx context.Context, in Container, command []string,
 	if err != nil {
 		return err
 	}
-	executor, err := remotecommand.NewFallbackExecutor(webSocket, spdy, withoutWebSocket)
+	executor, err := remotecommand.NewFallbackExecutor(webSocket, spdy, needsSPDY)
 	if err != nil {
 		return err
 	}
 	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: stdin, Stdout: stdout, Stderr: stderr})
-	if no := answer(err); no != nil {
-		return no
+	if rejected := apiServerError(err); rejected != nil {
+		return rejected
 	}
 	return err
 }
 
-// withoutWebSocket reports whether something on the path does not support WebSocket, so
-// that SPDY is worth a try.
-func withoutWebSocket(err error) bool {
-	return answer(err) == nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err))
+// needsSPDY reports whether something on the path does not support WebSocket, so that
+// SPDY is worth a try.
+func needsSPDY(err error) bool {
+	return apiServerError(err) == nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err))
 }
 
-// answer returns the API server's own rejection of the exec, or nil if something else
-// failed, for instance a proxy without support for WebSocket. The API server would repeat
-// the rejection over SPDY, but client-go would reduce it to a text without a type.
-func answer(err error) error {
+// apiServerError returns the API server's own rejection of the exec, or nil if something
+// else failed, for instance a proxy without support for WebSocket. The API server would
+// repeat the rejection over SPDY, but client-go would reduce it to a text without a type.
+func apiServerError(err error) error {
 	upgrade, ok := errors.AsType[*httpstream.UpgradeFailureError](err)
 	if !ok {
 		return nil

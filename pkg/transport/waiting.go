@@ -18,30 +18,30 @@ type waiter struct {
 	probes bool
 }
 
-// wait appends a pod to the queue unless it is in it already.
-func (l *Limits) wait(w waiter) {
+// enqueue appends a pod to the queue unless it is in it already.
+func (l *Limits) enqueue(w waiter) {
 	if l.wake != nil && !slices.ContainsFunc(l.waiting, w.same) {
 		l.waiting = append(l.waiting, w)
 	}
 }
 
-// arrive removes a pod that has found a place by itself from the queue.
-func (l *Limits) arrive(w waiter) { l.waiting = slices.DeleteFunc(l.waiting, w.same) }
+// dequeue removes a pod that has found a place by itself from the queue.
+func (l *Limits) dequeue(w waiter) { l.waiting = slices.DeleteFunc(l.waiting, w.same) }
 
-// change changes the places, then wakes the pods for which there is room.
-func (l *Limits) change(change func()) {
+// update changes the places, then wakes the pods for which there is room.
+func (l *Limits) update(change func()) {
 	l.mu.Lock()
 	change()
-	next, wake := l.next(), l.wake
+	next, wake := l.dequeueReady(), l.wake
 	l.mu.Unlock()
 	for _, waiting := range next {
 		wake(waiting.Namespace, waiting.Pod)
 	}
 }
 
-// next removes the pods for which there is room from the queue, and returns them. It
-// takes places for all of them together, then gives these places back.
-func (l *Limits) next() []waiter {
+// dequeueReady removes the pods for which there is room from the queue, and returns them.
+// There is room for all of them together, but their places are not reserved.
+func (l *Limits) dequeueReady() []waiter {
 	var next []waiter
 	var places []*place
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
