@@ -2,19 +2,18 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// checker carries what the checks of one configuration share.
+// checker holds the state that the checks of one configuration share.
 type checker struct {
-	// lines of the configuration, if there are tabs in it.
+	// lines holds the lines of the configuration if it has tabs.
 	lines [][]rune
-	// aliases counts those to lists and mappings.
+	// aliases counts the aliases of lists and mappings.
 	aliases int
-	// flat holds the keys of mappings with those merged in, since an alias may
-	// merge a mapping into many, and those into others.
+	// flat caches the entries of mappings, including merged ones, since aliases may merge
+	// a mapping into many, and those into others.
 	flat map[*yaml.Node][]entry
-	// ignored are the unknown keys at the top, for a warning.
+	// ignored holds the unknown top-level keys, for a warning.
 	ignored []*yaml.Node
 }
 
-// check returns an *Error if the value n of the key at path is not what the
-// collector can use.
+// check returns an *Error if the collector cannot use n, the value of the key at path.
 type check func(c *checker, path string, n *yaml.Node) error

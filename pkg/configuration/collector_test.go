@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestCollector asks the collector in the agent's own version. It accepts what
-// Parse accepts and refuses what Parse refuses, unless the table says otherwise.
+// TestCollector compares Validate with the collector, in the agent's version. Both accept
+// and reject the same configurations, unless the table says otherwise.
 func TestCollector(t *testing.T) {
 	names, contents := []string{}, []string{}
 	for name, tc := range configurations {
@@ -25,9 +25,9 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// askCollector returns the collector's answer to each configuration, "accepted"
-// or its exception. It takes Maven, Java 11 or newer, and the agent's POM,
-// which names the collector's version.
+// askCollector returns the collector's answer to each configuration: "accepted" or its
+// exception. It needs Maven, Java 11 or later, and the agent's POM, which sets the
+// collector's version.
 func askCollector(t *testing.T, contents []string) []string {
 	t.Helper()
 	for _, tool := range []string{"mvn", "java"} {

@@ -1,14 +1,13 @@
-// Package configuration checks the form of a stock exporter's configuration
-// before any pod is touched: YAML, keys and the types of their values, each error
-// with its line.
+// Package configuration validates a stock exporter's configuration before any pod is
+// touched: its YAML, its keys, and the types of their values. Errors have line numbers.
 //
-// Java's regular expressions and object names are judged by the agent in the
-// canary's JVM, which answers ConfigRejected. All else that the collector accepts is
-// accepted, with a warning for the keys at the top that the collector does not know,
-// apart from what the collector ignores silently or only fails on at the first
-// scrape: other unknown keys, duplicate keys, a valueFactor that is no number, a
-// label that is no string, an unknown type. The two YAML readers differ in little
-// that people write: "{a:{b: c}}" needs a space after the first colon here.
+// Java's regular expressions and object names are validated by the agent in the canary's
+// JVM, which answers ConfigRejected. Otherwise, this package accepts what the collector
+// accepts, with a warning for top-level keys that the collector does not know. It is
+// stricter only where the collector silently ignores a mistake or fails at the first
+// scrape: other unknown keys, duplicate keys, a valueFactor that is not a number, a label
+// that is not a string, an unknown type. The two YAML parsers rarely differ in what people
+// write: here, "{a:{b: c}}" needs a space after the first colon.
 package configuration
 
 import (
@@ -24,40 +23,39 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxSize is the largest configuration accepted, in bytes: it travels to every
-// pod.
+// MaxSize is the maximum size of a configuration, in bytes. It is limited because each
+// pod gets a copy.
 const MaxSize = 256 << 10
 
-// Bounds of the exporter's own YAML reader.
+// Limits of the exporter's own YAML parser.
 const (
 	maxNesting = 50
 	maxAliases = 50
 )
 
-// maxMessage bounds a message, which ends up in a condition, in characters.
+// maxMessage limits a message, which ends up in a condition, in characters.
 const maxMessage = 300
 
-// Reason says in one word what is wrong with a configuration.
+// Reason classifies what is wrong with a configuration.
 type Reason string
 
 const (
-	// ConfigNotYAML means that it is not one document of YAML 1.1 in UTF-8.
+	// ConfigNotYAML means that it is not a single YAML 1.1 document in UTF-8.
 	ConfigNotYAML Reason = "ConfigNotYAML"
-	// ConfigInvalid means that the exporter does not know a key or cannot use
-	// its value.
+	// ConfigInvalid means that the exporter does not know a key, or cannot use its value.
 	ConfigInvalid Reason = "ConfigInvalid"
-	// ConfigForbidden means that it asks for what an agent in a running
-	// application must not or cannot do.
+	// ConfigForbidden means that it requests what an agent in a running application must
+	// not or cannot do.
 	ConfigForbidden Reason = "ConfigForbidden"
 	// ConfigTooLarge means that it exceeds MaxSize.
 	ConfigTooLarge Reason = "ConfigTooLarge"
 )
 
-// Error is what Validate returns. It never holds a value of the configuration, or a key
-// that is not the exporter's own: either may be a password.
+// Error is the error that Validate returns. It never contains a value of the
+// configuration, or a key that is not the exporter's own: either may be a password.
 type Error struct {
 	Reason Reason
-	// Line is the line at fault, from 1; 0 if it is none in particular.
+	// Line is the number of the line at fault, from 1, or 0 if there is none in particular.
 	Line int
 	// Message is a sentence on one line.
 	Message string
@@ -98,7 +96,7 @@ func Validate(content []byte) (warning string, err error) {
 	return linesOf(c.ignored), nil
 }
 
-// read returns the root of the only document, or nil if there is none.
+// read returns the root node of the only document, or nil if there is no document.
 func read(content []byte) (*yaml.Node, error) {
 	for i, line := range bytes.SplitAfter(content, []byte("\n")) {
 		switch {
@@ -108,7 +106,7 @@ func read(content []byte) (*yaml.Node, error) {
 			return nil, &Error{Reason: ConfigNotYAML, Line: i + 1, Message: "the configuration has a control character"}
 		}
 	}
-	// The exporter reads 1.2 as if it were 1.1, and the library only that.
+	// The exporter reads YAML 1.2 as 1.1, and the library supports only 1.1.
 	if after, found := bytes.CutPrefix(content, []byte("%YAML 1.2")); found {
 		content = append([]byte("%YAML 1.1"), after...)
 	}
@@ -128,7 +126,7 @@ func read(content []byte) (*yaml.Node, error) {
 	return first.Content[0], nil
 }
 
-// isControl reports whether YAML has no place for a character.
+// isControl reports whether YAML does not allow a character.
 func isControl(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0x7F && r < 0xA0 && r != 0x85 || r == 0xFFFE || r == 0xFFFF
 }
@@ -136,11 +134,11 @@ func isControl(r rune) bool {
 var (
 	syntaxErrorForm = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 	unknownAnchor   = regexp.MustCompile(`(?s)^unknown anchor '(.*)' referenced$`)
-	// parserError is an error of the library's parser, whose lines begin at 0.
+	// parserError matches an error of the library's parser, which counts lines from 0.
 	parserError = regexp.MustCompile(`^(?:did not find expected|found undefined tag handle)`)
 )
 
-// syntaxError turns the YAML library's error into ours.
+// syntaxError converts an error of the YAML library into an *Error.
 func syntaxError(content []byte, err error) *Error {
 	e := &Error{Reason: ConfigNotYAML, Line: 1, Message: "the configuration is not YAML"}
 	match := syntaxErrorForm.FindStringSubmatch(err.Error())
@@ -148,7 +146,7 @@ func syntaxError(content []byte, err error) *Error {
 		return e
 	}
 	problem := match[2]
-	// Without a line it is the first one.
+	// An error without a line is about the first one.
 	if line, err := strconv.Atoi(match[1]); err == nil {
 		e.Line = line
 		if parserError.MatchString(problem) {
@@ -156,7 +154,7 @@ func syntaxError(content []byte, err error) *Error {
 		}
 	}
 	if anchor := unknownAnchor.FindStringSubmatch(problem); anchor != nil {
-		// Not to be repeated: it may be a password that begins with *.
+		// The message does not repeat the name: it may be a password that begins with *.
 		problem = "an alias names an anchor that is not defined before it"
 		before, _, _ := bytes.Cut(content, []byte("*"+anchor[1]))
 		e.Line = 1 + bytes.Count(before, []byte("\n"))
@@ -165,7 +163,7 @@ func syntaxError(content []byte, err error) *Error {
 	return e
 }
 
-// clip makes a message one line of bounded length.
+// clip joins the lines of a message and truncates it to maxMessage characters.
 func clip(message string) string {
 	message = strings.Join(strings.Fields(message), " ")
 	if r := []rune(message); len(r) > maxMessage {

@@ -60,7 +60,7 @@ func TestValidateBytes(t *testing.T) {
 	}
 }
 
-// TestValidateTime feeds what is meant to take long.
+// TestValidateTime validates configurations that are crafted to take long.
 func TestValidateTime(t *testing.T) {
 	long := strings.Repeat("a", MaxSize/2)
 	cases := map[string]struct {
@@ -88,7 +88,7 @@ func TestValidateTime(t *testing.T) {
 	}
 }
 
-// unknownKeys is as many as fit, each like a known one.
+// unknownKeys returns as many unknown keys as fit, each similar to a known one.
 func unknownKeys() string {
 	var keys strings.Builder
 	for i := 0; keys.Len() < MaxSize-100; i++ {
@@ -138,7 +138,7 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// asError also holds Validate to returning no other errors.
+// asError returns err as an *Error, and fails the test if it is another error.
 func asError(t *testing.T, err error) *Error {
 	t.Helper()
 	if err == nil {

@@ -2,10 +2,10 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// entry is one key of a mapping with its value.
+// entry is a key of a mapping and its value.
 type entry struct{ key, value *yaml.Node }
 
-// entries returns a mapping's own keys and those that << merges into it.
+// entries returns a mapping's own entries and those that << merges into it.
 func (c *checker) entries(n *yaml.Node, depth int) ([]entry, error) {
 	n = resolve(n)
 	if all, found := c.flat[n]; found {
@@ -42,7 +42,7 @@ func (c *checker) entries(n *yaml.Node, depth int) ([]entry, error) {
 	return own, nil
 }
 
-// merge returns the entries of what << refers to, a mapping or a list of them.
+// merge returns the entries of n, the value of <<: a mapping or a list of mappings.
 func (c *checker) merge(n *yaml.Node, depth int) ([]entry, error) {
 	switch kindOf(n) {
 	case kindMapping:

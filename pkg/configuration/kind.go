@@ -6,9 +6,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kind is the type that the exporter's YAML reader makes of a value. It reads
-// YAML 1.1, where the plain words yes and off are booleans and 2020-01-01 is a
-// timestamp, so the YAML library's own opinion does not count.
+// kind is the type of a value according to the exporter's YAML parser. It parses YAML 1.1,
+// where plain yes and off are booleans and 2020-01-01 is a timestamp, so the types that
+// the YAML library resolves are not used.
 type kind string
 
 const (
@@ -24,8 +24,8 @@ const (
 	kindUnknown   kind = "of an unknown tag"
 )
 
-// plainKinds are the plain scalars that are no strings, in the order in which
-// the exporter tries them, each up to a length.
+// plainKinds lists the kinds of plain scalars other than strings in the order in which the
+// exporter tries them, each with its maximum length.
 var plainKinds = []struct {
 	kind    kind
 	longest int
@@ -38,14 +38,14 @@ var plainKinds = []struct {
 	{kindTimestamp, 50, regexp.MustCompile(`^\d{4}-(?:\d\d-\d\d|\d\d?-\d\d?(?:[Tt]|[ \t]+)\d\d?:\d\d:\d\d(?:\.\d*)?(?:[ \t]*(?:Z|[-+]\d\d?(?::\d\d)?))?)$`)},
 }
 
-// tagKinds are the explicit tags that make a value which the exporter can use.
+// tagKinds maps the explicit tags that the exporter supports to their kinds.
 var tagKinds = map[string]kind{
 	"!!null": kindNull, "!!bool": kindBoolean, "!!int": kindInteger, "!!float": kindFloat,
 	"!!str": kindString, "!!timestamp": kindTimestamp, "!!binary": kindBinary,
 	"!!seq": kindList, "!!map": kindMapping,
 }
 
-// resolve follows an alias to what it stands for.
+// resolve returns the node that an alias refers to; other nodes are returned unchanged.
 func resolve(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -83,8 +83,8 @@ func plainKind(value string) kind {
 	return kindString
 }
 
-// tagFits reports whether a node is of the form that its explicit tag, if it has
-// one, asks for.
+// tagFits reports whether a node has the form that its explicit tag requires. It is true
+// without such a tag.
 func tagFits(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle == 0 {
 		return true

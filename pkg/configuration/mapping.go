@@ -8,13 +8,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// keys are the keys that a mapping may have.
+// keys maps the keys that a mapping may have to the checks of their values.
 type keys map[string]check
 
-// constraint is what the keys of a mapping have to do with one another.
+// constraint checks how the keys of a mapping depend on each other. It returns "" if they
+// are valid.
 type constraint func(has map[string]bool) (problem string)
 
-// required asks for at least one of the keys, with a value.
+// required demands at least one of the keys, with a value.
 func required(names ...string) constraint {
 	return func(has map[string]bool) string {
 		if slices.ContainsFunc(names, func(name string) bool { return has[name] }) {
@@ -24,7 +25,7 @@ func required(names ...string) constraint {
 	}
 }
 
-// needs asks for a second key where there is a first one.
+// needs demands the key other if the mapping has the key name.
 func needs(name, other string) constraint {
 	return func(has map[string]bool) string {
 		if !has[name] || has[other] {
@@ -34,8 +35,8 @@ func needs(name, other string) constraint {
 	}
 }
 
-// mapping is one with these keys. One that is unknown is refused; at the top of
-// the configuration, where the collector passes over it as well, it is ignored.
+// mapping demands a mapping with these keys. Unknown keys are invalid, except that
+// top-level ones are ignored, as the collector does.
 func mapping(known keys, constraints ...constraint) check {
 	return func(c *checker, path string, n *yaml.Node) error {
 		if kindOf(n) != kindMapping {
@@ -59,7 +60,7 @@ func mapping(known keys, constraints ...constraint) check {
 			if err := check(c, join(path, name), e.value); err != nil {
 				return err
 			}
-			// A pattern of nothing is the word "null" to the collector.
+			// The collector turns a pattern without a value into the string "null".
 			has[name] = kindOf(e.value) != kindNull || name == "pattern"
 		}
 		for _, constraint := range constraints {
@@ -71,7 +72,7 @@ func mapping(known keys, constraints ...constraint) check {
 	}
 }
 
-// anyKey is a mapping whose keys are not known beforehand.
+// anyKey demands a mapping with arbitrary keys, and checks each key and value.
 func anyKey(key, value check) check {
 	return func(c *checker, path string, n *yaml.Node) error {
 		if kindOf(n) != kindMapping {

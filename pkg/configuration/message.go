@@ -28,8 +28,8 @@ func wrongKind(path string, n *yaml.Node, want string) *Error {
 	return invalid(n, "%s must be %s and is %s%s", path, want, got, hint)
 }
 
-// unknownKey does not repeat the key: who reads the message need not be allowed to read
-// the ConfigMap, and it may be a secret.
+// unknownKey does not repeat the key, which may be a secret: readers of the message may
+// not be allowed to read the ConfigMap.
 func unknownKey(path string, key *yaml.Node, known keys) *Error {
 	where := ""
 	if path != "" {
@@ -46,7 +46,7 @@ func unknownKey(path string, key *yaml.Node, known keys) *Error {
 	return invalid(key, "unknown key%s%s%s", shape, where, suggestion)
 }
 
-// linesOf names the lines of the first few of the keys ignored; it is empty without any.
+// linesOf lists the lines of the first few ignored keys. It is empty if there are none.
 func linesOf(ignored []*yaml.Node) string {
 	const few = 3
 	var named []string
@@ -63,8 +63,8 @@ func linesOf(ignored []*yaml.Node) string {
 	return strings.Join(named, ", ")
 }
 
-// suggest asks for the key that a typing error most likely was to be; it is empty
-// where the key resembles none.
+// suggest returns a question with the known key that is most similar to a mistyped one. It
+// is empty if none is similar.
 func suggest(key *yaml.Node, known keys) string {
 	near := nearest(resolve(key).Value, slices.Sorted(maps.Keys(known)))
 	if near == "" {

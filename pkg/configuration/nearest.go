@@ -2,7 +2,7 @@ package configuration
 
 import "strings"
 
-// nearest returns the word that a typing error most likely was to be, or "".
+// nearest returns the word of words that is most similar to word, or "" if none is.
 func nearest(word string, words []string) string {
 	best, least := "", max(2, len(word)/3)+1
 	for _, w := range words {
@@ -13,7 +13,7 @@ func nearest(word string, words []string) string {
 	return best
 }
 
-// distance is Levenshtein's, or limit if it is not less.
+// distance returns the Levenshtein distance, or limit if it is not less.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

@@ -1,7 +1,7 @@
 package configuration
 
-// Every key that the collector knows, in the version that the agent holds, and
-// what its value may be. TestCollector holds this against the collector itself.
+// All keys that the collector knows, in the version that the agent contains, and the
+// values that they may have. TestCollector compares them with the collector itself.
 var (
 	root     = mapping(rootKeys)
 	rootKeys = keys{
@@ -20,7 +20,7 @@ var (
 		"rules":                           list(rule),
 		"metricCustomizers":               list(customizer),
 
-		// They are about a remote JVM, and without effect in an agent.
+		// These apply to a remote JVM, and have no effect in an agent.
 		"username": orNothing(text),
 		"password": orNothing(text),
 		"ssl":      boolean,
@@ -40,7 +40,7 @@ var (
 		"help":              orNothing(text),
 		"attrNameSnakeCase": boolean,
 		"type": oneOf("GAUGE", "COUNTER", "UNTYPED", "UNKNOWN",
-			// Older exporters had these; the collector serves them untyped.
+			// Older exporters had these types; the collector serves them as untyped.
 			"HISTOGRAM", "GAUGE_HISTOGRAM", "SUMMARY", "INFO", "STATE_SET"),
 		"cache":  boolean,
 		"labels": anyKey(text, text),

@@ -2,19 +2,19 @@ package configuration
 
 import "strings"
 
-// verdict is what the collector itself makes of a configuration that Parse
-// refuses; TestCollector asks it.
+// verdict is whether the collector itself accepts a configuration, as TestCollector
+// checks.
 type verdict bool
 
 const (
 	refuses verdict = false
-	// accepts, because it ignores what is wrong or only fails when scraped.
+	// accepts includes that it ignores what is wrong, or only fails when scraped.
 	accepts verdict = true
 )
 
 type want struct {
 	err *Error
-	// warning is what Parse says of one that it accepts.
+	// warning is the warning of Validate for an accepted configuration.
 	warning   string
 	collector verdict
 }
@@ -23,10 +23,10 @@ func refused(line int, message string) want {
 	return want{err: &Error{ConfigInvalid, line, message}, collector: refuses}
 }
 
-// warned is accepted with a warning.
+// warned is accepted by both, with a warning.
 func warned(warning string) want { return want{warning: warning, collector: accepts} }
 
-// stricter is refused here only.
+// stricter is rejected by Validate and accepted by the collector.
 func stricter(line int, message string) want {
 	return want{err: &Error{ConfigInvalid, line, message}, collector: accepts}
 }
@@ -41,7 +41,8 @@ func forbids(line int, message string) want {
 
 var ok = want{collector: accepts}
 
-// rejected is left to the agent in the canary's JVM: ConfigRejected.
+// rejected is accepted by Validate, and rejected by the agent in the canary's JVM, with
+// ConfigRejected.
 var rejected = want{collector: refuses}
 
 const everything = `# Every key that there is.

@@ -8,10 +8,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lineBreak is what begins a new line in YAML 1.1.
+// lineBreak matches the line breaks of YAML 1.1.
 var lineBreak = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
 
-// tabLines returns the lines of content if there is a tab in it, else nil.
+// tabLines returns the lines of content if it has a tab, and nil otherwise.
 func tabLines(content []byte) (lines [][]rune) {
 	if !bytes.ContainsRune(content, '\t') {
 		return nil
@@ -23,8 +23,8 @@ func tabLines(content []byte) (lines [][]rune) {
 	return lines
 }
 
-// tabBefore reports whether white space before a node has a tab, which the
-// exporter's YAML reader refuses and the library here does not.
+// tabBefore reports whether there is a tab in the white space before a node. The
+// exporter's YAML parser rejects that, but the YAML library does not.
 func (c *checker) tabBefore(n *yaml.Node) bool {
 	if n.Line < 1 || n.Line > len(c.lines) {
 		return false

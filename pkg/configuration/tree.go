@@ -2,8 +2,8 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// tree checks what holds for every node, whatever it means: the exporter's YAML
-// reader bounds nesting and aliases, and constructs no classes.
+// tree checks a node and its children independently of their keys: the exporter's YAML
+// parser limits nesting and aliases, and constructs no Java classes.
 func (c *checker) tree(n *yaml.Node, depth int) error {
 	if depth > maxNesting {
 		return invalid(n, "lists and mappings are nested more than %d deep", maxNesting)

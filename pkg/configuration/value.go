@@ -24,7 +24,7 @@ func list(item check) check {
 	}
 }
 
-// orNothing accepts a key without a value, which the collector takes for none.
+// orNothing also accepts a key without a value, which the collector treats as absent.
 func orNothing(inner check) check {
 	return func(c *checker, path string, n *yaml.Node) error {
 		if kindOf(n) == kindNull {
@@ -83,17 +83,17 @@ func seconds(_ *checker, path string, n *yaml.Node) error {
 	if strings.HasPrefix(value, "-") {
 		return invalid(n, "%s is less than 0", path)
 	}
-	// The base is told by the prefix, as in Java; base 60 is small enough.
+	// The prefix determines the base, as in Java. Numbers in base 60 are small enough.
 	if _, err := strconv.ParseInt(value, 0, 32); err != nil && !strings.Contains(value, ":") {
 		return invalid(n, "%s is too large", path)
 	}
 	return nil
 }
 
-// javaDouble is what Double.valueOf reads.
+// javaDouble matches what Double.valueOf accepts.
 var javaDouble = regexp.MustCompile(`^[\x00-\x20]*[-+]?(?:NaN|Infinity|(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][-+]?\d+)[fFdD]?)[\x00-\x20]*$`)
 
-// longestNumber bounds what javaDouble reads, since aliases may repeat it.
+// longestNumber limits the input of javaDouble, in bytes, since aliases may repeat it.
 const longestNumber = 1024
 
 func number(_ *checker, path string, n *yaml.Node) error {
@@ -111,7 +111,7 @@ func number(_ *checker, path string, n *yaml.Node) error {
 	}
 }
 
-// noMapping accepts everything of which the collector makes a pattern.
+// noMapping accepts everything that the collector converts to a pattern.
 func noMapping(_ *checker, path string, n *yaml.Node) error {
 	if kindOf(n) == kindMapping {
 		return wrongKind(path, n, string(kindString))
