@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// minRSABits is what every Java runtime accepts by default.
+// minRSABits is the smallest RSA key that every Java runtime accepts by default.
 const minRSABits = 2048
 
-// certificates are those in the PEM of a key. Other blocks are skipped, as OpenSSL does.
+// certificates returns the certificates in the PEM value of a key; there is at least one.
+// Other blocks are skipped, as OpenSSL does.
 func certificates(secret map[string][]byte, key string) ([]*x509.Certificate, error) {
 	var chain []*x509.Certificate
 	for rest := secret[key]; ; {
@@ -45,7 +46,8 @@ func missing(secret map[string][]byte, key, problem string) *Error {
 	return invalid(key, "%s", problem)
 }
 
-// encode has one form for the same certificates, however their PEM is laid out.
+// encode returns the certificates as PEM, which does not depend on the layout of the
+// original PEM.
 func encode(certificates []*x509.Certificate) string {
 	var text strings.Builder
 	for _, c := range certificates {
@@ -54,7 +56,7 @@ func encode(certificates []*x509.Certificate) string {
 	return text.String()
 }
 
-// privateKey is the key of the certificate, as PKCS #8 in Base64.
+// privateKey returns the private key of the certificate, as PKCS #8 in Base64.
 func privateKey(secret map[string][]byte, of *x509.Certificate) (string, error) {
 	var block *pem.Block
 	for rest := secret[KeyPrivateKey]; ; {
@@ -82,7 +84,8 @@ func privateKey(secret map[string][]byte, of *x509.Certificate) (string, error) 
 	return base64.StdEncoding.EncodeToString(der), nil
 }
 
-// parseKey accepts a key that every Java runtime from 8 upwards can serve with.
+// parseKey parses a private key. It accepts only keys that all Java runtimes since version
+// 8 can use for a TLS server.
 func parseKey(block *pem.Block) (crypto.Signer, error) {
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
@@ -109,7 +112,7 @@ func parseKey(block *pem.Block) (crypto.Signer, error) {
 	return nil, invalid(KeyPrivateKey, "is neither RSA nor EC")
 }
 
-// text is a value without the newline that editors leave at its end.
+// text returns a value without the newlines at its end, which editors add.
 func text(secret map[string][]byte, key string) string {
 	return string(bytes.TrimRight(secret[key], "\r\n"))
 }

@@ -1,5 +1,5 @@
-// Package endpointsecurity turns the content of a Secret into what secures an agent's
-// endpoint: the file that docs/endpoint-security.md describes.
+// Package endpointsecurity converts a Secret into the file that secures an agent's
+// endpoint, which docs/endpoint-security.md describes.
 package endpointsecurity
 
 import (
@@ -25,23 +25,23 @@ const (
 // File is the content of a security file.
 type File struct {
 	Content []byte
-	// CertificateSHA256 is the digest of the server's certificate, in DER.
+	// CertificateSHA256 is the SHA-256 of the server certificate's DER form, in hex.
 	CertificateSHA256 string
 }
 
-// Error says which key of a Secret cannot be used and why. It quotes nothing of the
-// Secret but dates and numbers.
+// Error names the key of a Secret that cannot be used, and why. It quotes nothing from the
+// Secret except dates and numbers.
 type Error struct{ Key, Problem string }
 
-// Error returns both.
+// Error returns the key and its problem.
 func (e *Error) Error() string { return fmt.Sprintf("key %s %s", e.Key, e.Problem) }
 
 func invalid(key, format string, args ...any) *Error {
 	return &Error{Key: key, Problem: fmt.Sprintf(format, args...)}
 }
 
-// Parse checks the content of a Secret, and encodes it; the same content gives the same
-// file. The error is an *Error.
+// Parse validates the content of a Secret and encodes it as a File. The same content
+// always results in the same file. The error is an *Error.
 func Parse(secret map[string][]byte, now time.Time) (File, error) {
 	chain, err := certificates(secret, KeyCertificate)
 	if err != nil {

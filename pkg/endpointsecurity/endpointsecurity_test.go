@@ -26,7 +26,7 @@ import (
 
 var today = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// certificate is a certificate in PEM of the key, and its DER.
+// certificate returns a self-signed certificate for key, as PEM and DER.
 func certificate(t *testing.T, key crypto.Signer, end time.Time) (text, der []byte) {
 	t.Helper()
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "metrics"}, NotBefore: today.Add(-time.Hour), NotAfter: end}
@@ -103,7 +103,7 @@ func TestKeysAreAccepted(t *testing.T) {
 	}
 }
 
-// The whole of a Secret, in one form, however its texts are laid out.
+// The layout of a Secret's values does not change the file.
 func TestFileIsTheSame(t *testing.T) {
 	key := ecKey(t, elliptic.P256())
 	text, _ := certificate(t, key, today.Add(time.Hour))
@@ -139,7 +139,8 @@ func TestFileIsTheSame(t *testing.T) {
 	}
 }
 
-// with is a Secret in which keys have other values; the value - takes a key out.
+// with returns a copy of a Secret with other values for some keys; the value - removes a
+// key.
 func with(secret map[string][]byte, pairs ...string) map[string][]byte {
 	changed := maps.Clone(secret)
 	for i := 0; i < len(pairs); i += 2 {
@@ -205,7 +206,7 @@ func TestSecretIsInvalid(t *testing.T) {
 	}
 }
 
-// What is no Secret of ours is refused, and never more than that.
+// Whatever a Secret contains, Parse does not panic, and a file that it returns has content.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"), []byte("1"))
 	f.Fuzz(func(t *testing.T, text, value []byte) {

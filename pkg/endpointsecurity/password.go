@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// maxIterations keeps a scrape with a password that is new to the agent within some
-	// seconds of the application's CPU.
+	// maxIterations limits a scrape with a password that is new to the agent to some
+	// seconds of the application's CPU time.
 	maxIterations = 2_000_000
 	maxUsername   = 256
-	// maxHash is SHA-512's, the longest that the stock exporter derives: a longer one
-	// multiplies the iterations.
+	// maxHash is the length of SHA-512, in bytes, the longest hash that the stock exporter
+	// derives: a longer one multiplies the iterations.
 	maxHash = 64
 	maxSalt = 512
 )
@@ -25,7 +25,8 @@ var (
 	algorithms   = []string{"PBKDF2WithHmacSHA1", "PBKDF2WithHmacSHA256", "PBKDF2WithHmacSHA512"}
 )
 
-// addPassword adds the credentials that a Secret has, all of them or none.
+// addPassword adds the credentials in a Secret. It is an error if only some of their keys
+// are there.
 func addPassword(pairs url.Values, secret map[string][]byte) error {
 	has := func(key string) bool { _, ok := secret[key]; return ok }
 	if !slices.ContainsFunc(passwordKeys, has) {
