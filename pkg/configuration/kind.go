@@ -27,9 +27,9 @@ const (
 // plainKinds lists the kinds of plain scalars other than strings in the order in which the
 // exporter tries them, each with its maximum length.
 var plainKinds = []struct {
-	kind    kind
-	longest int
-	form    *regexp.Regexp
+	kind      kind
+	maxLength int
+	form      *regexp.Regexp
 }{
 	{kindNull, 10, regexp.MustCompile(`^(?:~|null|Null|NULL|)$`)},
 	{kindBoolean, 10, regexp.MustCompile(`^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$`)},
@@ -76,7 +76,7 @@ func kindOf(n *yaml.Node) kind {
 
 func plainKind(value string) kind {
 	for _, k := range plainKinds {
-		if len(value) <= k.longest && k.form.MatchString(value) {
+		if len(value) <= k.maxLength && k.form.MatchString(value) {
 			return k.kind
 		}
 	}

@@ -48,16 +48,16 @@ func unknownKey(path string, key *yaml.Node, known keys) *Error {
 
 // linesOf lists the lines of the first few ignored keys. It is empty if there are none.
 func linesOf(ignored []*yaml.Node) string {
-	const few = 3
+	const maxListed = 3
 	var named []string
-	for _, key := range ignored[:min(few, len(ignored))] {
+	for _, key := range ignored[:min(maxListed, len(ignored))] {
 		name := fmt.Sprintf("line %d", key.Line)
 		if suggestion := suggest(key, rootKeys); suggestion != "" {
 			name += " (" + suggestion + ")"
 		}
 		named = append(named, name)
 	}
-	if more := len(ignored) - few; more > 0 {
+	if more := len(ignored) - maxListed; more > 0 {
 		named = append(named, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(named, ", ")

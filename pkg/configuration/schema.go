@@ -9,7 +9,7 @@ var (
 		"lowercaseOutputLabelNames":       boolean,
 		"inferCounterTypeFromName":        boolean,
 		"autoExcludeObjectNameAttributes": boolean,
-		"excludeJvmMetrics":               orNothing(boolean),
+		"excludeJvmMetrics":               orNull(boolean),
 		"startDelaySeconds":               seconds,
 		"includeObjectNames":              list(text),
 		"excludeObjectNames":              list(text),
@@ -21,8 +21,8 @@ var (
 		"metricCustomizers":               list(customizer),
 
 		// These apply to a remote JVM, and have no effect in an agent.
-		"username": orNothing(text),
-		"password": orNothing(text),
+		"username": orNull(text),
+		"password": orNull(text),
 		"ssl":      boolean,
 
 		"hostPort": forbidden("it names a JVM other than the one that the agent is loaded into"),
@@ -33,11 +33,11 @@ var (
 	}
 
 	rule = mapping(keys{
-		"pattern":           noMapping,
-		"name":              orNothing(text),
-		"value":             anything,
+		"pattern":           notMapping,
+		"name":              orNull(text),
+		"value":             anyValue,
 		"valueFactor":       number,
-		"help":              orNothing(text),
+		"help":              orNull(text),
 		"attrNameSnakeCase": boolean,
 		"type": oneOf("GAUGE", "COUNTER", "UNTYPED", "UNKNOWN",
 			// Older exporters had these types; the collector serves them as untyped.
@@ -51,11 +51,11 @@ var (
 			"domain":     text,
 			"properties": anyKey(text, text),
 		}, required("domain")),
-		"attributesAsLabels": orNothing(list(text)),
-		"extraMetrics": orNothing(list(mapping(keys{
+		"attributesAsLabels": orNull(list(text)),
+		"extraMetrics": orNull(list(mapping(keys{
 			"name":        text,
-			"value":       something,
-			"description": orNothing(text),
+			"value":       notNull,
+			"description": orNull(text),
 		}, required("name"), required("value")))),
 	}, required("mbeanFilter"), required("attributesAsLabels", "extraMetrics"))
 )

@@ -24,8 +24,8 @@ func list(item check) check {
 	}
 }
 
-// orNothing also accepts a key without a value, which the collector treats as absent.
-func orNothing(inner check) check {
+// orNull also accepts a key without a value, which the collector treats as absent.
+func orNull(inner check) check {
 	return func(c *checker, path string, n *yaml.Node) error {
 		if kindOf(n) == kindNull {
 			return nil
@@ -66,9 +66,9 @@ func text(_ *checker, path string, n *yaml.Node) error {
 	return nil
 }
 
-func anything(*checker, string, *yaml.Node) error { return nil }
+func anyValue(*checker, string, *yaml.Node) error { return nil }
 
-func something(_ *checker, path string, n *yaml.Node) error {
+func notNull(_ *checker, path string, n *yaml.Node) error {
 	if kindOf(n) == kindNull {
 		return wrongKind(path, n, "a value")
 	}
@@ -93,8 +93,8 @@ func seconds(_ *checker, path string, n *yaml.Node) error {
 // javaDouble matches what Double.valueOf accepts.
 var javaDouble = regexp.MustCompile(`^[\x00-\x20]*[-+]?(?:NaN|Infinity|(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][-+]?\d+)[fFdD]?)[\x00-\x20]*$`)
 
-// longestNumber limits the input of javaDouble, in bytes, since aliases may repeat it.
-const longestNumber = 1024
+// maxNumberLength limits the input of javaDouble, in bytes, since aliases may repeat it.
+const maxNumberLength = 1024
 
 func number(_ *checker, path string, n *yaml.Node) error {
 	value := resolve(n).Value
@@ -102,7 +102,7 @@ func number(_ *checker, path string, n *yaml.Node) error {
 	case kindInteger, kindFloat:
 		return nil
 	case kindString:
-		if len(value) > longestNumber || !javaDouble.MatchString(value) {
+		if len(value) > maxNumberLength || !javaDouble.MatchString(value) {
 			return invalid(n, "%s is not a number", path)
 		}
 		return nil
@@ -111,8 +111,8 @@ func number(_ *checker, path string, n *yaml.Node) error {
 	}
 }
 
-// noMapping accepts everything that the collector converts to a pattern.
-func noMapping(_ *checker, path string, n *yaml.Node) error {
+// notMapping accepts everything that the collector converts to a pattern.
+func notMapping(_ *checker, path string, n *yaml.Node) error {
 	if kindOf(n) == kindMapping {
 		return wrongKind(path, n, string(kindString))
 	}
