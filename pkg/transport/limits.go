@@ -9,17 +9,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Limits limits the concurrent sessions, since API Priority and Fairness does not count
-// execs, and a kubelet serves all of them at once. There are limits in all, per node, per
-// namespace, and per namespace on a node, so that a namespace leaves room for others on
-// each node. It is safe for concurrent use.
+// Limits limits the number of concurrent sessions, since API Priority and Fairness does
+// not count execs, and a kubelet serves all of them at once. Places are limited overall,
+// per node, per namespace, and per namespace on a node, so that a namespace leaves room
+// for others on each node. Limits is safe for concurrent use.
 //
-// A container that hangs does not keep others from working. A session whose container
-// does not respond soon gives its place back, and waits beside the sessions that work. If
-// the container responds after all, the session works whether or not a place is free, and
-// no other session begins until one is. A container that did not respond at all is
-// retried without a place. A container that responded when last tried needs no room to
-// wait, so that it is not queued behind a fleet that hangs. There are never more than
+// A container that hangs does not take a place from others. A session whose container
+// does not respond soon gives its place back, and waits without one. If the container
+// responds after all, the session proceeds whether or not a place is free, and no other
+// session begins until one is. A container that did not respond at all is retried without
+// a place. A container that responded when last tried is exempt from the limit on waiting
+// sessions, so that it is not queued behind a fleet that hangs. There are never more than
 // SessionsPerPlace sessions for each place.
 //
 // Probes of endpoints, which may be silent until they time out, have places of their own:
@@ -60,8 +60,8 @@ func sharesOf(in Container) [4]share {
 	return [...]share{{kind: "all"}, {"node", in.Node}, {"namespace", in.Namespace}, {"namespace on node", in.Namespace + "/" + in.Node}}
 }
 
-// NewLimits returns Limits with a number of places in all, on each node and in each
-// namespace. A namespace has the same fraction of a node's places as it has of all,
+// NewLimits returns Limits with a number of places overall, on each node and in each
+// namespace. A namespace has the same fraction of a node's places as it has of all places,
 // rounded up.
 func NewLimits(all, perNode, perNamespace int) *Limits {
 	onNode := min((perNode*perNamespace+all-1)/all, perNode)

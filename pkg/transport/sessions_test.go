@@ -88,8 +88,8 @@ func TestSessions(t *testing.T) {
 // does not show it yet.
 func TestSessionsWithAReplacedContainer(t *testing.T) {
 	for name, tc := range map[string]struct {
-		meant, is string
-		want      string // the reason
+		expected, actual string // container IDs
+		want             string // the reason
 	}{
 		"the one that is meant":    {"containerd://0a", "0a", ""},
 		"another one":              {"containerd://0a", "0b", v1alpha1.ReasonReplaced},
@@ -98,9 +98,9 @@ func TestSessionsWithAReplacedContainer(t *testing.T) {
 		"an ID without its scheme": {"0a", "0b", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &dialed{report: &helperapi.Report{}, hello: helperapi.Hello{ContainerID: tc.is}}
+			d := &dialed{report: &helperapi.Report{}, hello: helperapi.Hello{ContainerID: tc.actual}}
 			s := NewSessions(d)
-			_, err := s.Run(t.Context(), Container{Name: "app", ID: tc.meant}, helperapi.VerbLoad, helperapi.Request{})
+			_, err := s.Run(t.Context(), Container{Name: "app", ID: tc.expected}, helperapi.VerbLoad, helperapi.Request{})
 			got := ""
 			if known, ok := errors.AsType[*Error](err); ok {
 				got = known.Reason
