@@ -25,7 +25,9 @@ operator. It deploys an operator and applications into a namespace of its own, a
 removes them again, also when it is interrupted.
 
   make bench                    everything, on the cluster of make cluster-up
-  make bench BENCH="-pods 3 -rounds 1 -page ''"
+  make bench BENCH="-pods 3 -rounds 1"
+                                a quick look; less than the whole is never written
+                                into the page
 
 It takes the images in the cluster, and the helper and the agent's jars in bin, as
 they are; make bench makes and loads them before.
@@ -38,16 +40,27 @@ type options struct {
 	page, stock, operator, ways string
 }
 
+// What a whole run is: its tables are those of docs/performance.md.
+const (
+	allWays                = "abcdef"
+	wholePods, wholeRounds = 20, 3
+)
+
+// whole reports whether everything is measured, as often as the page says.
+func (o options) whole() bool {
+	return o.ways == allWays && o.pods >= wholePods && o.rounds >= wholeRounds
+}
+
 func main() {
 	var o options
 	flag.Usage = func() { fmt.Fprint(flag.CommandLine.Output(), help); flag.PrintDefaults() }
-	flag.IntVar(&o.pods, "pods", 20, "`number` of pods, with one JVM each")
-	flag.IntVar(&o.rounds, "rounds", 3, "`number` of times that each way is measured")
+	flag.IntVar(&o.pods, "pods", wholePods, "`number` of pods, with one JVM each")
+	flag.IntVar(&o.rounds, "rounds", wholeRounds, "`number` of times that each way is measured")
 	flag.IntVar(&o.parallel, "parallel", 4, "`number` of pods that each way but the operator works on at once")
-	flag.StringVar(&o.ways, "ways", "abcdef", "`letters` of the ways to measure: the ancestor's, one exec, the floor, the operator, the operator with one pod, the operator by ephemeral containers")
+	flag.StringVar(&o.ways, "ways", allWays, "`letters` of the ways to measure: the ancestor's, one exec, the floor, the operator, the operator with one pod, the operator by ephemeral containers")
 	flag.StringVar(&o.stock, "stock", "", "`jar` of the stock exporter; empty: what agent/stock fetches")
 	flag.StringVar(&o.operator, "operator", "", "`image` of the operator; empty: the one of config/manager")
-	flag.StringVar(&o.page, "page", "", "`file` to write the tables into; empty: print them only")
+	flag.StringVar(&o.page, "page", "", "`file` to write the tables of a whole run into; empty: print them only")
 	inside := flag.Bool(insideFlag, false, "serve the bench inside a node, on standard input and output; not for people")
 	flag.Parse()
 	if *inside {
@@ -105,6 +118,10 @@ func run(ctx context.Context, o options) (err error) {
 	text := tables(o, results)
 	fmt.Print(text)
 	if o.page == "" {
+		return nil
+	}
+	if !o.whole() {
+		say("%s stays as it is: this was not a whole run", o.page)
 		return nil
 	}
 	return report.Write(o.page, "bench", text)
