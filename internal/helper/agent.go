@@ -113,7 +113,7 @@ func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bo
 	if err := a.await(ctx, want.Get("token")); err != nil {
 		return loaded, err
 	}
-	a.dir.forget(current)
+	a.dir.removeSecurity(current)
 	if err := a.verdict(d); err != nil {
 		return loaded, err
 	}

@@ -14,9 +14,9 @@ import (
 // container returns the target container of a request.
 func container(req helperapi.Request) jvm.Container { return jvm.Container(req.ContainerID) }
 
-// elsewhere reports whether a process is outside the target container of a request. On a
-// host there is no target container, and no process is outside.
-func elsewhere(req helperapi.Request, p jvm.Process) bool {
+// outsideContainer reports whether a process is outside the target container of a
+// request. On a host there is no target container, and no process is outside.
+func outsideContainer(req helperapi.Request, p jvm.Process) bool {
 	return (req.PodUID != "" || req.ContainerID != "") && !container(req).Has(p)
 }
 

@@ -38,7 +38,7 @@ type directory struct {
 func openDirectory(tmp *os.Root, create bool, reader *jvm.Process) (*directory, error) {
 	name := path.Base(helperapi.AgentDirectory)
 	if create {
-		if err := makeHome(tmp, name); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := createDirectory(tmp, name); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
 	}
@@ -66,10 +66,10 @@ func openDirectory(tmp *os.Root, create bool, reader *jvm.Process) (*directory, 
 
 var umask sync.Mutex
 
-// makeHome creates a directory that everyone may read, regardless of the umask. It does
-// not change the mode afterwards, because the name may refer to another directory by
+// createDirectory creates a directory that everyone may read, regardless of the umask. It
+// does not change the mode afterwards, because the name may refer to another directory by
 // then.
-func makeHome(tmp *os.Root, name string) error {
+func createDirectory(tmp *os.Root, name string) error {
 	umask.Lock()
 	defer umask.Unlock()
 	defer syscall.Umask(syscall.Umask(0o022))
@@ -103,7 +103,7 @@ func (dir *directory) inPlace(p jvm.Process) bool {
 	return err == nil && os.SameFile(named, opened)
 }
 
-// trust refuses a file that an untrusted user owns or may write.
+// trust refuses a file that an untrusted user owns, or that others may write.
 func (dir *directory) trust(name string, info fs.FileInfo) error {
 	if owner := int(info.Sys().(*syscall.Stat_t).Uid); !slices.Contains(dir.owners, owner) {
 		return helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s belongs to user %d; remove it.", path.Join(helperapi.AgentDirectory, name), owner)
@@ -182,7 +182,7 @@ func (dir *directory) write(name string, mode fs.FileMode, content io.Reader, ve
 		err = f.Chmod(mode)
 	}
 	if err == nil && isSecurity(name) {
-		err = dir.give(f)
+		err = dir.chown(f)
 	}
 	if closing := f.Close(); err == nil {
 		err = closing

@@ -28,7 +28,7 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	for _, p := range found {
 		// A container reports only its own processes: visible processes of other
 		// containers, or of the whole node (hostPID), are reported by those containers.
-		if elsewhere(req, p) {
+		if outsideContainer(req, p) {
 			continue
 		}
 		process, openFiles, err := observe(ctx, req, p)

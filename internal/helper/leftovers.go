@@ -72,7 +72,7 @@ func (dir *directory) discard(name string) {
 // prune removes the shared files that no desired file refers to, except those to keep:
 // every edit of a configuration and every upgrade leaves some.
 func (dir *directory) prune(keep ...string) {
-	wanted, known := dir.wanted()
+	wanted, known := dir.referenced()
 	if !known {
 		return
 	}
@@ -84,9 +84,9 @@ func (dir *directory) prune(keep ...string) {
 	}
 }
 
-// wanted returns the shared files that desired files refer to. known is false if one of
-// the desired files cannot be read.
-func (dir *directory) wanted() (files []string, known bool) {
+// referenced returns the shared files that desired files refer to. known is false if one
+// of the desired files cannot be read.
+func (dir *directory) referenced() (files []string, known bool) {
 	for _, name := range dir.names() {
 		if path.Ext(name) != desiredSuffix {
 			continue
@@ -100,10 +100,10 @@ func (dir *directory) wanted() (files []string, known bool) {
 	return files, true
 }
 
-// abandon removes the agent directory if it is empty. Any file keeps it, including one
-// just written by a concurrent helper or by another container that shares this /tmp. A
-// helper that has the directory open, but has not written to it yet, creates it again.
-func (dir *directory) abandon() {
+// removeIfEmpty removes the agent directory if it is empty. Any file keeps it, including
+// one just written by a concurrent helper or by another container that shares this /tmp.
+// A helper that has the directory open, but has not written to it yet, creates it again.
+func (dir *directory) removeIfEmpty() {
 	opened, err := dir.Open(".")
 	if err != nil {
 		return

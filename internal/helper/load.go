@@ -113,7 +113,7 @@ func lookup(req helperapi.Request) (jvm.Process, error) {
 		return jvm.Process{}, helperapi.Errorf(helperapi.ReasonBadRequest, "The request names no process.")
 	}
 	p, err := jvm.Lookup(req.Target.PID, req.Target.StartTime)
-	if err == nil && elsewhere(req, p) {
+	if err == nil && outsideContainer(req, p) {
 		return p, helperapi.Errorf(helperapi.ReasonProcessGone, "Process %d is in another container.", p.PID)
 	}
 	return p, err

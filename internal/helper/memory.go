@@ -122,7 +122,7 @@ func agentPresent(req helperapi.Request) (bool, error) {
 		return false, err
 	}
 	for _, p := range found {
-		if elsewhere(req, p) {
+		if outsideContainer(req, p) {
 			continue
 		}
 		if loaded, err := agentLoaded(p); err == nil && loaded {

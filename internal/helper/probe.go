@@ -99,7 +99,7 @@ func statusCode(line string) (int, bool) {
 	return n, err == nil && strings.HasPrefix(version, "HTTP/")
 }
 
-// dialLoopback connects to a port on 127.0.0.1, or on ::1 if nothing listens there.
+// dialLoopback connects to a port on 127.0.0.1 or, if that fails, on ::1.
 // Loopback connections succeed or fail immediately, unless the backlog is full.
 func dialLoopback(ctx context.Context, port int32) (*os.File, error) {
 	conn, err := dialTCP(ctx, syscall.AF_INET, &syscall.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}})

@@ -30,8 +30,8 @@ func (dir *directory) trustSecurity(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// give makes the JVM's user the owner of a file that only its owner may read.
-func (dir *directory) give(f *os.File) error {
+// chown makes the JVM's user the owner of a file that only its owner may read.
+func (dir *directory) chown(f *os.File) error {
 	if dir.jvm == nil || dir.jvm.UID == os.Geteuid() {
 		return nil
 	}
@@ -41,14 +41,14 @@ func (dir *directory) give(f *os.File) error {
 	return nil
 }
 
-// forget removes the security file that a desired file referred to, unless another one
-// does: a key is removed without waiting for leftoverAge.
-func (dir *directory) forget(previous pairs) {
+// removeSecurity removes the security file that a desired file referred to, unless
+// another one does: a key is removed without waiting for leftoverAge.
+func (dir *directory) removeSecurity(previous pairs) {
 	name := path.Base(previous.Get("security"))
 	if !isSecurity(name) {
 		return
 	}
-	if wanted, known := dir.wanted(); known && !slices.Contains(wanted, name) {
+	if wanted, known := dir.referenced(); known && !slices.Contains(wanted, name) {
 		_ = dir.Remove(name) // another helper may have removed it
 	}
 }

@@ -102,11 +102,11 @@ func (dir *directory) clear(p jvm.Process) error {
 			return err
 		}
 	}
-	dir.forget(desired)
+	dir.removeSecurity(desired)
 	if err := dir.Remove(jvmName(p) + lockSuffix); err != nil {
 		return err
 	}
-	dir.abandon()
+	dir.removeIfEmpty()
 	return nil
 }
 
@@ -135,12 +135,12 @@ func clearGone(req helperapi.Request, report *helperapi.Report) error {
 	stem := fmt.Sprintf("%d-%d", target.PID, target.StartTime)
 	desired := dir.readPairs(stem + desiredSuffix)
 	dir.discard(stem + desiredSuffix)
-	dir.forget(desired)
+	dir.removeSecurity(desired)
 	dir.discard(stem + lockSuffix)
 	dir.sweep()
 	report.AgentsLeft = slices.ContainsFunc(dir.names(), func(name string) bool { return path.Ext(name) == desiredSuffix })
 	self, _ := os.Executable() // if unknown, this helper's own file is removed too; the next session installs it
 	dir.prune(path.Base(self))
-	dir.abandon()
+	dir.removeIfEmpty()
 	return nil
 }

@@ -152,7 +152,7 @@ func (p Process) announce() (other bool, err error) {
 		}
 		if info, err := tmp.Lstat(name); err == nil && p.owns(info) {
 			now := time.Now()
-			if other = p.wasSignalled(tmp) || now.Sub(info.ModTime()) < min(age(p.StartTime), pending); other {
+			if other = p.wasSignaled(tmp) || now.Sub(info.ModTime()) < min(age(p.StartTime), pending); other {
 				return nil
 			}
 			return tmp.Chtimes(name, now, now)
@@ -180,8 +180,8 @@ func (p Process) note() error {
 	return err
 }
 
-// wasSignalled reports whether the announcement contains this JVM's note.
-func (p Process) wasSignalled(tmp *os.Root) bool {
+// wasSignaled reports whether the announcement contains this JVM's note.
+func (p Process) wasSignaled(tmp *os.Root) bool {
 	noted, err := readRegular(tmp, p.announcement())
 	return err == nil && slices.Contains(strings.Fields(noted), strconv.FormatUint(p.StartTime, 10))
 }
