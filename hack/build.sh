@@ -1,11 +1,11 @@
-# The binaries that this project makes itself from Go modules: nothing of it needs a container registry. Sourced.
+# Builds the binaries of this project from Go modules, without a container registry. Sourced.
 #
-# Each group is a module of its own under hack/tools, since their requirements do not fit into one.
-# Versions stand in its go.mod. A result is kept under a name with the hash of what it was made of.
+# Each group is a separate module under hack/tools, because their requirements conflict.
+# Its go.mod pins the versions. A result is cached under a name with the hash of its inputs.
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# binary_is NAME: sets folder (of the module) and package (its main package).
+# binary_is NAME: sets folder (the module) and package (its main package).
 binary_is() {
   case $1 in
     kubeadm | kubelet | kubectl | kube-*) folder=hack/tools/kubernetes package=k8s.io/kubernetes/cmd/$1 ;;
@@ -30,14 +30,14 @@ binary_is() {
   esac
 }
 
-# path_of NAME: where the binary lies once it is built.
+# path_of NAME: prints the path of the built binary.
 path_of() {
   local folder package
   binary_is "$1"
   echo "$cache/bin/${folder##*/}-$({ cat "$repo/$folder"/{go.mod,*.sum,*.go,*/*.go}; declare -f compile; } | sha256sum | cut -c1-12)/$1"
 }
 
-# build NAME...: builds those that are not there yet.
+# build NAME...: builds the binaries that are missing.
 build() {
   local name file
   for name; do
@@ -50,11 +50,11 @@ compile() (
   cd "$repo/$folder"
   ldflags='-s -w' tags=()
   case $folder in
-    # The components refuse each other when they do not know their own version.
+    # Components without version information refuse each other.
     *kubernetes)
       version=$(module_version k8s.io/kubernetes) minor=${version#v1.}
       for v in gitVersion="$version" gitMajor=1 gitMinor="${minor%%.*}"; do ldflags+=" -X k8s.io/component-base/version.$v"; done ;;
-    # Of the service discoveries only the one for Kubernetes: the others are most of the compile time.
+    # Includes only the service discovery for Kubernetes: the others take most of the compile time.
     *prometheus) tags=(-tags 'netgo,remove_all_sd,enable_kubernetes_sd') ;;
   esac
   mkdir -p "${2%/*}"
@@ -62,5 +62,5 @@ compile() (
   mv "$2.part" "$2"
 )
 
-# module_version PATH, in the folder of a module that requires it.
+# module_version PATH: run it in the folder of a module that requires PATH.
 module_version() { go list -m -f '{{.Version}}' "$1"; }

@@ -18,7 +18,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// options are what people may say on the command line.
+// options are the flags of the command line.
 type options struct {
 	pid, port, headroom           int
 	path, config, agent, exporter string
@@ -26,7 +26,7 @@ type options struct {
 	allowSharedTmp                bool
 }
 
-// command performs one operation for a person.
+// command performs one operation from the command line and returns the exit code.
 func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(verb, args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -53,7 +53,7 @@ func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// encode writes a report, and returns the exit code that belongs to it.
+// encode writes a report as JSON and returns its exit code.
 func encode(stdout io.Writer, report helperapi.Report) int {
 	encoder := json.NewEncoder(stdout)
 	encoder.SetEscapeHTML(false)
@@ -63,7 +63,7 @@ func encode(stdout io.Writer, report helperapi.Report) int {
 	return 0
 }
 
-// parse reads the options that a verb has.
+// parse parses the flags of a verb.
 func parse(verb helperapi.Verb, args []string) (options, error) {
 	var o options
 	flags := flag.NewFlagSet(string(verb), flag.ContinueOnError)
@@ -98,7 +98,7 @@ func parse(verb helperapi.Verb, args []string) (options, error) {
 	}
 	for _, needed := range []string{"pid", "port", "config"} {
 		if needed == "port" && verb == helperapi.VerbLoad {
-			continue // the agent gets one
+			continue // optional: a free port is selected
 		}
 		if f := flags.Lookup(needed); f != nil && (f.Value.String() == "0" || f.Value.String() == "") {
 			return o, fmt.Errorf("--%s is missing", needed)
@@ -107,7 +107,7 @@ func parse(verb helperapi.Verb, args []string) (options, error) {
 	return o, nil
 }
 
-// perform makes the requests that an operation takes.
+// perform performs an operation with the requests that it requires.
 func (o options) perform(verb helperapi.Verb) (helperapi.Report, error) {
 	h := helper.Helper{Version: version}
 	req := helperapi.Request{
@@ -137,7 +137,7 @@ func (o options) perform(verb helperapi.Verb) (helperapi.Report, error) {
 	return report, nil
 }
 
-// files reads what is to be loaded, and puts it into the request.
+// files reads the files to load and adds them to the request.
 func (o options) files(req *helperapi.Request) (contents io.Reader, err error) {
 	if o.agent, err = jar(o.agent, "agent.jar"); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (o options) files(req *helperapi.Request) (contents io.Reader, err error) {
 	return &all, nil
 }
 
-// jar finds one of the agent's jars near this program unless it is given.
+// jar returns the given path or, if it is empty, finds the named jar near this program.
 func jar(given, name string) (string, error) {
 	if given != "" {
 		return given, nil

@@ -17,17 +17,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// exitCheckInterval is how often the door looks whether its target container still
-// runs. In most pods it need not: the door is in the target's PID namespace, and ends
-// with the process that is 1 in it. Not so where the pod shares one.
+// exitCheckInterval is how often the door checks whether its target container still runs.
+// In most pods the check is redundant, because the door is in the target's PID namespace
+// and ends with its process 1; it is needed where the pod shares a PID namespace.
 const exitCheckInterval = 30 * time.Second
 
-// terminationLog is where the kubelet reads why a container ended.
+// terminationLog is the file from which the kubelet reads why a container ended.
 const terminationLog = "/dev/termination-log"
 
-// door is the first process of an ephemeral container beside the one that is meant.
-// Sessions are execs into it. It waits, and ends when nobody has talked to it for
-// --idle, when the target container has exited, or when a session asks for it.
+// door is the main process of an ephemeral container beside the target container.
+// Sessions are execs into it. It waits, and exits if no session was opened for --idle, if
+// the target container exited, or if a session requests it.
 func door(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet(string(helperapi.VerbDoor), flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -38,18 +38,18 @@ func door(args []string, stdout, stderr io.Writer) int {
 	}
 	why := wait(*idle, jvm.Container(os.Getenv(helperapi.DoorTarget)), stdout)
 	if log, err := os.OpenFile(terminationLog, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
-		_, _ = io.WriteString(log, why) // for people; the door ends anyway
+		_, _ = io.WriteString(log, why) // informational; the door exits anyway
 		log.Close()
 	}
 	return 0
 }
 
-// wait returns why the door is to end.
+// wait returns the reason for which the door exits.
 func wait(idle time.Duration, target jvm.Container, stdout io.Writer) string {
 	talked, asked := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(talked, syscall.SIGUSR1)
 	signal.Notify(asked, syscall.SIGTERM)
-	// In the container's log, for people.
+	// Shown in the container's log.
 	fmt.Fprintln(stdout, "The JMX exporter operator added this ephemeral container to reach its target; it waits for sessions.")
 	var expired <-chan time.Time
 	timer := time.NewTimer(idle)
@@ -73,8 +73,8 @@ func wait(idle time.Duration, target jvm.Container, stdout io.Writer) string {
 	}
 }
 
-// inDoor holds a session in a door: it lets the door know that it is talked to, and
-// ends it when no agent of ours is left in the target container.
+// inDoor runs a session in a door's container: it resets the door's idle timer, and ends
+// the door if none of our agents is left in the target container.
 func inDoor(stdin io.Reader, stdout io.Writer) int {
 	self, err := os.Executable()
 	if err != nil {
@@ -92,8 +92,8 @@ func inDoor(stdin io.Reader, stdout io.Writer) int {
 	return code
 }
 
-// signalDoor signals the door that this process was executed in. In its container run
-// doors and sessions only.
+// signalDoor signals the door in this process' container, which runs only doors and
+// sessions.
 func signalDoor(s syscall.Signal) {
 	processes, err := jvm.Container("").Processes()
 	if err != nil {
@@ -105,8 +105,8 @@ func signalDoor(s syscall.Signal) {
 			continue
 		}
 		if args, err := p.Arguments(); err == nil && len(args) > 0 && args[0] == string(helperapi.VerbDoor) {
-			_ = handle.Signal(s) // it may have ended meanwhile
+			_ = handle.Signal(s) // it may have exited
 		}
-		_ = handle.Release() // returns nil always
+		_ = handle.Release() // always returns nil
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// startDoor starts a door, and returns what it ends with.
+// startDoor starts a door and returns a channel with its result.
 func startDoor(t *testing.T, idle string) (door *exec.Cmd, ended chan error) {
 	t.Helper()
 	door = helperCommand("door", "--idle="+idle)
@@ -48,7 +48,7 @@ func endsWell(t *testing.T, ended chan error) {
 	}
 }
 
-// A door ends without a session, and at SIGTERM.
+// A door exits when it is idle, and at SIGTERM.
 func TestDoorEnds(t *testing.T) {
 	_, ended := startDoor(t, "10ms")
 	endsWell(t, ended)
@@ -59,7 +59,7 @@ func TestDoorEnds(t *testing.T) {
 	endsWell(t, ended)
 }
 
-// A session leaves the door open, but for one that leaves no agent behind.
+// A door outlives a session unless the session leaves no agent.
 func TestSessionInDoor(t *testing.T) {
 	_, ended := startDoor(t, "0s")
 	s := newTalkWith(t, []string{"serve", helperapi.ServeInDoor})

@@ -19,7 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A stream that breaks off, or that no sense can be made of, ends the helper.
+// The helper exits if its input breaks off or is invalid.
 func TestSessionBreaksOff(t *testing.T) {
 	for name, says := range map[string]string{
 		"not JSON":     "hello\n",
@@ -29,7 +29,7 @@ func TestSessionBreaksOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newTalk(t)
 			go func() {
-				_, _ = io.WriteString(s.in, says) // it may end before it has read all
+				_, _ = io.WriteString(s.in, says) // the helper may exit before it has read everything
 				s.in.Close()
 			}()
 			report := s.answer().Report
@@ -56,7 +56,7 @@ func TestSessionBreaksOff(t *testing.T) {
 	})
 }
 
-// A helper whose caller is gone does what it was asked to, and ends.
+// A helper whose caller is gone finishes its operation and exits.
 func TestNobodyListens(t *testing.T) {
 	content := []byte("staged all the same")
 	file := helperapi.NewFile("config-", content, ".yaml")
@@ -79,8 +79,8 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
-// A helper lives in the application's container: one whose caller neither goes on
-// nor goes away ends by itself.
+// The helper runs in the application's container, so it exits by itself if its caller
+// stalls.
 func TestEndsByItself(t *testing.T) {
 	t.Run("nothing is asked", func(t *testing.T) {
 		s := newTalk(t, idleFor+"=300ms")
@@ -100,7 +100,7 @@ func TestEndsByItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { read.Close(); write.Close() })
-			// A file description of its own: that of cmd.Stdout has no deadlines.
+			// A separate file description: that of cmd.Stdout does not support deadlines.
 			filler, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", write.Fd()), os.O_WRONLY|syscall.O_NONBLOCK, 0)
 			if err != nil {
 				t.Fatal(err)
@@ -144,8 +144,8 @@ func TestEndsByItself(t *testing.T) {
 	}
 }
 
-// A helper that is killed while it stages leaves nothing under a final name, and
-// what it leaves is removed by a later one.
+// A helper that is killed during staging leaves no file under a final name, and a later
+// helper removes what it leaves.
 func TestKilledWhileStaging(t *testing.T) {
 	content := strings.Repeat("x", 1<<20)
 	file := helperapi.NewFile("agent-", []byte(content), ".jar")
@@ -158,11 +158,11 @@ func TestKilledWhileStaging(t *testing.T) {
 	if answer := s.ask(helperapi.VerbStage, req); answer.Send != file.Size {
 		t.Fatalf("got %+v", answer)
 	}
-	s.write(content[:1<<19]) // more than the pipe holds: some of it has been read
+	s.write(content[:1<<19]) // exceeds the pipe's capacity, so some of it has been read
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.cmd.Wait() // it was killed
+	_ = s.cmd.Wait() // the helper was killed
 	if len(partial()) != 1 {
 		t.Errorf("there is %v: it was not writing", partial())
 	}

@@ -12,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// Who speaks a session's protocol, but may not choose its command line, brings no jar
-// of their own into a container: neither under a jar's name nor under another one.
+// A caller that controls a session's input, but not its command line, cannot stage
+// another jar, neither under a jar's name nor under another one.
 func TestStagesNoOtherJar(t *testing.T) {
 	ours, theirs := helperapi.NewFile("agent-", []byte("ours"), ".jar"), []byte("theirs")
 	for name, args := range map[string][]string{"exec": {"serve", ours.SHA256}, "door": {"serve", helperapi.ServeInDoor}, "no jars": {"serve"}} {
@@ -39,8 +39,8 @@ func TestStagesNoOtherJar(t *testing.T) {
 	}
 }
 
-// A jar that lies in the container is loaded by no session that was not started with
-// it, but what the JVM runs already is reconfigured by any.
+// A session loads no jar that it was not started with, even if it exists in the
+// container, but it reconfigures one that the JVM already runs.
 func TestLoadsNoOtherJar(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	var contents []string

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Command jmx-attach makes running Java processes serve their MBeans to
-// Prometheus, and takes that back. The operator holds a session with it in containers;
-// people run it on any Linux host.
+// Command jmx-attach makes running Java processes serve their MBeans to Prometheus, and
+// undoes that. The operator runs sessions of it in containers; it is also a command-line
+// tool for any Linux host.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// version is set where two helpers are to differ: -ldflags "-X main.version=…".
+// version is set at build time, to distinguish helpers: -ldflags "-X main.version=…".
 var version = "devel"
 
 var verbs = []helperapi.Verb{
@@ -26,20 +26,20 @@ var verbs = []helperapi.Verb{
 }
 
 func main() {
-	// It lives on the memory of the application's container, and not for long.
+	// The process is short-lived and uses memory of the application's container.
 	debug.SetGCPercent(25)
 	debug.SetMemoryLimit(16 << 20)
-	// Where memory runs out, it is this process that goes, and not the application
-	// (proc_pid_oom_score_adj(5)). A value may always be raised.
+	// If memory runs out, the kernel should kill this process and not the application
+	// (proc_pid_oom_score_adj(5)). Raising the value needs no privilege.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
-	// Who started it may be gone before it is done; it is to finish all the same.
+	// An operation must finish even if the caller disconnects.
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP)
 
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is main without the process: it returns the exit code. 0: done. 1: not
-// done, the report says why. 2: the command line makes no sense.
+// run runs the command line and returns the exit code: 0 on success, 1 on a failure that
+// the report describes, 2 for an invalid command line.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
 		fmt.Fprint(stderr, usage)

@@ -20,15 +20,15 @@ import (
 // anyMBean is a configuration that serves all MBeans.
 const anyMBean = "rules: [{pattern: \".*\"}]\n"
 
-// asHelper makes this binary the helper.
+// Environment variables that turn this binary into the helper.
 const (
 	asHelper = "JMX_ATTACH_TEST_HELPER"
-	// idleFor is its idleLifetime.
+	// idleFor sets its idleLifetime.
 	idleFor = "JMX_ATTACH_TEST_IDLE"
 )
 
 func TestMain(m *testing.M) {
-	jvm.StartTimeout = 0 // the tests' applications say when they are up
+	jvm.StartTimeout = 0 // the tests' applications report when they are up
 	if os.Getenv(asHelper) != "" {
 		if idle, err := time.ParseDuration(os.Getenv(idleFor)); err == nil {
 			idleLifetime = idle
@@ -44,7 +44,7 @@ func helperCommand(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// result is what a helper left.
+// result is the outcome of a helper process.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -68,7 +68,7 @@ func TestUsage(t *testing.T) {
 	for name, test := range map[string]struct {
 		args string
 		code int
-		says string // on standard output if code is 0, else on standard error
+		says string // on standard output if code is 0, otherwise on standard error
 	}{
 		"help":             {"--help", 0, "jmx-attach load --pid 4711"},
 		"help of a verb":   {"load -h", 0, "jmx-attach load --pid 4711"},
@@ -98,7 +98,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// agentJars are the real agent's two jars, built first if they are not there.
+// agentJars returns the agent's two jars, and builds them first if they are missing.
 func agentJars(t *testing.T) (agent, exporter string) {
 	t.Helper()
 	root, err := jvmtest.ModuleRoot()
@@ -111,7 +111,7 @@ func agentJars(t *testing.T) (agent, exporter string) {
 	return filepath.Join(root, "bin/agent/agent.jar"), filepath.Join(root, "bin/agent/exporter.jar")
 }
 
-// What a person does, step by step.
+// The steps of a person at the command line.
 func TestPeople(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	agent, exporter := agentJars(t)
@@ -133,7 +133,7 @@ func TestPeople(t *testing.T) {
 		{[]string{"load", "--pid", pid, "--port", port, "--config", "/nowhere"}, 1, ""}, // the jars are not beside this binary
 		{load, 0, "running"},
 		{load, 0, "running"},
-		{slices.Concat(load[:3], load[5:]), 0, port}, // without --port, it keeps the one it has
+		{slices.Concat(load[:3], load[5:]), 0, port}, // without --port, the agent keeps its port
 		{[]string{"status", "--pid", pid}, 0, port},
 		{[]string{"probe", "--port", port}, 0, "answers"},
 		{[]string{"probe", "--port", port, "--path", "/nothing"}, 1, ""},

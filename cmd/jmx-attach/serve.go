@@ -17,26 +17,25 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// The longest that the helper lives, whatever its surroundings do: a remote
-// command outlives the connection that started it.
+// Limits on the helper's lifetime that hold in any environment: an exec outlives the
+// connection that started it.
 const (
-	// lifetime is how long an operation may take.
+	// lifetime limits an operation.
 	lifetime        = helper.Timeout + 5*time.Second
-	stagingLifetime = time.Minute // the contents come through the API server
-	// unreadLifetime is how long an answer may wait to be read.
+	stagingLifetime = time.Minute // the contents pass through the API server
+	// unreadLifetime limits how long an answer waits for its reader.
 	unreadLifetime = 10 * time.Second
 )
 
-// idleLifetime is how long the helper waits for the next call. A variable for its
-// test.
+// idleLifetime limits how long the helper waits for the next call. A variable for tests.
 var idleLifetime = time.Minute
 
-// session is a conversation with the operator. Each call is answered before the next
-// one is read, so that nothing runs whose end nobody learns.
+// session is a session with the operator. It answers each call before it reads the next
+// one, so that the result of every operation is reported.
 type session struct {
 	in     *bufio.Reader
 	helper helper.Helper
-	// detached reports that an agent was unloaded, and none loaded since.
+	// detached reports that an agent was unloaded, and none was loaded since.
 	detached bool
 
 	mu  sync.Mutex
@@ -47,8 +46,8 @@ func newSession(stdin io.Reader, stdout io.Writer, beside helper.Beside, jars he
 	return &session{in: bufio.NewReader(stdin), helper: helper.Helper{Version: version, Beside: beside, Jars: jars}, out: stdout}
 }
 
-// serve holds a session until its input ends, and returns the exit code: 1 when it
-// broke off.
+// serve runs a session until its input ends, and returns the exit code: 1 if the session
+// was broken off.
 func (s *session) serve() int {
 	hello := s.helper.Hello()
 	if err := s.answer(helperapi.Answer{Hello: &hello}); err != nil {
@@ -58,13 +57,13 @@ func (s *session) serve() int {
 		idle := time.AfterFunc(idleLifetime, func() { os.Exit(0) })
 		call, err := helperapi.ReadCall(s.in)
 		if !idle.Stop() {
-			select {} // it is ending
+			select {} // the timer is ending the process
 		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return 0
 		case err != nil: // where the next line begins is not known
-			_ = s.report(call.ID, helperapi.Report{Error: helperapi.Errorf(helperapi.ReasonBadRequest, "The call cannot be read: %v.", err)}) // it ends anyway
+			_ = s.report(call.ID, helperapi.Report{Error: helperapi.Errorf(helperapi.ReasonBadRequest, "The call cannot be read: %v.", err)}) // the process ends anyway
 			return 1
 		}
 		if err := s.perform(call); err != nil {
@@ -73,14 +72,14 @@ func (s *session) serve() int {
 	}
 }
 
-// perform answers one call, in bounded time.
+// perform performs and answers one call, within a time limit.
 func (s *session) perform(call helperapi.Call) error {
 	life := lifetime
 	if call.Verb == helperapi.VerbStage {
 		life = stagingLifetime
 	}
 	watchdog := time.AfterFunc(life, func() {
-		_ = s.report(call.ID, helperapi.Report{Error: helperapi.Errorf(helperapi.ReasonAttachTimeout, "The helper was not done after %s.", life)}) // it ends anyway
+		_ = s.report(call.ID, helperapi.Report{Error: helperapi.Errorf(helperapi.ReasonAttachTimeout, "The helper was not done after %s.", life)}) // the process ends anyway
 		os.Exit(1)
 	})
 	contents := &contents{session: s, call: call}
@@ -119,12 +118,12 @@ func (s *session) answer(a helperapi.Answer) error {
 	return err
 }
 
-// contents are the files of a call, which follow its line once they are asked for:
-// nothing travels that is refused before.
+// contents are the files of a call. They follow its line only when requested, so that
+// nothing is transferred for a call that is refused.
 type contents struct {
 	session *session
 	call    helperapi.Call
-	rest    *io.LimitedReader // nil until they are asked for
+	rest    *io.LimitedReader // nil until they are requested
 }
 
 // Read implements io.Reader.
@@ -146,7 +145,7 @@ func (c *contents) Read(p []byte) (int, error) {
 	return c.rest.Read(p)
 }
 
-// skip reads past what was asked for and not read, so that what comes next is a line.
+// skip discards requested contents that were not read, so that the next line is a call.
 func (c *contents) skip() error {
 	if c.rest == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// What becomes of one call is no matter of the next.
+// The failure of one call does not affect the next.
 func TestSession(t *testing.T) {
 	content := strings.Repeat("all of it", 1<<16)
 	file := helperapi.NewFile("agent-", []byte(content), ".jar")
@@ -30,7 +30,7 @@ func TestSession(t *testing.T) {
 		{"serve", helperapi.Request{}, helperapi.ReasonBadRequest},
 		{"stage", helperapi.Request{Files: []helperapi.File{other}}, helperapi.ReasonStagingIncomplete},
 		{"stage", helperapi.Request{Files: []helperapi.File{file}}, ""},
-		{"stage", helperapi.Request{Files: []helperapi.File{file}}, ""}, // it lies there: read past
+		{"stage", helperapi.Request{Files: []helperapi.File{file}}, ""}, // exists already: the content is skipped
 		{"stage", helperapi.Request{}, ""},
 		{"load", helperapi.Request{}, helperapi.ReasonBadRequest},
 		{"status", helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}}, helperapi.ReasonProcessGone},
@@ -46,7 +46,7 @@ func TestSession(t *testing.T) {
 	s.end()
 }
 
-// What is refused is not asked for.
+// The contents of a refused call are not requested.
 func TestRefusedUnread(t *testing.T) {
 	file := helperapi.NewFile("agent-", []byte("all of it"), ".jar")
 	s := newTalkOf(t, file)
@@ -65,7 +65,7 @@ func TestRefusedUnread(t *testing.T) {
 	s.end()
 }
 
-// Helpers that load into one JVM at the same time load one agent.
+// Concurrent loads into one JVM load one agent.
 func TestTwoHelpers(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	agentJar, exporterJar := agentJars(t)

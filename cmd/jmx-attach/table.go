@@ -12,8 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
-// printReport writes a report for people: a table of the processes, then what
-// has to be said of them in sentences.
+// printReport writes a report for people: a table of the processes, then messages.
 func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 	if verb == helperapi.VerbInspect && len(report.Processes) == 0 {
 		fmt.Fprintln(w, "No Java process is running here, or none that this user may see.")
@@ -54,7 +53,7 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 	}
 }
 
-// printFound writes what an inspection found that a load depends on.
+// printFound writes the findings of an inspection that affect a load.
 func printFound(w io.Writer, p helperapi.Process) {
 	const mib = 1 << 20
 	if p.Memory != nil {
@@ -109,7 +108,8 @@ func port(p helperapi.Process) string {
 	}
 }
 
-// cell is what processes say of themselves: it begins neither another column nor a row.
+// cell returns a text from a process as a table cell: it cannot start another column or
+// row.
 func cell(text string) string {
 	if text == "" {
 		return "-"
@@ -117,7 +117,7 @@ func cell(text string) string {
 	return terminal.Line(text)
 }
 
-// sayf writes a line, in which may be what processes say of themselves.
+// sayf writes a line that may contain text from processes, escaped for terminals.
 func sayf(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, terminal.Line(fmt.Sprintf(format, args...)))
 }

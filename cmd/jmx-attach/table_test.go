@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// What a load depends on, and what an agent counts, is said in sentences.
+// The report states in messages what affects a load, and what an agent counts.
 func TestSentences(t *testing.T) {
 	const (
 		memory   = "7: 212 MiB are free below the memory limit of 256 MiB."
@@ -82,7 +82,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// Whatever a process says of itself, a terminal obeys nothing of it, and it begins no row.
+// Text from a process neither controls the terminal nor starts a row.
 func TestReportIsPlain(t *testing.T) {
 	const hostile = "x\x1b[2J\u009b2J\u202egnp\tyes\n1   0   forged"
 	var out strings.Builder
@@ -92,7 +92,7 @@ func TestReportIsPlain(t *testing.T) {
 		Mark:    &helperapi.Mark{State: hostile, Agent: hostile, Reason: hostile, Message: hostile},
 	}}})
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	if len(lines) != 5 { // the head, a row, refusal, mark and warning
+	if len(lines) != 5 { // header, row, refusal, mark and warning
 		t.Errorf("there are %d lines: %q", len(lines), lines)
 	}
 	for _, line := range lines {

@@ -13,23 +13,23 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// talk is a session with a helper, which is a process.
+// talk is a session with a helper process.
 type talk struct {
 	t     *testing.T
 	cmd   *exec.Cmd
 	in    io.WriteCloser
-	pipe  io.Closer // of what out reads
+	pipe  io.Closer // the pipe that out reads from
 	out   *bufio.Reader
 	calls int64
 }
 
-// newTalk starts a helper and awaits its hello.
+// newTalk starts a helper and waits for its hello.
 func newTalk(t *testing.T, env ...string) *talk {
 	t.Helper()
 	return newTalkWith(t, []string{"serve"}, env...)
 }
 
-// newTalkOf starts one that may stage and load these jars.
+// newTalkOf starts a helper that may stage and load these jars.
 func newTalkOf(t *testing.T, jars ...helperapi.File) *talk {
 	t.Helper()
 	args := []string{"serve"}
@@ -39,7 +39,7 @@ func newTalkOf(t *testing.T, jars ...helperapi.File) *talk {
 	return newTalkWith(t, args)
 }
 
-// newTalkWith does so with the arguments given.
+// newTalkWith starts a helper with the given arguments.
 func newTalkWith(t *testing.T, args []string, env ...string) *talk {
 	t.Helper()
 	cmd := helperCommand(args...)
@@ -95,7 +95,7 @@ func (s *talk) ask(verb helperapi.Verb, req helperapi.Request) helperapi.Answer 
 	return s.answer()
 }
 
-// call asks for one operation, and sends contents if they are asked for.
+// call performs one operation, and sends contents if they are requested.
 func (s *talk) call(verb helperapi.Verb, req helperapi.Request, contents string) helperapi.Report {
 	s.t.Helper()
 	answer := s.ask(verb, req)
@@ -112,7 +112,7 @@ func (s *talk) call(verb helperapi.Verb, req helperapi.Request, contents string)
 	return *answer.Report
 }
 
-// ended makes sure that the helper has ended by itself.
+// ended checks that the helper has exited by itself.
 func (s *talk) ended(code int) {
 	s.t.Helper()
 	rest, err := io.ReadAll(s.out)

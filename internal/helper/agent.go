@@ -12,29 +12,29 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// answerTimeout is how long an agent may take to answer an order. Its
-// watcher looks at the desired file every half second.
+// answerTimeout is how long an agent may take to answer a changed desired file, which it
+// checks every half second.
 const answerTimeout = 5 * time.Second
 
-// agent is our agent in one JVM, as far as it can be seen from outside.
+// agent is the state of our agent in one JVM, as visible from outside.
 type agent struct {
 	process jvm.Process
 	dir     *directory
-	file    string // name of its desired file
-	// jar is the name of the trampoline that is loaded if there is none yet, and
-	// sha256 its digest; empty if not known. Both are for load only.
+	file    string // name of the desired file
+	// jar is the name of the trampoline to load if there is none yet, and sha256 its
+	// digest; empty if unknown. Both are used by load only.
 	jar, sha256 string
-	// jars are those that the JVM may be made to run.
+	// jars are the jars that the JVM may be made to run.
 	jars Jars
-	// silent refuses a load that makes the JVM print a warning.
+	// silent makes the operation refuse a load that makes the JVM print a warning.
 	silent  bool
 	mark    *helperapi.Mark
 	jarOpen bool
 }
 
-// look reads mark and open jars. The JVM answers in the order of the requests, so
-// a load that was under way is over once the mark is read. A mark without the jar
-// is another JVM's: one that hands its system properties to those that it starts.
+// look reads the mark and the open jars. The JVM answers requests in order, so a load in
+// progress has finished once the mark is read. A mark without the jar is inherited from
+// another JVM that passes its system properties to its children.
 func (a *agent) look(ctx context.Context) error {
 	mark, err := readMark(ctx, a.process)
 	if err != nil {
@@ -56,28 +56,28 @@ func (a *agent) look(ctx context.Context) error {
 	return nil
 }
 
-// loadAgent is a variable for the test in which the jar is exchanged meanwhile.
+// loadAgent is a variable for a test that replaces the jar during the load.
 var loadAgent = jvm.Process.LoadAgent
 
-// serve makes the agent serve what is desired, and reports whether it was loaded
-// for that. A jar that turns out not to be ours is left without a desired file.
+// serve makes the agent serve the desired state, and reports whether that required a
+// load. If the JVM turns out to have loaded a foreign jar, the desired file is removed.
 func (a *agent) serve(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	defer func() {
 		if isForeign(err) {
-			_ = a.dir.Remove(a.file) // it may be gone; the error that counts is known
+			_ = a.dir.Remove(a.file) // the original error is returned
 		}
 	}()
 	return a.reconfigure(ctx, d)
 }
 
-// reconfigure is serve, whatever the jar turns out to be.
+// reconfigure does the work of serve, without the cleanup for a foreign jar.
 func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	if err := a.look(ctx); err != nil {
 		return false, err
 	}
 	want := runningPairs(d)
 	current := a.dir.readPairs(a.file)
-	if d.Identity == "" && current.Has("identity") { // the JVM's own, whoever gives this order
+	if d.Identity == "" && current.Has("identity") { // an empty Identity keeps the current one
 		want.Set("identity", current.Get("identity"))
 	}
 	if serves(a.mark, d) && sameContent(current, want) && current.Get("token") == a.mark.Desired {
@@ -113,18 +113,18 @@ func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bo
 	if err := a.await(ctx, want.Get("token")); err != nil {
 		return loaded, err
 	}
-	a.dir.forget(current)
+	a.dir.removeSecurity(current)
 	if err := a.verdict(d); err != nil {
 		return loaded, err
 	}
 	return loaded, checkReload(want, a.mark)
 }
 
-// checkPort refuses a port that somebody else listens on, before anything is
-// asked of the agent.
+// checkPort refuses a port that another process listens on, before the agent is loaded or
+// reconfigured.
 func (a *agent) checkPort(port int32) error {
 	if a.unknown() || a.mark != nil && a.mark.Port == port {
-		return nil // it may well be the agent itself
+		return nil // the listener may be the agent itself
 	}
 	ports, err := jvm.ListeningPorts(a.process.PID)
 	if err != nil {
@@ -136,18 +136,18 @@ func (a *agent) checkPort(port int32) error {
 	return nil
 }
 
-// unknown reports that the agent is there, and not whether and where it serves.
+// unknown reports whether the agent is present, but not known to serve or where.
 func (a *agent) unknown() bool {
 	return a.mark == nil && a.jarOpen || a.says(helperapi.AgentStarting)
 }
 
-// says reports whether there is a mark, and the agent in that state by it.
+// says reports whether there is a mark with the given state.
 func (a *agent) says(state helperapi.AgentState) bool { return a.mark != nil && a.mark.State == state }
 
 // await polls the mark until it answers the token and is no longer starting.
 func (a *agent) await(ctx context.Context, token string) error {
-	// For the agent, not for a look: that one is under way when timeout ends says
-	// nothing about the JVM.
+	// The timeout limits the agent's answer, not a look: a look in progress when it
+	// expires says nothing about the JVM.
 	timeout, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	for interval := 5 * time.Millisecond; ; interval = min(2*interval, 100*time.Millisecond) {
@@ -165,8 +165,8 @@ func (a *agent) await(ctx context.Context, token string) error {
 	}
 }
 
-// idle reports whether the agent could not start the thread that would follow what
-// is desired: nobody will answer, and another load tries again.
+// idle reports whether the agent failed to start the thread that watches the desired
+// file: it will not answer, and another load retries.
 func (a *agent) idle() bool {
 	return a.says(helperapi.AgentStopped) && a.mark.Reason != ""
 }
@@ -184,7 +184,7 @@ func (a *agent) silence() error {
 	}
 }
 
-// verdict turns the agent's answer into the operation's outcome.
+// verdict converts the agent's answer to the result of the operation.
 func (a *agent) verdict(d helperapi.Desired) error {
 	switch {
 	case serves(a.mark, d):

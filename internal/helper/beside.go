@@ -10,12 +10,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Beside are files that the helper has beside it, as in the operator's image, and
-// that it stages without their being sent: where each lies.
+// Beside maps files that are next to the helper, as in the operator's image, to their
+// paths. They are staged from there, without being sent.
 type Beside map[helperapi.File]string
 
-// FindBeside finds the agent's jars in a directory. A jar that is not there, or cannot
-// be read, is left out: it is sent then.
+// FindBeside finds the agent's jars in a directory. It omits a jar that is missing or
+// unreadable, which is then sent instead.
 func FindBeside(dir string) Beside {
 	beside := Beside{}
 	for _, name := range []string{"agent", "exporter"} {
@@ -27,8 +27,8 @@ func FindBeside(dir string) Beside {
 	return beside
 }
 
-// open is the content of a file: as it lies there, or as it arrives. It is held
-// against size and digest when it is staged.
+// open returns the content of a file: from beside the helper, or from the arriving
+// contents. Size and digest are verified during staging.
 func (b Beside) open(file helperapi.File, arriving io.Reader) (io.ReadCloser, error) {
 	if jar, ok := b[file]; ok {
 		return os.Open(jar)

@@ -10,7 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// What the agent rejects leaves the application alone, and can be mended.
+// A rejected configuration does not affect the application, and can be corrected.
 func TestBadConfiguration(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -32,13 +32,14 @@ func TestBadConfiguration(t *testing.T) {
 	if got := wantMark(t, report, helperapi.AgentRunning, 1).ConfigSHA256; got != good.ConfigSHA256 || scrape(port) == "" {
 		t.Errorf("serves %s, want what it served before, %s", got, good.ConfigSHA256)
 	}
-	report = do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: good}) // back to what still runs
+	report = do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: good}) // back to the configuration that is still in use
 	wantReason(t, report, "")
 	app.Unharmed()
 }
 
-// A rule that takes too much of the application's CPU is named, by the canary at
-// its load and by every later one, which changes nothing; without it, all is well.
+// A rule that uses too much of the application's CPU is reported, by the canary during
+// the load and by each later load, which changes nothing; without the rule, no error is
+// reported.
 func TestRuleTooExpensive(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)

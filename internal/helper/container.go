@@ -11,17 +11,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// container is the one whose processes and files a request is about.
+// container returns the target container of a request.
 func container(req helperapi.Request) jvm.Container { return jvm.Container(req.ContainerID) }
 
-// elsewhere reports whether a process is in another container than a request is
-// about. On a host there is none, and all processes are meant.
-func elsewhere(req helperapi.Request, p jvm.Process) bool {
+// outsideContainer reports whether a process is outside the target container of a
+// request. On a host there is no target container, and no process is outside.
+func outsideContainer(req helperapi.Request, p jvm.Process) bool {
 	return (req.PodUID != "" || req.ContainerID != "") && !container(req).Has(p)
 }
 
-// memberOf is the ID of a process that has the memory and the network that a request
-// is about: the target, this one, or the container's first.
+// memberOf returns the ID of a process with the memory limit and the network namespace
+// that a request concerns: the target, this process, or the first one of the container.
 func memberOf(req helperapi.Request) (int, error) {
 	switch {
 	case req.Target != nil:
@@ -39,7 +39,7 @@ func memberOf(req helperapi.Request) (int, error) {
 	return processes[0].PID, nil
 }
 
-// openTmp opens the /tmp of the container that a request is about.
+// openTmp opens the /tmp of the target container of a request.
 func openTmp(req helperapi.Request) (*os.Root, error) {
 	if req.ContainerID != "" {
 		return container(req).OpenTmp()

@@ -25,7 +25,7 @@ func TestOtherUsersJVM(t *testing.T) {
 	app.Unharmed()
 }
 
-// From outside of its container: other PIDs, another /tmp.
+// From outside the container, PIDs and /tmp differ.
 func TestContainer(t *testing.T) {
 	cleanDirectory(t)
 	o := silentLoad
@@ -47,8 +47,8 @@ func TestContainer(t *testing.T) {
 	app.Unharmed()
 }
 
-// inTestPod makes this sandbox look like a container of a pod, as the kubelet's
-// mounts do.
+// inTestPod makes this sandbox look like a container of a pod, with mounts as of the
+// kubelet.
 func inTestPod(t *testing.T) (uid string) {
 	t.Helper()
 	uid = "0f3f5a6e-1111-4222-8333-444455556666"
@@ -67,8 +67,8 @@ func inTestPod(t *testing.T) (uid string) {
 	return uid
 }
 
-// Where a pod shares its PID namespace, or its node's, the helper keeps to the
-// processes of its own container.
+// Where a pod shares its PID namespace, or its node's, the helper only handles processes
+// of its own container.
 func TestOtherContainer(t *testing.T) {
 	cleanDirectory(t)
 	uid := inTestPod(t)

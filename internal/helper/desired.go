@@ -16,7 +16,7 @@ import (
 // pairs are the contents of a desired file. See docs/agent-protocol.md.
 type pairs = url.Values
 
-// runningPairs is what the desired file shall say to run d.
+// runningPairs returns the desired file's contents to run d.
 func runningPairs(d helperapi.Desired) pairs {
 	running := pairs{
 		"protocol":              {"1"},
@@ -37,7 +37,7 @@ func runningPairs(d helperapi.Desired) pairs {
 	return running
 }
 
-// stoppedPairs is what the desired file shall say to stop what it runs.
+// stoppedPairs returns the desired file's contents to stop the running agent.
 func stoppedPairs(current pairs) pairs {
 	stopped := maps.Clone(current)
 	if stopped == nil {
@@ -48,15 +48,15 @@ func stoppedPairs(current pairs) pairs {
 	return stopped
 }
 
-// newToken names one writing of a desired file, so that the mark's answer to it
-// cannot be taken for one to the same content written before: a port that was
-// busy then may be free now.
+// newToken returns a token that is unique to one write of a desired file, so that the
+// mark's answer to it cannot be confused with one to an earlier write of the same
+// content: a port that was in use then may be free now.
 func newToken(p pairs, now time.Time) string {
 	sum := sha256.Sum256([]byte(p.Encode()))
 	return hex.EncodeToString(sum[:6]) + "-" + strconv.FormatInt(now.UnixNano(), 36)
 }
 
-// sameContent compares two desired files in what they ask of the agent.
+// sameContent reports whether two desired files request the same of the agent.
 func sameContent(a, b pairs) bool {
 	without := func(p pairs) pairs {
 		p = maps.Clone(p)
@@ -67,7 +67,7 @@ func sameContent(a, b pairs) bool {
 	return maps.EqualFunc(without(a), without(b), slices.Equal)
 }
 
-// serves reports whether a mark says that the agent runs as desired.
+// serves reports whether a mark states that the agent runs as desired.
 func serves(m *helperapi.Mark, d helperapi.Desired) bool {
 	return m != nil && m.State == helperapi.AgentRunning && m.Reason == "" && m.Port == d.Port &&
 		m.ConfigSHA256 == d.ConfigSHA256 && m.ImplementationSHA256 == d.ImplementationSHA256 &&

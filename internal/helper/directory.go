@@ -21,24 +21,24 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// directory is helperapi.AgentDirectory, opened: every name is looked up in the directory that was
-// checked, and no link leads out of it.
+// directory is an open helperapi.AgentDirectory: every name is looked up in the directory
+// that was checked, and no link leads outside.
 type directory struct {
 	*os.Root
-	// owners are the users whose files are obeyed.
+	// owners are the users whose files are trusted.
 	owners []int
-	// jvm is the one that the files are for; nil where they are for any.
+	// jvm is the JVM that the files are for; nil if they are for any.
 	jvm *jvm.Process
 }
 
-// openDirectory opens the agent directory in the /tmp given, and creates it if it shall;
-// fs.ErrNotExist otherwise. Its owner must be root, this process, or that of the JVM
-// that it is for, if there is one, and nobody else may write to it: what lies there is loaded into
-// JVMs and executed.
+// openDirectory opens the agent directory in tmp. It creates a missing one if create is
+// set, and otherwise returns fs.ErrNotExist. The owner must be root, this process' user,
+// or the user of the JVM that reads it, if any, and no one else may write to it, because
+// its files are loaded into JVMs and executed.
 func openDirectory(tmp *os.Root, create bool, reader *jvm.Process) (*directory, error) {
 	name := path.Base(helperapi.AgentDirectory)
 	if create {
-		if err := makeHome(tmp, name); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := createDirectory(tmp, name); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
 	}
@@ -66,16 +66,17 @@ func openDirectory(tmp *os.Root, create bool, reader *jvm.Process) (*directory, 
 
 var umask sync.Mutex
 
-// makeHome makes a directory that all may read, whatever the umask. It does not change
-// the mode afterwards: by then, the name may be another directory's.
-func makeHome(tmp *os.Root, name string) error {
+// createDirectory creates a directory that everyone may read, regardless of the umask. It
+// does not change the mode afterwards, because the name may refer to another directory by
+// then.
+func createDirectory(tmp *os.Root, name string) error {
 	umask.Lock()
 	defer umask.Unlock()
 	defer syscall.Umask(syscall.Umask(0o022))
 	return tmp.Mkdir(name, 0o755)
 }
 
-// check looks at the directory that was opened, not at its name.
+// check verifies the directory that was opened, not the one that now has its name.
 func (dir *directory) check(entry fs.FileInfo) error {
 	info, err := dir.Stat(".")
 	if err != nil {
@@ -87,7 +88,7 @@ func (dir *directory) check(entry fs.FileInfo) error {
 	return dir.trust(".", info)
 }
 
-// inPlace reports whether the process still sees this directory under its name.
+// inPlace reports whether the path still refers to this directory for the process.
 func (dir *directory) inPlace(p jvm.Process) bool {
 	tmp, err := p.OpenTmp()
 	if err != nil {
@@ -102,8 +103,7 @@ func (dir *directory) inPlace(p jvm.Process) bool {
 	return err == nil && os.SameFile(named, opened)
 }
 
-// trust refuses what somebody may have written, or may write, whose files are not
-// obeyed.
+// trust refuses a file that an untrusted user owns, or that others may write.
 func (dir *directory) trust(name string, info fs.FileInfo) error {
 	if owner := int(info.Sys().(*syscall.Stat_t).Uid); !slices.Contains(dir.owners, owner) {
 		return helperapi.Errorf(helperapi.ReasonAgentDirectoryNotTrusted, "%s belongs to user %d; remove it.", path.Join(helperapi.AgentDirectory, name), owner)
@@ -117,8 +117,8 @@ func (dir *directory) trust(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// read opens a regular file that may be obeyed: it looks at the owner of the file
-// that it opened, not of its name.
+// read opens a regular, trusted file. It checks the owner of the opened file, not of the
+// name.
 func (dir *directory) read(name string) (*os.File, error) {
 	info, err := dir.Lstat(name)
 	if err != nil {
@@ -141,8 +141,8 @@ func (dir *directory) read(name string) (*os.File, error) {
 	return f, nil
 }
 
-// digest returns the SHA-256 of a file that may be obeyed, in lower-case
-// hexadecimal; of one that is larger than any of ours, that of its beginning.
+// digest returns the SHA-256 of a trusted file, in lower-case hexadecimal; if it exceeds
+// the maximum size, only that of its beginning.
 func (dir *directory) digest(name string) (sum string, size int64, err error) {
 	f, err := dir.read(name)
 	if err != nil {
@@ -154,8 +154,8 @@ func (dir *directory) digest(name string) (sum string, size int64, err error) {
 	return hex.EncodeToString(hash.Sum(nil)), size, err
 }
 
-// has reports whether a file lies there whole, and may be obeyed. One of another size is
-// not read: it may have terabytes.
+// has reports whether a complete, trusted copy of the file exists. It does not read a
+// file of another size, which may have terabytes.
 func (dir *directory) has(file helperapi.File) bool {
 	if info, err := dir.Lstat(file.Name); err != nil || info.Size() != file.Size {
 		return false
@@ -164,9 +164,9 @@ func (dir *directory) has(file helperapi.File) bool {
 	return err == nil && sum == file.SHA256 && size == file.Size
 }
 
-// write creates or replaces a file: all of it, or nothing. verify sees the
-// content as it comes by, and is asked at the end whether to keep it. Durability
-// is of no concern: /tmp does not survive the container.
+// write creates or replaces a file atomically. verify is called with size and digest of
+// the content before the file gets its name. The file is not synced: /tmp does not
+// outlive the container.
 func (dir *directory) write(name string, mode fs.FileMode, content io.Reader, verify func(size int64, sum string) error) error {
 	temporary := temporaryName(name)
 	f, err := dir.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -182,7 +182,7 @@ func (dir *directory) write(name string, mode fs.FileMode, content io.Reader, ve
 		err = f.Chmod(mode)
 	}
 	if err == nil && isSecurity(name) {
-		err = dir.give(f)
+		err = dir.chown(f)
 	}
 	if closing := f.Close(); err == nil {
 		err = closing
@@ -191,12 +191,12 @@ func (dir *directory) write(name string, mode fs.FileMode, content io.Reader, ve
 		err = dir.replace(temporary, name)
 	}
 	if err != nil {
-		_ = dir.Remove(temporary) // the error that counts is known
+		_ = dir.Remove(temporary) // the original error is returned
 	}
 	return err
 }
 
-// replace gives a file its final name.
+// replace renames a temporary file to its final name.
 func (dir *directory) replace(temporary, name string) error {
 	err := dir.Rename(temporary, name)
 	if info, failed := dir.Lstat(name); err != nil && failed == nil && info.IsDir() {
@@ -205,13 +205,13 @@ func (dir *directory) replace(temporary, name string) error {
 	return err
 }
 
-// writePairs replaces a desired file.
+// writePairs writes a desired file.
 func (dir *directory) writePairs(name string, p pairs) error {
 	return dir.write(name, 0o644, strings.NewReader(p.Encode()), func(int64, string) error { return nil })
 }
 
-// readPairs reads a desired file; there is nothing in one that is missing, that
-// cannot be read, or that is not to be obeyed.
+// readPairs reads a desired file. It returns nil if the file is missing, unreadable or
+// not trusted.
 func (dir *directory) readPairs(name string) pairs {
 	const most = 16 << 10
 	f, err := dir.read(name)
@@ -236,14 +236,14 @@ const (
 	temporarySuffix = ".tmp"
 )
 
-// jvmName is what the names of a JVM's files begin with: the PID as the JVM
-// sees it, so that it is the same for a helper in the container and outside.
+// jvmName returns the prefix of the names of a JVM's files: the PID as the JVM sees it,
+// so that it is the same for helpers inside and outside the container.
 func jvmName(p jvm.Process) string {
 	return fmt.Sprintf("%d-%d", p.NamespacePID, p.StartTime)
 }
 
-// temporaryName ends in the helper that writes the file: no other one takes it.
+// temporaryName ends with the process of this helper, so that no other helper uses it.
 func temporaryName(name string) string {
-	start, _ := jvm.StartTime(os.Getpid()) // who writes here found the JVM by /proc, so it is there
+	start, _ := jvm.StartTime(os.Getpid()) // /proc is readable, because the JVM was found in it
 	return fmt.Sprintf(".%s.%d-%d%s", name, os.Getpid(), start, temporarySuffix)
 }

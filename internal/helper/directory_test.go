@@ -25,7 +25,7 @@ func names(t *testing.T) []string {
 	return names
 }
 
-// Whoever may write to /tmp can prepare the agent directory before we come.
+// Anyone who can write to /tmp may create the agent directory first.
 func TestUntrustedAgentDirectory(t *testing.T) {
 	config := []byte(anyMBean)
 	req := helperapi.Request{Files: []helperapi.File{helperapi.NewFile("config-", config, ".yaml")}}
@@ -83,7 +83,7 @@ func mkdir(mode os.FileMode, owner int) error {
 	return os.Chown(helperapi.AgentDirectory, owner, owner)
 }
 
-// The JVM of one user never loads what another one may replace.
+// A user's JVM never loads files that another user may replace.
 func TestHomeOfAnother(t *testing.T) {
 	cleanDirectory(t)
 	o := silentLoad
@@ -103,7 +103,7 @@ func TestHomeOfAnother(t *testing.T) {
 	root.Unharmed()
 }
 
-// Whoever decides what is a leftover must see every desired file.
+// To identify leftovers, all desired files must be visible.
 func TestNames(t *testing.T) {
 	cleanDirectory(t)
 	tmp, err := os.OpenRoot("/tmp")

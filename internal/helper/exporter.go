@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// exportersTimeout is how long the search for the ports of all stock
-	// exporters may take, and exporterTimeout how long one of several ports: an
-	// answer takes a scrape, and who does not speak HTTP never answers.
+	// exportersTimeout limits the search for the ports of all stock exporters, and
+	// exporterTimeout the request to one of several ports: the answer takes as long as a
+	// scrape, and a port that does not speak HTTP never answers.
 	exportersTimeout = 2 * time.Second
 	exporterTimeout  = time.Second
 )
 
-// stockMetrics are those by which a stock exporter is recognized; the first has
-// been there since 0.17, the others were from the beginning.
+// stockMetrics identify a stock exporter. The first one exists since 0.17, the others
+// since the beginning.
 var stockMetrics = []string{"jmx_exporter_build_info", "jmx_config_reload_success_total", "jmx_scrape_error"}
 
-// stockPath asks for those metrics alone, as long as nobody else answers.
+// stockPath requests only those metrics.
 var stockPath = metricsPath + "?name%5B%5D=" + strings.Join(stockMetrics, "&name%5B%5D=")
 
-// stockExporter reports whether the stock exporter is in a process: its jar is open,
-// which it stays however the agent was loaded, or the JVM was started with it. nil
-// if not.
+// stockExporter returns the stock exporter in a process, or nil. It is present if its jar
+// is open, which it stays however the agent was loaded, or if the JVM was started with
+// it.
 func stockExporter(p jvm.Process, openFiles []string) *helperapi.Exporter {
 	started := slices.ContainsFunc(p.JavaAgents, func(a jvm.JavaAgent) bool { return isStockJar(a.Jar) })
 	if started || slices.ContainsFunc(openFiles, isStockJar) {
@@ -50,8 +50,8 @@ func isStockJar(name string) bool {
 	return strings.HasPrefix(file, "jmx_prometheus_javaagent") && path.Ext(file) == ".jar"
 }
 
-// refuseBesideStock refuses a process in which the stock exporter is and our
-// agent is not, and returns the exporter.
+// refuseBesideStock refuses a process that has the stock exporter and not our agent, and
+// returns the exporter.
 func refuseBesideStock(ctx context.Context, p jvm.Process) (*helperapi.Exporter, error) {
 	openFiles, err := p.OpenFiles()
 	if err != nil {
@@ -65,14 +65,14 @@ func refuseBesideStock(ctx context.Context, p jvm.Process) (*helperapi.Exporter,
 	return exporter, helperapi.Errorf(helperapi.ReasonStockExporter, "The stock JMX exporter is in this JVM already; ours is not loaded beside it.")
 }
 
-// exporterIn is the stock exporter in one JVM, with our agent's mark there.
+// exporterIn is the stock exporter in one JVM, with the mark of our agent there, if any.
 type exporterIn struct {
 	process  jvm.Process
 	mark     *helperapi.Mark
 	exporter *helperapi.Exporter
 }
 
-// askExporters finds the ports on which exporters serve.
+// askExporters determines the ports of the exporters.
 func askExporters(ctx context.Context, exporters []exporterIn) {
 	ctx, cancel := context.WithTimeout(ctx, exportersTimeout)
 	defer cancel()
@@ -90,13 +90,13 @@ func askExporters(ctx context.Context, exporters []exporterIn) {
 	}
 }
 
-// stockArgument is the stock exporter's [host:]port:file.
+// stockArgument matches the stock exporter's [host:]port:file.
 var stockArgument = regexp.MustCompile(`^(?:(?:[\w.-]+|\[.+\]):)?(\d{1,5}):`)
 
-// candidates are the ports that are worth a question: those that the process
-// itself listens on. A question in HTTP is not welcome on every port, so where
-// the JVM's options name the exporter's, it is the only one; and where a debugger
-// listens, whose port cannot be distinguished from the others, there is none.
+// candidates returns the ports to probe: those that the process itself listens on. An
+// HTTP request may harm other protocols, so if the JVM's options name the exporter's
+// port, only that one is probed; otherwise, if a debugger listens, whose port cannot be
+// distinguished from the others, none is.
 func (in exporterIn) candidates() []int32 {
 	if !in.process.SharesNetwork() {
 		return nil
@@ -113,7 +113,7 @@ func (in exporterIn) candidates() []int32 {
 	})
 }
 
-// namedPorts are the ports in the options of stock exporters.
+// namedPorts returns the ports in the options of stock exporters.
 func namedPorts(agents []jvm.JavaAgent) (ports []int32) {
 	for _, agent := range agents {
 		match := stockArgument.FindStringSubmatch(agent.Options)
@@ -127,7 +127,7 @@ func namedPorts(agents []jvm.JavaAgent) (ports []int32) {
 	return ports
 }
 
-// answersAsStock reports whether a port has a metric of the stock exporter.
+// answersAsStock reports whether a port serves a metric of the stock exporter.
 func answersAsStock(ctx context.Context, port int32, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -139,7 +139,7 @@ func answersAsStock(ctx context.Context, port int32, timeout time.Duration) bool
 	return err == nil && found
 }
 
-// hasStockMetric reads a page until a line begins with one of stockMetrics.
+// hasStockMetric reports whether a line of the page begins with one of stockMetrics.
 func hasStockMetric(page *bufio.Reader) (bool, error) {
 	for begins := true; ; {
 		line, err := page.ReadSlice('\n')
@@ -147,8 +147,8 @@ func hasStockMetric(page *bufio.Reader) (bool, error) {
 			rest, found := bytes.CutPrefix(line, []byte(name))
 			return found && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '{')
 		}) {
-			// To its end: the stock exporter prints a stack trace on the application's
-			// output when somebody hangs up.
+			// Read to the end: the stock exporter prints a stack trace on the
+			// application's output if a client disconnects early.
 			_, err := io.Copy(io.Discard, page)
 			return true, err
 		}

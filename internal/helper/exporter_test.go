@@ -21,7 +21,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// stockJar is the real stock exporter, fetched first if it is not there.
+// stockJar returns the path of the stock exporter, which is downloaded if it is missing.
 var stockJar = sync.OnceValues(func() (string, error) {
 	root, err := jvmtest.ModuleRoot()
 	if err != nil {
@@ -31,7 +31,7 @@ var stockJar = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), err
 })
 
-// stock is the stock exporter's jar and what to load it with.
+// stock returns the stock exporter's jar and the options to load it with.
 func stock(t *testing.T, port int32) (jar, options string) {
 	t.Helper()
 	jar, err := stockJar()
@@ -45,7 +45,7 @@ func stock(t *testing.T, port int32) (jar, options string) {
 	return jar, fmt.Sprintf("%d:%s", port, config)
 }
 
-// attachStock loads the stock exporter into a running JVM, as a person would.
+// attachStock loads the stock exporter into a running JVM, as a person would do.
 func attachStock(t *testing.T, app *jvmtest.Process, port int32) {
 	t.Helper()
 	p := processOf(t, targetOf(t, app))
@@ -58,7 +58,7 @@ func attachStock(t *testing.T, app *jvmtest.Process, port int32) {
 	}
 }
 
-// inspected is the only process that inspect finds.
+// inspected returns the only process that an inspection finds.
 func inspected(t *testing.T, req helperapi.Request) helperapi.Process {
 	t.Helper()
 	report := do(t, helperapi.VerbInspect, req)
@@ -69,14 +69,15 @@ func inspected(t *testing.T, req helperapi.Request) helperapi.Process {
 	return report.Processes[0]
 }
 
-// awaitExporter waits until inspect finds a stock exporter: its first scrape may
-// take longer than inspect waits.
+// awaitExporter waits until an inspection finds a stock exporter: its first scrape may
+// take longer than an inspection waits.
 func awaitExporter(t *testing.T, app *jvmtest.Process, want *helperapi.Exporter) {
 	t.Helper()
 	app.Await(fmt.Sprintf("inspect finds %+v", *want), func() bool { return cmp.Equal(want, inspected(t, helperapi.Request{}).Exporter) })
 }
 
-// The stock exporter is found however it came there, and ours stays away from it.
+// The stock exporter is found regardless of how it was loaded, and our agent is not
+// loaded beside it.
 func TestStockExporter(t *testing.T) {
 	jvmtest.EachOf(t, jvmtest.WithTools, func(t *testing.T, jdk jvmtest.JDK) {
 		for name, start := range map[string]func(t *testing.T, port int32) *jvmtest.Process{
@@ -114,7 +115,7 @@ func TestStockExporter(t *testing.T) {
 	})
 }
 
-// Whom nobody means, nobody asks; what is found without asking is told.
+// An excluded process is not probed; what is found without a probe is reported.
 func TestStockExporterExcluded(t *testing.T) {
 	jar, options := stock(t, jvmtest.FreePort(t))
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-javaagent:" + jar + "=" + options}})
@@ -125,11 +126,12 @@ func TestStockExporterExcluded(t *testing.T) {
 	app.Unharmed()
 }
 
-// A debugger's port is not asked: it would complain on the application's output.
+// The debugger's port is not probed: JDWP would print an error on the application's
+// output.
 func TestStockExporterBesideDebugger(t *testing.T) {
 	for name, test := range map[string]struct {
-		option bool // the stock exporter is started with the JVM
-		found  bool // its port is
+		option bool // the stock exporter is loaded by -javaagent
+		found  bool // its port is found
 	}{
 		"started with the JVM": {true, true},
 		"attached by hand":     {false, false},
@@ -155,7 +157,7 @@ func TestStockExporterBesideDebugger(t *testing.T) {
 	}
 }
 
-// An agent of ours that is in a JVM is told what is desired, whatever else is there.
+// If our agent is already in a JVM, it is reconfigured regardless of other agents.
 func TestStockExporterBesideOurs(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -167,7 +169,7 @@ func TestStockExporterBesideOurs(t *testing.T) {
 	report := do(t, helperapi.VerbLoad, req)
 	wantReason(t, report, "")
 	wantMark(t, report, helperapi.AgentRunning, 1)
-	awaitExporter(t, app, &helperapi.Exporter{Port: port}) // and not ours
+	awaitExporter(t, app, &helperapi.Exporter{Port: port}) // and not our agent's
 	app.Unharmed()
 }
 
@@ -230,7 +232,7 @@ func TestHasStockMetric(t *testing.T) {
 	}
 }
 
-// Not everything that answers is the exporter.
+// Not every HTTP server is the stock exporter.
 func TestAnswersAsStock(t *testing.T) {
 	const page = "jmx_scrape_error 0.0\n"
 	listener, port := listen(t)
@@ -240,7 +242,7 @@ func TestAnswersAsStock(t *testing.T) {
 		}
 		fmt.Fprint(w, page)
 	})}
-	go func() { _ = server.Serve(listener) }() // ends with Close
+	go func() { _ = server.Serve(listener) }() // returns at Close
 	defer server.Close()
 	_, silent := listen(t)
 	for port, test := range map[int32]struct {

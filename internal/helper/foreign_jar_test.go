@@ -18,8 +18,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// A jar of somebody else that the JVM has open in the place of ours is reported,
-// and not a word is said to it.
+// A foreign jar that the JVM has open under our agent's name is reported and never
+// reconfigured.
 func TestForeignJar(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	jar, err := os.ReadFile(jvmtest.AgentJar(t))
@@ -66,8 +66,8 @@ func TestForeignJar(t *testing.T) {
 	}
 }
 
-// wantForeign makes sure that no operation takes the jar that the JVM has open for
-// ours, or says anything to it.
+// wantForeign checks that every operation rejects the jar that the JVM has open, and that
+// none reconfigures it.
 func wantForeign(t *testing.T, app *jvmtest.Process, words string) {
 	t.Helper()
 	req := staged(t, app)
@@ -91,8 +91,8 @@ func wantForeign(t *testing.T, app *jvmtest.Process, words string) {
 	}
 }
 
-// A jar that is exchanged between our check and the JVM's load is seen to be foreign
-// afterwards, at once and later, and gets no desired file.
+// If the jar is replaced between our check and the JVM's load, it is recognized as
+// foreign immediately and later, and gets no desired file.
 func TestJarExchanged(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	jar, err := os.ReadFile(jvmtest.AgentJar(t))
@@ -127,7 +127,7 @@ func TestJarExchanged(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(aside, "*.desired")); len(left) > 0 {
 				t.Errorf("left is %v", left)
 			}
-			if name == "directory" { // what was opened through a link has no name of ours
+			if name == "directory" { // a file opened through the link has a different path
 				if err := os.RemoveAll(helperapi.AgentDirectory); err != nil {
 					t.Fatal(err)
 				}
@@ -138,8 +138,8 @@ func TestJarExchanged(t *testing.T) {
 	}
 }
 
-// The name has the beginning of the digest only: what was loaded is compared with
-// all of it.
+// The name contains only a digest prefix, so the loaded jar is compared with the whole
+// digest.
 func TestWholeDigest(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)

@@ -13,13 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// isBounded reports whether a text fits into a report, and onto a terminal.
+// isBounded reports whether a text is safe for a report and a terminal.
 func isBounded(text string) bool {
 	return len(text) <= 1024 && utf8.ValidString(text) &&
 		!strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) })
 }
 
-// The agent's answer, which any code in the JVM may write.
+// The agent's answer, which any code in the JVM can write.
 func FuzzParseMark(f *testing.F) {
 	for _, seed := range []string{
 		"protocol=1&state=running&port=1&message=%C3",
@@ -42,7 +42,7 @@ func FuzzParseMark(f *testing.F) {
 	})
 }
 
-// What the kernel says of mounts and control groups: a container names both.
+// Mounts and control groups from the kernel: a container can name both.
 func FuzzHello(f *testing.F) {
 	id := strings.Repeat("0123456789abcdef", 4)
 	f.Add("1 2 0:3 /var/lib/kubelet/pods/8f0c/containers/app/1a2b3c4d /dev/termination-log rw - ext4 /dev/sda rw\n", "0::/kubepods/pod1/"+id+"\n")
@@ -59,7 +59,7 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// What answers on a port of the container.
+// A response from any server on a port of the container.
 func FuzzPage(f *testing.F) {
 	f.Add("HTTP/1.0 200 OK\r\n\r\n# HELP x\njmx_scrape_error 0.0\n")
 	f.Add("HTTP/1.1 99999999999999999999 \r\n")
@@ -73,7 +73,7 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// The desired file, which lies where the container may write.
+// The desired file, in a directory that the container may be able to write.
 func FuzzDesiredFile(f *testing.F) {
 	f.Add([]byte("config=%2Ftmp%2Fconfig-1.yaml&port=9404&protocol=1&state=running&token=x&reloads.before=1"))
 	f.Add([]byte("a=1;b=2&%zz\x00\xff"))
@@ -98,7 +98,7 @@ func FuzzDesiredFile(f *testing.F) {
 	})
 }
 
-// The names in the agent directory.
+// Names in the agent directory.
 func FuzzFileName(f *testing.F) {
 	for _, name := range []string{"1-1.desired", "1-1.lock", ".x.tmp", "-.desired", "99999999999999999999-1.lock", "agent-0123456789ab.jar", "/tmp/.jmx-exporter/agent-0123456789ab.jar"} {
 		f.Add(name)

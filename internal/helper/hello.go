@@ -14,9 +14,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// Hello is what can be said of the container that this process is in.
+// Hello describes the container of this process.
 func (dir Helper) Hello() helperapi.Hello {
-	// What cannot be read leaves its witness out.
+	// A source that cannot be read is omitted.
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	groups, _ := os.ReadFile("/proc/self/cgroup")
 	start, _ := jvm.StartTime(1)
@@ -30,18 +30,20 @@ func (dir Helper) Hello() helperapi.Hello {
 }
 
 var (
-	// groupID is a container's ID as the last part of a control group's path has it:
+	// groupID matches a container ID in the last element of a control group's path:
 	// alone, or after the runtime's name (systemd).
 	groupID = regexp.MustCompile(`(?:^|[-:])([0-9a-f]{64})(?:\.scope)?$`)
-	// environmentFile is what CRI-O mounts at /run/.containerenv.
+	// environmentFile matches the file that CRI-O mounts at /run/.containerenv.
 	environmentFile = regexp.MustCompile(`/overlay-containers/([0-9a-f]{64})/userdata/\.containerenv$`)
-	// terminationLog is what the kubelet mounts for the container's last words.
+	// terminationLog matches the file that the kubelet mounts as the container's
+	// termination log.
 	terminationLog = regexp.MustCompile(`/pods/[^/]+/containers/([^/]+/[0-9a-f]{8})$`)
 )
 
-// containerID reads a container's ID from the paths of its control groups. The
-// files that containerd and Docker mount at /etc/hostname and /etc/resolv.conf
-// show another one: that of the pod's sandbox. Witnesses that disagree are none.
+// containerID returns the container ID in the paths of the control groups and of CRI-O's
+// environment file. It ignores the files that containerd and Docker mount at
+// /etc/hostname and /etc/resolv.conf, which show the ID of the pod's sandbox. If the
+// sources disagree, it returns an empty ID.
 func containerID(mountinfo, cgroup string) string {
 	var found string
 	agree := func(id string) bool {
@@ -69,7 +71,8 @@ func containerID(mountinfo, cgroup string) string {
 	return found
 }
 
-// idInGroup is the innermost container of a control group: a node may be one itself.
+// idInGroup returns the innermost container ID in a control group's path: a node may
+// itself be a container.
 func idInGroup(path string) (id string) {
 	for part := range strings.SplitSeq(path, "/") {
 		if match := groupID.FindStringSubmatch(part); match != nil {
@@ -88,8 +91,8 @@ func instance(mountinfo string) string {
 	return ""
 }
 
-// mounts yields what is mounted: the path within its file system, and the kind of that
-// (proc_pid_mountinfo(5)).
+// mounts yields the mounts in proc_pid_mountinfo(5): the path within the file system, and
+// the file system's type.
 func mounts(mountinfo string) iter.Seq2[string, string] {
 	return func(yield func(root, kind string) bool) {
 		for line := range strings.Lines(mountinfo) {

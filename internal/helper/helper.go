@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package helper performs the operations of pkg/helperapi on the Java processes of
-// the container, or of the host, that it runs in.
+// Package helper implements the operations of pkg/helperapi on the Java processes of its
+// own container, of a target container, or of the host.
 package helper
 
 import (
@@ -18,24 +18,25 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// Helper performs the operations. It may be used concurrently, also by several
-// processes: what must not happen twice at a time happens under a lock in the agent directory.
+// Helper performs the operations. It is safe for concurrent use, also by several
+// processes: operations that must not run concurrently hold a lock in the agent
+// directory.
 type Helper struct {
-	// Version is reported with every answer.
+	// Version is reported in every answer.
 	Version string
-	// Beside are the files that are staged from there.
+	// Beside are the files that can be staged without being sent.
 	Beside Beside
-	// Jars are what may be staged and loaded.
+	// Jars are the jars that may be staged and loaded.
 	Jars Jars
 }
 
-// Timeout is how long Do works on a request, reading what is to be staged aside.
+// Timeout is how long Do may take, except for reading the contents to stage.
 const Timeout = 10 * time.Second
 
-// Do performs one operation and reports what it found or why it failed, in
-// Report.Error. blobs are the contents of req.Files, one after the other, those
-// beside the helper aside, and are read by VerbStage only. Do returns within Timeout, but for blobs: reading
-// them takes as long as their reader does.
+// Do performs one operation and reports its result, or the failure in Report.Error. blobs
+// are the contents of req.Files in order, except those beside the helper; only VerbStage
+// reads them. Do returns within Timeout, except for reading blobs, which takes as long as
+// the reader does.
 func (dir Helper) Do(ctx context.Context, verb helperapi.Verb, req helperapi.Request, blobs io.Reader) helperapi.Report {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -68,8 +69,8 @@ func (dir Helper) perform(ctx context.Context, verb helperapi.Verb, req helperap
 	}
 }
 
-// typed gives every error a reason, and a sentence that stays the same from one
-// try to the next: it ends up in a status, where every change is a write.
+// typed converts any error to one with a reason and a message that is the same at each
+// retry: it is written to a status, where every change is an API write.
 func typed(err error) *helperapi.Error {
 	if ours, ok := errors.AsType[*helperapi.Error](err); ok {
 		return ours
@@ -77,7 +78,7 @@ func typed(err error) *helperapi.Error {
 	if theirs, ok := errors.AsType[*jvm.Error](err); ok {
 		return helperapi.Errorf(helperapi.Reason(theirs.Kind), "%s", theirs.Message)
 	}
-	if named, ok := errors.AsType[*fs.PathError](err); ok { // temporary names differ each time, and a sentence should not
+	if named, ok := errors.AsType[*fs.PathError](err); ok { // temporary names differ between retries
 		err = named.Err
 	}
 	if named, ok := errors.AsType[*os.LinkError](err); ok {
@@ -95,10 +96,10 @@ func typed(err error) *helperapi.Error {
 	}
 }
 
-// checkPod makes sure that this process runs in the pod with the UID given: exec
-// has no such precondition, and a StatefulSet's pods keep their names. The
-// kubelet mounts /etc/hosts and the termination log from a directory named after
-// the pod's UID; cgroup mounts show it with underscores.
+// checkPod verifies that this process runs in the pod with the given UID: exec has no
+// such precondition, and the pods of a StatefulSet keep their names. The kubelet mounts
+// /etc/hosts and the termination log from a directory named after the pod's UID; cgroup
+// mounts show it with underscores.
 func checkPod(uid string) error {
 	if uid == "" {
 		return nil

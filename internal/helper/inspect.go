@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// inspect lists what there is. It reads a mark only where the attach socket is
-// there already, so it never signals.
+// inspect lists the Java processes. It reads a mark only if the attach socket already
+// exists, so it never signals.
 func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
 	rules, err := compileRules(req.Rules)
 	if err != nil {
@@ -26,9 +26,9 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	}
 	var exporters []exporterIn
 	for _, p := range found {
-		// A container answers for its own processes: those that are seen there of
-		// others, or of the whole node (hostPID), are theirs to report.
-		if elsewhere(req, p) {
+		// A container reports only its own processes: visible processes of other
+		// containers, or of the whole node (hostPID), are reported by those containers.
+		if outsideContainer(req, p) {
 			continue
 		}
 		process, openFiles, err := observe(ctx, req, p)
@@ -62,7 +62,7 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	}
 	if err != nil {
 		if reason := typed(err).Reason; reason == helperapi.ReasonTmpNotWritable || reason == helperapi.ReasonUserMismatch {
-			return nil // the refusal of each JVM says it; where there is no JVM, it does not matter
+			return nil // each JVM's refusal reports it; without a JVM it does not matter
 		}
 		return err
 	}
@@ -75,8 +75,8 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	return nil
 }
 
-// listPorts reports the listening ports in the network namespace of a process, if they
-// are asked for.
+// listPorts reports the listening ports in the network namespace of a process, if
+// requested.
 func listPorts(req helperapi.Request, pid int, report *helperapi.Report) (err error) {
 	if req.ListeningPorts {
 		report.ListeningPorts, err = jvm.ListeningPorts(pid)
@@ -84,12 +84,12 @@ func listPorts(req helperapi.Request, pid int, report *helperapi.Report) (err er
 	return err
 }
 
-// markTimeout is how long one JVM may take to tell its mark.
+// markTimeout is how long reading one JVM's mark may take.
 const markTimeout = time.Second
 
-// observe describes a process without changing anything about it, and returns the
-// files that it has open. What cannot be seen of one that may not be looked into
-// is no error: its refusal says it.
+// observe describes a process without changing anything in it, and returns its open
+// files. What cannot be read of a process that may not be inspected is not an error: its
+// refusal reports it.
 func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process helperapi.Process, openFiles []string, err error) {
 	process = describe(p)
 	if refusal := p.Refusal(); refusal != nil {
@@ -116,10 +116,10 @@ func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process
 	if process.Refusal != nil {
 		return process, openFiles, nil
 	}
-	if process.AgentJarOpen && p.HasSocket() { // without the jar, the mark is inherited
+	if process.AgentJarOpen && p.HasSocket() { // a mark without the jar is inherited
 		ctx, cancel := context.WithTimeout(ctx, markTimeout)
 		defer cancel()
-		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing anyway
+		process.Mark, _ = readMark(ctx, p) // a missing mark proves nothing
 	}
 	process.Refusal, err = refusedTmp(req, p)
 	return process, openFiles, err
@@ -138,8 +138,8 @@ func describe(p jvm.Process) helperapi.Process {
 	}
 }
 
-// readMark reads our agent's mark; nil if there is none, or none that can be
-// understood.
+// readMark reads our agent's mark. It returns nil if there is none, or none that is
+// valid.
 func readMark(ctx context.Context, p jvm.Process) (*helperapi.Mark, error) {
 	value, found, err := p.Property(ctx, markProperty)
 	if err != nil || !found {
@@ -147,7 +147,7 @@ func readMark(ctx context.Context, p jvm.Process) (*helperapi.Mark, error) {
 	}
 	mark, err := parseMark(value)
 	if err != nil {
-		return nil, nil //nolint:nilerr // what is no mark of ours is none
+		return nil, nil //nolint:nilerr // an invalid value is not our mark
 	}
 	return mark, nil
 }

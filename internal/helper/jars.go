@@ -8,13 +8,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Jars are the SHA-256 of the jars that a session may bring into JVMs: those that its
-// command line names, or that lie beside the helper. An admission policy sees the
-// command line of an exec and nothing of its standard input, so a request there must
-// not be able to name others. nil allows all, for people on the command line.
+// Jars are the SHA-256 of the jars that a session may load into JVMs: those named on its
+// command line, or beside the helper. An admission policy sees the command line of an
+// exec but not its standard input, so a request there must not be able to add others. nil
+// allows all, for the command-line tool.
 type Jars []string
 
-// Jars are those that lie beside the helper.
+// Jars returns the digests of the jars beside the helper.
 func (b Beside) Jars() Jars {
 	jars := Jars{}
 	for file := range b {
@@ -25,8 +25,8 @@ func (b Beside) Jars() Jars {
 
 func (j Jars) allow(sha256 string) bool { return j == nil || slices.Contains(j, sha256) }
 
-// checkStaged refuses files that are neither of the jars, nor a configuration, nor what
-// secures an endpoint: those are data to the agent.
+// checkStaged refuses files other than the session's jars, configurations, and security
+// files. The latter two are only data to the agent.
 func (j Jars) checkStaged(files []helperapi.File) error {
 	for _, file := range files {
 		data := isNamed(file.Name, "config-", ".yaml") || isNamed(file.Name, "security-", "")
@@ -37,8 +37,8 @@ func (j Jars) checkStaged(files []helperapi.File) error {
 	return nil
 }
 
-// checkLoaded refuses to have a JVM run another jar than those of the session, unless
-// it runs that one already. The operator stages again then, its own.
+// checkLoaded refuses to make a JVM run a jar other than the session's, unless the JVM
+// runs it already. In answer to the refusal, the operator stages its own jars.
 func (a *agent) checkLoaded(d helperapi.Desired, load bool) error {
 	runs := a.mark != nil && a.mark.ImplementationSHA256 == d.ImplementationSHA256
 	switch {

@@ -16,9 +16,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// leftoverAge is how long a file must have been unchanged to be removed as a leftover:
-// another helper may be at work on it, also one of a container that shares this
-// /tmp, whose processes cannot be seen from here.
+// leftoverAge is how long a file must be unchanged before it is removed as a leftover:
+// another helper may be using it, possibly in a container that shares this /tmp, whose
+// processes are not visible here.
 const leftoverAge = 10 * time.Minute
 
 func (dir *directory) unchanged(name string) bool {
@@ -26,22 +26,22 @@ func (dir *directory) unchanged(name string) bool {
 	return err == nil && time.Since(info.ModTime()) > leftoverAge
 }
 
-// sweep removes the leftovers of helpers that were killed, and the desired files
-// and locks of processes that are gone. A lock that is held stays. Only for
-// an agent directory in which PIDs mean the same as here.
+// sweep removes the leftovers of helpers that were killed, and the desired files and
+// locks of processes that have exited. It keeps locks that are held. It is only valid for
+// an agent directory whose PIDs are of the same namespace as here.
 func (dir *directory) sweep() {
 	for _, name := range dir.names() {
 		switch {
 		case !dir.unchanged(name):
 		case strings.HasPrefix(name, "."): // a temporary name
-			_ = dir.Remove(name) // another helper may have been faster
+			_ = dir.Remove(name) // another helper may have removed it
 		case isGone(name):
 			dir.discard(name)
 		}
 	}
 }
 
-// isGone reports whether a file belongs to a process that is gone.
+// isGone reports whether a file belongs to a process that has exited.
 func isGone(name string) bool {
 	stem, desired := strings.CutSuffix(name, desiredSuffix)
 	stem, lock := strings.CutSuffix(stem, lockSuffix)
@@ -54,7 +54,7 @@ func isGone(name string) bool {
 	return err != nil || strconv.FormatUint(alive, 10) != start
 }
 
-// discard removes a file, if it is not a lock that is held.
+// discard removes a file unless it is a lock that is held.
 func (dir *directory) discard(name string) {
 	if path.Ext(name) == lockSuffix {
 		f, err := dir.OpenFile(name, os.O_RDWR, 0)
@@ -66,27 +66,27 @@ func (dir *directory) discard(name string) {
 			return
 		}
 	}
-	_ = dir.Remove(name) // another helper may have been faster
+	_ = dir.Remove(name) // another helper may have removed it
 }
 
-// prune removes the shared files that no desired file names, but those to keep:
+// prune removes the shared files that no desired file refers to, except those to keep:
 // every edit of a configuration and every upgrade leaves some.
 func (dir *directory) prune(keep ...string) {
-	wanted, known := dir.wanted()
+	wanted, known := dir.referenced()
 	if !known {
 		return
 	}
 	keep = append(keep, wanted...)
 	for _, name := range dir.names() {
 		if _, shared := helperapi.FileDigest(name); shared && !slices.Contains(keep, name) && dir.unchanged(name) {
-			_ = dir.Remove(name) // another helper may have been faster
+			_ = dir.Remove(name) // another helper may have removed it
 		}
 	}
 }
 
-// wanted are the shared files that desired files name. It is not known where one of
-// these cannot be read.
-func (dir *directory) wanted() (files []string, known bool) {
+// referenced returns the shared files that desired files refer to. known is false if one
+// of the desired files cannot be read.
+func (dir *directory) referenced() (files []string, known bool) {
 	for _, name := range dir.names() {
 		if path.Ext(name) != desiredSuffix {
 			continue
@@ -100,20 +100,20 @@ func (dir *directory) wanted() (files []string, known bool) {
 	return files, true
 }
 
-// abandon removes the agent directory itself once nothing is left in it. Whatever lies there keeps
-// it, also what came a moment ago from a helper beside, or from another container
-// that shares this /tmp; one that has it open, and nothing in it yet, makes it again.
-func (dir *directory) abandon() {
+// removeIfEmpty removes the agent directory if it is empty. Any file keeps it, including
+// one just written by a concurrent helper or by another container that shares this /tmp.
+// A helper that has the directory open, but has not written to it yet, creates it again.
+func (dir *directory) removeIfEmpty() {
 	opened, err := dir.Open(".")
 	if err != nil {
 		return
 	}
 	defer opened.Close()
-	_ = syscall.Rmdir(fmt.Sprintf("/proc/self/fd/%d/../%s", opened.Fd(), path.Base(helperapi.AgentDirectory))) // only when empty
+	_ = syscall.Rmdir(fmt.Sprintf("/proc/self/fd/%d/../%s", opened.Fd(), path.Base(helperapi.AgentDirectory))) // fails unless it is empty
 }
 
-// names lists all entries of the agent directory, or none: who sees only some of the desired
-// files would take what the others name for leftovers.
+// names returns all entries of the agent directory, or none: with a partial list, files
+// that the missing desired files refer to would be removed as leftovers.
 func (dir *directory) names() []string {
 	opened, err := dir.Open(".")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// leave makes empty files in the agent directory that were last touched a while ago.
+// leave creates empty files in the agent directory that were last modified some time ago.
 func leave(t *testing.T, ago time.Duration, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -34,9 +34,9 @@ func leave(t *testing.T, ago time.Duration, names ...string) {
 	}
 }
 
-// Staging removes what killed helpers and processes that are gone left, and
-// nothing that another helper may be at work on: where containers share a /tmp,
-// the processes of the other one are not seen.
+// Staging removes leftovers of killed helpers and of exited processes, but nothing that
+// another helper may be using: where containers share a /tmp, the processes of the other
+// container are not visible.
 func TestSweep(t *testing.T) {
 	cleanDirectory(t)
 	if err := mkdir(0o755, 0); err != nil {
@@ -56,7 +56,7 @@ func TestSweep(t *testing.T) {
 	old := []string{
 		fmt.Sprintf("%d-%d.desired", alive.PID, start),
 		fmt.Sprintf("%d-%d.lock", alive.PID, start),
-		"4000000-3.lock", // held
+		"4000000-3.lock", // locked
 		"agent-0123456789ab.jar",
 		"somebody's.desired",
 	}
@@ -82,15 +82,15 @@ func TestSweep(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 
-	// Those of a process that is taken out go at once.
+	// The files of an unloaded process are removed immediately.
 	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: &helperapi.Target{PID: 4000000, StartTime: 1}}), "")
 	if got := names(t); slices.Contains(got, "4000000-1.desired") || slices.Contains(got, "4000000-1.lock") {
 		t.Errorf("left behind: %v", got)
 	}
 }
 
-// A load removes what edits and upgrades left, but nothing that a JVM was told
-// of or that may be for a load to come.
+// A load removes leftovers of edits and upgrades, but nothing that a JVM's desired file
+// refers to or that may be for a future load.
 func TestPrune(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -112,7 +112,8 @@ func TestPrune(t *testing.T) {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 
-	// What is staged again is wanted again, and a desired file that cannot be read may name anything.
+	// Staging a file again keeps it, and an unreadable desired file may refer to any
+	// file.
 	leave(t, leftoverAge+time.Minute, "config-0000000000cc.yaml")
 	edited := stageAgent(t, nil, otherConfig, desired.Port)
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: edited}), "")

@@ -14,9 +14,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// load brings the agent in one JVM to what is desired: loads it, or tells the
-// one that is there. Whether it is there is looked at every time, under the
-// JVM's lock; what an earlier load came to is never assumed.
+// load brings the agent in one JVM to the desired state: it loads the agent, or
+// reconfigures one that is present. Its presence is checked every time, under the JVM's
+// lock; the result of an earlier load is never assumed.
 func load(ctx context.Context, req helperapi.Request, jars Jars, report *helperapi.Report) error {
 	if err := checkDesired(req.Desired); err != nil {
 		return err
@@ -27,7 +27,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	}
 	process := describe(p)
 	defer func() { report.Processes = []helperapi.Process{process} }()
-	if refusal := p.Refusal(); refusal != nil && refusal.Kind != jvm.JVMStarting { // Attach waits for that
+	if refusal := p.Refusal(); refusal != nil && refusal.Kind != jvm.JVMStarting { // Attach waits for it to start
 		process.Refusal = typed(refusal)
 		return refusal
 	}
@@ -68,7 +68,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	if err != nil {
 		return err
 	}
-	if self, err := os.Executable(); err == nil { // else it might take itself for a leftover
+	if self, err := os.Executable(); err == nil { // otherwise prune could remove this helper's own file
 		dir.prune(path.Base(self), req.Desired.Agent)
 	}
 	return nil
@@ -100,30 +100,30 @@ func checkDesired(d *helperapi.Desired) error {
 	return nil
 }
 
-// isNamed reports whether a name is that of a staged file of one kind: what was staged
-// as a configuration is loaded as no jar.
+// isNamed reports whether a name is that of a staged file of one kind, so that a file
+// staged as a configuration is never loaded as a jar.
 func isNamed(name, prefix, suffix string) bool {
 	_, ok := helperapi.FileDigest(name)
 	return ok && strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
 }
 
-// lookup finds the process that a request is about.
+// lookup returns the target process of a request.
 func lookup(req helperapi.Request) (jvm.Process, error) {
 	if req.Target == nil {
 		return jvm.Process{}, helperapi.Errorf(helperapi.ReasonBadRequest, "The request names no process.")
 	}
 	p, err := jvm.Lookup(req.Target.PID, req.Target.StartTime)
-	if err == nil && elsewhere(req, p) {
+	if err == nil && outsideContainer(req, p) {
 		return p, helperapi.Errorf(helperapi.ReasonProcessGone, "Process %d is in another container.", p.PID)
 	}
 	return p, err
 }
 
-// verify makes sure that the files are those desired before a JVM reads them.
+// verify checks that the files have the desired digests before a JVM reads them.
 func (dir *directory) verify(d helperapi.Desired) error {
 	agent := d.AgentSHA256
-	if agent == "" { // an older operator
-		agent, _ = helperapi.FileDigest(d.Agent) // checked before
+	if agent == "" { // an older operator leaves the digest empty
+		agent, _ = helperapi.FileDigest(d.Agent) // the name was checked before
 	}
 	files := []struct{ name, sum string }{{d.Agent, agent}, {d.Implementation, d.ImplementationSHA256}, {d.Config, d.ConfigSHA256}}
 	if d.Security != "" {
@@ -141,12 +141,12 @@ func (dir *directory) verify(d helperapi.Desired) error {
 	return nil
 }
 
-// loadWarns reports whether a load makes the JVM print the lines of JEP 451.
+// loadWarns reports whether a load makes the JVM print the warning of JEP 451.
 func loadWarns(p jvm.Process) bool {
 	return jvm.Major(p.Version) >= 21 && p.Flags.AgentLoading != jvm.On
 }
 
-// checkWarning refuses such a load where the request does not accept it.
+// checkWarning refuses such a load if the request does not accept it.
 func (a *agent) checkWarning() error {
 	if !a.silent || !loadWarns(a.process) {
 		return nil
@@ -154,7 +154,7 @@ func (a *agent) checkWarning() error {
 	return helperapi.Errorf(helperapi.ReasonAgentLoadingWarns, "Loading the agent makes Java %d write the four warning lines of JEP 451 to the application's standard error. Start the JVM with -XX:+EnableDynamicAgentLoading, or accept the lines with spec.dynamicAgentLoading: Allow.", jvm.Major(a.process.Version))
 }
 
-// loadWarning is what a load leaves on the application's standard error.
+// loadWarning returns what a load prints on the application's standard error.
 func loadWarning(p jvm.Process) string {
 	if !loadWarns(p) {
 		return ""

@@ -19,10 +19,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// silentLoad keeps JDK 21 and later from printing their warning.
+// silentLoad suppresses the warning of JDK 21 and later.
 var silentLoad = jvmtest.Options{Args: []string{"-XX:+EnableDynamicAgentLoading"}}
 
-// The agent's whole life in one JVM.
+// The life cycle of the agent in one JVM.
 func TestLife(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
@@ -80,7 +80,7 @@ func TestLife(t *testing.T) {
 		wantMark(t, report, helperapi.AgentRunning, 1)
 		wantReason(t, do(t, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: moved.Port, Path: "/metrics"}}), "")
 
-		for range 2 { // the second time, there is nothing left to do
+		for range 2 { // the second unload has no effect
 			report = do(t, helperapi.VerbUnload, helperapi.Request{Target: target})
 			wantReason(t, report, "")
 			wantMark(t, report, helperapi.AgentStopped, 1)
@@ -99,7 +99,7 @@ func TestLife(t *testing.T) {
 	})
 }
 
-// Helpers that are run at the same time load once.
+// Concurrent helpers load the agent once.
 func TestConcurrentLoads(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
@@ -140,7 +140,7 @@ func TestBusy(t *testing.T) {
 	app.Unharmed()
 }
 
-// A busy port is found before anything is loaded, and forgotten once it is free.
+// A port in use is detected before anything is loaded, and accepted once it is free.
 func TestPortInUse(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -154,7 +154,7 @@ func TestPortInUse(t *testing.T) {
 	listener.Close()
 	wantReason(t, do(t, helperapi.VerbLoad, req), "")
 
-	// An agent that runs keeps running when the port it shall move to is busy.
+	// A running agent keeps running when the port that it should move to is in use.
 	_, busy := listen(t)
 	moved := *req.Desired
 	moved.Port = busy
@@ -166,8 +166,8 @@ func TestPortInUse(t *testing.T) {
 	app.Unharmed()
 }
 
-// An agent that could not start its thread is loaded again, and says meanwhile
-// why it does nothing.
+// An agent that could not start its thread is loaded again, and until then reports why it
+// does nothing.
 func TestNoThread(t *testing.T) {
 	cleanDirectory(t)
 	o := silentLoad

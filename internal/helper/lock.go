@@ -13,12 +13,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// lockTimeout is how long a helper waits for another one that works on the
-// same JVM, before it answers ReasonBusy.
+// lockTimeout is how long a helper waits for another one that is working on the same JVM,
+// before it answers ReasonBusy.
 const lockTimeout = 2 * time.Second
 
-// lock takes the lock of one JVM and returns what gives it back. The kernel gives
-// it back when the helper dies.
+// lock acquires the lock of one JVM and returns a function that releases it. The kernel
+// releases it if the helper dies.
 func (dir *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
@@ -46,8 +46,8 @@ func (dir *directory) lock(ctx context.Context, name string) (unlock func(), err
 	}
 }
 
-// stillNamed reports whether f still is the file of that name: unload removes a
-// lock that it holds, and whoever waited for it holds nothing then.
+// stillNamed reports whether f is still the file with that name: unload removes the lock
+// that it holds, and a helper that waited for it would hold a deleted file.
 func (dir *directory) stillNamed(f *os.File, name string) bool {
 	held, err := f.Stat()
 	if err != nil {

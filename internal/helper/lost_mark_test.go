@@ -15,8 +15,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// An application that replaces its properties takes the mark away for a moment;
-// its agent is told again, and not loaded again.
+// An application that replaces its system properties temporarily removes the mark; its
+// agent is reconfigured, not loaded again.
 func TestMarkLost(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -35,8 +35,8 @@ func TestMarkLost(t *testing.T) {
 	app.Tell("ping")
 }
 
-// A JVM that got all system properties of its parent (Ant's clonevm) has the
-// parent's mark, and no agent.
+// A JVM that inherited all system properties of its parent (Ant's clonevm) has the
+// parent's mark, but no agent.
 func TestInheritedMark(t *testing.T) {
 	for _, state := range []helperapi.AgentState{helperapi.AgentRunning, helperapi.AgentStopped, helperapi.AgentStarting, helperapi.AgentFailed} {
 		t.Run(string(state), func(t *testing.T) {
@@ -74,14 +74,13 @@ func TestInheritedMark(t *testing.T) {
 	}
 }
 
-// A jar of ours that is open without a mark is an agent that does not answer. It
-// is never loaded again, whoever serves its port: an agent that lives writes its
-// mark again.
+// An open jar of ours without a mark is an agent that does not answer. It is never loaded
+// again, no matter what serves its port: a live agent restores its mark.
 func TestSilentAgent(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	req := staged(t, app)
-	jar, err := os.ReadFile(jvmtest.AgentJar(t)) // sets a property that is not the mark
+	jar, err := os.ReadFile(jvmtest.AgentJar(t)) // sets a different property
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +98,7 @@ func TestSilentAgent(t *testing.T) {
 
 	listener, port := listen(t)
 	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
-	go func() { _ = server.Serve(listener) }() // ends with Close
+	go func() { _ = server.Serve(listener) }() // returns at Close
 	defer server.Close()
 	req.Desired.Port = port
 	wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonAgentNotAnswering)
@@ -110,7 +109,7 @@ func TestSilentAgent(t *testing.T) {
 	}
 	app.Unharmed()
 
-	// What cannot be seen is not taken for what is not there.
+	// A process that cannot be read is an error, not a process without an agent.
 	app.Stop()
 	for _, p := range []jvm.Process{p, {PID: os.Getpid(), StartTime: p.StartTime}} {
 		if open, err := trampolines(p); err == nil || typed(err).Reason != helperapi.ReasonProcessGone {
@@ -119,7 +118,7 @@ func TestSilentAgent(t *testing.T) {
 	}
 }
 
-// /tmp may be a link, or a mount that has another path outside of its container.
+// /tmp may be a link, or a mount that has another path outside the container.
 func TestIsAgentJar(t *testing.T) {
 	for name, want := range map[string]bool{
 		helperapi.AgentDirectory + "/agent-0123456789ab.jar":    true,

@@ -24,18 +24,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	jvm.StartTimeout = 0 // the tests' applications say when they are up
+	jvm.StartTimeout = 0 // the tests' applications report when they are up
 	jvmtest.Main(m)
 }
 
 const (
 	nobody = 65534
-	// anyMBean serves all MBeans; otherConfig does too, under another digest.
+	// anyMBean serves all MBeans; otherConfig does too, with another digest.
 	anyMBean    = "rules:\n- pattern: \".*\"\n"
 	otherConfig = "lowercaseOutputName: true\n" + anyMBean
 )
 
-// agentJars are the real agent's two jars, built first if they are not there.
+// agentJars returns the agent's two jars, and builds them first if they are missing.
 var agentJars = sync.OnceValues(func() ([2][]byte, error) {
 	var jars [2][]byte
 	root, err := jvmtest.ModuleRoot()
@@ -62,8 +62,8 @@ func do(t *testing.T, verb helperapi.Verb, req helperapi.Request, blobs ...[]byt
 		return Helper{Version: "test"}.Do(t.Context(), verb, req, bytes.NewReader(bytes.Join(blobs, nil)))
 	}
 	report := ask()
-	// On a machine that does more than this, an agent may take longer than a helper
-	// waits: it is asked again, as the operator does.
+	// On a busy machine, an agent may take longer than a helper waits; the load is
+	// retried, as the operator does.
 	for end := time.Now().Add(time.Minute); starting(report) && time.Now().Before(end); {
 		report = ask()
 	}
@@ -84,7 +84,7 @@ func wantReason(t *testing.T, report helperapi.Report, reason helperapi.Reason) 
 	}
 }
 
-// cleanDirectory gives a test an agent directory of its own.
+// cleanDirectory gives a test its own agent directory.
 func cleanDirectory(t *testing.T) {
 	t.Helper()
 	remove := func() {
@@ -96,7 +96,7 @@ func cleanDirectory(t *testing.T) {
 	t.Cleanup(remove)
 }
 
-// stageAgent stages the real agent with a configuration.
+// stageAgent stages the agent with a configuration.
 func stageAgent(t *testing.T, target *helperapi.Target, config string, port int32, with ...func(*helperapi.Request)) *helperapi.Desired {
 	t.Helper()
 	jars, err := agentJars()
@@ -126,7 +126,7 @@ func targetOf(t *testing.T, p *jvmtest.Process) *helperapi.Target {
 	return &helperapi.Target{PID: p.PID, StartTime: start}
 }
 
-// processOf is the JVM that a request with this target is about.
+// processOf returns the target JVM.
 func processOf(t *testing.T, target *helperapi.Target) jvm.Process {
 	t.Helper()
 	p, err := lookup(helperapi.Request{Target: target})
@@ -136,8 +136,8 @@ func processOf(t *testing.T, target *helperapi.Target) jvm.Process {
 	return p
 }
 
-// staged stages the real agent for a JVM, and is the request to load it there, on a
-// free port.
+// staged stages the agent for a JVM, and returns the request to load it there, on a free
+// port.
 func staged(t *testing.T, app *jvmtest.Process) helperapi.Request {
 	t.Helper()
 	return helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
@@ -163,7 +163,7 @@ func mount(t *testing.T, source, target, fstype string, flags uintptr, options s
 	})
 }
 
-// wantMark returns the mark of a report's only process.
+// wantMark returns the mark of the only process in a report.
 func wantMark(t *testing.T, report helperapi.Report, state helperapi.AgentState, loads int) helperapi.Mark {
 	t.Helper()
 	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
@@ -176,7 +176,7 @@ func wantMark(t *testing.T, report helperapi.Report, state helperapi.AgentState,
 	return mark
 }
 
-// listen takes a free port.
+// listen listens on a free port.
 func listen(t *testing.T) (*net.TCPListener, int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", ":0")
@@ -187,7 +187,7 @@ func listen(t *testing.T) (*net.TCPListener, int32) {
 	return l.(*net.TCPListener), int32(l.Addr().(*net.TCPAddr).Port)
 }
 
-// scrape reads the metrics on a port; empty if nobody answers.
+// scrape returns the metrics of a port; empty if it does not answer.
 func scrape(port int32) string {
 	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", port))
 	if err != nil {
@@ -201,7 +201,7 @@ func scrape(port int32) string {
 	return string(body)
 }
 
-// identity is who answers on the port for its health; empty if it does not say.
+// identity returns the identity in the health response of a port; empty if there is none.
 func identity(port int32) string {
 	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/-/healthy", port))
 	if err != nil {

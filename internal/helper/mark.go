@@ -11,12 +11,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// markProperty is the system property that holds the mark.
+// markProperty is the system property that contains the mark.
 const markProperty = "com.banzaicloud.jmxexporter"
 
-// parseMark parses the value of markProperty. Keys that it does not know are
-// ignored; numbers that are none, and ports that are none, are 0, and counts that are
-// none are missing.
+// parseMark parses the value of markProperty. It ignores unknown keys; invalid numbers
+// and ports become 0, and invalid counts nil.
 func parseMark(value string) (*helperapi.Mark, error) {
 	pairs, err := url.ParseQuery(value)
 	if err != nil {
@@ -58,7 +57,7 @@ func parseMark(value string) (*helperapi.Mark, error) {
 	return mark, nil
 }
 
-// countIn is a count among pairs; nil where there is none.
+// countIn returns a count in pairs; nil if there is none.
 func countIn(p pairs, key string) *int64 {
 	n, err := strconv.ParseInt(p.Get(key), 10, 64)
 	if err != nil || n < 0 {
@@ -67,8 +66,8 @@ func countIn(p pairs, key string) *int64 {
 	return &n
 }
 
-// agentReason admits the reasons that an agent may give; a newer agent's are
-// ReasonAgentFailed, with its sentence.
+// agentReason returns a reason that an agent may report; others, such as a newer agent's,
+// become ReasonAgentFailed and keep their message.
 func agentReason(reason string) helperapi.Reason {
 	switch r := helperapi.Reason(reason); r {
 	case helperapi.ReasonPortInUse, helperapi.ReasonConfigRejected, helperapi.ReasonRuleTooExpensive, helperapi.ReasonMissingModule, helperapi.ReasonSecurityRejected, helperapi.ReasonAgentFailed:
@@ -78,8 +77,8 @@ func agentReason(reason string) helperapi.Reason {
 	}
 }
 
-// bounded makes a text from the JVM fit for a status, and for a terminal: any code in
-// there can set the property.
+// bounded makes a text from the JVM safe for a status and a terminal: any code in the JVM
+// can set the property.
 func bounded(text string) string {
 	const most = 1024
 	text = strings.Map(func(r rune) rune {

@@ -12,9 +12,9 @@ import (
 
 const mib = 1 << 20
 
-// checkMemory refuses what needs more memory, in bytes, than the control groups of
-// a process leave it: at their limit the kernel kills, and most likely the JVM.
-// Where there is no limit, or none can be seen, nothing is refused.
+// checkMemory refuses an operation that needs more memory, in bytes, than the control
+// groups of a process leave: at the limit the kernel kills a process, most likely the
+// JVM. Without a visible limit, nothing is refused.
 func checkMemory(pid int, need int64, what string) error {
 	var memory cgroup.Memory
 	var limited bool
@@ -28,21 +28,21 @@ func checkMemory(pid int, need int64, what string) error {
 		what, inMiB(need, 1), memory.Limit/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))
 }
 
-// freeStep is the multiple of MiB to which a sentence rounds free memory: it
-// changes all the time, and each new sentence is a write to a status.
+// freeStep is the multiple of MiB to which messages round free memory: it changes
+// constantly, and each new message is a write to a status.
 const freeStep = 8
 
 // inMiB rounds bytes up to a multiple of step MiB.
 func inMiB(bytes, step int64) int64 { return (bytes + step*mib - 1) / (step * mib) * step }
 
-// openSocket is a variable for the test in which memory is used up meanwhile.
+// openSocket is a variable for a test that uses up memory during the attach.
 var openSocket = jvm.Process.Attach
 
-// attach opens the JVM's attach socket, unless there is too little memory for what
-// comes next. An agent that is there already has most of what it needs. Another
-// implementation, or one that was stopped, loads its own classes again: a quarter.
-// Another configuration or port is never refused: it may be what makes scrapes
-// smaller.
+// attach opens the JVM's attach socket, unless there is too little memory for the next
+// operation. An agent that is present already has most of the memory that it needs.
+// Another implementation, or a stopped one, loads its own classes again, which needs a
+// quarter of the headroom. Another configuration or port is never refused, because it may
+// make scrapes smaller.
 func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64) error {
 	loaded, err := agentLoaded(a.process)
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64)
 	if err := openSocket(a.process, ctx); err != nil {
 		return err
 	}
-	if !loaded { // again: Attach waits for a JVM that is starting, whose heap grows meanwhile
+	if !loaded { // check again: Attach waits for a JVM that is starting, whose heap grows meanwhile
 		return checkMemory(a.process.PID, headroom, "The first load of the agent")
 	}
 	if err := a.look(ctx); err != nil {
@@ -71,10 +71,10 @@ func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64)
 	return checkMemory(a.process.PID, headroom/4, "A start of the agent's implementation")
 }
 
-// checkStagedMemory refuses to stage files for which there is too little memory:
-// twice their size, whether /tmp is memory or a disk, whose pages count until they
-// are written back. Where no JVM has an agent yet they are for a first load, and
-// wait until that has its headroom too.
+// checkStagedMemory refuses to stage files if there is less memory than twice their size,
+// whether /tmp is in memory or on a disk, where dirty pages count until they are written
+// back. If no JVM has an agent yet, the files are for a first load, and its headroom is
+// required too.
 func checkStagedMemory(req helperapi.Request, files []helperapi.File) error {
 	if req.MemoryHeadroom <= 0 || len(files) == 0 {
 		return nil
@@ -97,7 +97,8 @@ func checkStagedMemory(req helperapi.Request, files []helperapi.File) error {
 	return checkMemory(pid, need, what)
 }
 
-// memoryOf is what the control groups of a process leave it; nil without a limit.
+// memoryOf returns the memory that the control groups of a process leave it; nil without
+// a limit.
 func memoryOf(p jvm.Process) *helperapi.Memory {
 	memory, limited := cgroup.FreeMemory(p.PID)
 	if !limited {
@@ -106,8 +107,8 @@ func memoryOf(p jvm.Process) *helperapi.Memory {
 	return &helperapi.Memory{Limit: memory.Limit, Free: memory.Free}
 }
 
-// agentPresent reports whether our agent is in the target or, without one, in any
-// JVM of this container.
+// agentPresent reports whether our agent is in the target or, without a target, in any
+// JVM of the container.
 func agentPresent(req helperapi.Request) (bool, error) {
 	if req.Target != nil {
 		p, err := lookup(req)
@@ -121,7 +122,7 @@ func agentPresent(req helperapi.Request) (bool, error) {
 		return false, err
 	}
 	for _, p := range found {
-		if elsewhere(req, p) {
+		if outsideContainer(req, p) {
 			continue
 		}
 		if loaded, err := agentLoaded(p); err == nil && loaded {

@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// limitedJVM is a JVM in a control group of its own, with a heap that does not grow.
+// limitedJVM starts a JVM in its own control group, with a heap that does not grow.
 func limitedJVM(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process, *jvmtest.MemoryGroup) {
 	t.Helper()
 	group := jvmtest.NeedMemoryGroup(t)
@@ -26,7 +26,7 @@ func limitedJVM(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process
 	return app, group
 }
 
-// stagedInside stages the agent in the /tmp that a JVM sees, and is the request to
+// stagedInside stages the agent in the /tmp that a JVM sees, and returns the request to
 // load it there with the default headroom.
 func stagedInside(t *testing.T, app *jvmtest.Process) helperapi.Request {
 	t.Helper()
@@ -37,8 +37,8 @@ func stagedInside(t *testing.T, app *jvmtest.Process) helperapi.Request {
 	}
 }
 
-// A JVM with little memory to its limit is killed by a load: it is refused, before
-// anything is written or signaled.
+// A load could get a JVM killed that has little memory left below its limit: it is
+// refused before anything is written or signaled.
 func TestLittleMemory(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
@@ -71,14 +71,14 @@ func TestLittleMemory(t *testing.T) {
 			t.Error("the JVM was signaled")
 		}
 
-		// It passes as soon as there is memory.
+		// The load succeeds as soon as there is enough memory.
 		group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
 		wantReason(t, do(t, helperapi.VerbLoad, req), "")
 	})
 }
 
-// A JVM that is starting takes memory until it answers: what was free before is
-// looked at again before anything is loaded.
+// A starting JVM uses more memory until it accepts the attach: free memory is checked
+// again before anything is loaded.
 func TestLittleMemoryOnceAttached(t *testing.T) {
 	cleanDirectory(t)
 	app, group := limitedJVM(t, jvmtest.Need(t, 17))
@@ -99,8 +99,8 @@ func TestLittleMemoryOnceAttached(t *testing.T) {
 	app.Unharmed()
 }
 
-// The default is enough for the load and the scrapes that follow, also with the
-// compiler that takes most.
+// The default headroom suffices for the load and the scrapes after it, even with the
+// compiler that uses the most memory.
 func TestDefaultMemoryHeadroom(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
@@ -117,8 +117,8 @@ func TestDefaultMemoryHeadroom(t *testing.T) {
 	})
 }
 
-// An agent that is there takes another configuration whatever memory is left, and
-// another implementation with less than a first load needs.
+// An agent that is present accepts another configuration regardless of free memory, and
+// another implementation with less than a first load requires.
 func TestLittleMemoryWithAgent(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	cleanDirectory(t)
@@ -162,7 +162,7 @@ func TestLittleMemoryWithAgent(t *testing.T) {
 	app.Unharmed()
 }
 
-// What a first load is to read is not staged where that load would be refused.
+// The files for a first load are not staged where that load would be refused.
 func TestLittleMemoryForStaging(t *testing.T) {
 	cleanDirectory(t)
 	app, group := limitedJVM(t, jvmtest.Need(t, 17))
@@ -177,10 +177,10 @@ func TestLittleMemoryForStaging(t *testing.T) {
 	req.MemoryHeadroom = 0
 	wantReason(t, do(t, helperapi.VerbStage, req, content), "")
 	req.MemoryHeadroom = helperapi.DefaultMemoryHeadroom
-	wantReason(t, do(t, helperapi.VerbStage, req, content), "") // nothing is left to write
+	wantReason(t, do(t, helperapi.VerbStage, req, content), "") // the files exist already
 }
 
-// The sentence of a refusal is the same as long as the memory is about the same.
+// The message of a refusal is stable as long as free memory is roughly the same.
 func TestMemoryInMiB(t *testing.T) {
 	for _, tc := range []struct{ bytes, step, want int64 }{
 		{0, 8, 0}, {1, 8, 8}, {8 * mib, 8, 8}, {8*mib + 1, 8, 16}, {15 * mib, 8, 16}, {64*mib + 1, 1, 65},
@@ -191,7 +191,7 @@ func TestMemoryInMiB(t *testing.T) {
 	}
 }
 
-// anotherJar is the same jar with another digest: with a comment, whose length is
+// anotherJar returns the same jar with another digest: with a comment, whose length is
 // the last field of a zip file without one.
 func anotherJar(jar []byte) []byte {
 	other := slices.Clone(jar)

@@ -13,13 +13,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// portTries bounds how many chosen ports one load offers to an agent. Somebody
-// else may take a port between the look and the bind, or hold it without
-// listening; that this happens again and again is no race any more.
+// portTries limits how many selected ports one load tries. Another process may take a
+// port between selection and bind, or hold it without listening; a conflict on every try
+// is not a race.
 const portTries = 8
 
-// serveOnPort is serve for the port that is desired or, where that is 0, for one
-// that the agent gets.
+// serveOnPort calls serve with the desired port or, if that is 0, with a selected one.
 func (a *agent) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	if d.Port != 0 {
 		return a.serve(ctx, d)
@@ -43,8 +42,8 @@ func (a *agent) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bo
 	return loaded, err
 }
 
-// port is what an agent gets that may serve anywhere: the port it has, or the
-// lowest one that is free and not to be avoided. Those tried are not tried again.
+// port selects a port: the one that the agent has already, otherwise the lowest one that
+// is free and not in avoid. It never returns one in tried.
 func (a *agent) port(avoid, tried []int32) (int32, error) {
 	if has := a.servedPort(); has > 0 && !slices.Contains(tried, has) {
 		return has, nil
@@ -60,8 +59,8 @@ func (a *agent) port(avoid, tried []int32) (int32, error) {
 	return port, nil
 }
 
-// servedPort is the port that the agent serves, or serves by now, after its last
-// order; 0 if neither.
+// servedPort returns the port that the agent serves, or the one in its desired file if
+// its state is unknown; otherwise 0.
 func (a *agent) servedPort() int32 {
 	if a.says(helperapi.AgentRunning) {
 		return a.mark.Port
@@ -76,8 +75,7 @@ func (a *agent) servedPort() int32 {
 	return int32(ordered)
 }
 
-// lowestPort is the lowest port from FirstPort upwards that is in none of the
-// lists.
+// lowestPort returns the lowest port from FirstPort upwards that is in none of the lists.
 func lowestPort(lists ...[]int32) (port int32, found bool) {
 	taken := map[int32]bool{}
 	for _, list := range lists {

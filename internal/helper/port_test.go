@@ -38,7 +38,7 @@ func TestLowestPort(t *testing.T) {
 	}
 }
 
-// ports are all of them from first to last.
+// ports returns all ports from first to last.
 func ports(first, last int32) (all []int32) {
 	for port := first; port <= last; port++ {
 		all = append(all, port)
@@ -46,8 +46,7 @@ func ports(first, last int32) (all []int32) {
 	return all
 }
 
-// hold takes a port so that nobody else can, and nobody sees it: it does not
-// listen.
+// hold binds a port without listening, so that it is neither free nor visible.
 func hold(t *testing.T) int32 {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET6, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -65,8 +64,7 @@ func hold(t *testing.T) int32 {
 	return int32(address.(*syscall.SockaddrInet6).Port)
 }
 
-// An agent that may serve anywhere gets a port once, and keeps it as long as it
-// serves there.
+// An agent without a fixed port gets one once, and keeps it as long as it serves there.
 func TestAutomaticPort(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -77,7 +75,7 @@ func TestAutomaticPort(t *testing.T) {
 		desired.Avoid = avoid
 		return do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), desired
 	}
-	// From busy upwards, so that tests beside this one do not count.
+	// From the busy port upwards, so that concurrent tests do not matter.
 	below := ports(helperapi.FirstPort, busy-1)
 	report, _ := load(anyMBean, 0, below...)
 	wantReason(t, report, "")
@@ -111,7 +109,7 @@ func TestAutomaticPort(t *testing.T) {
 	report, _ = load(anyMBean, 0)
 	same("mark lost", report)
 
-	// Where it does not serve any more, it gets another one.
+	// If it no longer serves that port, it gets another one.
 	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: target}), "")
 	report, _ = load(anyMBean, 0, append(below, chosen)...)
 	wantReason(t, report, "")
@@ -121,14 +119,14 @@ func TestAutomaticPort(t *testing.T) {
 	app.Unharmed()
 }
 
-// A port that is lost between the look and the bind costs a try and not the load.
+// A port that is lost between selection and bind costs one try, but the load succeeds.
 func TestAutomaticPortLost(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, held := targetOf(t, app), hold(t)
 	desired := stageAgent(t, nil, anyMBean, 0)
 
-	// Where the one that is held is the only one, there is none.
+	// If the held port is the only candidate, no port is free.
 	desired.Avoid = slices.Concat(ports(helperapi.FirstPort, held-1), ports(held+1, math.MaxUint16))
 	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
 	wantReason(t, report, helperapi.ReasonPortInUse)
@@ -147,8 +145,7 @@ func TestAutomaticPortLost(t *testing.T) {
 	app.Unharmed()
 }
 
-// An agent that has been told its port, and has not said what came of it, is not
-// offered another one.
+// An agent that was given a port and has not yet answered is not given another one.
 func TestAutomaticPortTold(t *testing.T) {
 	cleanDirectory(t)
 	stageAgent(t, nil, anyMBean, 0)
@@ -157,7 +154,7 @@ func TestAutomaticPortTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	_, told := listen(t) // by the agent, perhaps
+	_, told := listen(t) // possibly by the agent
 	running := &helperapi.Mark{State: helperapi.AgentRunning, Port: 4711}
 	for name, test := range map[string]struct {
 		mark    *helperapi.Mark
@@ -183,7 +180,7 @@ func TestAutomaticPortTold(t *testing.T) {
 			}
 			a := agent{dir: dir, file: "1-1.desired", mark: test.mark, jarOpen: test.jarOpen}
 			a.process.PID = os.Getpid()
-			got, err := a.port([]int32{told, 4711}, test.tried) // what it has may be promised to others
+			got, err := a.port([]int32{told, 4711}, test.tried) // its own port may be reserved for others
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -194,8 +191,8 @@ func TestAutomaticPortTold(t *testing.T) {
 	}
 }
 
-// The ports in use are listed for those who ask for them: it takes the kernel as long
-// as its table of connections is large.
+// Ports in use are listed only on request: the kernel's effort grows with its connection
+// table.
 func TestPortsAreListedOnRequest(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

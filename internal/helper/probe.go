@@ -19,13 +19,14 @@ import (
 
 const (
 	metricsPath = "/metrics"
-	// probeTimeout is how long an endpoint may take for all of its answer.
+	// probeTimeout is how long an endpoint may take for its complete response.
 	probeTimeout = 5 * time.Second
-	// maxPage is how much of the answer is read; a longer one is good too.
+	// maxPage limits how much of the response is read, in bytes. A longer response is
+	// valid too.
 	maxPage = 16 << 20
 )
 
-// probe asks an endpoint on the loopback address for a page.
+// probe requests a page from an endpoint on the loopback address.
 func probe(ctx context.Context, req helperapi.Request) error {
 	e := req.Probe
 	if e == nil || e.Port < 1 || e.Port > 65535 || !strings.HasPrefix(e.Path, "/") || strings.ContainsAny(e.Path, " \r\n\t\x00") {
@@ -34,8 +35,8 @@ func probe(ctx context.Context, req helperapi.Request) error {
 	return get(ctx, *e)
 }
 
-// get asks for a page: all that counts is the status 200 and a body that ends; or,
-// where TLS is spoken, for a connection.
+// get requests a page, which requires status 200 and a body that ends. For TLS, it only
+// connects.
 func get(ctx context.Context, e helperapi.Endpoint) error {
 	if e.TLS {
 		conn, err := connect(ctx, e.Port)
@@ -50,10 +51,10 @@ func get(ctx context.Context, e helperapi.Endpoint) error {
 	})
 }
 
-// getPage is a GET by HTTP/1.0 (RFC 1945), which knows neither chunks nor kept
-// connections. Any status but 200 is an error, redirects too. read gets what
-// follows the status line, at most maxPage bytes. Package net/http would make the
-// helper three times as large.
+// getPage sends a GET request by HTTP/1.0 (RFC 1945), which has neither chunked encoding
+// nor persistent connections. Any status other than 200 is an error, including redirects.
+// read receives everything after the status line, at most maxPage bytes. Package net/http
+// would triple the size of the helper.
 func getPage(ctx context.Context, e helperapi.Endpoint, read func(page *bufio.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -90,7 +91,7 @@ func connect(ctx context.Context, port int32) (*os.File, error) {
 	return conn, nil
 }
 
-// statusCode reads the code in an HTTP status line.
+// statusCode parses the code in an HTTP status line.
 func statusCode(line string) (int, bool) {
 	version, rest, _ := strings.Cut(line, " ")
 	code, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
@@ -98,8 +99,8 @@ func statusCode(line string) (int, bool) {
 	return n, err == nil && strings.HasPrefix(version, "HTTP/")
 }
 
-// dialLoopback connects to a port on 127.0.0.1, or on ::1 where that is all there
-// is. Loopback connections succeed or fail at once, a full backlog aside.
+// dialLoopback connects to a port on 127.0.0.1 or, if that fails, on ::1.
+// Loopback connections succeed or fail immediately, unless the backlog is full.
 func dialLoopback(ctx context.Context, port int32) (*os.File, error) {
 	conn, err := dialTCP(ctx, syscall.AF_INET, &syscall.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}})
 	if err == nil {
@@ -131,8 +132,8 @@ func dialTCP(ctx context.Context, family int, address syscall.Sockaddr) (*os.Fil
 	return conn, nil
 }
 
-// connected waits until a connection is there or has failed (EINPROGRESS in
-// connect(2)): the socket is writable then, and SO_ERROR tells which.
+// connected waits until the connection is established or has failed (EINPROGRESS in
+// connect(2)): the socket is then writable, and SO_ERROR has the result.
 func connected(conn *os.File) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {

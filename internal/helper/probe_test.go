@@ -57,7 +57,7 @@ func TestProbeIPv6(t *testing.T) {
 		t.Fatalf("the loopback interface has no ::1: %v", err)
 	}
 	server := &http.Server{Handler: http.NotFoundHandler()}
-	go func() { _ = server.Serve(l) }() // ends with Close
+	go func() { _ = server.Serve(l) }() // returns at Close
 	defer server.Close()
 	report := do(t, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: int32(l.Addr().(*net.TCPAddr).Port), Path: "/"}})
 	wantReason(t, report, helperapi.ReasonEndpointNotServing)
@@ -67,7 +67,8 @@ func TestProbeIPv6(t *testing.T) {
 	}
 }
 
-// Who accepts and says nothing, or something else than HTTP, holds nobody up.
+// A server that accepts and sends nothing, or does not speak HTTP, does not block the
+// probe.
 func TestProbeSilent(t *testing.T) {
 	l, port := listen(t)
 	go func() {
@@ -76,7 +77,7 @@ func TestProbeSilent(t *testing.T) {
 			if err != nil {
 				return
 			}
-			defer conn.Close() // when the test ends
+			defer conn.Close() // at the end of the test
 		}
 	}()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -85,8 +86,8 @@ func TestProbeSilent(t *testing.T) {
 	wantReason(t, report, helperapi.ReasonEndpointNotServing)
 }
 
-// A page without an end is read so far and no further: who serves it is the
-// application, or whoever else has the port.
+// Only a limited part of an endless page is read: the server may be the application, or
+// any other process on that port.
 func TestProbeIsBounded(t *testing.T) {
 	written := make(chan int, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -103,7 +104,7 @@ func TestProbeIsBounded(t *testing.T) {
 	defer server.Close()
 	port := int32(server.Listener.Addr().(*net.TCPAddr).Port)
 	wantReason(t, do(t, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: port, Path: "/metrics"}}), "")
-	if n := <-written; n > 2*maxPage { // what the kernel holds comes on top
+	if n := <-written; n > 2*maxPage { // includes the kernel's buffers
 		t.Errorf("%d bytes were read of a page that has no end", n)
 	}
 }

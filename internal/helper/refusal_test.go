@@ -15,10 +15,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// A young JVM is left to its own start, however old its container is.
+// A young JVM is given time to start, regardless of the age of its container.
 func TestYoungJVM(t *testing.T) {
 	cleanDirectory(t)
-	set(t, &jvm.StartTimeout, time.Hour) // and an application without work has not used the CPU
+	set(t, &jvm.StartTimeout, time.Hour) // an idle application does not use the CPU time
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	inspected := do(t, helperapi.VerbInspect, helperapi.Request{}).Processes
 	if len(inspected) != 1 || inspected[0].Refusal == nil || inspected[0].Refusal.Reason != helperapi.ReasonJVMStarting {
@@ -46,7 +46,7 @@ func TestMissingModule(t *testing.T) {
 	app.Unharmed()
 }
 
-// Each reason not to attach comes with the application's output untouched.
+// Each refusal leaves the application's output untouched.
 func TestRefused(t *testing.T) {
 	for _, major := range []int{17, 25} {
 		jdk := jvmtest.Need(t, major)
@@ -74,7 +74,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// JEP 451: the report says what the application's output shows.
+// JEP 451: the report contains what the application's output shows.
 func TestWarning(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 25).Start(t, jvmtest.Options{})
@@ -89,8 +89,8 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// A load that would make the JVM print a warning is refused where that is asked for,
-// before anything is written for it; an agent that is in the JVM is reconfigured.
+// A load that would make the JVM print a warning is refused on request, before anything
+// is written for it; an agent in the JVM is reconfigured.
 func TestRefusedWarning(t *testing.T) {
 	for name, tc := range map[string]struct {
 		jdk   int
@@ -130,7 +130,7 @@ func TestRefusedWarning(t *testing.T) {
 				t.Error("the JVM was signaled")
 			}
 
-			// What was loaded while that was accepted stays in use.
+			// An agent that was loaded while the warning was accepted stays in use.
 			accepting := req
 			accepting.RefuseOnWarning = false
 			wantReason(t, do(t, helperapi.VerbLoad, accepting), "")
@@ -138,7 +138,7 @@ func TestRefusedWarning(t *testing.T) {
 			moved.Desired = stageAgent(t, nil, otherConfig, req.Desired.Port)
 			wantReason(t, do(t, helperapi.VerbLoad, moved), "")
 
-			// Stopped, it would be loaded again.
+			// Once stopped, it would have to be loaded again.
 			wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
 			req.Desired = stageAgent(t, nil, anyMBean, req.Desired.Port)
 			wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonAgentLoadingWarns)
@@ -150,8 +150,9 @@ func TestRefusedWarning(t *testing.T) {
 	}
 }
 
-// A JVM that cannot take the agent says so on the application's output at every
-// try: it needs a person. What JEP 451 says when one is loaded, it does not say.
+// A JVM that cannot load the agent prints an error on the application's output at every
+// try, so the reason needs a person. The warning of JEP 451, for loaded agents, is not
+// printed.
 func TestClassLoaderWithoutAgents(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)

@@ -6,16 +6,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// reloadsBefore is how many reloads the agent had counted when another
-// configuration was desired of it. A desired file keeps that for the helper, which
-// may be killed while it waits, or asked again.
+// reloadsBefore is the agent's reload count when another configuration was requested. It
+// is kept in the desired file, because the helper may be killed while it waits, or called
+// again.
 const reloadsBefore = "reloads.before"
 
-// noteReloads writes into want what the agent's next mark is to be compared with,
-// where the same implementation goes from one configuration to another; one that
-// has gone there already is compared with what was noted then. An agent that has
-// not come to the file that lies there may still stop, or be replaced by one that
-// counts from 0: nothing is noted.
+// noteReloads records in want the count that the agent's next mark is compared with, if
+// the same implementation changes from one configuration to another; if it already has,
+// the count recorded then is kept. It records nothing for an agent that has not yet
+// answered the current desired file: it may still stop, or be replaced by one that counts
+// from 0.
 func noteReloads(want, current pairs, m *helperapi.Mark) {
 	switch {
 	case m == nil || m.State != helperapi.AgentRunning || m.Reloads == nil || m.Desired != current.Get("token") ||
@@ -27,10 +27,10 @@ func noteReloads(want, current pairs, m *helperapi.Mark) {
 	}
 }
 
-// checkReload makes sure that an agent which says that it serves another
-// configuration than before has also counted it: the metrics that it serves say
-// the same. Where previous notes nothing there is nothing to compare: older agents
-// count nothing, another implementation counts from 0.
+// checkReload verifies that an agent that reports another configuration than before has
+// also counted the reload, as its metrics do. Without a count in previous there is
+// nothing to compare: older agents do not count, and another implementation counts from
+// 0.
 func checkReload(previous pairs, m *helperapi.Mark) error {
 	before := countIn(previous, reloadsBefore)
 	if before == nil || m.Reloads != nil && *m.Reloads > *before {

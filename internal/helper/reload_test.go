@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// A configuration is believed to be served when it was counted, however often
-// the agent is asked, and whoever was killed in between.
+// A configuration is considered served once the agent has counted it, regardless of how
+// often it is checked and which helper was killed in between.
 func TestCheckReload(t *testing.T) {
 	running := func(config string, counts ...int64) *helperapi.Mark {
 		m := &helperapi.Mark{State: helperapi.AgentRunning, ConfigSHA256: config, ImplementationSHA256: "1"}
@@ -36,7 +36,7 @@ func TestCheckReload(t *testing.T) {
 		before  *helperapi.Mark
 		want    pairs
 		after   *helperapi.Mark
-		says    string // empty: fine
+		says    string // empty: no error
 	}{
 		"counted":                 {nil, running("a", 0, 3), desired("1", "b"), running("b", 1, 3), ""},
 		"not counted":             {nil, running("a", 1, 0), desired("1", "b"), running("b", 1, 0), "has counted 1 reloads, as before."},
@@ -73,7 +73,7 @@ func TestCheckReload(t *testing.T) {
 	}
 }
 
-// What the mark counts is what the metrics say.
+// The mark and the metrics have the same counts.
 func TestReloads(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -107,7 +107,7 @@ func TestReloads(t *testing.T) {
 		}
 	}
 
-	// No agent of ours miscounts; the file that it was told by says that it did.
+	// Our agent does not miscount, so the desired file is changed instead.
 	p := processOf(t, target)
 	dir, err := directoryIn(p, false)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// What is asked of the wrong process or with the wrong files does nothing.
+// A request for the wrong process or with the wrong files has no effect.
 func TestWrongRequests(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -36,7 +36,7 @@ func TestWrongRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { wantReason(t, do(t, helperapi.VerbLoad, test.req), test.reason) })
 	}
-	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: reused}), "") // gone is out
+	wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: reused}), "") // a process that exited counts as unloaded
 	report := Helper{}.Do(canceled(), helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}, bytes.NewReader(nil))
 	if report.Error == nil {
 		t.Error("loads after the deadline")

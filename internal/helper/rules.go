@@ -10,17 +10,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// maxRules bounds how many expressions are tried on every argument.
+// maxRules limits how many expressions are matched against every argument.
 const maxRules = 64
 
-// rule is a ProcessRule that is ready to match; a condition that is nil holds.
+// rule is a compiled ProcessRule; a nil condition always holds.
 type rule struct {
 	excludes            bool
 	mainClass, argument *regexp.Regexp
 }
 
-// compileRules reads the rules of a request. Its error is of ReasonBadRequest and
-// names the rule, counted from 1.
+// compileRules compiles the rules of a request. Its error has ReasonBadRequest and names
+// the rule, counted from 1.
 func compileRules(given []helperapi.ProcessRule) ([]rule, error) {
 	if len(given) > maxRules {
 		return nil, helperapi.Errorf(helperapi.ReasonBadRequest, "%d rules are more than %d.", len(given), maxRules)
@@ -43,24 +43,24 @@ func compileRules(given []helperapi.ProcessRule) ([]rule, error) {
 	return rules, nil
 }
 
-// anchored compiles an expression that the whole of a text must match, with a dot
-// that matches newlines, as Prometheus does; nil if it is empty.
+// anchored compiles an expression that must match a whole text, with a dot that matches
+// newlines, as in Prometheus; nil if it is empty.
 func anchored(expression string) (*regexp.Regexp, error) {
 	if expression == "" {
 		return nil, nil
 	}
-	if _, err := regexp.Compile(expression); err != nil { // else "a)|(b" would escape the anchors
+	if _, err := regexp.Compile(expression); err != nil { // otherwise "a)|(b" would escape the anchors
 		return nil, err
 	}
 	return regexp.Compile(`\A(?s:` + expression + `)\z`)
 }
 
-// excluded applies the rules to a process: the first that matches decides, and
-// without one the process is included.
+// excluded reports whether the rules exclude a process: the first matching rule decides;
+// a process that no rule matches is included.
 func excluded(p jvm.Process, rules []rule) bool {
 	var arguments []string
 	if slices.ContainsFunc(rules, func(r rule) bool { return r.argument != nil }) {
-		arguments, _ = p.Arguments() // what cannot be read matches nothing
+		arguments, _ = p.Arguments() // unreadable arguments match nothing
 	}
 	for _, r := range rules {
 		if r.matches(p.MainClass, arguments) {

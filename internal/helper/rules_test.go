@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// Rules on a real command line: what a rule may ask about, and what it may not.
+// Rules on a real command line: what they can match, and what they cannot.
 func TestRules(t *testing.T) {
 	jvmtest.Need(t, 17).Start(t, jvmtest.Options{
 		Args: []string{"-Drole=worker", "-Dpassword=hush", "-Dnote=first\nsecond"},

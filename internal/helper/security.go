@@ -12,12 +12,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// securityPrefix is what the names of security files begin with. They hold a private key.
+// securityPrefix is the prefix of the names of security files. They contain a private
+// key.
 const securityPrefix = "security-"
 
 func isSecurity(name string) bool { return isNamed(name, securityPrefix, "") }
 
-// trustSecurity refuses a file that others may read, or that the JVM may not.
+// trustSecurity refuses a file that other users can read, or that the JVM cannot.
 func (dir *directory) trustSecurity(name string, info fs.FileInfo) error {
 	owner, file := int(info.Sys().(*syscall.Stat_t).Uid), path.Join(helperapi.AgentDirectory, name)
 	switch {
@@ -29,8 +30,8 @@ func (dir *directory) trustSecurity(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// give makes the JVM's user the owner of a file that nobody else may read.
-func (dir *directory) give(f *os.File) error {
+// chown makes the JVM's user the owner of a file that only its owner may read.
+func (dir *directory) chown(f *os.File) error {
 	if dir.jvm == nil || dir.jvm.UID == os.Geteuid() {
 		return nil
 	}
@@ -40,14 +41,14 @@ func (dir *directory) give(f *os.File) error {
 	return nil
 }
 
-// forget removes the security file that a desired file named, unless another one does:
-// a key does not wait for leftoverAge.
-func (dir *directory) forget(previous pairs) {
+// removeSecurity removes the security file that a desired file referred to, unless
+// another one does: a key is removed without waiting for leftoverAge.
+func (dir *directory) removeSecurity(previous pairs) {
 	name := path.Base(previous.Get("security"))
 	if !isSecurity(name) {
 		return
 	}
-	if wanted, known := dir.wanted(); known && !slices.Contains(wanted, name) {
-		_ = dir.Remove(name) // another helper may have been faster
+	if wanted, known := dir.referenced(); known && !slices.Contains(wanted, name) {
+		_ = dir.Remove(name) // another helper may have removed it
 	}
 }

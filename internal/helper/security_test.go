@@ -26,7 +26,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// securityFile is one with a key of its own, and that key as it stands in there.
+// securityFile returns a security file with a new key, and the key as it is encoded
+// there.
 func securityFile(t *testing.T) (file helperapi.File, content []byte, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -54,10 +55,10 @@ func securityFile(t *testing.T) (file helperapi.File, content []byte, key string
 	return helperapi.NewFile(securityPrefix, content, ""), content, key
 }
 
-// serial is the serial number of the certificate that a port is served with; 0 in the clear.
+// serial returns the serial number of a port's certificate; 0 for plain HTTP.
 func serial(t *testing.T, port int32) *big.Int {
 	t.Helper()
-	conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{InsecureSkipVerify: true}) // any certificate: that is what is asked for
+	conn, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{InsecureSkipVerify: true}) // any certificate: its serial number is the result
 	if err != nil {
 		return new(big.Int)
 	}
@@ -76,8 +77,8 @@ func wantOwner(t *testing.T, name string, user int) {
 	}
 }
 
-// A key comes into the container for the JVM's user alone, is served with, is replaced
-// without a load, and is gone with the first order that does not name it.
+// A key is readable only by the JVM's user, is used, is replaced without a load, and is
+// removed by the first load that does not refer to it.
 func TestEndpointSecurity(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	cleanDirectory(t)
@@ -87,7 +88,7 @@ func TestEndpointSecurity(t *testing.T) {
 	var last string
 	for range 2 {
 		file, content, key := securityFile(t)
-		for range 2 { // the second time it is there
+		for range 2 { // the second time, it exists already
 			wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}}, content), "")
 			wantOwner(t, file.Name, owner)
 		}
@@ -128,7 +129,7 @@ func securityFiles(t *testing.T) []string {
 	return slices.DeleteFunc(names(t), func(name string) bool { return !strings.Contains(name, securityPrefix) })
 }
 
-// A key that the agent cannot use leaves what is served, and says so.
+// A key that the agent cannot use is reported, and the endpoint is unchanged.
 func TestSecurityRejected(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -147,8 +148,8 @@ func TestSecurityRejected(t *testing.T) {
 	app.Unharmed()
 }
 
-// What somebody else put in a key's place is not served with; staging puts the key there,
-// and its content into no file of theirs.
+// A foreign file in a key's place is not used; staging replaces it with the key, without
+// writing to the foreign file.
 func TestPlantedSecurity(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	for name, test := range map[string]struct {
@@ -210,7 +211,8 @@ func remove(t *testing.T, file string) {
 	}
 }
 
-// A key that another JVM serves with stays when one goes, and goes with the last.
+// A key that another JVM uses is kept when one agent is unloaded, and removed with the
+// last.
 func TestUnloadRemovesKey(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
@@ -235,7 +237,7 @@ func TestUnloadRemovesKey(t *testing.T) {
 		stageAgent(t, nil, anyMBean, desired.Port)
 	}
 
-	// That of a process that is gone goes with it.
+	// The key of a process that has exited is removed with its files.
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Files: []helperapi.File{file}}, content), "")
 	other := pairs{"security": {filepath.Join(helperapi.AgentDirectory, file.Name)}}
 	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-1.desired"), []byte(other.Encode()), 0o644); err != nil {
@@ -248,7 +250,7 @@ func TestUnloadRemovesKey(t *testing.T) {
 	app.Unharmed()
 }
 
-// An agent that does not know of security never counts as one that serves with it.
+// An agent without support for security never counts as serving with it.
 func TestServesSecurity(t *testing.T) {
 	mark := func(security string) *helperapi.Mark {
 		return &helperapi.Mark{State: helperapi.AgentRunning, Port: 1, SecuritySHA256: security}
@@ -268,7 +270,7 @@ func TestServesSecurity(t *testing.T) {
 	}
 }
 
-// A probe of TLS asks for a connection, and for no page.
+// A probe of TLS only connects.
 func TestProbeTLS(t *testing.T) {
 	l, port := listen(t)
 	probe := helperapi.Request{Probe: &helperapi.Endpoint{Port: port, Path: "/metrics", TLS: true}}

@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// checkSpace refuses files for which the file system of the agent directory has too few free
-// blocks or inodes. What a quota or the kubelet allows may be less.
+// checkSpace refuses files for which the agent directory's file system has too few free
+// blocks or inodes. A quota or the kubelet may allow less.
 func (dir *directory) checkSpace(files []helperapi.File) error {
 	opened, err := dir.Open(".")
 	if err != nil {
@@ -20,7 +20,7 @@ func (dir *directory) checkSpace(files []helperapi.File) error {
 	if err := syscall.Fstatfs(int(opened.Fd()), &fs); err != nil {
 		return err
 	}
-	if fs.Blocks > 0 && fs.Bsize > 0 { // else it has no bound, such as a tmpfs with size=0
+	if fs.Blocks > 0 && fs.Bsize > 0 { // otherwise it is unlimited, such as a tmpfs with size=0
 		var blocks uint64
 		for _, file := range files {
 			blocks += (uint64(file.Size) + uint64(fs.Bsize) - 1) / uint64(fs.Bsize)

@@ -8,8 +8,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What does not fit as a whole is not begun: no file is written, not even one for
-// which there is room.
+// If the files do not all fit, none is written, not even one for which there is space.
 func TestNoSpaceForAll(t *testing.T) {
 	small, large := []byte("rules: []\n"), make([]byte, 100_000)
 	for name, tc := range map[string]struct {
@@ -36,7 +35,7 @@ func TestNoSpaceForAll(t *testing.T) {
 			want := 0
 			if tc.reason == "" {
 				want = len(req.Files)
-				wantReason(t, do(t, helperapi.VerbStage, req, tc.contents...), "") // nothing is left to write
+				wantReason(t, do(t, helperapi.VerbStage, req, tc.contents...), "") // the files exist already
 			}
 			if got := names(t); len(got) != want {
 				t.Errorf("there are %d files, want %d: %v", len(got), want, got)

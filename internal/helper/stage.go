@@ -19,14 +19,14 @@ const (
 	maxFileSize = 64 << 20
 )
 
-// isHex reports whether all of a text is lower-case hexadecimal.
+// isHex reports whether a text consists of lower-case hexadecimal digits.
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // isSHA256 reports whether a text is a SHA-256 in lower-case hexadecimal.
 func isSHA256(text string) bool { return len(text) == 64 && isHex(text) }
 
-// stage writes files to the agent directory that req.Target sees, else that of the
-// container.
+// stage writes files to the agent directory that req.Target sees or, without a target, to
+// that of the container.
 func stage(req helperapi.Request, by Helper, blobs io.Reader, report *helperapi.Report) error {
 	if len(req.Files) > maxFiles {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "%d files are more than %d.", len(req.Files), maxFiles)
@@ -70,9 +70,9 @@ func stage(req helperapi.Request, by Helper, blobs io.Reader, report *helperapi.
 	return nil
 }
 
-// inDirectory does something in the agent directory, which it makes if it is not there. A helper beside
-// that unloads removes the agent directory while it is empty: then nothing was read or written
-// yet, and it is done again.
+// inDirectory calls do with the agent directory, which it creates if needed. A concurrent
+// unload may remove the directory while it is empty: do has then neither read nor written
+// anything, and is called again.
 func inDirectory(req helperapi.Request, do func(*directory) error) (err error) {
 	const tries = 10
 	for range tries {
@@ -88,8 +88,8 @@ func inDirectory(req helperapi.Request, do func(*directory) error) (err error) {
 	return err
 }
 
-// checkFile refuses what the operator never asks for. A name carries the digest,
-// so that a file never changes under its name.
+// checkFile refuses files that the operator never sends. A name contains the digest, so
+// the content of a name never changes.
 func checkFile(file helperapi.File) error {
 	digest, ok := helperapi.FileDigest(file.Name)
 	switch {
@@ -105,7 +105,7 @@ func checkFile(file helperapi.File) error {
 	return nil
 }
 
-// stage writes one file, or reads past its content if it is there already.
+// stage writes one file, or skips its content if it exists already.
 func (dir *directory) stage(file helperapi.File, content io.Reader) error {
 	verify := func(size int64, sum string) error {
 		if size == file.Size && sum == file.SHA256 {
@@ -115,7 +115,7 @@ func (dir *directory) stage(file helperapi.File, content io.Reader) error {
 	}
 	if dir.has(file) {
 		now := time.Now()
-		_ = dir.Chtimes(file.Name, now, now) // wanted again; its owner may be another
+		_ = dir.Chtimes(file.Name, now, now) // not a leftover; fails if another user owns it
 		size, err := io.Copy(io.Discard, content)
 		if err == nil && size != file.Size {
 			err = verify(size, "")
@@ -132,8 +132,8 @@ func (dir *directory) stage(file helperapi.File, content io.Reader) error {
 	return dir.write(file.Name, mode, content, verify)
 }
 
-// directoryOf opens the agent directory that the target sees, or the container's if there
-// is no target.
+// directoryOf opens the agent directory that the target sees or, without a target, the
+// container's.
 func directoryOf(req helperapi.Request, create bool) (*directory, error) {
 	if req.Target != nil {
 		p, err := lookup(req)

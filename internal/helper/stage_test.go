@@ -19,7 +19,7 @@ func TestStage(t *testing.T) {
 	defer syscall.Umask(0o022)
 	tool, config := []byte("#!/bin/sh\n"), []byte(anyMBean)
 	files := []helperapi.File{helperapi.NewFile("jmx-attach-", tool, ""), helperapi.NewFile("config-", config, ".yaml")}
-	for range 2 { // the second time they are there, and their contents are read past
+	for range 2 { // the second time, the files exist and their contents are skipped
 		report := do(t, helperapi.VerbStage, helperapi.Request{Files: files}, tool, config)
 		wantReason(t, report, "")
 		if len(report.Files) != 2 {
@@ -38,7 +38,7 @@ func TestStage(t *testing.T) {
 		t.Errorf("left behind: %v", got)
 	}
 
-	// A file that was changed is no longer reported, and mended.
+	// A modified file is not reported as staged, and is replaced.
 	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, files[1].Name), []byte("changed"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestStage(t *testing.T) {
 	}
 }
 
-// No partial file ever gets its final name.
+// A partial file never gets its final name.
 func TestStageBroken(t *testing.T) {
 	content := bytes.Repeat([]byte("x"), 100_000)
 	file := helperapi.NewFile("agent-", content, ".jar")

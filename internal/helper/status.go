@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// status tells what the agent says of itself, and whether that is true: a
-// running agent is asked for its metrics, one that serves over TLS for a connection.
+// status reports the agent's mark and verifies it: it requests the metrics of a running
+// agent, or for TLS only connects.
 func status(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
 	p, err := lookup(req)
 	if err != nil {

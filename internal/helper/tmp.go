@@ -9,21 +9,20 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// refusedTmp is why nothing is loaded into a JVM from its /tmp; nil if nothing
-// speaks against it.
+// refusedTmp returns why nothing is loaded into a JVM from its /tmp; nil if it is safe.
 //
-// HotSpot opens an agent's jar by its path. Whoever may put another directory in
-// the place of the agent directory between our check and that has his code run as the JVM's user.
-// With the sticky bit on /tmp only the owner of /tmp may, so processes of other
-// containers that share it gain nothing: those of the JVM's user and root could
-// attach to the JVM themselves, by its socket in the same /tmp.
+// HotSpot opens an agent's jar by its path. A user who can replace the agent directory
+// between our check and that open has his code run as the JVM's user. With the sticky bit
+// on /tmp only the owner of /tmp can, so processes of other containers that share it gain
+// nothing: those of the JVM's user and root could attach to the JVM themselves, through
+// its socket in the same /tmp.
 func refusedTmp(req helperapi.Request, p jvm.Process) (*helperapi.Error, error) {
 	if req.AllowSharedTmp {
 		return nil, nil
 	}
 	root, err := p.OpenTmp()
 	if err != nil {
-		if refusal := typed(err); refusal.Reason == helperapi.ReasonTmpNotWritable { // of this JVM, not of those beside it
+		if refusal := typed(err); refusal.Reason == helperapi.ReasonTmpNotWritable { // of this JVM only, not of the others in the container
 			return refusal, nil
 		}
 		return nil, err
@@ -44,8 +43,8 @@ func refusedTmp(req helperapi.Request, p jvm.Process) (*helperapi.Error, error) 
 	return helperapi.Errorf(helperapi.ReasonTmpShared, "Processes of user %d may replace files in /tmp (%v), and so run code in the JVM of user %d. %s", intruders[0], tmp.Mode(), p.UID, tmpRemedy), nil
 }
 
-// checkTmp refuses to stage where nothing is loaded from: into the target or, if
-// there is none, into any JVM of this container.
+// checkTmp refuses to stage where loading would be refused: for the target or, without
+// one, for any JVM of the container.
 func checkTmp(req helperapi.Request) error {
 	if req.Target != nil {
 		p, err := lookup(req)
@@ -70,7 +69,7 @@ func checkTmp(req helperapi.Request) error {
 	return refusal
 }
 
-// refuseTmp is refusedTmp as one error.
+// refuseTmp returns the result of refusedTmp as a single error.
 func refuseTmp(req helperapi.Request, p jvm.Process) error {
 	refusal, err := refusedTmp(req, p)
 	if refusal != nil {

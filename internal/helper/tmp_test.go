@@ -16,15 +16,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// Nothing is staged in or loaded from a /tmp in which somebody else may put another
-// directory in the place of the agent directory.
+// Nothing is staged in or loaded from a /tmp in which another user could replace the
+// agent directory.
 func TestSharedTmp(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	for name, test := range map[string]struct {
 		mode      uint32
 		tmpOwner  int
 		tmpGroup  int
-		beside    uint32 // runs as this user, and group; 0: nobody does
+		beside    uint32 // user and group of another process; 0 for none
 		inGroup   uint32
 		elsewhere bool
 		shared    bool
@@ -108,8 +108,7 @@ func TestReadOnlyTmp(t *testing.T) {
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{}), helperapi.ReasonTmpNotWritable)
 }
 
-// A container without /tmp has no files of ours; whether it has a JVM is seen all the
-// same.
+// A container without /tmp has none of our files, but its JVMs are still reported.
 func TestNoTmp(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Mkdir(filepath.Join(root, "proc"), 0o755); err != nil {
@@ -118,7 +117,7 @@ func TestNoTmp(t *testing.T) {
 	mount(t, "/proc", filepath.Join(root, "proc"), "", syscall.MS_BIND|syscall.MS_REC, "")
 	inspected := make(chan helperapi.Report)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with its root
+		runtime.LockOSThread() // permanent: the thread ends with its root
 		if err := errors.Join(syscall.Unshare(syscall.CLONE_FS), syscall.Chroot(root)); err != nil {
 			t.Error(err)
 		}
@@ -131,8 +130,7 @@ func TestNoTmp(t *testing.T) {
 	}
 }
 
-// A JVM that cannot use /tmp is refused by itself: what is beside it is seen all the
-// same.
+// The refusal of a JVM that cannot use /tmp does not affect others in the container.
 func TestTmpOfOneJVM(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	cleanDirectory(t)

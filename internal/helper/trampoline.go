@@ -11,16 +11,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// maxTrampoline bounds what is read of a trampoline, in bytes: ours have 16 KiB.
+// maxTrampoline limits how much of a trampoline is read, in bytes. Ours has 16 KiB.
 const maxTrampoline = 1 << 20
 
-// trampolines are the trampolines of ours that the JVM has open: it keeps the first
-// jar that it loaded an agent from, also when the file is deleted. A jar in their
-// place that is not ours is an Error with ReasonForeignJar.
+// trampolines returns the trampolines of ours that the JVM has open: it keeps open the
+// first jar that it loaded an agent from, even if the file is deleted. A foreign jar
+// under such a name is an Error with ReasonForeignJar.
 //
-// A name proves nothing where somebody else may write: HotSpot opens the jar by its
-// path, a moment after it was checked. So it is the file behind the JVM's own
-// descriptor that is looked at.
+// A name proves nothing in a directory that others can write to: HotSpot opens the jar by
+// its path, shortly after it was checked. Therefore the file behind the JVM's own
+// descriptor is examined.
 func trampolines(p jvm.Process) ([]jvm.OpenFile, error) {
 	jars, err := p.Inspect(isAgentJar, maxTrampoline)
 	if err != nil {
@@ -42,7 +42,7 @@ func trampolines(p jvm.Process) ([]jvm.OpenFile, error) {
 	return jars, nil
 }
 
-// agentLoaded reports whether a trampoline of ours is in the JVM.
+// agentLoaded reports whether the JVM has loaded one of our trampolines.
 func agentLoaded(p jvm.Process) (bool, error) {
 	jars, err := trampolines(p)
 	return len(jars) > 0, err
@@ -53,14 +53,14 @@ func foreign(jar jvm.OpenFile, why string, args ...any) *helperapi.Error {
 		". The operator does not touch it. Find out who wrote the file and what it does, then restart the container.", append([]any{bounded(jar.Name)}, args...)...)
 }
 
-// isAgentJar reports whether an open file has the name of a trampoline. Where /tmp
-// is a link, the directory that it is in has another path than the agent directory.
+// isAgentJar reports whether an open file has the name of a trampoline. If /tmp is a
+// link, the file's directory has another path than the agent directory.
 func isAgentJar(name string) bool {
 	dir, file := path.Split(name)
 	return path.Base(dir) == path.Base(helperapi.AgentDirectory) && strings.HasPrefix(file, "agent-") && path.Ext(file) == ".jar"
 }
 
-// foreignJar is the refusal of a process that has a foreign jar open, else nil.
+// foreignJar returns the refusal of a process that has a foreign jar open, otherwise nil.
 func foreignJar(process helperapi.Process) error {
 	if isForeign(process.Refusal) {
 		return process.Refusal
@@ -68,7 +68,7 @@ func foreignJar(process helperapi.Process) error {
 	return nil
 }
 
-// isForeign reports whether an error is about a foreign jar.
+// isForeign reports whether an error has ReasonForeignJar.
 func isForeign(err error) bool {
 	known, ok := errors.AsType[*helperapi.Error](err)
 	return ok && known != nil && known.Reason == helperapi.ReasonForeignJar

@@ -19,11 +19,11 @@ import (
 
 const (
 	owner    = 1000 // the JVM's user
-	intruder = 2000 // who is neither that one nor root
+	intruder = 2000 // neither the JVM's user nor root
 	theirs   = "/tmp/theirs"
 )
 
-// startOwners starts a JVM of a user who is not root.
+// startOwners starts a JVM of a user other than root.
 func startOwners(t *testing.T) *jvmtest.Process {
 	t.Helper()
 	o := silentLoad
@@ -31,7 +31,7 @@ func startOwners(t *testing.T) *jvmtest.Process {
 	return jvmtest.Need(t, 17).Start(t, o)
 }
 
-// cleanTheirs gives a test a directory for what an intruder keeps.
+// cleanTheirs creates a directory for an intruder's files for the test.
 func cleanTheirs(t *testing.T) {
 	t.Helper()
 	if err := os.RemoveAll(theirs); err != nil {
@@ -44,7 +44,7 @@ func cleanTheirs(t *testing.T) {
 	})
 }
 
-// plant makes a directory with files of a user in it.
+// plant creates a directory with files of a user.
 func plant(t *testing.T, dir string, user int, files map[string]string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -68,7 +68,7 @@ func give(t *testing.T, user int, name string) {
 	}
 }
 
-// wantFiles makes sure that a directory has what was planted in it, and no more.
+// wantFiles checks that a directory contains exactly the planted files.
 func wantFiles(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}
@@ -88,8 +88,8 @@ func wantFiles(t *testing.T, dir string, want map[string]string) {
 	}
 }
 
-// Files of somebody else in our own directory are neither reported nor loaded, and
-// what they ask for is not taken up.
+// Foreign files in our own directory are neither reported nor loaded, and requests in
+// them are ignored.
 func TestFilesOfOthers(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	for name, spoil := range map[string]func(*testing.T, string){
@@ -111,12 +111,12 @@ func TestFilesOfOthers(t *testing.T) {
 			if report := do(t, helperapi.VerbInspect, helperapi.Request{Files: []helperapi.File{config}}); len(report.Files) > 0 {
 				t.Errorf("inspect finds %v", report.Files)
 			}
-			desired = stageAgent(t, nil, anyMBean, 0) // mends it
+			desired = stageAgent(t, nil, anyMBean, 0) // replaces the foreign files
 			if report := do(t, helperapi.VerbInspect, helperapi.Request{Files: []helperapi.File{config}}); len(report.Files) != 1 {
 				t.Errorf("mended, inspect finds %v", report.Files)
 			}
 
-			// A port that somebody else wrote into the desired file is not asked for.
+			// A port that another user wrote to the desired file is ignored.
 			file := filepath.Join(helperapi.AgentDirectory, fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime))
 			if err := os.WriteFile(file, []byte("identity=bad&port=1"), 0o644); err != nil {
 				t.Fatal(err)
@@ -139,8 +139,8 @@ func chmod(t *testing.T, name string, mode fs.FileMode) {
 	}
 }
 
-// Once a cleaner has removed the directory of a JVM that has our agent, the next one
-// to make it may be anybody: his directory is left as it is.
+// After a cleaner removed the agent directory of a JVM with our agent, any user may
+// create it: that user's directory is left unchanged.
 func TestPlantedAfterCleaner(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	cleanDirectory(t)
@@ -168,8 +168,8 @@ func TestPlantedAfterCleaner(t *testing.T) {
 	app.Unharmed()
 }
 
-// A helper whose directory is exchanged all the time writes nothing into another
-// user's, and takes nothing in there for ours.
+// A helper whose directory is swapped continually writes nothing to another user's
+// directory and uses no file in it.
 func TestHelperInARace(t *testing.T) {
 	const rounds = 1000
 	jvmtest.NeedUsers(t)
@@ -216,8 +216,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// A directory of ours that is taken away the moment it is made has nobody's mode
-// changed in its place.
+// If the agent directory is removed right after its creation, no other directory's mode
+// is changed in its place.
 func TestStageChangesNoMode(t *testing.T) {
 	const (
 		rounds  = 1000
@@ -233,15 +233,15 @@ func TestStageChangesNoMode(t *testing.T) {
 	defer os.RemoveAll(private)
 	jvmtest.Exchange(t, intruder, helperapi.AgentDirectory, theirs)
 	for round := range rounds {
-		for exists(helperapi.AgentDirectory) || exists(theirs) { // they change places meanwhile
+		for exists(helperapi.AgentDirectory) || exists(theirs) { // they are being swapped
 			for _, name := range []string{helperapi.AgentDirectory, theirs} {
-				_ = os.RemoveAll(name) // it may have become another one
+				_ = os.RemoveAll(name) // it may have been swapped
 			}
 		}
 		if err := os.Symlink(filepath.Base(private), theirs); err != nil {
 			t.Fatal(err)
 		}
-		do(t, helperapi.VerbStage, helperapi.Request{AllowSharedTmp: true}) // it may well be refused
+		do(t, helperapi.VerbStage, helperapi.Request{AllowSharedTmp: true}) // it may be refused
 		if info, err := os.Stat(private); err != nil || info.Mode().Perm() != 0o700 {
 			t.Fatalf("round %d: the mode of somebody else's directory is %v, %v", round, info.Mode(), err)
 		}

@@ -17,7 +17,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// unload stops the agent and removes what was written for it. Without a process
+// unload stops the agent and removes the files written for it. If the process has exited,
 // there is nothing to stop.
 func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
 	p, err := lookup(req)
@@ -60,7 +60,7 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 	return dir.clear(p)
 }
 
-// stop tells the agent to stop, and waits until it says that it did.
+// stop requests the agent to stop, and waits until it reports that it did.
 func (a *agent) stop(ctx context.Context) error {
 	if err := a.process.Attach(ctx); err != nil {
 		return err
@@ -86,9 +86,9 @@ func (a *agent) stop(ctx context.Context) error {
 	return nil
 }
 
-// clear removes the files of one JVM, and those that all share once no other
-// JVM has a desired file. The lock goes last: until then it is held. With it, the agent directory
-// does if it is empty.
+// clear removes the files of one JVM, and the shared files if no other JVM has a desired
+// file. It removes the lock last, because it is held until then, and then the agent
+// directory if it is empty.
 func (dir *directory) clear(p jvm.Process) error {
 	desired := dir.readPairs(jvmName(p) + desiredSuffix)
 	own := func(name string) bool { return strings.HasPrefix(name, jvmName(p)+".") }
@@ -102,11 +102,11 @@ func (dir *directory) clear(p jvm.Process) error {
 			return err
 		}
 	}
-	dir.forget(desired)
+	dir.removeSecurity(desired)
 	if err := dir.Remove(jvmName(p) + lockSuffix); err != nil {
 		return err
 	}
-	dir.abandon()
+	dir.removeIfEmpty()
 	return nil
 }
 
@@ -117,15 +117,15 @@ func (dir *directory) lastAgent(p jvm.Process) bool {
 	})
 }
 
-// clearGone removes the files of a JVM that is gone, from the container's agent
-// directory, and what others left there.
+// clearGone removes the files of a JVM that has exited from the container's agent
+// directory, and the leftovers there.
 func clearGone(req helperapi.Request, report *helperapi.Report) error {
 	target := req.Target
 	dir, err := directoryOf(helperapi.Request{ContainerID: req.ContainerID}, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil && typed(err).Reason == helperapi.ReasonProcessGone { // and the container with it
+	if err != nil && typed(err).Reason == helperapi.ReasonProcessGone { // the container has exited too
 		return nil
 	}
 	if err != nil {
@@ -135,12 +135,12 @@ func clearGone(req helperapi.Request, report *helperapi.Report) error {
 	stem := fmt.Sprintf("%d-%d", target.PID, target.StartTime)
 	desired := dir.readPairs(stem + desiredSuffix)
 	dir.discard(stem + desiredSuffix)
-	dir.forget(desired)
+	dir.removeSecurity(desired)
 	dir.discard(stem + lockSuffix)
 	dir.sweep()
 	report.AgentsLeft = slices.ContainsFunc(dir.names(), func(name string) bool { return path.Ext(name) == desiredSuffix })
-	self, _ := os.Executable() // if unknown, this helper's file goes as well; the next session installs it
+	self, _ := os.Executable() // if unknown, this helper's own file is removed too; the next session installs it
 	dir.prune(path.Base(self))
-	dir.abandon()
+	dir.removeIfEmpty()
 	return nil
 }

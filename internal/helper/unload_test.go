@@ -19,11 +19,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// implementationLoader is the trampoline's class loader for an implementation.
+// implementationLoader is the trampoline's class loader for implementations.
 const implementationLoader = "com.banzaicloud.jmxexporter.agent.JarLoader"
 
-// Nothing is done to a JVM that our agent never was in, whether or not something
-// was staged for it.
+// Unload does nothing to a JVM that never had our agent, whether or not files were staged
+// for it.
 func TestUnloadOfNothing(t *testing.T) {
 	for name, stage := range map[string]bool{"nothing staged": false, "staged": true} {
 		t.Run(name, func(t *testing.T) {
@@ -45,8 +45,8 @@ func TestUnloadOfNothing(t *testing.T) {
 	}
 }
 
-// After unload, nothing is left in the JVM but the trampoline's classes: a heap
-// histogram shows what is.
+// After unload, only the trampoline's classes remain in the JVM, as shown by a heap
+// histogram.
 func TestUnloadLeavesNothing(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
@@ -81,9 +81,9 @@ func TestUnloadLeavesNothing(t *testing.T) {
 	})
 }
 
-// ourInstances are the classes of the implementation, and the class loader that
-// defines them, that have instances: once the loader has none, the classes are
-// unloaded. The histogram collects garbage first.
+// ourInstances returns the classes of the implementation, and the class loader that
+// defines them, that have instances: once the loader has none, the classes are unloaded.
+// The histogram collects garbage first.
 func ourInstances(t *testing.T, pid int) (classes []string) {
 	t.Helper()
 	const trampoline = "com.banzaicloud.jmxexporter.agent."
@@ -100,8 +100,8 @@ func ourInstances(t *testing.T, pid int) (classes []string) {
 	return classes
 }
 
-// agentThreads are the names of those threads of a process that Java code or its
-// HTTP server started, as far as the kernel keeps names.
+// agentThreads returns the names of the threads of a process that the implementation or
+// its HTTP server started, as far as the kernel keeps names.
 func agentThreads(t *testing.T, pid int) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task/*/comm"))
@@ -118,7 +118,7 @@ func agentThreads(t *testing.T, pid int) (names []string) {
 	return names
 }
 
-// Files that JVMs share stay until the last one is unloaded.
+// Files that JVMs share are kept until the last agent is unloaded.
 func TestUnloadKeepsShared(t *testing.T) {
 	cleanDirectory(t)
 	jdk := jvmtest.Need(t, 17)
@@ -143,7 +143,7 @@ func TestUnloadKeepsShared(t *testing.T) {
 	other.Unharmed()
 }
 
-// wantNoDirectory makes sure that nothing of ours is left, the agent directory included.
+// wantNoDirectory checks that nothing of ours remains, including the agent directory.
 func wantNoDirectory(t *testing.T) {
 	t.Helper()
 	if left, err := os.ReadDir(helperapi.AgentDirectory); !os.IsNotExist(err) {
@@ -151,8 +151,7 @@ func wantNoDirectory(t *testing.T) {
 	}
 }
 
-// What is not ours to remove keeps the agent directory, and somebody else's directory in its
-// place stays.
+// Foreign files keep the agent directory, and a foreign directory in its place is kept.
 func TestDirectoryStays(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	for _, name := range []string{"somebody's", "4000000-1.desired", "4000000-1.lock", ".config-0123456789ab.yaml.1-1.tmp"} {
@@ -169,7 +168,7 @@ func TestDirectoryStays(t *testing.T) {
 	app.Unharmed()
 }
 
-// A helper that stages while another one removes what is left does not notice.
+// A helper that stages is not affected by another one that removes the directory.
 func TestStageBesideUnload(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})

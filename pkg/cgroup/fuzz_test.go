@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A container names its control groups, and mounts what it may.
+// A container can name its control groups and choose its mounts.
 func FuzzFreeMemory(f *testing.F) {
 	f.Add("0::/\n", mountV2, "anon 1\ninactive_file 10\n", "10485760\n")
 	f.Add("9:memory:/kubepods/pod1/c1\n", mountV1+mountV1Shared+mountHybrid, "hierarchical_memory_limit 99999999999999999999\n", "max\n")

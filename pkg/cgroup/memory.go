@@ -1,5 +1,5 @@
-// Package cgroup reads how much memory the control groups of a process leave it,
-// version 1 and 2 (cgroups(7)), as far as they can be seen from here.
+// Package cgroup reads how much memory the control groups of a process leave it, for
+// version 1 and 2 (cgroups(7)), as far as they are visible.
 package cgroup
 
 import (
@@ -13,25 +13,27 @@ import (
 	"strings"
 )
 
-// Memory is what the control group with the least free memory says, in bytes.
+// Memory is the limit and the free memory of the control group with the least free
+// memory, in bytes.
 type Memory struct {
-	// Limit is the group's limit: the memory at which the kernel kills (memory.max)
-	// or throttles (memory.high), whichever is lower. A process that is throttled
-	// for memory that nobody can give back does not get on either.
+	// Limit is the amount of memory at which the kernel kills (memory.max) or throttles
+	// (memory.high), whichever is lower. Throttling counts because a process whose memory
+	// cannot be reclaimed makes no progress.
 	Limit int64
-	// Free is what may still be used below it. Page cache that was not used lately
-	// counts as free, since the kernel takes it back first (inactive_file: the
-	// kubelet's working set leaves out the same). Swap does not count.
+	// Free is the memory that may still be used. Inactive page cache counts as free,
+	// since the kernel reclaims it first (inactive_file; the kubelet's working set
+	// excludes the same). Swap does not count.
 	Free int64
 }
 
-// FreeMemory returns the memory of the tightest control group that holds process
-// pid: its own and the groups above. limited is false where none has a limit, and
-// where none can be read: a cgroup namespace hides the groups above a container's
-// own (cgroup_namespaces(7)), and a container may mount no control groups at all.
+// FreeMemory returns the memory of the tightest control group that contains process pid:
+// its own or one above. limited is false if none has a limit, or if none can be read: a
+// cgroup namespace hides the groups above a container's own (cgroup_namespaces(7)), and a
+// container may not mount the control groups at all.
 //
-// They are read where this process has them mounted, else where process pid has: in
-// another container of the pod, which takes the right to look into it (ptrace(2)).
+// The groups are read where this process has them mounted, otherwise where process pid
+// has: in another container of the pod, which requires permission to access its root
+// (ptrace(2)).
 func FreeMemory(pid int) (memory Memory, limited bool) {
 	if memory, limited = files("/").freeMemory(pid, "self", ""); limited {
 		return memory, limited
@@ -40,11 +42,11 @@ func FreeMemory(pid int) (memory Memory, limited bool) {
 	return files("/").freeMemory(pid, process, path.Join("proc", process, "root"))
 }
 
-// files is the directory in which proc and the hierarchies are mounted.
+// files is the directory under which proc and the hierarchies are mounted.
 type files string
 
-// freeMemory reads the groups of process pid where another one has them mounted below
-// its root.
+// freeMemory reads the groups of process pid through the mounts of process mounter, whose
+// root directory is root.
 func (fs files) freeMemory(pid int, mounter, root string) (tightest Memory, limited bool) {
 	groups, err := fs.read("proc", strconv.Itoa(pid), "cgroup")
 	if err != nil {
@@ -77,7 +79,7 @@ func (fs files) freeMemory(pid int, mounter, root string) (tightest Memory, limi
 	return tightest, limited
 }
 
-// version is that of a hierarchy.
+// version is the version of a hierarchy.
 type version int
 
 const (
@@ -85,17 +87,17 @@ const (
 	v2
 )
 
-// mount is where a hierarchy that may limit memory can be seen.
+// mount is the mount of a hierarchy that may limit memory.
 type mount struct {
 	version version
-	// root is the group that is mounted, and point the directory, below the root of
-	// the process that has it mounted.
+	// root is the group that is mounted, point the mount point, and below the root
+	// directory of the process that has it mounted.
 	root, point, below string
 }
 
-// parseMount reads a line of proc_pid_mountinfo(5); false for all that is no
-// hierarchy for memory. A hybrid system has one of each version, and the
-// controller in one of them: the other has none of the files.
+// parseMount parses a line of proc_pid_mountinfo(5). ok is false if it is not a hierarchy
+// for memory. A hybrid system has one hierarchy of each version, with the controller in
+// one of them: the other one has none of the files.
 func parseMount(line string) (m mount, ok bool) {
 	head, tail, found := strings.Cut(line, " - ")
 	fields, source := strings.Fields(head), strings.Fields(tail)
@@ -114,16 +116,16 @@ func parseMount(line string) (m mount, ok bool) {
 	return m, true
 }
 
-// hasController reports whether the memory controller is in a list with commas.
+// hasController reports whether a comma-separated list contains the memory controller.
 func hasController(list string) bool { return slices.Contains(strings.Split(list, ","), "memory") }
 
-// unescape undoes what mountinfo does to spaces, tabs, newlines and backslashes.
+// unescape decodes the escapes of spaces, tabs, newlines and backslashes in mountinfo.
 func unescape(name string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(name)
 }
 
-// groupIn returns the group of a process in the hierarchy of a version, from the
-// lines hierarchy-ID:controllers:path of proc_pid_cgroup(5); empty if there is none.
+// groupIn returns the group of a process in the hierarchy of a version, from the lines
+// hierarchy-ID:controllers:path of proc_pid_cgroup(5); empty if there is none.
 func groupIn(groups string, of version) string {
 	for line := range strings.Lines(groups) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -137,9 +139,8 @@ func groupIn(groups string, of version) string {
 	return ""
 }
 
-// relative returns the path of a group below the one that is mounted. It is not
-// visible where it is not below, such as one outside of our cgroup namespace, which
-// begins with /.. .
+// relative returns the path of a group below the mounted one. A group elsewhere is not
+// visible, such as one outside our cgroup namespace, whose path begins with /.. .
 func relative(group, root string) (below string, visible bool) {
 	below, found := strings.CutPrefix(group, strings.TrimSuffix(root, "/"))
 	if below == "" {
@@ -148,7 +149,7 @@ func relative(group, root string) (below string, visible bool) {
 	return below, group != "" && found && below == path.Clean(below) && below[0] == '/'
 }
 
-// group reads one group; false if it has no limit, or cannot be read.
+// group reads one group. It returns false if the group has no limit or cannot be read.
 func (fs files) group(m mount, group string) (Memory, bool) {
 	dir := path.Join(m.point, group)
 	limits, usage, cache := []string{"memory.max", "memory.high"}, "memory.current", "inactive_file"
@@ -159,8 +160,8 @@ func (fs files) group(m mount, group string) (Memory, bool) {
 	if err != nil {
 		return Memory{}, false
 	}
-	// Version 1 tells the lowest limit of this group and those above, which may
-	// not be visible. What they use is at least what this one does.
+	// Version 1 reports the lowest limit of this group and those above, which may not be
+	// visible. Their usage is at least that of this group.
 	limit := value(stat, "hierarchical_memory_limit")
 	for _, name := range limits {
 		limit = min(limit, fs.number(m.below, dir, name))
@@ -176,11 +177,11 @@ func (fs files) group(m mount, group string) (Memory, bool) {
 	return Memory{Limit: limit, Free: max(0, limit-max(0, used-reclaimable))}, true
 }
 
-// unlimited is the number for "max", for what version 1 has instead (the largest
-// multiple of the page size), and for what is missing.
+// unlimited stands for "max", for its equivalent in version 1 (the largest multiple of
+// the page size), and for missing values.
 const unlimited int64 = 1 << 62
 
-// number reads a file that holds a number of bytes.
+// number reads a file that contains a number of bytes.
 func (fs files) number(root, dir, name string) int64 {
 	content, err := fs.readIn(root, dir, name)
 	if err != nil {
@@ -189,7 +190,7 @@ func (fs files) number(root, dir, name string) int64 {
 	return parse(content)
 }
 
-// value returns the number that follows a key in memory.stat.
+// value returns the value of a key in memory.stat.
 func value(stat, key string) int64 {
 	for line := range strings.Lines(stat) {
 		if rest, found := strings.CutPrefix(line, key+" "); found {
@@ -207,8 +208,8 @@ func parse(text string) int64 {
 	return min(n, unlimited)
 }
 
-// readIn reads a file below the root of a process, where it is not this one's: no link
-// that the process made leads out of it.
+// readIn reads a file below root, the root directory of another process; empty for this
+// process' own. No link that the other process created leads outside of it.
 func (fs files) readIn(root, dir, name string) (string, error) {
 	if root == "" {
 		return fs.read(dir, name)

@@ -9,7 +9,7 @@ import (
 
 const mib = 1 << 20
 
-// Lines of /proc/self/mountinfo, as a container sees them.
+// Lines of /proc/self/mountinfo in a container.
 const (
 	mountV2       = "1 0 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw,nsdelegate\n"
 	mountV1       = "1 0 0:26 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
@@ -18,10 +18,10 @@ const (
 	mountHybrid   = "3 0 0:28 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
 )
 
-// unlimitedV1 is the limit of a group of version 1 that has none.
+// unlimitedV1 is the limit of a group without one in version 1.
 const unlimitedV1 = "9223372036854771712\n"
 
-// groupV2 and groupV1 are the files of a group.
+// groupV2 and groupV1 return the files of a group.
 func groupV2(dir, limit, high, current, inactive string) map[string]string {
 	return map[string]string{
 		dir + "/memory.max": limit, dir + "/memory.high": high, dir + "/memory.current": current,

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// ShortDigest is how many characters of its digest a file's name has.
+// ShortDigest is the number of digest characters in a file's name.
 const ShortDigest = 12
 
 // NewFile describes content to be staged, under a name of the form
-// <prefix><digest><suffix>: "agent-" and ".jar", "exporter-" and ".jar",
-// "config-" and ".yaml", "security-" and "jmx-attach-" and nothing. See docs/agent-protocol.md.
+// <prefix><digest><suffix>: "agent-" and ".jar", "exporter-" and ".jar", "config-" and
+// ".yaml", "security-" and "jmx-attach-" without a suffix. See docs/agent-protocol.md.
 func NewFile(prefix string, content []byte, suffix string) File {
 	sum := sha256.Sum256(content)
 	digest := hex.EncodeToString(sum[:])
 	return File{Name: FileName(prefix, digest, suffix), Size: int64(len(content)), SHA256: digest}
 }
 
-// FileName is the name of the file whose content has this SHA-256.
+// FileName returns the name of the file whose content has this SHA-256.
 func FileName(prefix, sha256, suffix string) string {
 	return prefix + sha256[:min(len(sha256), ShortDigest)] + suffix
 }
 
-// FileDigest returns the beginning of the digest that a file is named after: the 12
-// characters in agent-0123456789ab.jar. It is false for a name of any other form.
+// FileDigest returns the digest prefix in a file's name: the 12 characters in
+// agent-0123456789ab.jar. ok is false if the name has another form.
 func FileDigest(name string) (digest string, ok bool) {
 	for _, kind := range []struct{ prefix, suffix string }{
 		{"jmx-attach-", ""}, {"agent-", ".jar"}, {"exporter-", ".jar"}, {"config-", ".yaml"}, {"security-", ""},

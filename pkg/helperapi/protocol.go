@@ -1,104 +1,102 @@
-// Package helperapi is what the operator and its helper, cmd/jmx-attach, say to each
-// other: the operations, and the JSON in which they are asked for and answered.
-// docs/agent-protocol.md describes the files and marks that they work on.
+// Package helperapi defines the protocol between the operator and its helper,
+// cmd/jmx-attach: the operations, and the JSON of requests and answers.
+// docs/agent-protocol.md describes the files and marks that they use.
 package helperapi
 
-// AgentDirectory is the one directory that the helper writes to, in the container's own
-// file system. It lies in /tmp because HotSpot's attach socket does too: where
-// /tmp is not writable no JVM can be attached to.
+// AgentDirectory is the only directory that the helper writes to, in the container's own
+// file system. It is in /tmp because HotSpot's attach socket is: where /tmp is not
+// writable, no JVM can be attached to.
 const AgentDirectory = "/tmp/.jmx-exporter"
 
-// Verb names an operation of the helper.
+// Verb is an operation of the helper.
 type Verb string
 
 const (
-	// VerbInspect lists the Java processes, and which of Request.Files lie in
-	// AgentDirectory. It changes nothing and signals nobody.
+	// VerbInspect lists the Java processes, and which of Request.Files exist in
+	// AgentDirectory. It changes nothing and sends no signal.
 	VerbInspect Verb = "inspect"
-	// VerbStage writes Request.Files to AgentDirectory. What already lies there is left
-	// alone. Leftovers of processes that are gone are removed.
+	// VerbStage writes Request.Files to AgentDirectory. It keeps files that exist
+	// already, and removes leftovers of processes that have exited.
 	VerbStage Verb = "stage"
-	// VerbLoad brings the agent of Request.Target to Request.Desired, and waits
-	// for its answer: it loads the agent if there is none yet, else it only
-	// tells it. Idempotent.
+	// VerbLoad brings the agent of Request.Target to Request.Desired and waits for its
+	// answer. It loads the agent if there is none yet, and otherwise only reconfigures
+	// it. Idempotent.
 	VerbLoad Verb = "load"
-	// VerbStatus reads the mark of Request.Target, and asks the port in it for
-	// its metrics. It changes nothing and signals nobody.
+	// VerbStatus reads the mark of Request.Target, and requests the metrics from the port
+	// in the mark. It changes nothing and sends no signal.
 	VerbStatus Verb = "status"
-	// VerbUnload stops the agent of Request.Target and removes what was written
-	// for it. The trampoline stays in the JVM, stopped. A process that is gone
-	// counts as unloaded. Idempotent.
+	// VerbUnload stops the agent of Request.Target and removes the files written for it.
+	// The trampoline stays in the JVM, stopped. A process that has exited counts as
+	// unloaded. Idempotent.
 	VerbUnload Verb = "unload"
-	// VerbProbe asks Request.Probe for a page.
+	// VerbProbe requests a page from Request.Probe.
 	VerbProbe Verb = "probe"
 )
 
-// Request is one line of JSON on the helper's standard input. For Stage, the
-// contents of Files follow it, one after the other, in their order.
+// Request is one line of JSON on the helper's standard input. For VerbStage, the contents
+// of Files follow in order, without separators.
 type Request struct {
-	// PodUID is the pod in which the helper must find itself; elsewhere it
-	// answers ReasonWrongPod and touches nothing. Empty on a host.
+	// PodUID is the UID of the target pod. A helper in another pod answers ReasonWrongPod
+	// and changes nothing. Empty on a host.
 	PodUID string `json:"podUID,omitempty"`
-	// ContainerID is the container whose processes and files are meant, by the
-	// runtime's ID without a scheme, for a helper that runs in another one of the
-	// pod with the same PID namespace (an ephemeral container). Empty for the
-	// helper's own.
+	// ContainerID is the target container: the runtime's ID without a scheme. It is for a
+	// helper in another container of the pod with the same PID namespace (an ephemeral
+	// container). Empty for the helper's own container.
 	ContainerID string `json:"containerID,omitempty"`
-	// Target is the process that Load, Status and Unload are about.
+	// Target is the process for VerbLoad, VerbStatus and VerbUnload.
 	Target *Target `json:"target,omitempty"`
-	// Files are what Stage writes to AgentDirectory.
+	// Files are the files that VerbStage writes to AgentDirectory.
 	Files []File `json:"files,omitempty"`
-	// Desired is what Load asks of the agent.
+	// Desired is the desired state of the agent, for VerbLoad.
 	Desired *Desired `json:"desired,omitempty"`
-	// TmpMountedElsewhere says that the volume of the container's /tmp is mounted
-	// in other containers too, whose processes the helper does not see.
+	// TmpMountedElsewhere reports that the volume at the container's /tmp is also mounted
+	// in other containers, whose processes the helper does not see.
 	TmpMountedElsewhere bool `json:"tmpMountedElsewhere,omitempty"`
-	// AllowSharedTmp stages and loads also where that, or a process of another
-	// user, is ReasonTmpShared otherwise.
+	// AllowSharedTmp permits VerbStage and VerbLoad where TmpMountedElsewhere, or a
+	// process of another user, would cause ReasonTmpShared.
 	AllowSharedTmp bool `json:"allowSharedTmp,omitempty"`
-	// MemoryHeadroom is how many bytes must be free below the memory limit of the
-	// process' control groups before Load loads an agent for the first time, and
-	// before Stage writes the files for that. A quarter of it is needed for another
-	// implementation, nothing for another configuration or port. 0 or less checks nothing.
+	// MemoryHeadroom is the number of bytes that must be free below the memory limit of
+	// the process' control groups before VerbLoad loads an agent for the first time, and
+	// before VerbStage writes the files for that. Another implementation requires a
+	// quarter of it, another configuration or port nothing. 0 or less disables the check.
 	MemoryHeadroom int64 `json:"memoryHeadroom,omitempty"`
-	// RefuseOnWarning has Load refuse, with ReasonAgentLoadingWarns, a load that makes
-	// the JVM print a warning: see Process.LoadWarns. An agent that is in the JVM
-	// already is reconfigured all the same.
+	// RefuseOnWarning makes VerbLoad refuse, with ReasonAgentLoadingWarns, a load that
+	// makes the JVM print a warning: see Process.LoadWarns. An agent that is already in
+	// the JVM is reconfigured regardless.
 	RefuseOnWarning bool `json:"refuseOnWarning,omitempty"`
-	// Probe is the endpoint that Probe asks, on the loopback address.
+	// Probe is the endpoint for VerbProbe, on the loopback address.
 	Probe *Endpoint `json:"probe,omitempty"`
-	// ListeningPorts asks Inspect and Status for Report.ListeningPorts. To list them the
-	// kernel walks its table of connections, which has the node's size, not the pod's:
-	// 10 ms of CPU that nobody spends who does not read them.
+	// ListeningPorts makes VerbInspect and VerbStatus fill Report.ListeningPorts. The
+	// kernel walks its connection table for that, which has the size of the node, not of
+	// the pod: 10 ms of CPU, to be spent only if the result is used.
 	ListeningPorts bool `json:"listeningPorts,omitempty"`
-	// Rules say which processes are meant; Inspect marks the others with
-	// Process.Excluded. The first rule that matches decides; a process that no
-	// rule matches is included. At most 64 rules.
+	// Rules select processes; VerbInspect reports those not selected with
+	// Process.Excluded. The first matching rule decides; a process that no rule matches
+	// is included. At most 64 rules.
 	Rules []ProcessRule `json:"rules,omitempty"`
 }
 
-// ProcessRule includes or excludes Java processes. It matches a process when all
-// of its conditions do; a rule without conditions matches every process. Of a
-// process that cannot be looked into, the main class is empty.
+// ProcessRule includes or excludes Java processes. It matches a process if all of its
+// conditions do; a rule without conditions matches every process. The main class of a
+// process that cannot be inspected is empty.
 type ProcessRule struct {
-	// Action is what becomes of the processes that match.
+	// Action is applied to the matching processes.
 	Action RuleAction `json:"action"`
-	// MainClass is a regular expression (RE2) that the whole of
-	// Process.MainClass must match.
+	// MainClass is a regular expression (RE2) that must match all of Process.MainClass.
 	MainClass string `json:"mainClass,omitempty"`
-	// Argument is a regular expression (RE2) that the whole of one argument of
-	// the command line must match, the JVM's or the application's. Arguments may
-	// hold secrets and are never reported: the verdict is.
+	// Argument is a regular expression (RE2) that must match all of one argument of the
+	// command line, either of the JVM or of the application. Arguments may contain
+	// secrets and are never reported, only the result is.
 	Argument string `json:"argument,omitempty"`
 }
 
-// RuleAction is what a ProcessRule does with the processes that match it.
+// RuleAction is the effect of a ProcessRule on matching processes.
 type RuleAction string
 
 const (
-	// RuleInclude means the process.
+	// RuleInclude selects the process.
 	RuleInclude RuleAction = "Include"
-	// RuleExclude does not.
+	// RuleExclude does not select the process.
 	RuleExclude RuleAction = "Exclude"
 )
 
@@ -110,21 +108,22 @@ type Target struct {
 	StartTime uint64 `json:"startTime"`
 }
 
-// File is one file to stage. Its name has no slash and ends up in AgentDirectory.
+// File is a file to stage in AgentDirectory. Its name contains no slash.
 type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// Desired is what one JVM's agent shall do. File names are relative to AgentDirectory.
+// Desired is the desired state of the agent in one JVM. File names are relative to
+// AgentDirectory.
 type Desired struct {
 	// Agent is the file name of the trampoline jar, which the JVM loads.
 	Agent string `json:"agent"`
-	// AgentSHA256 is that jar's digest, in lower-case hexadecimal. Empty from older
-	// operators: then the beginning of it in the name is all that is known.
+	// AgentSHA256 is that jar's digest, in lower-case hexadecimal. Older operators leave
+	// it empty: then only the digest prefix in the file name is known.
 	AgentSHA256 string `json:"agentSHA256,omitempty"`
-	// Implementation is the file name of the jar behind the trampoline.
+	// Implementation is the file name of the jar that the trampoline loads.
 	Implementation string `json:"implementation"`
 	// ImplementationSHA256 is that jar's digest, in lower-case hexadecimal.
 	ImplementationSHA256 string `json:"implementationSHA256"`
@@ -132,21 +131,22 @@ type Desired struct {
 	Config string `json:"config"`
 	// ConfigSHA256 is its digest, in lower-case hexadecimal.
 	ConfigSHA256 string `json:"configSHA256"`
-	// Security is the file name of the endpoint's security; empty for one in the clear.
+	// Security is the file name of the endpoint's security configuration; empty for plain
+	// HTTP.
 	Security string `json:"security,omitempty"`
 	// SecuritySHA256 is its digest, in lower-case hexadecimal.
 	SecuritySHA256 string `json:"securitySHA256,omitempty"`
-	// Port is the TCP port to serve on. 0: the port that our agent in this JVM
-	// serves already, else the lowest one from FirstPort upwards that nobody
-	// listens on in the network namespace and that is not in Avoid. The mark
-	// tells which it is.
+	// Port is the TCP port to serve on. 0 selects the port that our agent already serves
+	// in this JVM, otherwise the lowest port from FirstPort upwards that is free in the
+	// network namespace and not in Avoid. The mark reports the selected port.
 	Port int32 `json:"port"`
-	// Identity is what the agent calls itself in the header IdentityHeader of its
-	// health answer: at most 64 characters of lower-case hexadecimal. Empty for
-	// what it was told before, if anything.
+	// Identity is the value of the header IdentityHeader in the agent's health response:
+	// at most 64 characters of lower-case hexadecimal. Empty keeps the previous one, if
+	// any.
 	Identity string `json:"identity,omitempty"`
-	// Avoid are ports that are not chosen: they are promised to other JVMs of
-	// the pod, or declared for its containers. A Port given, or served already, may be among them.
+	// Avoid are ports not to select: they are reserved for other JVMs of the pod, or
+	// declared for its containers. A given Port, or one already served, may be among
+	// them.
 	Avoid []int32 `json:"avoid,omitempty"`
 }
 
@@ -154,19 +154,19 @@ type Desired struct {
 // docs/operations.md has the measurement behind it.
 const DefaultMemoryHeadroom int64 = 96 << 20
 
-// IdentityHeader is the HTTP header in which an agent's answer for its health
-// says which JVM it is in: Desired.Identity. Older agents have none.
+// IdentityHeader is the HTTP header of the agent's health response that identifies its
+// JVM: Desired.Identity. Older agents do not send it.
 const IdentityHeader = "Jmx-Exporter-Identity"
 
-// FirstPort is where the choice of a port begins; the stock exporter's own.
+// FirstPort is the lowest port that is selected, which is the stock exporter's default.
 const FirstPort int32 = 9404
 
 // Endpoint is an HTTP endpoint inside the container's network namespace.
 type Endpoint struct {
 	Port int32  `json:"port"`
 	Path string `json:"path"`
-	// TLS says that the endpoint speaks TLS. Then it is enough that it accepts a
-	// connection: the helper has no TLS, which would make it larger by half.
+	// TLS reports that the endpoint speaks TLS. A probe then only requires that it
+	// accepts a connection: a TLS implementation would make the helper 50 percent larger.
 	TLS bool `json:"tls,omitempty"`
 }
 
@@ -174,58 +174,57 @@ type Endpoint struct {
 type Report struct {
 	// HelperVersion is the version of the helper that answered.
 	HelperVersion string `json:"helperVersion"`
-	// Processes are the Java processes found, by ascending PID: all of them
-	// for Inspect, the target for Load, Status and Unload.
+	// Processes are the Java processes by ascending PID: all for VerbInspect; the target
+	// for VerbLoad, VerbStatus and VerbUnload.
 	Processes []Process `json:"processes,omitempty"`
-	// ListeningPorts are the TCP ports in state LISTEN in the network
-	// namespace, ascending, each once, if Request.ListeningPorts asks for them.
+	// ListeningPorts are the TCP ports in state LISTEN in the network namespace,
+	// ascending and without duplicates, if Request.ListeningPorts is set.
 	ListeningPorts []int32 `json:"listeningPorts,omitempty"`
-	// Files are the staged files that lie in AgentDirectory with the right digest.
+	// Files are the staged files that exist in AgentDirectory with the right digest.
 	Files []File `json:"files,omitempty"`
-	// AgentsLeft reports, for Unload, that other JVMs of the container have an agent of
-	// ours.
+	// AgentsLeft reports, for VerbUnload, that other JVMs of the container have our
+	// agent.
 	AgentsLeft bool `json:"agentsLeft,omitempty"`
-	// Error says why what was asked for did not happen; nil when it did.
+	// Error states why the operation failed; nil if it succeeded.
 	Error *Error `json:"error,omitempty"`
 }
 
 // Process is one Java process.
 type Process struct {
 	Target `json:",inline"`
-	// UID and GID are the effective ones, as seen in the container.
+	// UID and GID are the effective IDs, as seen in the container.
 	UID int `json:"uid"`
 	GID int `json:"gid"`
 	// Implementation is HotSpot or OpenJ9.
 	Implementation string `json:"implementation"`
-	// Vendor and Version come from the runtime's release file; empty if
-	// there is none.
+	// Vendor and Version are from the runtime's release file; empty if there is none.
 	Vendor  string `json:"vendor,omitempty"`
 	Version string `json:"version,omitempty"`
-	// MainClass is the class, or the jar's or module's name.
+	// MainClass is the main class, or the name of the jar or module.
 	MainClass string `json:"mainClass,omitempty"`
-	// Refusal says why this process cannot be attached to, without having
-	// tried; nil when nothing speaks against it.
+	// Refusal states why this process cannot be attached to, without an attempt; nil if
+	// nothing prevents it.
 	Refusal *Error `json:"refusal,omitempty"`
-	// Mark is what our agent says of itself in this JVM; nil when none was read.
+	// Mark is the state that our agent reports in this JVM; nil if none was read.
 	Mark *Mark `json:"mark,omitempty"`
-	// AgentJarOpen reports that a jar of ours is open in this process: our agent
-	// was loaded, whether or not a mark can be read. A jar in its place that is
-	// not ours is a Refusal with ReasonForeignJar.
+	// AgentJarOpen reports that a jar of ours is open in this process: our agent was
+	// loaded, whether or not its mark can be read. A foreign jar under its name is a
+	// Refusal with ReasonForeignJar.
 	AgentJarOpen bool `json:"agentJarOpen,omitempty"`
 	// Excluded reports that Request.Rules exclude this process.
 	Excluded bool `json:"excluded,omitempty"`
-	// Exporter is the stock JMX exporter in this process, started with
-	// -javaagent or attached by hand; nil when none was found. It is looked for
-	// by Inspect, and by Load before a first load.
+	// Exporter is the stock JMX exporter in this process, started with -javaagent or
+	// attached manually; nil if none was found. VerbInspect looks for it, and VerbLoad
+	// before a first load.
 	Exporter *Exporter `json:"exporter,omitempty"`
-	// LoadWarns reports that a load makes the JVM write the lines of JEP 451 to the
+	// LoadWarns reports that a load makes the JVM print the warning of JEP 451 on the
 	// application's standard error.
 	LoadWarns bool `json:"loadWarns,omitempty"`
-	// Memory is what Inspect found of the memory limit of the process' control
-	// groups; nil where there is none, or none that can be read.
+	// Memory is the memory limit of the process' control groups, for VerbInspect; nil if
+	// there is none, or none can be read.
 	Memory *Memory `json:"memory,omitempty"`
-	// Warning is what the application's output shows because of the load, such
-	// as the four lines of JEP 451; empty if nothing.
+	// Warning is what the JVM printed on the application's output because of the load,
+	// such as the four lines of JEP 451; empty if nothing.
 	Warning string `json:"warning,omitempty"`
 }
 
@@ -233,43 +232,43 @@ type Process struct {
 type Memory struct {
 	// Limit is the limit itself.
 	Limit int64 `json:"limit"`
-	// Free is what may still be used below it.
+	// Free is the memory that may still be used.
 	Free int64 `json:"free"`
 }
 
-// Exporter is a stock JMX exporter: a Java agent that is none of ours.
+// Exporter is a stock JMX exporter, a Java agent other than ours.
 type Exporter struct {
-	// Port is the TCP port on which it serves; 0 when none answers as it does.
+	// Port is the TCP port that it serves; 0 if no port answers like the stock exporter.
 	Port int32 `json:"port,omitempty"`
 }
 
-// AgentState is the state that a Mark reports.
+// AgentState is the state in a Mark.
 type AgentState string
 
 const (
-	// AgentStarting is set before the implementation is asked to start.
+	// AgentStarting is set before the implementation starts.
 	AgentStarting AgentState = "starting"
-	// AgentRunning means that the port is served with the configuration named.
+	// AgentRunning means that the port is served with the reported configuration.
 	AgentRunning AgentState = "running"
-	// AgentFailed means that nothing is served; Reason and Message say why.
+	// AgentFailed means that nothing is served; Reason and Message state why.
 	AgentFailed AgentState = "failed"
-	// AgentStopped means that the agent was asked to stop, and did.
+	// AgentStopped means that the agent stopped on request.
 	AgentStopped AgentState = "stopped"
 )
 
-// Mark is the agent's word on itself, read from the JVM's system properties.
-// See docs/agent-protocol.md.
+// Mark is the state that the agent reports in a system property of the JVM. See
+// docs/agent-protocol.md.
 type Mark struct {
 	Protocol int        `json:"protocol"`
 	State    AgentState `json:"state"`
 	// Agent is the version of the implementation.
 	Agent string `json:"agent,omitempty"`
-	// Port is the port served; 0 when none is.
+	// Port is the port served; 0 if none.
 	Port int32 `json:"port,omitempty"`
-	// ConfigSHA256 is the digest of the configuration served, as read by the agent.
+	// ConfigSHA256 is the digest of the configuration in use, as read by the agent.
 	ConfigSHA256 string `json:"configSHA256,omitempty"`
-	// SecuritySHA256 is the digest of the security that the endpoint is served with;
-	// empty for one in the clear.
+	// SecuritySHA256 is the digest of the endpoint's security configuration in use; empty
+	// for plain HTTP.
 	SecuritySHA256 string `json:"securitySHA256,omitempty"`
 	// ImplementationSHA256 is the digest of the running implementation's jar.
 	ImplementationSHA256 string `json:"implementationSHA256,omitempty"`
@@ -277,14 +276,14 @@ type Mark struct {
 	Desired string `json:"desired,omitempty"`
 	// Loads counts the calls of agentmain in this JVM.
 	Loads int `json:"loads,omitempty"`
-	// Reloads and ReloadFailures count, in the running implementation, the
-	// configurations that took over after the first, and those that were
-	// rejected: jmx_config_reload_success_total and -failure_total in its
-	// metrics. nil where the agent does not tell.
+	// Reloads and ReloadFailures count, for the running implementation, the
+	// configurations that took effect after the first, and those that were rejected:
+	// jmx_config_reload_success_total and -failure_total in its metrics. They are nil if
+	// the agent does not report them.
 	Reloads        *int64 `json:"reloads,omitempty"`
 	ReloadFailures *int64 `json:"reloadFailures,omitempty"`
-	// Reason and Message tell why the desired state was not reached. They may
-	// stand beside AgentRunning: then the previous configuration is served.
+	// Reason and Message state why the desired state was not reached. With AgentRunning,
+	// the previous configuration is served.
 	Reason  Reason `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }

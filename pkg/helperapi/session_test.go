@@ -11,7 +11,7 @@ import (
 func TestReadCall(t *testing.T) {
 	for name, test := range map[string]struct {
 		in, rest string
-		want     error // nil for any
+		want     error // nil for any error
 		ok       bool
 	}{
 		"call":            {in: `{"id":7}` + "\n", ok: true},

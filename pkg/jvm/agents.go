@@ -2,16 +2,16 @@ package jvm
 
 import "strings"
 
-// JavaAgent is a Java agent that a JVM was started with: -javaagent:<jar>=<options>.
+// JavaAgent is an agent on the JVM's command line: -javaagent:<jar>=<options>.
 type JavaAgent struct {
-	// Jar is its path as it was given.
+	// Jar is the path as given on the command line.
 	Jar string
 	// Options may hold secrets.
 	Options string
 }
 
-// parseAgents finds the agents among the options: those in Java, and whether one
-// of the others is the debugger's.
+// parseAgents returns the Java agents among the options, and reports whether one of the
+// native agents is the debugger (JDWP).
 func parseAgents(options []string) (agents []JavaAgent, debugger bool) {
 	for _, option := range options {
 		if agent, ok := strings.CutPrefix(option, "-javaagent:"); ok {

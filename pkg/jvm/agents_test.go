@@ -36,7 +36,7 @@ func TestParseAgents(t *testing.T) {
 	}
 }
 
-// Of the ports in a network namespace, some are a process' own.
+// Only some of the ports in a network namespace belong to a process.
 func TestOwnListeningPorts(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

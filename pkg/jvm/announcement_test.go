@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// wantNoAnnouncement makes sure that no attacher has left its announcement to the
-// process: tests of other packages leave theirs in the same /tmp.
+// wantNoAnnouncement checks that no announcement to the process remains. Tests of other
+// packages may leave theirs in the same /tmp.
 func wantNoAnnouncement(t *testing.T, p Process) {
 	t.Helper()
 	name := filepath.Join("/tmp", p.announcement())
@@ -23,8 +23,8 @@ func wantNoAnnouncement(t *testing.T, p Process) {
 	}
 }
 
-// A second SIGQUIT, while the first is pending, can make the JVM print its stacks:
-// none is sent over an announcement but that of somebody who surely is gone.
+// A second SIGQUIT while the first is pending could make the JVM print its stacks: none
+// is sent if there is an announcement, unless its attacher is certainly gone.
 func TestAnnounced(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	p := found(t, app.PID)
@@ -49,7 +49,7 @@ func TestAnnounced(t *testing.T) {
 	}
 	app.Unharmed()
 
-	old := p // older than any SIGQUIT can be pending
+	old := p // older than any pending SIGQUIT
 	old.StartTime -= 3600 * 100
 	for ago, want := range map[time.Duration]bool{pending - time.Minute: true, pending + time.Minute: false} {
 		if err := os.WriteFile(announcement, nil, 0o600); err != nil {
@@ -69,9 +69,9 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// A JVM that does not accept attachers, unknown to us, prints its stacks once and
-// not again, however often and how long after it is tried. Java 8 has no file to
-// hide that in.
+// A JVM that does not accept attachers, without our knowledge, prints its stacks once at
+// most, regardless of how often and when attaching is retried. Java 8 cannot hide the
+// option in a file.
 func TestSignalledOnce(t *testing.T) {
 	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
 		hidden := filepath.Join(t.TempDir(), "options")
@@ -104,8 +104,8 @@ func TestSignalledOnce(t *testing.T) {
 	})
 }
 
-// HotSpot looks for the announcement in its working directory first. One that is
-// not its user's makes it take the SIGQUIT for a person's, and print.
+// HotSpot looks for the announcement in its working directory first. A file of another
+// user there makes it treat the SIGQUIT as a person's, and print its stacks.
 func TestForeignAnnouncement(t *testing.T) {
 	jvmtest.NeedUsers(t)
 	directory := t.TempDir()

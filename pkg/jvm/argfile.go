@@ -2,10 +2,11 @@ package jvm
 
 import "strings"
 
-// expandArgFiles replaces every @file before the main class by the arguments in
-// it, as the launcher does (JDK 9, args.c): not recursively, @@ is a literal @,
-// and --disable-@files ends it. What follows a file that cannot be read is left
-// out: it may be options, or the main class' arguments, which hold secrets.
+// expandArgFiles replaces each @file before the main class with the arguments it
+// contains, as the launcher does since JDK 9 (args.c): expansion is not recursive, @@ is
+// a literal @, and --disable-@files ends it. After an unreadable file, the remaining
+// arguments are dropped: they may be options, or arguments of the main class, which may
+// contain secrets.
 func expandArgFiles(args []string, open func(string) (string, bool)) []string {
 	var expanded []string
 	for i, arg := range args {
@@ -31,9 +32,9 @@ func expandArgFiles(args []string, open func(string) (string, bool)) []string {
 	return expanded
 }
 
-// splitArgFile splits an @argfile: as splitOptions, but # starts a comment, a
-// backslash escapes inside quotes, and one at a line's end there continues the
-// argument without the next line's indentation (args.c, java(1)).
+// splitArgFile splits an @argfile (args.c, java(1)). It differs from splitOptions: #
+// starts a comment, a backslash inside quotes escapes, and a backslash at the end of a
+// line inside quotes continues the argument without the next line's indentation.
 func splitArgFile(text string) []string {
 	var (
 		args   []string

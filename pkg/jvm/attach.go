@@ -15,41 +15,41 @@ import (
 	"time"
 )
 
-// Attach makes sure that the JVM's attach listener runs, and waits for that until
-// ctx is done, also for a JVM that is just starting. It is the only function that
-// signals the JVM, at most once.
+// Attach ensures that the JVM's attach listener is running. It waits until ctx is done,
+// including for a JVM that is still starting. It is the only function that signals the
+// JVM, and it does so at most once.
 func (p Process) Attach(ctx context.Context) error {
 	if err := p.awaitReady(ctx); err != nil {
 		return err
 	}
 	if err := p.ping(); !errors.Is(err, errNotListening) {
 		if err == nil {
-			p.withdraw() // what an earlier Attach had to leave
+			p.withdraw() // left over from an earlier Attach
 		}
 		return err
 	}
 	if p.listens() && !restartsListener(p.Version) {
 		return errorf(AttachFailed, "The attach socket /tmp/%s was deleted, and Java %s cannot open it again; restart the JVM, and exclude that file from what cleans /tmp.", p.socketName(), p.Version)
 	}
-	if refusal := p.signalRefusal(); refusal != nil { // what looked like its socket is a former JVM's
+	if refusal := p.signalRefusal(); refusal != nil { // the socket file, if any, belongs to a former JVM
 		return refusal
 	}
 	return p.trigger(ctx)
 }
 
-// trigger makes the JVM start its attach listener: it announces an attacher and
-// sends SIGQUIT.
+// trigger makes the JVM start its attach listener: it announces an attacher and sends
+// SIGQUIT.
 //
-// A SIGQUIT without an announcement makes the JVM print all its stacks. So once
-// it is sent, the announcement stays until the socket is there. A JVM that is
-// paused for longer than ctx lasts opens it later, and the next Attach finds it.
-// One that never does has printed its stacks, or will: it gets no second SIGQUIT.
+// A SIGQUIT without an announcement makes the JVM print all its stacks, so once the
+// signal is sent, the announcement stays until the socket exists. A JVM that is paused
+// beyond ctx opens the socket later, and the next Attach finds it. A JVM that never opens
+// it has printed its stacks, or will: it gets no second SIGQUIT.
 func (p Process) trigger(ctx context.Context) error {
 	other, err := p.announce()
 	if err != nil {
 		return err
 	}
-	if other { // a SIGQUIT is on its way or was of no use, and a second one could make the JVM print
+	if other { // a SIGQUIT is pending or had no effect; a second one could make the JVM print its stacks
 		return p.awaitSocket(ctx)
 	}
 	if err = p.signal(ctx); err != nil {
@@ -63,7 +63,7 @@ func (p Process) trigger(ctx context.Context) error {
 	return nil
 }
 
-// awaitSocket waits until the JVM listens.
+// awaitSocket waits until the JVM listens on its attach socket.
 func (p Process) awaitSocket(ctx context.Context) error {
 	var poll poll
 	for {
@@ -76,7 +76,7 @@ func (p Process) awaitSocket(ctx context.Context) error {
 	}
 }
 
-// ping connects, and asks nothing.
+// ping connects to the attach socket without sending a command.
 func (p Process) ping() error {
 	conn, err := p.connect()
 	if err != nil {
@@ -85,7 +85,7 @@ func (p Process) ping() error {
 	return conn.Close()
 }
 
-// awaitReady returns nil once nothing speaks against attaching.
+// awaitReady waits until nothing prevents attaching, or returns the refusal.
 func (p *Process) awaitReady(ctx context.Context) error {
 	var poll poll
 	for {
@@ -105,9 +105,9 @@ func (p *Process) awaitReady(ctx context.Context) error {
 	}
 }
 
-// restartsListener reports whether a HotSpot opens its socket again after the file
-// was deleted, instead of printing its stacks (JDK-8225690 with JDK-8235211, in
-// JDK 14 and back in 11.0.13 and 8u342).
+// restartsListener reports whether HotSpot reopens its socket after the file was deleted,
+// instead of printing its stacks (JDK-8225690 with JDK-8235211, in JDK 14, backported to
+// 11.0.13 and 8u342).
 func restartsListener(version string) bool {
 	switch major, update := releaseNumbers(version); major {
 	case 8:
@@ -119,19 +119,19 @@ func restartsListener(version string) bool {
 	}
 }
 
-// pending is how long a SIGQUIT may take to have its effect: as long as the JVM's
-// threads are on their way to a safepoint, or it is paused. After that, whoever
-// announced it is taken to have died before sending it.
+// pending is how long a SIGQUIT may take to have an effect: while the JVM's threads reach
+// a safepoint, or while it is paused. After that, the announcer is assumed to have died
+// before sending the signal.
 const pending = 5 * time.Minute
 
-// announce creates .attach_pid<pid>, by which HotSpot tells an attacher's SIGQUIT
-// from a person's, and reports whether it was there already: another attacher's, not
-// long ago, or ours of whenever, if this JVM got its SIGQUIT. Any older one, or one
-// of a former JVM with this PID, is made ours.
+// announce creates .attach_pid<pid>, by which HotSpot distinguishes an attacher's SIGQUIT
+// from a person's. It reports whether another announcement is in effect: a recent one of
+// another attacher, or one of any age that notes that this JVM was sent SIGQUIT. It takes
+// over any other one: an older one, or one for a former JVM with this PID.
 //
-// HotSpot looks in its working directory first, then in /tmp, and wants the file
-// to be its user's. /tmp it is, since the socket needs that anyway, and the
-// working directory is the application's.
+// HotSpot looks in its working directory first, then in /tmp, and requires the file to be
+// owned by the JVM's user. The file is created in /tmp, which the socket needs anyway;
+// the working directory belongs to the application.
 func (p Process) announce() (other bool, err error) {
 	name := p.announcement()
 	err = As(p.UID, p.GID, func() error {
@@ -152,7 +152,7 @@ func (p Process) announce() (other bool, err error) {
 		}
 		if info, err := tmp.Lstat(name); err == nil && p.owns(info) {
 			now := time.Now()
-			if other = p.wasSignalled(tmp) || now.Sub(info.ModTime()) < min(age(p.StartTime), pending); other {
+			if other = p.wasSignaled(tmp) || now.Sub(info.ModTime()) < min(age(p.StartTime), pending); other {
 				return nil
 			}
 			return tmp.Chtimes(name, now, now)
@@ -162,9 +162,9 @@ func (p Process) announce() (other bool, err error) {
 	return other, err
 }
 
-// note writes into the announcement that this very JVM gets its SIGQUIT. It does
-// so before it is sent: who dies in between has sent none, and none is better than
-// two. It adds a line, since JVMs that share a /tmp may have the same PID.
+// note records in the announcement that this JVM is sent SIGQUIT. It is called before the
+// signal: a helper that dies in between has sent none, and none is better than two. It
+// appends a line, because JVMs that share a /tmp may have the same PID.
 func (p Process) note() error {
 	tmp, err := p.OpenTmp()
 	if err != nil {
@@ -180,18 +180,18 @@ func (p Process) note() error {
 	return err
 }
 
-// wasSignalled reports whether the announcement has this JVM's note.
-func (p Process) wasSignalled(tmp *os.Root) bool {
+// wasSignaled reports whether the announcement contains this JVM's note.
+func (p Process) wasSignaled(tmp *os.Root) bool {
 	noted, err := readRegular(tmp, p.announcement())
 	return err == nil && slices.Contains(strings.Fields(noted), strconv.FormatUint(p.StartTime, 10))
 }
 
-// announcement is the name of the file in /tmp.
+// announcement returns the name of the announcement file in /tmp.
 func (p Process) announcement() string { return fmt.Sprintf(".attach_pid%d", p.NamespacePID) }
 
 // withdraw removes the announcement.
 func (p Process) withdraw() {
-	// That it stays is no failure of attaching: the next attacher takes an old one over.
+	// A leftover is not an error: the next attacher takes an old announcement over.
 	_ = As(p.UID, p.GID, func() error {
 		tmp, err := p.OpenTmp()
 		if err != nil {
@@ -202,17 +202,17 @@ func (p Process) withdraw() {
 	})
 }
 
-// owns reports whether a file belongs to the JVM's user, or to root, whom HotSpot
-// trusts too since JDK 9.
+// owns reports whether a file belongs to the JVM's user, or to root, which HotSpot also
+// trusts since JDK 9.
 func (p Process) owns(info fs.FileInfo) bool {
 	uid := int(info.Sys().(*syscall.Stat_t).Uid)
 	return info.Mode().IsRegular() && (uid == p.UID || uid == 0 && Major(p.Version) != 8)
 }
 
-// signal sends SIGQUIT, after a last look at whom it will meet. The handle is
-// opened before that look, and is a pidfd where the kernel has them (os.Process:
-// Linux 5.4, unless a filter takes them away; else it is the PID): should the
-// process exit in between, the signal goes nowhere.
+// signal sends SIGQUIT after a last check of the process. The handle is opened before the
+// check, and is a pidfd where available (os.Process: Linux 5.4, unless a seccomp filter
+// blocks it; otherwise the PID), so that the signal is lost if the process exits in
+// between.
 func (p Process) signal(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errorf(AttachTimeout, "The attach timed out.")
@@ -221,7 +221,7 @@ func (p Process) signal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = handle.Release() }() // returns nil always
+	defer func() { _ = handle.Release() }() // always returns nil
 	now, err := look(p.PID)
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func (p Process) signal(ctx context.Context) error {
 	}
 	err = As(p.UID, p.GID, func() error {
 		if err := p.ping(); !errors.Is(err, errNotListening) {
-			return err // listening already: SIGQUIT would print all stacks
+			return err // already listening: SIGQUIT would print all stacks
 		}
 		if err := p.note(); err != nil {
 			return err

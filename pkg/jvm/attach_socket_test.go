@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// What cleans /tmp removes the socket; HotSpot makes a new one.
+// If a cleaner of /tmp removes the socket, HotSpot creates a new one.
 func TestSocketDeleted(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:+EnableDynamicAgentLoading"}})
@@ -33,7 +33,7 @@ func TestSocketDeleted(t *testing.T) {
 		old.Version = "11.0.2" // which would print its stacks
 		wantKind(t, old.Attach(deadline(t)), AttachFailed)
 		app.Unharmed()
-		if p.Version == "1.8" { // which may be such an old one: Debian's names no update
+		if p.Version == "1.8" { // may be too old to recreate it: Debian's version has no update number
 			wantKind(t, p.Attach(deadline(t)), AttachFailed)
 			return
 		}
@@ -43,7 +43,7 @@ func TestSocketDeleted(t *testing.T) {
 	})
 }
 
-// Whoever may write to /tmp can put something where the socket should be.
+// Anyone who can write to /tmp can put a file in the socket's place.
 func TestHostileSocket(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	p := found(t, app.PID)
@@ -69,7 +69,7 @@ func TestHostileSocket(t *testing.T) {
 		})
 	}
 	t.Run("left by a former JVM", func(t *testing.T) {
-		listen(t, socket).Close() // the file stays, nobody listens
+		listen(t, socket).Close() // the file remains without a listener
 		attach(t, p)
 		app.Unharmed()
 	})

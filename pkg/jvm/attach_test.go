@@ -37,7 +37,7 @@ func TestAttachAndLoad(t *testing.T) {
 		if _, _, err := p.Property(deadline(t), property); err == nil {
 			t.Error("a property was read without a listener: who signalled?")
 		}
-		for range 2 { // the second time, the socket is there
+		for range 2 { // the second time, the socket exists
 			attach(t, p)
 		}
 		if _, found, err := p.Property(deadline(t), property); found || err != nil {
@@ -54,7 +54,8 @@ func TestAttachAndLoad(t *testing.T) {
 	})
 }
 
-// Loading an agent that throws, or a jar that is none, is an error and hurts nobody.
+// Loading an agent that throws, or an invalid jar, is an error and does not affect the
+// application.
 func TestLoadFails(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{})
@@ -67,7 +68,7 @@ func TestLoadFails(t *testing.T) {
 	})
 }
 
-// A runtime that was linked for one application may lack java.instrument.
+// A runtime linked for one application may lack java.instrument.
 func TestMissingInstrumentModule(t *testing.T) {
 	app := jvmtest.Need(t, 17).Link(t, "java.base").Start(t, jvmtest.Options{})
 	p := found(t, app.PID)

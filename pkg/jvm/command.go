@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Property reads one system property of the JVM, which must be listening: it
-// never signals. The others do not leave this function.
+// Property reads one system property of the JVM, whose attach listener must be running.
+// It never signals. The other properties never leave this function.
 func (p Process) Property(ctx context.Context, name string) (value string, found bool, err error) {
 	code, text, err := p.execute(ctx, "properties")
 	if err != nil {
@@ -24,10 +24,10 @@ func (p Process) Property(ctx context.Context, name string) (value string, found
 	return value, found, nil
 }
 
-// LoadAgent has the JVM, which must be listening, load a Java agent and waits for
-// its agentmain to return. Both jar, a path as the JVM sees it, and options are
-// limited to 1022 bytes together. Nil means that agentmain returned; an error
-// of Kind AttachTimeout that nobody knows.
+// LoadAgent makes the JVM, whose attach listener must be running, load a Java agent, and
+// waits for its agentmain to return. The jar is a path as the JVM sees it; jar and
+// options are limited to 1022 bytes together. A nil error means that agentmain returned;
+// after an error of Kind AttachTimeout, the outcome is unknown.
 func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
 	const absolutePath = "false" // of "instrument": the library lies in java.home
 	code, text, err := p.execute(ctx, "load", "instrument", absolutePath, jar+"="+options)
@@ -40,7 +40,7 @@ func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
 	return nil
 }
 
-// asError gives every error a Kind.
+// asError converts any error to an Error with a Kind.
 func asError(err error) error {
 	if typed, ok := errors.AsType[*Error](err); ok {
 		return typed
@@ -48,12 +48,12 @@ func asError(err error) error {
 	return errorf(AttachFailed, "%v.", err)
 }
 
-// maxReply bounds a reply. The longest used is that of "properties".
+// maxReply limits a reply, in bytes. The longest reply in use is that of "properties".
 const maxReply = 8 << 20
 
-// execute has the JVM perform one command. It never signals: without a listener
-// it returns errNotListening. The JVM performs commands one after the other, in
-// the order of their connections, also those whose client is gone.
+// execute sends one command to the JVM and returns its reply. It never signals: without a
+// listener it returns errNotListening. The JVM executes commands one at a time in the
+// order of their connections, even if the client has disconnected.
 func (p Process) execute(ctx context.Context, command string, args ...string) (code int, text string, err error) {
 	request, err := encodeRequest(command, args...)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p Process) execute(ctx context.Context, command string, args ...string) (c
 	return code, text, nil
 }
 
-// broken explains an error on the attach connection.
+// broken converts an error on the attach connection to one that names the cause.
 func (p Process) broken(command string, err error) error {
 	if gone := p.verify(); gone != nil {
 		return gone

@@ -2,30 +2,28 @@ package jvm
 
 import "strings"
 
-// commandLine is what the arguments and environment of a launcher tell.
+// commandLine is the result of parsing a launcher's arguments and environment.
 type commandLine struct {
 	flags     Flags
 	mainClass string
 	agents    []JavaAgent
 	debugger  bool
-	// unread reports that a file with options could not be read, so that flags
-	// may be others.
+	// unread reports that an options file could not be read, so flags may be incomplete.
 	unread bool
 }
 
-// fileReader reads a file that an option names, as the JVM would.
+// fileReader reads a file that an option names, resolved as the JVM would.
 type fileReader func(name string) (string, error)
 
-// maxFiles bounds how many option files are followed.
+// maxFiles limits how many options files are followed.
 const maxFiles = 32
 
-// parseCommandLine reads a Java command line in the order in which HotSpot
-// applies it, where the last setting wins (Arguments::parse in arguments.cpp):
-// the file of -XX:Flags, the runtime's own options, JAVA_TOOL_OPTIONS, the command
-// line with what the launcher puts before it from JDK_JAVA_OPTIONS, _JAVA_OPTIONS.
-// A -XX:VMOptionsFile counts where it stands. launcher is the name of the program;
-// only what java was given can be understood. linked are the runtime's own
-// options: see readVMOptions.
+// parseCommandLine parses a Java command line in the order in which HotSpot applies it,
+// where the last setting wins (Arguments::parse in arguments.cpp): the -XX:Flags file,
+// the runtime's built-in options, JAVA_TOOL_OPTIONS, JDK_JAVA_OPTIONS (which the launcher
+// prepends to the command line), the command line, and _JAVA_OPTIONS. A -XX:VMOptionsFile
+// applies at its position. launcher is the name of the program; arguments are understood
+// only for java. linked are the runtime's built-in options: see linkedOptions.
 func parseCommandLine(launcher string, argv, environ []string, linked string, major int, read fileReader) commandLine {
 	var command commandLine
 	files := 0
@@ -35,7 +33,7 @@ func parseCommandLine(launcher string, argv, environ []string, linked string, ma
 			return "", false
 		}
 		text, err := read(name)
-		if err != nil { // the JVM has started with it, so it is gone by now
+		if err != nil { // the JVM started with the file, so it was removed since
 			command.unread = true
 		}
 		return text, err == nil

@@ -9,7 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// A person on a host attaches to a JVM in a container: another PID, another /tmp.
+// A person on a host attaches to a JVM in a container: PIDs and /tmp differ.
 func TestContainer(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{Container: true, Args: []string{"-XX:+EnableDynamicAgentLoading"}})

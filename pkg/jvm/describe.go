@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// describe fills in what is only for people and for Refusal; what it cannot
-// read stays empty. It runs as the JVM's user, since the JVM names the files.
+// describe fills in the fields that only messages and Refusal need; those that cannot be
+// read stay empty. It runs as the JVM's user, because the JVM chooses the file names.
 func (p *Process) describe(library string, argv []string) {
 	p.obscure = "The JVM's options cannot be read"
 	root, err := p.openRoot("root")
@@ -18,13 +18,14 @@ func (p *Process) describe(library string, argv []string) {
 		return
 	}
 	defer root.Close()
-	// <home>/lib/server/libjvm.so, <home>/jre/lib/amd64/server/libjvm.so in JDK 8.
+	// <home>/lib/server/libjvm.so, or <home>/jre/lib/amd64/server/libjvm.so in JDK 8.
 	for dir := path.Dir(library); len(dir) > 1 && p.Version == ""; dir = path.Dir(dir) {
 		if text, err := readRegular(root, strings.TrimPrefix(path.Join(dir, "release"), "/")); err == nil {
 			p.Vendor, p.Version = parseRelease(text)
 		}
 	}
-	// Debian's Java 8 has no release file. Later ones do without the architecture's directory.
+	// Debian's Java 8 has no release file. Later versions have no directory per
+	// architecture.
 	if arch := path.Dir(path.Dir(library)); p.Version == "" && path.Base(arch) != "lib" && path.Base(path.Dir(arch)) == "lib" {
 		p.Version = "1.8"
 	}

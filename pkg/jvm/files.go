@@ -14,13 +14,13 @@ import (
 	"syscall"
 )
 
-// openRoot opens a directory link of the process, root or cwd. Inside an
-// os.Root, no symbolic link that the process made leads out of it.
+// openRoot opens the process' root or cwd link. In an os.Root, no symbolic link that the
+// process created leads outside.
 func (p Process) openRoot(link string) (*os.Root, error) {
 	return os.OpenRoot(procPath(p.PID, link))
 }
 
-// readRegular reads a regular file: a FIFO or device would block.
+// readRegular reads a regular file. It refuses others: a FIFO or device would block.
 func readRegular(root *os.Root, name string) (string, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -34,13 +34,13 @@ func readRegular(root *os.Root, name string) (string, error) {
 	return string(data), err
 }
 
-// OpenTmp opens /tmp as the JVM sees it, where HotSpot has its socket whatever
-// TMPDIR says. The caller closes it. As long as it is open it stays that
-// directory, also when the JVM exits.
+// OpenTmp opens /tmp as the JVM sees it, where HotSpot creates its socket regardless of
+// TMPDIR. The caller closes it. The handle keeps referring to the same directory, even
+// after the JVM exits.
 func (p Process) OpenTmp() (*os.Root, error) {
 	var tmp *os.Root
 	err := As(p.UID, p.GID, func() (err error) {
-		if p.sharesFiles() { // where /tmp may be a link that does not leave our root
+		if p.sharesFiles() { // here, /tmp may be a link within our root
 			tmp, err = os.OpenRoot("/tmp")
 		} else {
 			tmp, err = p.openTmpInRoot()
@@ -62,10 +62,10 @@ func (p Process) OpenTmp() (*os.Root, error) {
 	return tmp, nil
 }
 
-// openTmpInRoot opens the process' /tmp from outside. An absolute link there, as of
-// images with /tmp -> /var/tmp, leads where it does for the process; none leads out
-// of its root, nor through another process' (openat2(2), RESOLVE_IN_ROOT and
-// RESOLVE_NO_MAGICLINKS). A kernel before 5.6, or a filter, has no openat2: then an
+// openTmpInRoot opens the /tmp of a process in another mount namespace. An absolute link
+// there, as in images with /tmp -> /var/tmp, resolves as for the process; no link leads
+// outside its root or through another process' root (openat2(2), RESOLVE_IN_ROOT and
+// RESOLVE_NO_MAGICLINKS). Without openat2 (kernels before 5.6, or a seccomp filter), an
 // absolute link is refused.
 func (p Process) openTmpInRoot() (*os.Root, error) {
 	root, err := p.openRoot("root")
@@ -89,8 +89,8 @@ func (p Process) openTmpInRoot() (*os.Root, error) {
 	return os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", tmp.Fd()))
 }
 
-// OpenFiles lists the paths of the files that the process has open, as it sees
-// them; those deleted since without the " (deleted)" that proc(5) adds.
+// OpenFiles returns the paths of the process' open files, as the process sees them. For
+// deleted files, the " (deleted)" suffix of proc(5) is removed.
 func (p Process) OpenFiles() ([]string, error) {
 	var names []string
 	err := p.eachOpenFile(func(_, name string) error {
@@ -100,23 +100,22 @@ func (p Process) OpenFiles() ([]string, error) {
 	return names, err
 }
 
-// OpenFile is a file that a process has open, looked at through the process' own
-// descriptor: it is the one that the process reads, whatever lies under its name
-// by now.
+// OpenFile is an open file of a process, inspected through the process' own descriptor:
+// it is the file that the process reads, even if its name refers to another one now.
 type OpenFile struct {
-	// Name is its path, as in OpenFiles.
+	// Name is the path, as in OpenFiles.
 	Name string
-	// Mode is its type and permissions.
+	// Mode is the file's type and permissions.
 	Mode fs.FileMode
-	// UID is its owner, in this process' user namespace.
+	// UID is the owner, in this process' user namespace.
 	UID int
-	// SHA256 is the digest of its content in lower-case hexadecimal; empty if it
-	// is not a regular file, too large, or not readable by the process' user.
+	// SHA256 is the digest of the content in lower-case hexadecimal; empty if the file is
+	// not regular, too large, or not readable by the process' user.
 	SHA256 string
 }
 
-// Inspect looks at the files that the process has open under the names that
-// match. Contents of more than limit bytes are not read.
+// Inspect returns the process' open files whose names match. It reads no content of more
+// than limit bytes.
 func (p Process) Inspect(match func(name string) bool, limit int64) ([]OpenFile, error) {
 	var files []OpenFile
 	err := p.eachOpenFile(func(fd, name string) error {
@@ -124,7 +123,7 @@ func (p Process) Inspect(match func(name string) bool, limit int64) ([]OpenFile,
 			return nil
 		}
 		file, err := inspect(fd, name, limit)
-		if errors.Is(err, fs.ErrNotExist) { // closed meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // closed in the meantime
 			return nil
 		}
 		files = append(files, file)
@@ -133,15 +132,15 @@ func (p Process) Inspect(match func(name string) bool, limit int64) ([]OpenFile,
 	return files, err
 }
 
-// inspect looks at a file by a link that proc_pid_fd(5) has to it. What it says
-// and what it reads is the same file, also if the process opens another one there.
+// inspect describes a file through its link in proc_pid_fd(5). Metadata and digest are of
+// the same file, even if the process reuses the descriptor.
 func inspect(link, name string, limit int64) (OpenFile, error) {
 	info, err := os.Stat(link)
-	if err != nil || !info.Mode().IsRegular() { // a device may do something when it is opened
+	if err != nil || !info.Mode().IsRegular() { // opening a device may have side effects
 		return openFile(name, info), err
 	}
 	f, err := os.OpenFile(link, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrPermission) { // the process has given up the right since
+	if errors.Is(err, fs.ErrPermission) { // the process has dropped the privilege since it opened the file
 		return openFile(name, info), nil
 	}
 	if err != nil {
@@ -167,8 +166,8 @@ func openFile(name string, info fs.FileInfo) OpenFile {
 	return OpenFile{Name: name, Mode: info.Mode(), UID: int(info.Sys().(*syscall.Stat_t).Uid)}
 }
 
-// eachOpenFile visits the files that the process has open, as its user: the path
-// of the link in proc_pid_fd(5) by which each can be opened, and its name.
+// eachOpenFile visits the process' open files, as its user: link is the path in
+// proc_pid_fd(5) through which the file can be opened, and name its name.
 func (p Process) eachOpenFile(visit func(link, name string) error) error {
 	err := As(p.UID, p.GID, func() error {
 		dir, err := os.Open(procPath(p.PID, "fd"))
@@ -181,7 +180,7 @@ func (p Process) eachOpenFile(visit func(link, name string) error) error {
 			for _, fd := range fds {
 				link := procPath(p.PID, "fd/"+fd)
 				name, err := os.Readlink(link)
-				if errors.Is(err, fs.ErrNotExist) { // closed meanwhile
+				if errors.Is(err, fs.ErrNotExist) { // closed in the meantime
 					continue
 				}
 				if err != nil {

@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// Find lists the Java processes in /proc by ascending PID. A process that may
-// not be looked into is listed if its command is called java, and one that cannot
-// be read to the end is, whatever it is called: its Refusal says so.
+// Find returns the Java processes in /proc by ascending PID. It includes processes that
+// may not be inspected if their command is java, and those that could only be read in
+// part, whatever their command: their Refusal states the cause.
 func Find() ([]Process, error) {
 	pids, err := processIDs()
 	if err != nil {
@@ -27,7 +27,7 @@ func Find() ([]Process, error) {
 	return found, nil
 }
 
-// processIDs are the IDs of all processes but this one, ascending.
+// processIDs returns the IDs of all processes except this one, ascending.
 func processIDs() ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -43,9 +43,9 @@ func processIDs() ([]int, error) {
 	return pids, nil
 }
 
-// Lookup returns the Java process with this PID and start time. Its error is an
-// Error of Kind ProcessGone if there is no such process, and of Kind
-// UnsupportedJVM if it is no Java process.
+// Lookup returns the Java process with this PID and start time. It returns an Error of
+// Kind ProcessGone if there is no such process, and of Kind UnsupportedJVM if it is not a
+// Java process.
 func Lookup(pid int, startTime uint64) (Process, error) {
 	p, err := look(pid)
 	if err != nil {
@@ -60,7 +60,7 @@ func Lookup(pid int, startTime uint64) (Process, error) {
 	return p, nil
 }
 
-// look reads what /proc tells of a process, whether or not it is a JVM.
+// look reads what /proc shows of a process, whether or not it is a JVM.
 func look(pid int) (Process, error) {
 	p := Process{PID: pid}
 	var err error
@@ -70,7 +70,7 @@ func look(pid int) (Process, error) {
 	if err := p.readStatus(); err != nil {
 		return p, err
 	}
-	data, err := readProc(pid, "cmdline") // open to all, empty for kernel threads
+	data, err := readProc(pid, "cmdline") // readable by all users; empty for kernel threads
 	if err != nil {
 		return p, err
 	}
@@ -93,7 +93,7 @@ func look(pid int) (Process, error) {
 		}
 		return nil
 	})
-	// The process may have exited, or run another program, while it was read.
+	// The process may have exited, or executed another program, while it was read.
 	if err := p.verify(); err != nil {
 		return p, err
 	}

@@ -1,19 +1,19 @@
 package jvm
 
-// Flags are the options that decide whether and how a JVM can be attached to.
+// Flags are the options that determine whether and how a JVM can be attached to.
 type Flags struct {
-	// AttachDisabled: -XX:+DisableAttachMechanism. SIGQUIT would print all
-	// stacks on the application's output.
+	// AttachDisabled is -XX:+DisableAttachMechanism: SIGQUIT would print all stacks on
+	// the application's output.
 	AttachDisabled bool
-	// SignalsReduced: -Xrs, -XX:+ReduceSignalUsage. SIGQUIT would kill, but the
-	// attach socket is there from the start.
+	// SignalsReduced is -Xrs or -XX:+ReduceSignalUsage: SIGQUIT would kill the JVM, but
+	// it opens the attach socket at its start.
 	SignalsReduced bool
-	// AgentLoading is what -XX:[+-]EnableDynamicAgentLoading says, if anything.
-	// Unset, JDK 21 and later load agents and print a warning (JEP 451).
+	// AgentLoading is the setting of -XX:[+-]EnableDynamicAgentLoading. If it is unset,
+	// JDK 21 and later load agents with a warning (JEP 451).
 	AgentLoading Setting
 }
 
-// Setting is a flag that may be left alone.
+// Setting is a boolean flag that may be unset.
 type Setting int
 
 // The values of a Setting.
@@ -23,7 +23,7 @@ const (
 	On
 )
 
-// parseFlags applies options in their order.
+// parseFlags applies options in order.
 func parseFlags(options []string) Flags {
 	var f Flags
 	for _, option := range options {

@@ -114,7 +114,7 @@ func FuzzProperties(f *testing.F) {
 	})
 }
 
-// What the JVM, or whoever is in its place, replies on the attach socket.
+// A reply on the attach socket, from the JVM or an impostor.
 func FuzzReply(f *testing.F) {
 	for _, seed := range []string{"0\n0", "0\nreturn code: 100\n", "0\nDynamic agent loading is not enabled", "101\nModule java.instrument not found", "\x1b[31m\n\xff", "-1\n" + strings.Repeat("x ", 400)} {
 		f.Add([]byte(seed))

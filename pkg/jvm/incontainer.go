@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Container is the ID of a container, as the runtime has it, whose processes are
-// meant; empty for the one that this process is in.
+// Container is a container ID as the runtime has it; empty for the container of this
+// process.
 type Container string
 
 // Has reports whether a process is in the container. Where a pod shares its PID
-// namespace, or its node's, the processes of other containers and pods are seen
-// too; and a helper in an ephemeral container is not in the one that is meant.
+// namespace, or its node's, the processes of other containers and pods are visible too;
+// and a helper in an ephemeral container is not in the target container.
 func (c Container) Has(p Process) bool {
 	if c == "" {
 		return !p.InOtherContainer()
@@ -21,9 +21,9 @@ func (c Container) Has(p Process) bool {
 	return c.hasGroupsOf(p)
 }
 
-// hasGroupsOf reports whether the control groups of a process, which everybody may
-// read, and which it does not leave by itself as it does its namespaces, are those
-// of the container or below them.
+// hasGroupsOf reports whether a process is in the control groups of the container, or
+// below them. Everyone may read them, and unlike its namespaces, a process does not leave
+// them on its own.
 func (c Container) hasGroupsOf(p Process) bool {
 	if c == "" {
 		return p.inOurGroups()
@@ -32,8 +32,9 @@ func (c Container) hasGroupsOf(p Process) bool {
 	return err == nil && c.named(string(groups))
 }
 
-// named reports whether the container has one of the control groups (cgroups(7)). The
-// runtimes name its group after its ID: alone, or <runtime>-<ID>.scope with systemd.
+// named reports whether one of the control groups (cgroups(7)) is the container's.
+// Runtimes name it after the container ID: the ID alone, or <runtime>-<ID>.scope with
+// systemd.
 func (c Container) named(groups string) bool {
 	id := string(c)
 	for line := range strings.Lines(groups) {
@@ -47,7 +48,7 @@ func (c Container) named(groups string) bool {
 	return false
 }
 
-// Processes are the processes of the container, Java or not, by ascending PID.
+// Processes returns the processes of the container, Java or not, by ascending PID.
 func (c Container) Processes() ([]Process, error) {
 	pids, err := processIDs()
 	if err != nil {
@@ -67,7 +68,8 @@ func (c Container) Processes() ([]Process, error) {
 }
 
 // OpenTmp opens /tmp as the processes of the container see it: Process.OpenTmp of the
-// first that lets it. An Error of Kind ProcessGone when there is none.
+// first process for which it succeeds. It returns an Error of Kind ProcessGone if the
+// container has no process.
 func (c Container) OpenTmp() (tmp *os.Root, err error) {
 	processes, err := c.Processes()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whose control groups are a container's, as the runtimes name them.
+// Containers are recognized by the control group names of the runtimes.
 func TestContainerNamed(t *testing.T) {
 	id := strings.Repeat("0a", 32)
 	for name, tc := range map[string]struct {

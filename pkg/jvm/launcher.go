@@ -8,8 +8,8 @@ import (
 // java is the name of the JDK's launcher.
 const java = "java"
 
-// withValue are the launcher's options whose value is the next argument
-// (java(1); IsWhiteSpaceOption in the launcher's java.c).
+// withValue are the launcher options whose value is the next argument (java(1);
+// IsWhiteSpaceOption in the launcher's java.c).
 var withValue = map[string]bool{
 	"-cp": true, "-classpath": true, "--class-path": true, "-p": true, "--module-path": true,
 	"--upgrade-module-path": true, "--add-modules": true, "--limit-modules": true, "--add-exports": true,
@@ -18,8 +18,8 @@ var withValue = map[string]bool{
 	"--illegal-native-access": true, "--sun-misc-unsafe-memory-access": true,
 }
 
-// splitLauncherArgs separates the JVM's options from what is run with them; what
-// comes after that is the application's.
+// splitLauncherArgs separates the JVM's options from the main class, jar or module. The
+// arguments after it are the application's.
 func splitLauncherArgs(args []string) (options []string, main string) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -13,9 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jimage"
 )
 
-// linkedOptions are the options that jlink wrote into the runtime's own
-// lib/modules. There are none in a runtime without that file: JDK 8, or a JDK that
-// was built and not linked.
+// linkedOptions returns the options that jlink wrote into the runtime's lib/modules. A
+// runtime without that file has none: JDK 8, or a JDK build that was not linked.
 func (p Process) linkedOptions(root *os.Root, library string) (string, error) {
 	home := path.Dir(path.Dir(path.Dir(library))) // of lib/server/libjvm.so
 	f, err := p.openModules(root, path.Join(home, "lib/modules"))
@@ -32,8 +31,8 @@ func (p Process) linkedOptions(root *os.Root, library string) (string, error) {
 	return jimage.VMOptions(f)
 }
 
-// openModules opens the very file that the JVM has read, which it keeps open, also
-// when an upgrade has replaced it. A JVM that is just starting has yet to open it.
+// openModules opens the file that the JVM itself has open, even if an upgrade has
+// replaced it. A JVM that is just starting may not have opened it yet.
 func (p Process) openModules(root *os.Root, name string) (*os.File, error) {
 	dir, err := os.Open(procPath(p.PID, "fd"))
 	if err != nil {
@@ -42,7 +41,7 @@ func (p Process) openModules(root *os.Root, name string) (*os.File, error) {
 	defer dir.Close()
 	for {
 		fds, err := dir.Readdirnames(256)
-		if err != nil { // all were seen
+		if err != nil { // all descriptors were read
 			return root.OpenFile(strings.TrimPrefix(name, "/"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 		}
 		for _, fd := range fds {

@@ -10,8 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// jlink --add-options writes options into the runtime, where HotSpot looks for
-// them before it looks anywhere else.
+// jlink --add-options writes options into the runtime, where HotSpot reads them first.
 func TestLinkedOptions(t *testing.T) {
 	jvmtest.EachOf(t, jvmtest.WithTools, func(t *testing.T, jdk jvmtest.JDK) {
 		jdk = jdk.Link(t, "java.base,java.instrument,java.management", "--add-options=-XX:+DisableAttachMechanism")
@@ -27,8 +26,8 @@ func TestLinkedOptions(t *testing.T) {
 			}
 			app.Tell("ping")
 		})
-		// What cannot be read may say anything. The file that the JVM has open is
-		// the one that counts, whatever becomes of its name.
+		// Unreadable options may be any. The file that the JVM has open counts,
+		// regardless of the file that now has its name.
 		t.Run("unread", func(t *testing.T) {
 			for dir := jdk.Home; dir != "/tmp"; dir = filepath.Dir(dir) {
 				if err := os.Chmod(dir, 0o755); err != nil {

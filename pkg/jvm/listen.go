@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// ListeningPorts are the TCP ports in state LISTEN in the network namespace of
-// process pid, ascending, each once, whatever address they are bound to.
+// ListeningPorts returns the TCP ports in state LISTEN in the network namespace of
+// process pid, on any address, ascending and without duplicates.
 func ListeningPorts(pid int) ([]int32, error) {
 	all, err := listeners(pid)
 	return portsOf(all), err
 }
 
-// ListeningPorts are the TCP ports that this very process listens on, ascending,
-// each once: those whose sockets it has open.
+// ListeningPorts returns the TCP ports that this process listens on, ascending and
+// without duplicates: those of the sockets that it has open.
 func (p Process) ListeningPorts() ([]int32, error) {
 	all, err := listeners(p.PID)
 	if err != nil {
@@ -34,10 +34,10 @@ func (p Process) ListeningPorts() ([]int32, error) {
 // listener is a TCP socket in state LISTEN.
 type listener struct {
 	port  int32
-	inode string // of the socket: proc_pid_fd(5) names it
+	inode string // of the socket, as in proc_pid_fd(5)
 }
 
-// portsOf are the ports of listeners, ascending, each once.
+// portsOf returns the ports of listeners, ascending and without duplicates.
 func portsOf(all []listener) []int32 {
 	var ports []int32
 	for _, l := range all {
@@ -56,8 +56,8 @@ func listeners(pid int) ([]listener, error) {
 	return append(parseListening(data), parseListening(v6)...), nil
 }
 
-// parseListening parses proc_pid_net_tcp(5): local address and state are the
-// second and fourth field, 0A is TCP_LISTEN, and the inode is the tenth.
+// parseListening parses proc_pid_net_tcp(5): fields 2 and 4 are local address and state
+// (0A is TCP_LISTEN), field 10 is the inode.
 func parseListening(data []byte) []listener {
 	var all []listener
 	for line := range strings.Lines(string(data)) {

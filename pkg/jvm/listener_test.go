@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// impersonate makes this process a JVM whose attach listener does with each
-// connection what a broken one might.
+// impersonate makes this process look like a JVM, with an attach listener that serves
+// connections as a broken one might.
 func impersonate(t *testing.T, serve func(net.Conn)) Process {
 	t.Helper()
 	start, err := StartTime(os.Getpid())
@@ -38,7 +38,7 @@ func impersonate(t *testing.T, serve func(net.Conn)) Process {
 	return p
 }
 
-// Each check of the attach socket counts by itself: here all others hold, and the
+// Each check of the attach socket is effective on its own: all others succeed, and the
 // listener would answer.
 func TestSocketIsChecked(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -79,8 +79,8 @@ func TestSocketIsChecked(t *testing.T) {
 	}
 }
 
-// The helper shares the memory limit of the application: of a reply without an end
-// it reads so much and no more.
+// The helper shares the application's memory limit, so only a limited part of an endless
+// reply is read.
 func TestReplyIsBounded(t *testing.T) {
 	written := make(chan int, 1)
 	p := impersonate(t, func(conn net.Conn) {
@@ -96,14 +96,15 @@ func TestReplyIsBounded(t *testing.T) {
 	})
 	_, _, err := p.Property(deadline(t), property)
 	wantKind(t, err, AttachFailed)
-	if n := <-written; n > 2*maxReply { // what the kernel holds comes on top
+	if n := <-written; n > 2*maxReply { // includes the kernel's buffers
 		t.Errorf("%d bytes were read of a reply that has no end", n)
 	}
 }
 
-// A JVM that takes a command and does not answer holds nobody longer than asked.
+// A JVM that accepts a command and does not answer does not delay the caller beyond the
+// deadline.
 func TestCommandEndsAtDeadline(t *testing.T) {
-	over := deadline(t) // if nothing else ends it
+	over := deadline(t) // unless the command ends earlier
 	p := impersonate(t, func(net.Conn) { <-over.Done() })
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

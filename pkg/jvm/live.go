@@ -11,17 +11,17 @@ import (
 	"unsafe"
 )
 
-// live returns how long the virtual machine has been in its live phase, in which
-// agents may be loaded, and whether it is. HotSpot starts to catch SIGQUIT before
-// that, with -Xrs it even opens its socket, and an agent that is loaded then is an
-// error in the best case; JDK 21 crashes (JvmtiAgent::load; 24 and later refuse).
+// live reports whether the VM is in its live phase, in which agents may be loaded, and
+// for how long. HotSpot catches SIGQUIT before that, and with -Xrs even opens its socket;
+// loading an agent then fails at best, and crashes JDK 21 (JvmtiAgent::load; 24 and later
+// refuse).
 //
-// The witness is a thread that Threads::create_vm starts after the live phase did:
-// the notification thread since JDK 14, before that the one of periodic tasks,
-// which JDK 21 starts earlier. Some JVMs have neither, or no names of threads (an
-// old C library), and a later JDK may call them something else. Such a JVM is
-// believed once it has had far more time and CPU than any start takes: age alone
-// proves nothing, since it may have been frozen at any point of its start.
+// The evidence is a thread that Threads::create_vm starts after the live phase began: the
+// notification thread since JDK 14, before that the thread of periodic tasks, which JDK
+// 21 starts earlier. Some JVMs have neither thread, or no thread names (an old C
+// library), and a later JDK may rename them. Such a JVM is considered live once it has
+// had far more time and CPU than any start takes: age alone proves nothing, since the JVM
+// may have been frozen at any point of its start.
 func (p Process) live() (since time.Duration, ok bool) {
 	names := kernelNames("Notification Thread")
 	if major := Major(p.Version); major > 0 && major < 21 {
@@ -34,13 +34,13 @@ func (p Process) live() (since time.Duration, ok bool) {
 	return since, since >= 0 && p.usedStartCPU()
 }
 
-// unknownStart is how long a JVM may take to reach its live phase where no thread
-// shows it. A variable for its test.
+// unknownStart is how long a JVM may take to reach its live phase if no thread shows it.
+// A variable for tests.
 var unknownStart = 30 * time.Second
 
-// kernelNames returns the forms of a thread's name in the kernel, which keeps 15
-// bytes: the first ones, and from JDK 26 on what HotSpot leaves when it takes out
-// the middle (os::set_native_thread_name in os_linux.cpp).
+// kernelNames returns the forms that a thread name has in the kernel, which keeps 15
+// bytes: the first 15, and from JDK 26 on the name with its middle removed by HotSpot
+// (os::set_native_thread_name in os_linux.cpp).
 func kernelNames(name string) []string {
 	const kept = 15
 	if len(name) <= kept {
@@ -49,13 +49,13 @@ func kernelNames(name string) []string {
 	return []string{name[:kept], name[:7] + ".." + name[len(name)-6:]}
 }
 
-// StartTimeout is how long an application is left to its own start at most. What
-// its main settles first, such as java.util.logging.manager, is settled for it
-// when an agent comes before: WildFly does not start then. Sooner, at startAge, a
-// JVM is taken to have started that used startCPU: before their main, JVMs used
-// 0.1 s, and 0.8 s with the stock exporter as a -javaagent, whose premain comes
-// first; at a limit of 100m CPU that takes 8 s. It is a variable for tests, whose
-// applications say when they are up.
+// StartTimeout is the longest that attaching is delayed for the application's own start.
+// An agent that loads earlier can initialize what the application's main must initialize
+// first, such as java.util.logging.manager: WildFly then fails to start. The wait ends
+// earlier, at startAge, for a JVM that has used startCPU: JVMs used 0.1 s of CPU before
+// main, and 0.8 s with the stock exporter as a -javaagent, whose premain runs first; with
+// a limit of 100m CPU that takes 8 s. It is a variable for tests, whose applications
+// report when they are up.
 var StartTimeout = 10 * time.Second
 
 const (
@@ -63,14 +63,14 @@ const (
 	startCPU = time.Second
 )
 
-// started reports whether the JVM, whenever its container was started, has had its
-// time to start the application.
+// started reports whether the JVM has had its time to start the application, regardless
+// of when its container started.
 func (p Process) started() bool {
 	age := age(p.StartTime)
 	return age >= StartTimeout || age >= startAge && p.usedStartCPU()
 }
 
-// usedStartCPU reports whether the process has had startCPU, user and system.
+// usedStartCPU reports whether the process has used startCPU of user and system time.
 func (p Process) usedStartCPU() bool {
 	data, err := readProc(p.PID, "stat")
 	if err != nil {
@@ -80,7 +80,7 @@ func (p Process) usedStartCPU() bool {
 	return err == nil && stat.cpu >= startCPU
 }
 
-// thread finds a thread that has one of the names in the kernel.
+// thread returns a thread that has one of the given names in the kernel.
 func (p Process) thread(names ...string) (thread stat, found bool) {
 	tasks, err := os.ReadDir(procPath(p.PID, "task"))
 	if err != nil {
@@ -102,7 +102,7 @@ func (p Process) thread(names ...string) (thread stat, found bool) {
 	return stat{}, false
 }
 
-// age is how long ago a start time was, by the clock that it is of.
+// age returns the time since start, in clock ticks since boot, by CLOCK_BOOTTIME.
 func age(start uint64) time.Duration {
 	const clockBoottime = 7 // clock_gettime(2)
 	var now syscall.Timespec

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	StartTimeout = 0 // the tests' applications say when they are up
+	StartTimeout = 0 // the tests' applications report when they are up
 	if target := os.Getenv(foreignTarget); target != "" {
 		otherUser(target)
 		return

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// maxMaps bounds what is read of a process' maps, which are as long as it
-	// wants: enough for the 262 144 mappings that search engines and brokers ask
-	// for, of files with long names.
+	// maxMaps limits how much of a process' maps is read, since a process can make them
+	// arbitrarily long. It suffices for the 262 144 mappings that search engines and
+	// brokers require, with long file names.
 	maxMaps = 128 << 20
-	// maxMapsLine bounds one line; a path has at most 4 KiB, each byte of which may
-	// be escaped by four.
+	// maxMapsLine limits one line: a path has at most 4 KiB, and each byte may be escaped
+	// as four.
 	maxMapsLine = 32 << 10
 )
 
 var errMapsTooLong = errors.New("its memory maps are too long to be read")
 
-// findLibrary finds the virtual machine of a process: see parseMaps.
+// findLibrary returns the VM of a process: see parseMaps.
 func findLibrary(pid int) (implementation Implementation, library string, err error) {
 	f, err := os.Open(procPath(pid, "maps"))
 	if err != nil {
@@ -34,11 +34,10 @@ func findLibrary(pid int) (implementation Implementation, library string, err er
 	return parseMaps(f, maxMaps)
 }
 
-// parseMaps finds the virtual machine among the executable mappings of
-// proc_pid_maps(5) and returns its library's path, in the process' own file
-// system. Executable, because a tool that only reads a libjvm.so maps it too. It
-// reads at most limit bytes, all of which it takes to tell a HotSpot: OpenJ9 has a
-// libjvm.so too.
+// parseMaps finds the VM among the executable mappings of proc_pid_maps(5), and returns
+// the path of its library in the process' own file system. Tools that only read a
+// libjvm.so map it too, but not as executable. It reads at most limit bytes, and needs
+// all of the maps to identify HotSpot, because OpenJ9 has a libjvm.so too.
 func parseMaps(maps io.Reader, limit int64) (implementation Implementation, library string, err error) {
 	bounded := &io.LimitedReader{R: maps, N: limit}
 	for lines := bufio.NewReaderSize(bounded, maxMapsLine); ; {
@@ -64,9 +63,9 @@ func parseMaps(maps io.Reader, limit int64) (implementation Implementation, libr
 	}
 }
 
-// mappedCode returns the path in a line of proc_pid_maps(5), empty if there is
-// none or nothing in it is executed: address perms offset dev inode pathname,
-// which may hold spaces.
+// mappedCode returns the path in a line of proc_pid_maps(5) (address perms offset dev
+// inode pathname), which may contain spaces. It is empty if the mapping has no path or is
+// not executable.
 func mappedCode(line string) string {
 	fields := strings.Fields(line)
 	if len(fields) < 6 || !strings.Contains(fields[1], "x") {

@@ -57,8 +57,7 @@ func TestParseMaps(t *testing.T) {
 	}
 }
 
-// A broker maps every segment of its logs, so that its libjvm.so stands far behind
-// in its maps.
+// A broker maps every segment of its logs, so its libjvm.so is far down in its maps.
 func TestManyMaps(t *testing.T) {
 	segment, err := os.Create(filepath.Join(t.TempDir(), strings.Repeat("segment", 15)))
 	if err != nil {
@@ -84,7 +83,7 @@ func TestManyMaps(t *testing.T) {
 			}
 		})
 	}
-	mapped(library, syscall.PROT_READ|syscall.PROT_EXEC) // highest: the kernel maps downwards
+	mapped(library, syscall.PROT_READ|syscall.PROT_EXEC) // highest address: the kernel allocates downwards
 	for range 33_000 {
 		mapped(segment, syscall.PROT_READ)
 	}

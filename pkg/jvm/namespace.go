@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// sharesFiles reports whether the process sees the same file system as we do.
+// sharesFiles reports whether the process sees the same file system as this one.
 func (p Process) sharesFiles() bool { return p.sameLink("ns/mnt") && p.sameFile("root") }
 
-// InOtherContainer reports whether the process has another mount namespace than
-// this one: where a pod shares its PID namespace, or its node's, the processes of
-// other containers and pods are seen too. If this process may not look, what
-// everybody may read decides: the control group.
+// InOtherContainer reports whether the process has another mount namespace than this one:
+// where a pod shares its PID namespace, or its node's, the processes of other containers
+// and pods are visible too. If the namespace may not be read, the control group decides,
+// which everyone may read.
 func (p Process) InOtherContainer() bool {
 	same := false
 	err := As(p.UID, p.GID, func() error {
@@ -29,9 +29,8 @@ func (p Process) InOtherContainer() bool {
 	return !p.inOurGroups()
 }
 
-// inOurGroups reports whether the process is in the control groups of this one,
-// which everybody may read, and which a process does not leave by itself as it
-// does its namespaces.
+// inOurGroups reports whether the process is in the control groups of this one. Everyone
+// may read them, and unlike its namespaces, a process does not leave them on its own.
 func (p Process) inOurGroups() bool {
 	theirs, err := readProc(p.PID, "cgroup")
 	if err != nil {
@@ -41,10 +40,9 @@ func (p Process) inOurGroups() bool {
 	return err == nil && withinGroups(string(theirs), string(ours))
 }
 
-// withinGroups reports whether a process in the control groups given is in those
-// of a container: in the same or below them, in every hierarchy (lines of
-// hierarchy-ID:controllers:path, cgroups(7)). A path that leads out of ours
-// begins with /.. (cgroup_namespaces(7)).
+// withinGroups reports whether a process' control groups are those of a container, or
+// below them, in every hierarchy (lines of hierarchy-ID:controllers:path, cgroups(7)). A
+// path outside our cgroup namespace begins with /.. (cgroup_namespaces(7)).
 func withinGroups(process, container string) bool {
 	for line := range strings.Lines(container) {
 		group := strings.TrimSuffix(strings.TrimSpace(line), "/")
@@ -58,8 +56,8 @@ func withinGroups(process, container string) bool {
 	return true
 }
 
-// SharesNetwork reports whether the process is in our network namespace, so that
-// its ports can be reached on the loopback address.
+// SharesNetwork reports whether the process is in our network namespace, so that its
+// ports are reachable on the loopback address.
 func (p Process) SharesNetwork() bool {
 	same := false
 	_ = As(p.UID, p.GID, func() error { same = p.sameLink("ns/net"); return nil })

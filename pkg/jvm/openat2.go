@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// What openat2(2) takes, from linux/openat2.h and asm-generic/unistd.h. (Package
-// golang.org/x/sys/unix has it too, and makes the helper 50 KB larger.)
+// Constants of openat2(2), from linux/openat2.h and asm-generic/unistd.h. (Package
+// golang.org/x/sys/unix has them, but makes the helper 50 KB larger.)
 const (
 	sysOpenat2          = 437
 	resolveNoMagicLinks = 0x02
@@ -20,8 +20,7 @@ const (
 // openHow is struct open_how.
 type openHow struct{ flags, mode, resolve uint64 }
 
-// openInRoot opens a directory below another one, which is the root for all links on
-// the way.
+// openInRoot opens a directory below root. All links on the way are resolved within root.
 func openInRoot(root *os.File, name string) (*os.File, error) {
 	path, err := syscall.BytePtrFromString(name)
 	if err != nil {

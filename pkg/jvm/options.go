@@ -2,9 +2,9 @@ package jvm
 
 import "strings"
 
-// splitOptions splits what stands in JAVA_TOOL_OPTIONS and its like, or in a
-// VMOptionsFile: white space separates, quotes of either kind take it in, and
-// there is no escape (Arguments::parse_options_buffer).
+// splitOptions splits the value of JAVA_TOOL_OPTIONS and similar variables, or a
+// VMOptionsFile, at white space. Single or double quotes protect it; there is no escape
+// (Arguments::parse_options_buffer).
 func splitOptions(text string) []string {
 	var (
 		options []string
@@ -34,8 +34,8 @@ func splitOptions(text string) []string {
 	return options
 }
 
-// settingsFile returns the options in a file of -XX:Flags, where they stand
-// without -XX: and # starts a comment (Arguments::process_settings_file).
+// settingsFile returns the options of a -XX:Flags file, which contains them without -XX:
+// and where # starts a comment (Arguments::process_settings_file).
 func settingsFile(text string) []string {
 	var options []string
 	for line := range strings.Lines(text) {

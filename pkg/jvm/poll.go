@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// HotSpot opens its attach socket 1.4 ms after SIGQUIT in the median, and 2.5 ms
-// at most. A JVM that needs longer is paused or short of CPU, and what looks at it
-// meanwhile takes the CPU of the same container.
+// HotSpot opens its attach socket 1.4 ms after SIGQUIT in the median, and after 2.5 ms at
+// most. A JVM that takes longer is paused or short of CPU, and polling uses CPU of the
+// same container.
 const (
 	shortPolls = 20
 	shortPoll  = time.Millisecond
 	longPoll   = 100 * time.Millisecond
 )
 
-// poll spaces looks at one JVM: the first shortPolls shortPoll apart, the others
-// twice as far each time, up to longPoll. Its zero value is ready to use.
+// poll backs off while polling one JVM: the first shortPolls intervals are shortPoll,
+// each later one is twice as long as the one before, up to longPoll. The zero value is
+// ready to use.
 type poll struct{ looks int }
 
-// wait waits until the next look is due and reports whether it is: not once ctx
-// is done.
+// wait waits until the next poll is due. It returns false if ctx is done.
 func (p *poll) wait(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -31,7 +31,7 @@ func (p *poll) wait(ctx context.Context) bool {
 	}
 }
 
-// next counts a look and returns the time until the one after it.
+// next counts a poll and returns the interval until the next one.
 func (p *poll) next() time.Duration {
 	p.looks++
 	interval := shortPoll

@@ -13,7 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// HotSpot's socket is there after two or three polls; a paused JVM's is not for long.
+// HotSpot opens its socket within two or three polls; a paused JVM takes much longer.
 func TestPollBacksOff(t *testing.T) {
 	var p poll
 	for look := range shortPolls {
@@ -30,7 +30,7 @@ func TestPollBacksOff(t *testing.T) {
 	}
 }
 
-// counting is a context that counts how often it is waited for: once a poll.
+// counting is a context that counts calls of Done, one per poll.
 type counting struct {
 	context.Context
 	waits int
@@ -41,9 +41,9 @@ func (c *counting) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// A JVM that is paused, before or after its start, shares its CPU limit with the
-// helper: within two seconds some fifty polls are due, and every millisecond would
-// be two thousand. A machine that is slow polls less often, never more.
+// A paused JVM, before or after its start, shares its CPU limit with the helper: about
+// fifty polls within two seconds are acceptable, one per millisecond would be two
+// thousand. A slow machine polls less often, never more.
 func TestPausedJVMIsPolledSeldom(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*Process)

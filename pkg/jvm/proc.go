@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// limit bounds every file that is read whole from or through /proc. It is more
-// than the 6 MiB that the kernel lets command line and environment have together.
+// limit bounds every file that is read whole from or through /proc, in bytes. It exceeds
+// the 6 MiB that the kernel allows for command line and environment together.
 const limit = 8 << 20
 
-// procPath is the path of a file of process pid.
+// procPath returns the path of a file of process pid.
 func procPath(pid int, name string) string {
 	return path.Join("/proc", strconv.Itoa(pid), name)
 }
@@ -38,8 +38,8 @@ func readProc(pid int, name string) ([]byte, error) {
 	return readBounded(f)
 }
 
-// StartTime is the start time of process pid in clock ticks since boot. It
-// returns an Error of Kind ProcessGone when there is none, or only its zombie.
+// StartTime returns the start time of process pid in clock ticks since boot. It returns
+// an Error of Kind ProcessGone if the process does not exist or is a zombie.
 func StartTime(pid int) (uint64, error) {
 	data, err := readProc(pid, "stat")
 	if err != nil {
@@ -52,20 +52,20 @@ func StartTime(pid int) (uint64, error) {
 	return s.start, err
 }
 
-// stat is what is used of proc_pid_stat(5), of a process or a thread.
+// stat contains the fields in use of proc_pid_stat(5), of a process or a thread.
 type stat struct {
 	state byte
 	start uint64        // in ticks since boot
-	cpu   time.Duration // user and system, of a process that of all its threads
+	cpu   time.Duration // user and system time; for a process, of all its threads
 }
 
 // tick is the unit of times in proc_pid_stat(5): USER_HZ is 100 on every
 // architecture that Go runs on.
 const tick = 10 * time.Millisecond
 
-// parseStat takes state, utime, stime and starttime, fields 3, 14, 15 and 22, from
-// proc_pid_stat(5). Field 2 is the command in parentheses, which may hold spaces
-// and parentheses itself, so counting starts after the last one.
+// parseStat parses state, utime, stime and starttime, fields 3, 14, 15 and 22 of
+// proc_pid_stat(5). Field 2 is the command in parentheses, which may itself contain
+// spaces and parentheses, so fields are counted from the last one.
 func parseStat(data []byte) (stat, error) {
 	end := bytes.LastIndexByte(data, ')')
 	if end < 0 {
@@ -85,19 +85,19 @@ func parseStat(data []byte) (stat, error) {
 	return stat{state: fields[0][0], start: ticks[2], cpu: time.Duration(ticks[0]+ticks[1]) * tick}, nil
 }
 
-// status is what is used of proc_pid_status(5).
+// status contains the fields in use of proc_pid_status(5).
 type status struct {
 	uid, gid int   // effective
 	groups   []int // supplementary
-	nspid    int   // the PID in the innermost namespace: as the process sees itself
+	nspid    int   // the PID in the innermost namespace, as the process sees itself
 	caught   uint64
 }
 
 // sigquit is SIGQUIT's bit in the signal masks of proc_pid_status(5).
 const sigquit = 1 << (3 - 1)
 
-// parseStatus parses proc_pid_status(5). A kernel before 4.1 writes no NSpid;
-// the process is then taken to be in our own namespace.
+// parseStatus parses proc_pid_status(5). Kernels before 4.1 have no NSpid; the process is
+// then assumed to be in our own namespace.
 func parseStatus(data []byte) (status, error) {
 	s := status{uid: -1, gid: -1}
 	for line := range strings.Lines(string(data)) {
@@ -137,7 +137,7 @@ func splitNul(data []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// lookupEnv finds a variable in the environment that a process started with.
+// lookupEnv returns a variable of the environment that a process started with.
 func lookupEnv(environ []string, name string) string {
 	for _, e := range environ {
 		if key, value, _ := strings.Cut(e, "="); key == name {

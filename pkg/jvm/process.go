@@ -2,56 +2,55 @@
 
 package jvm
 
-// Implementation is the kind of a virtual machine.
+// Implementation is the VM's implementation.
 type Implementation string
 
 const (
-	// HotSpot is OpenJDK's virtual machine, the only one that can be attached to.
+	// HotSpot is OpenJDK's VM, the only one that can be attached to.
 	HotSpot Implementation = "HotSpot"
-	// OpenJ9 has an attach protocol of its own, and answers SIGQUIT with a dump.
+	// OpenJ9 has its own attach protocol, and answers SIGQUIT with a dump.
 	OpenJ9 Implementation = "OpenJ9"
 )
 
-// Process is a Java process as it was when it was looked at. Its methods look
-// anew, and answer with an Error of Kind ProcessGone when PID has meanwhile
-// become another process.
+// Process is a snapshot of a Java process. Its methods read current state, and return an
+// Error of Kind ProcessGone if PID is another process now.
 type Process struct {
 	// PID is the process ID as this process sees it.
 	PID int
-	// NamespacePID is the process ID as the JVM itself sees it: another one if
+	// NamespacePID is the process ID as the JVM itself sees it. It differs from PID if
 	// the JVM runs in a container and this process does not.
 	NamespacePID int
 	// StartTime is in clock ticks since boot: field 22 of proc_pid_stat(5).
 	StartTime uint64
-	// UID and GID are the effective ones, in this process' user namespace.
+	// UID and GID are the effective IDs, in this process' user namespace.
 	UID, GID int
-	// Implementation is empty if this process may not look: see Refusal.
+	// Implementation is empty if this process may not inspect the JVM: see Refusal.
 	Implementation Implementation
-	// Vendor and Version are from the runtime's release file, if it has one;
-	// without it, 8 is known by its layout, as 1.8.
+	// Vendor and Version are from the runtime's release file, if there is one. Without
+	// it, Java 8 is recognized by its directory layout, as 1.8.
 	Vendor, Version string
-	// MainClass is the main class, or the name of the jar or module run.
+	// MainClass is the main class, or the name of the jar or module.
 	MainClass string
-	// Flags are the options that matter to an attacher.
+	// Flags are the options that affect attaching.
 	Flags Flags
-	// JavaAgents are the Java agents that it was started with, in their order.
+	// JavaAgents are the -javaagent options, in order.
 	JavaAgents []JavaAgent
-	// Debugger reports that it was started with HotSpot's debugger agent (JDWP),
-	// which complains on the application's output of whoever connects to its
-	// port and is no debugger.
+	// Debugger reports that the JVM was started with HotSpot's debugger agent (JDWP),
+	// which prints an error on the application's output if a client on its port does not
+	// speak JDWP.
 	Debugger bool
-	// CatchesQuit reports that the process caught SIGQUIT.
+	// CatchesQuit reports whether the process caught SIGQUIT.
 	CatchesQuit bool
 
 	unreadable *Error
-	// obscure says why Flags may be others; empty if they are what the JVM was
-	// started with.
+	// obscure states why Flags may be wrong; empty if they are known to be those that the
+	// JVM was started with.
 	obscure string
 }
 
 func (p Process) isJava() bool { return p.Implementation != "" || p.unreadable != nil }
 
-// verify reports that PID still is the process that was looked at.
+// verify returns an error unless PID is still the same process.
 func (p Process) verify() error {
 	start, err := StartTime(p.PID)
 	if err == nil && start != p.StartTime {
@@ -60,10 +59,10 @@ func (p Process) verify() error {
 	return err
 }
 
-// Arguments are the arguments of the process' command line, the program's name
-// aside: the JVM's options and the application's arguments as they were given, so
-// without what @argfiles and the environment add. They may hold secrets; the
-// caller keeps them.
+// Arguments returns the arguments of the process' command line without the program's
+// name: the JVM's options and the application's arguments as given, without the contents
+// of @argfiles and the environment. They may contain secrets; the caller must not
+// disclose them.
 func (p Process) Arguments() ([]string, error) {
 	data, err := readProc(p.PID, "cmdline")
 	if gone := p.verify(); gone != nil {

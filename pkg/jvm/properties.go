@@ -7,8 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// findProperty finds one in the text that java.util.Properties.store writes. The others are
-// not kept: whoever runs code in the JVM may set a million of them.
+// findProperty returns one property from the text that java.util.Properties.store writes.
+// It does not collect the others: code in the JVM may set a million of them.
 func findProperty(text, name string) (value string, found bool) {
 	for key, v := range properties(text) {
 		if key == name {
@@ -19,8 +19,9 @@ func findProperty(text, name string) (value string, found bool) {
 }
 
 // properties yields the keys and values in that text, by the grammar of
-// Properties.load(Reader), continuation lines included. A malformed \uXXXX stands for
-// itself: this reads other people's properties for the sake of one of ours.
+// Properties.load(Reader), including continuation lines. A malformed \uXXXX is kept
+// literally: the text contains other code's properties, which must not prevent reading
+// ours.
 func properties(text string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		for line, rest := logicalLine(text); line != "" || rest != ""; line, rest = logicalLine(rest) {
@@ -34,7 +35,7 @@ func properties(text string) iter.Seq2[string, string] {
 	}
 }
 
-// splitProperty splits a line into key and value, with their escapes.
+// splitProperty splits a line into key and value, both unescaped.
 func splitProperty(line string) (key, value string) {
 	end := 0
 	for end < len(line) && !strings.ContainsRune("=: \t\f", rune(line[end])) {
@@ -50,8 +51,8 @@ func splitProperty(line string) (key, value string) {
 	return line[:end], value
 }
 
-// logicalLine returns the first line of text without its leading white space,
-// joined with the lines that it continues on; a comment gives an empty line.
+// logicalLine returns the first line of text without its leading white space, joined with
+// its continuation lines; a comment yields an empty line.
 func logicalLine(text string) (line, rest string) {
 	var b strings.Builder
 	for first := true; ; first = false {
@@ -85,8 +86,8 @@ func cutLine(text string) (line, rest string) {
 	return text[:i], text[i+1:]
 }
 
-// unescape resolves the escapes of a key or value. \uXXXX are UTF-16 units; all
-// other bytes are ISO 8859-1, which store leaves no byte above 0x7e of.
+// unescape resolves the escapes in a key or value. \uXXXX are UTF-16 units; other bytes
+// are ISO 8859-1, of which store escapes everything above 0x7e.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

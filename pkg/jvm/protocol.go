@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// What HotSpot allows in a request (AttachOperation in attachListener.hpp).
+// Limits of a request (AttachOperation in attachListener.hpp).
 const (
 	protocolVersion = "1" // JDK 24 added 2, and still speaks 1
 	argCount        = 3
 	argLength       = 1024
 )
 
-// encodeRequest writes a request: protocol version, command and always three
-// arguments, each ended by NUL.
+// encodeRequest encodes a request: protocol version, command and exactly three arguments,
+// each terminated by NUL.
 func encodeRequest(command string, args ...string) ([]byte, error) {
 	if len(args) > argCount {
 		return nil, fmt.Errorf("attach: %d arguments, HotSpot takes %d", len(args), argCount)
@@ -55,7 +55,7 @@ const (
 	errorStartFailed = 102
 )
 
-// missingModule finds the module in a FindException: "Module java.instrument not
+// missingModule returns the module of a FindException: "Module java.instrument not
 // found".
 func missingModule(text string) (name string, found bool) {
 	before, _, found := strings.Cut(text, " not found")
@@ -63,10 +63,10 @@ func missingModule(text string) (name string, found bool) {
 	return name, found && named && !strings.ContainsAny(name, " \n")
 }
 
-// decodeLoad interprets the reply to "load instrument": nil if agentmain
-// returned. The reply's code alone says little. JDK 8 answers 0 and the library's
-// result as a number, JDK 9 the same behind "return code: ", and JDK 21 answers
-// 0 and a sentence when it did not load at all.
+// decodeLoad interprets the reply to "load instrument": nil if agentmain returned. The
+// reply's code alone is not sufficient. JDK 8 replies 0 and the library's result as a
+// number, JDK 9 the same after "return code: ", and JDK 21 replies 0 and a message if it
+// did not load the agent.
 func decodeLoad(code int, text string) *Error {
 	text = strings.TrimSpace(text)
 	if strings.Contains(text, "Dynamic agent loading is not enabled") {
@@ -99,9 +99,9 @@ func decodeLoad(code int, text string) *Error {
 	}
 }
 
-// excerpt is the beginning of a text in one line, for a message.
+// excerpt returns the beginning of a text on one line, for a message.
 func excerpt(text string) string {
-	text = text[:min(len(text), 4096)] // a reply may have megabytes
+	text = text[:min(len(text), 4096)] // a reply may have several megabytes
 	text = strings.Join(strings.Fields(text), " ")
 	if text == "" {
 		return "no explanation"

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Refusal says why the JVM cannot be attached to now, without having tried, or
-// nil if nothing speaks against it. It neither signals nor connects. Only
-// JVMStarting passes by itself.
+// Refusal returns why the JVM cannot be attached to at present, or nil. It neither
+// signals nor connects. Only JVMStarting is transient.
 func (p Process) Refusal() *Error {
 	switch {
 	case p.unreadable != nil:
@@ -36,10 +35,10 @@ func (p Process) Refusal() *Error {
 
 const noAgentLoading = "The JVM does not load agents while it runs (-XX:-EnableDynamicAgentLoading). Remove the option, or start the exporter as a -javaagent."
 
-// signalRefusal says why the JVM, which has started, must not be sent SIGQUIT,
-// without which it does not open its attach socket. That nothing catches it, it
-// says only of a JVM that was seen to be in its live phase: one that is frozen or
-// starved on its way there catches it later.
+// signalRefusal returns why a started JVM must not be sent SIGQUIT, without which it does
+// not open its attach socket. It concludes that nothing catches SIGQUIT only for a JVM
+// known to be in its live phase: one that is frozen or starved during its start catches
+// it later.
 func (p Process) signalRefusal() *Error {
 	since, live := p.live()
 	late := live && since > listenerStart
@@ -61,18 +60,18 @@ func (p Process) signalRefusal() *Error {
 	}
 }
 
-// listenerStart is how long a JVM in its live phase may take to open its socket
-// where -Xrs or -XX:+StartAttachListener makes it do so by itself.
+// listenerStart is how long a JVM in its live phase may take to open its socket on its
+// own, with -Xrs or -XX:+StartAttachListener.
 const listenerStart = 2 * time.Second
 
-// catchesQuit reports whether the process catches SIGQUIT by now.
+// catchesQuit reports whether the process caught SIGQUIT, or does now.
 func (p Process) catchesQuit() bool {
 	now := p
 	return p.CatchesQuit || now.readStatus() == nil && now.CatchesQuit
 }
 
-// HasSocket reports whether the file of the attach socket is there, so that
-// Property can be asked without Attach. It may be stale.
+// HasSocket reports whether the attach socket's file exists, so that Property can be
+// called without Attach. The file may be stale.
 func (p Process) HasSocket() bool {
 	tmp, err := p.OpenTmp()
 	if err != nil {

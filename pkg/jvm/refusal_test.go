@@ -27,9 +27,8 @@ func TestAttachDisabled(t *testing.T) {
 	})
 }
 
-// Where the options cannot be known, the JVM is not signalled: it may have
-// -XX:+DisableAttachMechanism, from a host program, a jpackage launcher or a file
-// that is gone. Java 8 has no such files.
+// A JVM with unknown options is not signaled: it may have -XX:+DisableAttachMechanism,
+// from a host program, a jpackage launcher or a deleted file. Java 8 has no such files.
 func TestOptionsUnknown(t *testing.T) {
 	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
 		refused := func(t *testing.T, app *jvmtest.Process, mainClass string) {
@@ -40,7 +39,7 @@ func TestOptionsUnknown(t *testing.T) {
 			}
 			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
 			stale := filepath.Join("/tmp", p.socketName())
-			listen(t, stale).Close() // the file stays, nobody listens
+			listen(t, stale).Close() // the file remains without a listener
 			defer os.Remove(stale)
 			wantKind(t, p.Attach(deadline(t)), OptionsUnknown)
 			wantNoAnnouncement(t, p)
@@ -73,8 +72,8 @@ func TestOptionsUnknown(t *testing.T) {
 	})
 }
 
-// The flag says it before, and the JVM says it where the flag could not be seen.
-// Java 8 has no such flag.
+// The refusal is based on the flag, or, if the flag could not be seen, on the JVM's
+// reply. Java 8 has no such flag.
 func TestAgentLoadingDisabled(t *testing.T) {
 	jvmtest.EachOf(t, jvmtest.Since(11), func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-XX:-EnableDynamicAgentLoading"}})
@@ -87,7 +86,7 @@ func TestAgentLoadingDisabled(t *testing.T) {
 	})
 }
 
-// -Xrs: SIGQUIT would kill, but the socket is there from the start.
+// With -Xrs SIGQUIT would kill the JVM, but the socket exists from the start.
 func TestSignalsReduced(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Xrs", "-XX:+EnableDynamicAgentLoading"}})
@@ -97,8 +96,8 @@ func TestSignalsReduced(t *testing.T) {
 		if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {
 			t.Fatal(err)
 		}
-		wantKind(t, p.Attach(deadline(t)), SignalsReduced) // once it had the time to open it
-		p.Flags.SignalsReduced = false                     // as where something else took the signal over
+		wantKind(t, p.Attach(deadline(t)), SignalsReduced) // after the time that it may take to open the socket
+		p.Flags.SignalsReduced = false                     // as if another cause disabled the signal handler
 		if refusal := p.Refusal(); refusal == nil || refusal.Kind != SignalsReduced {
 			t.Errorf("it is refused with %v", refusal)
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// parseRelease reads vendor and version from the text of a runtime's release
-// file: lines of KEY="value" (JEP 223 names JAVA_VERSION and IMPLEMENTOR).
+// parseRelease returns vendor and version from a runtime's release file: lines of
+// KEY="value" (JEP 223 names JAVA_VERSION and IMPLEMENTOR).
 func parseRelease(text string) (vendor, version string) {
 	for line := range strings.Lines(text) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
@@ -21,8 +21,8 @@ func parseRelease(text string) (vendor, version string) {
 	return vendor, version
 }
 
-// Major is the feature release of a Java version: 8 for 1.8.0_342, 25 for
-// 25.0.3, 0 if there is none to be read.
+// Major returns the feature release of a Java version: 8 for 1.8.0_342, 25 for 25.0.3, 0
+// if there is none.
 func Major(version string) int {
 	major, _ := releaseNumbers(version)
 	return major

@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// Whatever happens to the attacher, a SIGQUIT that was sent finds its announcement.
+// Whatever happens to the attacher, a SIGQUIT in flight has its announcement.
 func TestDeadline(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{})
@@ -24,7 +24,7 @@ func TestDeadline(t *testing.T) {
 		wantKind(t, p.Attach(past), AttachTimeout)
 		wantNoAnnouncement(t, p)
 
-		if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil { // as the freezer does
+		if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil { // like the cgroup freezer
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -42,7 +42,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// Nothing but the very process that was looked at is ever signalled.
+// Only the process that was inspected is ever signaled.
 func TestNeverSignalled(t *testing.T) {
 	sleeper := jvmtest.Run(t, exec.Command("sleep", "3600")) // dies of SIGQUIT
 	start, err := StartTime(sleeper.PID)
@@ -57,7 +57,7 @@ func TestNeverSignalled(t *testing.T) {
 	_, err = Lookup(app.PID, p.StartTime+1)
 	wantKind(t, err, ProcessGone)
 
-	reused := p // its PID now is a process that would die
+	reused := p // its PID now belongs to a process that would die
 	reused.PID, reused.NamespacePID, reused.StartTime = sleeper.PID, sleeper.PID, start-1
 	wantKind(t, reused.Attach(deadline(t)), ProcessGone)
 	wantKind(t, reused.signal(deadline(t)), ProcessGone)
@@ -74,8 +74,8 @@ func TestNeverSignalled(t *testing.T) {
 	}
 }
 
-// Whom the signal meets is looked at again at the very last: a JVM that listens by
-// now would print its stacks, and one that changed its user is not asked yet.
+// The process is checked again immediately before the signal: a JVM that already listens
+// would print its stacks, and one that changed its user is not attached to yet.
 func TestLastLookBeforeSignal(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
 	p := found(t, app.PID)
@@ -94,7 +94,7 @@ func TestLastLookBeforeSignal(t *testing.T) {
 	}
 	app.Unharmed()
 
-	reduced := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xrs"}}) // which dies of SIGQUIT
+	reduced := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xrs"}}) // would be killed by SIGQUIT
 	p = found(t, reduced.PID)
 	attach(t, p)
 	if err := os.Remove(filepath.Join("/tmp", p.socketName())); err != nil {

@@ -13,19 +13,18 @@ import (
 	"syscall"
 )
 
-// errNotListening: nobody listens on the attach socket, if there is one.
+// errNotListening: the attach socket does not exist, or nothing listens on it.
 var errNotListening = errors.New("the JVM's attach listener is not running")
 
 // oPath is O_PATH of open(2), which package syscall lacks.
 const oPath = 0x200000
 
-// socketName is the name of HotSpot's attach socket in /tmp.
+// socketName returns the name of HotSpot's attach socket in /tmp.
 func (p Process) socketName() string { return fmt.Sprintf(".java_pid%d", p.NamespacePID) }
 
-// connect connects to the attach socket, which must be a socket that the JVM's
-// user owns and that the JVM itself listens on. It follows no link, and has the
-// socket's inode in its hand before it looks, so that nothing can be put in its
-// place.
+// connect connects to the attach socket, which must be a socket that the JVM's user owns
+// and the JVM itself listens on. It follows no link, and opens the socket's inode before
+// checking it, so that the file cannot be replaced in between.
 func (p Process) connect() (conn *os.File, err error) {
 	err = As(p.UID, p.GID, func() error {
 		tmp, err := p.OpenTmp()
@@ -69,7 +68,7 @@ func dial(name string) (*os.File, error) {
 	}
 	if err := syscall.Connect(fd, &syscall.SockaddrUnix{Name: name}); err != nil {
 		syscall.Close(fd)
-		if err == syscall.ECONNREFUSED { // a file that a former JVM left
+		if err == syscall.ECONNREFUSED { // the file is left over from a former JVM
 			return nil, errNotListening
 		}
 		return nil, errorf(AttachFailed, "The attach socket does not take connections: %v.", err)
@@ -77,8 +76,8 @@ func dial(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "attach socket"), nil
 }
 
-// checkPeer makes sure that it is this JVM that listens (SO_PEERCRED in unix(7):
-// who called listen): where containers share a /tmp, another one's JVM may have
+// checkPeer verifies that this JVM is the listener (SO_PEERCRED in unix(7) identifies the
+// caller of listen): where containers share a /tmp, a JVM of another container may have
 // the same PID, and so the same socket name.
 func (p Process) checkPeer(conn *os.File) error {
 	raw, err := conn.SyscallConn()
@@ -101,9 +100,9 @@ func (p Process) checkPeer(conn *os.File) error {
 	return p.verify()
 }
 
-// listens reports whether the JVM listens on its attach socket, whatever became
-// of the socket's file. HotSpot binds it under a temporary name, which is the
-// one that proc_net_unix(5) goes on showing.
+// listens reports whether the JVM listens on its attach socket, even if the socket's file
+// was deleted. HotSpot binds the socket under a temporary name, which proc_net_unix(5)
+// keeps showing.
 func (p Process) listens() bool {
 	data, err := readProc(p.PID, "net/unix")
 	if err != nil {
@@ -121,8 +120,8 @@ func (p Process) listens() bool {
 // acceptsConnections is __SO_ACCEPTCON in the flags of proc_net_unix(5).
 const acceptsConnections = 0x10000
 
-// parseUnix returns the inodes of the sockets in proc_net_unix(5) that listen
-// under the path given, or under it with .tmp at its end.
+// parseUnix returns the inodes of the listening sockets in proc_net_unix(5) with the
+// given path, or the path with the suffix .tmp.
 func parseUnix(data []byte, name string) []string {
 	var inodes []string
 	for line := range strings.Lines(string(data)) {

@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// The kernel keeps 15 bytes of a thread's name, and JDK 26 and later leave out the
-// middle of one that is longer.
+// The kernel keeps 15 bytes of a thread's name, and JDK 26 and later remove the middle of
+// a longer one.
 func TestKernelNames(t *testing.T) {
 	for name, want := range map[string][]string{
 		"Notification Thread":     {"Notification Th", "Notific..Thread"},
@@ -29,15 +29,15 @@ func TestKernelNames(t *testing.T) {
 	}
 }
 
-// A JVM that is frozen on its way up, by a debugger, the freezer or a CPU limit,
-// is one that starts, however old it is.
+// A JVM that is frozen during its start, by a debugger, the freezer or a CPU limit, is
+// starting, regardless of its age.
 func TestFrozenStart(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		frozen := 0
 		for after := time.Duration(0); after < 60*time.Millisecond; after += 4 * time.Millisecond {
 			app := jdk.Start(t, jvmtest.Options{Unready: true})
 			app.Await("libjvm is mapped", func() bool { p, err := look(app.PID); return err == nil && p.isJava() })
-			time.Sleep(after) // anywhere in its start
+			time.Sleep(after) // at any point of its start
 			if err := syscall.Kill(app.PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
@@ -62,8 +62,7 @@ func TestFrozenStart(t *testing.T) {
 	})
 }
 
-// Of a JVM whose threads are called something else, or have no names, it is known
-// late that it is up, and it is known.
+// A JVM whose threads have other names, or none, is recognized as live, but later.
 func TestUnknownThreads(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-XX:-UseNotificationThread"}})
 	p := found(t, app.PID)
@@ -86,7 +85,7 @@ func TestUnknownThreads(t *testing.T) {
 	app.Unharmed()
 }
 
-// startYoung starts a JVM, and returns as soon as it is known for one: a libjvm is
+// startYoung starts a JVM and returns as soon as it is recognized as one: a libjvm is
 // mapped.
 func startYoung(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process, Process) {
 	t.Helper()
@@ -100,8 +99,8 @@ func startYoung(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process
 	return app, p
 }
 
-// An agent that comes before the application's main has settled what is settled
-// once takes its LogManager away.
+// An agent that loads before the application's main has run can prevent it from setting
+// its LogManager, which is only possible once.
 func TestApplicationStartsFirst(t *testing.T) {
 	set(t, &StartTimeout, 10*time.Second)
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
@@ -115,7 +114,7 @@ func TestApplicationStartsFirst(t *testing.T) {
 	})
 }
 
-// When a JVM has had its time to start the application.
+// started is true once a JVM has had its time to start the application.
 func TestStarted(t *testing.T) {
 	set(t, &StartTimeout, 10*time.Second)
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{})
@@ -141,9 +140,9 @@ func TestStarted(t *testing.T) {
 	}
 }
 
-// A JVM in its first milliseconds dies of SIGQUIT, a little later of an agent.
-// Attaching begins as soon as a libjvm is mapped, and must neither harm the JVM
-// nor make it print. With -Xrs, the socket is there long before it may be used.
+// A JVM in its first milliseconds is killed by SIGQUIT, and shortly after by an agent.
+// Attaching begins as soon as a libjvm is mapped, and must neither harm the JVM nor make
+// it print. With -Xrs, the socket exists long before it may be used.
 func TestYoungJVM(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		for i := range 20 {

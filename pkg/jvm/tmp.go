@@ -10,34 +10,34 @@ import (
 	"syscall"
 )
 
-// Tmp is a /tmp as it was when it was looked at: who may take away what somebody
-// else has put there, and put something of his own in its place.
+// Tmp is a snapshot of a /tmp directory. It determines who may remove or replace the
+// files of other users there.
 type Tmp struct{ info fs.FileInfo }
 
-// StatTmp looks at a /tmp that is open.
+// StatTmp returns the Tmp of an open directory.
 func StatTmp(root *os.Root) (Tmp, error) {
 	info, err := root.Stat(".")
 	return Tmp{info}, err
 }
 
-// Mode is the directory's mode.
+// Mode returns the directory's mode.
 func (t Tmp) Mode() fs.FileMode { return t.info.Mode() }
 
-// Exposed reports whether any user other than root and those trusted may replace
-// the files of others: in a directory with the sticky bit only its own owner may
-// (inode(7)), in others whoever may write to it.
+// Exposed reports whether any user other than root and the trusted ones may replace the
+// files of others: with the sticky bit only the directory's owner may (inode(7)), without
+// it anyone who may write to the directory.
 func (t Tmp) Exposed(trusted ...int) bool {
 	return !t.trusts(t.owner(), trusted) || t.writable(0o022)
 }
 
-// Intruders are the users, other than root and those trusted, whose processes
-// may replace the files of others in this /tmp now: in the container, or with the
-// same /tmp. Ascending, each once.
+// Intruders returns the users, other than root and the trusted ones, that have processes
+// which may currently replace the files of others in this /tmp: in the container, or with
+// the same /tmp. They are ascending and without duplicates.
 func (t Tmp) Intruders(in Container, trusted ...int) ([]int, error) {
 	if !t.Exposed(trusted...) {
 		return nil, nil
 	}
-	pids, err := processIDs() // without this one, whose main thread As may have made another user's
+	pids, err := processIDs() // excludes this process, whose main thread As may have switched to another user
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +64,23 @@ func (t Tmp) trusts(user int, trusted []int) bool {
 	return user == 0 || slices.Contains(trusted, user)
 }
 
-// admits reports whether a process may replace the files of others by the
-// directory's mode. Its owner always may: he can change the mode.
+// admits reports whether the directory's mode lets a process replace the files of others.
+// The owner always may, because it can change the mode.
 func (t Tmp) admits(s status) bool {
 	group := int(t.info.Sys().(*syscall.Stat_t).Gid)
 	member := s.gid == group || slices.Contains(s.groups, group)
 	return s.uid == t.owner() || t.writable(0o002) || t.writable(0o020) && member
 }
 
-// writable reports whether one of the bits is set, and not the sticky bit.
+// writable reports whether one of the bits is set and the sticky bit is not.
 func (t Tmp) writable(bits fs.FileMode) bool {
 	return t.Mode()&fs.ModeSticky == 0 && t.Mode().Perm()&bits != 0
 }
 
 func (t Tmp) owner() int { return int(t.info.Sys().(*syscall.Stat_t).Uid) }
 
-// reachedBy reports whether the process can reach this directory: it is of the
-// container, or has it as its /tmp.
+// reachedBy reports whether the process can reach this directory: it is in the container,
+// or has the directory as its /tmp.
 func (t Tmp) reachedBy(in Container, p Process) bool {
 	if in.hasGroupsOf(p) {
 		return true

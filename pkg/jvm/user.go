@@ -8,17 +8,16 @@ import (
 	"syscall"
 )
 
-// As runs f with the user and group given, and nothing but them: f runs on an
-// operating-system thread of its own, which ends with it, so that no other part
-// of this process ever has these credentials. It returns an Error of Kind
-// UserMismatch when they cannot be had, else f's error. Within f, what concerns
-// that user calls nothing that starts another As.
+// As runs f with only the given user and group. f runs on its own operating-system
+// thread, which ends with it, so that no other part of this process ever has these
+// credentials. As returns an Error of Kind UserMismatch if it cannot obtain them,
+// otherwise f's error. Within f, a nested As for the same user calls its function
+// directly, on the same thread.
 //
-// Being root is not enough for what f does here. In a container without
-// CAP_SYS_PTRACE the kernel shows /proc/<pid>/{maps,root,cwd,fd} only to the
-// process' own user and group (ptrace(2), "Ptrace access mode checking"), and
-// HotSpot compares the peer's effective user and group with its own; JDK 8 does
-// not even make an exception for root.
+// Being root is not sufficient for f. In a container without CAP_SYS_PTRACE, the kernel
+// grants access to /proc/<pid>/{maps,root,cwd,fd} only to the process' own user and group
+// (ptrace(2), "Ptrace access mode checking"), and HotSpot compares the peer's effective
+// user and group with its own; JDK 8 makes no exception for root.
 func As(uid, gid int, f func() error) error {
 	if uid == os.Geteuid() && gid == os.Getegid() {
 		return f()
@@ -45,8 +44,8 @@ func AsUserOf(pid int, f func() error) error {
 	return As(p.UID, p.GID, f)
 }
 
-// become changes the credentials of the calling thread only: the functions of
-// package syscall would change those of all threads.
+// become changes the credentials of the calling thread only, whereas the functions of
+// package syscall change those of all threads.
 func become(uid, gid int) error {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_SETGROUPS, 0, 0, 0); errno != 0 {
 		return errno

@@ -14,8 +14,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// foreignTarget makes this binary attach to a process, as whoever runs it, and
-// say what kind of error that is.
+// foreignTarget makes this binary attach to a process as its current user, and print the
+// kind of the error.
 const foreignTarget = "JVM_TEST_TARGET"
 
 func otherUser(target string) {
@@ -34,7 +34,7 @@ func otherUser(target string) {
 	fmt.Print(err)
 }
 
-// The JVM of another user takes its user and group, also from root.
+// Attaching to another user's JVM uses its user and group, even for root.
 func TestOtherUser(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		app := jdk.Start(t, jvmtest.Options{User: nobody, Args: []string{"-XX:+EnableDynamicAgentLoading"}})
@@ -61,8 +61,8 @@ func TestOtherUser(t *testing.T) {
 	})
 }
 
-// Root in a container with next to no capabilities: it takes those to become the
-// JVM's user, and not CAP_SYS_PTRACE.
+// Root in a container with few capabilities: only those to become the JVM's user are
+// needed, not CAP_SYS_PTRACE.
 func TestDroppedCapabilities(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{User: nobody})
 	p := found(t, app.PID)

@@ -1,5 +1,5 @@
-// Package jimage reads a resource of the file that a Java runtime's classes and
-// resources lie in.
+// Package jimage reads a resource from a jimage file, which contains the classes and
+// resources of a Java runtime (lib/modules).
 package jimage
 
 import (
@@ -11,30 +11,29 @@ import (
 	"io"
 )
 
-// image is a jimage: a header, a perfect hash table of two arrays, the resources'
-// locations, their names, and then the resources themselves
+// image is an open jimage. The file consists of a header, a perfect hash table of two
+// arrays, the locations of the resources, their names, and the resources themselves
 // (src/java.base/share/native/libjimage).
 type image struct {
 	file  io.ReaderAt
 	order binary.ByteOrder
-	// Where the parts begin, and how many entries the hash table has.
+	// Offsets of the sections, and the number of entries in the hash table.
 	redirects, offsets, locations, names, resources int64
 	entries                                         uint32
 }
 
-// resource is the name of one, as a jimage keeps it.
+// resource is the name of a resource, split as in a jimage.
 type resource struct{ module, parent, base, extension string }
 
 var (
-	// vmOptions is where HotSpot looks for options before it looks anywhere else.
-	// jlink --add-options writes it (JDK 14).
+	// vmOptions is the first place where HotSpot looks for options. It is written by
+	// jlink --add-options (JDK 14).
 	vmOptions = resource{"java.base", "jdk/internal/vm", "options", ""}
-	// object is in every jimage, so that one in which it is not found is one that
-	// is not understood.
+	// object is in every jimage: if it is not found, the format is not understood.
 	object = resource{"java.base", "java/lang", "Object", "class"}
 )
 
-// path is what is hashed.
+// path returns the string that is hashed.
 func (r resource) path() string {
 	name := "/" + r.module + "/" + r.parent + "/" + r.base
 	if r.extension != "" {
@@ -56,18 +55,17 @@ const (
 
 const (
 	magic      = 0xCAFEDADA
-	major      = 1 // the upper half of the version
+	major      = 1 // the upper half of the version field
 	headerSize = 7 * 4
-	// hashSeed is what a hash begins with, and its multiplier.
+	// hashSeed is the initial value of a hash, and its multiplier.
 	hashSeed = 0x01000193
-	// maxVMOptions bounds the resource.
+	// maxVMOptions limits the size of the resource, in bytes.
 	maxVMOptions = 1 << 20
 )
 
 var errNotJimage = errors.New("not a jimage of a known version")
 
-// VMOptions returns the options that are written into a jimage, empty if
-// there are none.
+// VMOptions returns the options in a jimage, empty if there are none.
 func VMOptions(file io.ReaderAt) (string, error) {
 	image, err := open(file)
 	if err != nil {
@@ -106,12 +104,12 @@ func open(file io.ReaderAt) (*image, error) {
 	return image, nil
 }
 
-// attributes of a location, by their kind.
+// attributes are the attributes of a location, indexed by kind.
 type attributes [32]uint64
 
-// find looks a resource up in the hash table (ImageStrings::find): a redirect is
-// 0, a second hash's seed, or -1 minus the index. A name that is not in there may
-// lead to another one's place.
+// find looks up a resource in the hash table (ImageStrings::find): a redirect is 0, the
+// seed of a second hash, or -1 minus the index. A name that is not in the table may lead
+// to another resource, so the name found is compared.
 func (j *image) find(r resource) (location attributes, found bool, err error) {
 	if j.entries == 0 {
 		return location, false, nil
@@ -141,8 +139,8 @@ func (j *image) find(r resource) (location attributes, found bool, err error) {
 	return location, true, nil
 }
 
-// location reads attributes: a byte of kind and length, a number in as many
-// bytes, and so on until the kind is 0.
+// location reads attributes: each is a byte with kind and length, followed by a number of
+// that many bytes. Kind 0 ends the list.
 func (j *image) location(at int64) (location attributes, err error) {
 	data := make([]byte, len(location)*9)
 	n, err := j.file.ReadAt(data, at)
@@ -171,7 +169,7 @@ func (j *image) word(array int64, index uint32) (uint32, error) {
 	return j.order.Uint32(data), nil
 }
 
-// isName reports whether a string is the one that ends with a NUL at offset.
+// isName reports whether the NUL-terminated string at offset is the wanted one.
 func (j *image) isName(offset uint64, want string) (bool, error) {
 	data := make([]byte, len(want)+1)
 	if _, err := j.file.ReadAt(data, j.names+int64(offset)); err != nil {
@@ -180,7 +178,7 @@ func (j *image) isName(offset uint64, want string) (bool, error) {
 	return string(data) == want+"\x00", nil
 }
 
-// content reads a resource.
+// content reads the content of a resource.
 func (j *image) content(location attributes) ([]byte, error) {
 	stored := location[attributeSize]
 	if location[attributeCompressed] != 0 {
@@ -199,9 +197,9 @@ func (j *image) content(location attributes) ([]byte, error) {
 	return j.inflate(data, int64(location[attributeSize]))
 }
 
-// inflate undoes jlink --compress. Before the data is a header (ResourceHeader in
-// imageDecompressor.hpp): magic, two sizes, and which decompressor it takes. The
-// only other one is for classes.
+// inflate decompresses a resource compressed with jlink --compress. A header precedes the
+// data (ResourceHeader in imageDecompressor.hpp): magic, two sizes, and the decompressor.
+// The only other decompressor is for classes.
 func (j *image) inflate(data []byte, size int64) ([]byte, error) {
 	const (
 		magic  = 0xCAFEFAFA
@@ -226,7 +224,7 @@ func (j *image) inflate(data []byte, size int64) ([]byte, error) {
 	return content, err
 }
 
-// hashName is ImageStrings::hash_code.
+// hashName implements ImageStrings::hash_code.
 func hashName(name string, seed uint32) uint32 {
 	for _, b := range []byte(name) {
 		seed = seed*hashSeed ^ uint32(b)

@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// A file that is not whole or not understood is an error, not one without options.
+// A truncated file or unknown format is an error, not a file without options.
 func TestVMOptions(t *testing.T) {
 	modules, err := os.ReadFile(filepath.Join(jvmtest.Need(t, 17).Link(t, "java.base", "--compress=2", "--add-options=-Xrs -Dx=y").Home, "lib/modules"))
 	if err != nil {

@@ -15,29 +15,29 @@ import (
 	"testing"
 )
 
-// JDK is a Java runtime to test with.
+// JDK is an installed Java runtime.
 type JDK struct {
 	Home  string
 	Major int
-	// Build is the version that it says of itself, in full.
+	// Build is the full version that the runtime reports.
 	Build string
 }
 
-// Majors are the versions that are tested with, WithTools those of them that are
-// whole JDKs, which the project is built with; hack/jvms brings the others.
+// Majors are the versions under test. WithTools are those that must be full JDKs, with
+// which the project is built; hack/jvms provides the others.
 var (
 	Majors    = []int{8, 11, 17, 21, 25, 26, 27, 28}
 	WithTools = []int{17, 25}
 )
 
-// Since are the Majors from one on.
+// Since returns the Majors from the given one on.
 func Since(major int) []int { return Majors[slices.Index(Majors, major):] }
 
-// String is its name in test output.
+// String returns the name in test output.
 func (j JDK) String() string { return "jdk" + strconv.Itoa(j.Major) }
 
-// found are the runtimes in /usr/lib/jvm and those in JMX_TEST_JVMS, a list of
-// java.home directories separated by colons; the first of each major version.
+// found are the runtimes in /usr/lib/jvm and in JMX_TEST_JVMS, a colon-separated list of
+// java.home directories; the first one of each major version wins.
 var found = sync.OnceValue(func() map[int]JDK {
 	homes, _ := filepath.Glob("/usr/lib/jvm/*")
 	homes = append(homes, filepath.SplitList(os.Getenv("JMX_TEST_JVMS"))...)
@@ -46,7 +46,7 @@ var found = sync.OnceValue(func() map[int]JDK {
 	jdks := map[int]JDK{}
 	for _, home := range homes {
 		said, err := os.ReadFile(filepath.Join(home, "release"))
-		if err != nil { // Debian's Java 8 has none
+		if err != nil { // Debian's Java 8 has no release file
 			said, err = exec.Command(filepath.Join(home, "bin/java"), "-version").CombinedOutput()
 		}
 		if m := version.FindSubmatch(said); err == nil && m != nil {
@@ -59,8 +59,8 @@ var found = sync.OnceValue(func() map[int]JDK {
 	return jdks
 })
 
-// Need returns the runtime of one major version. Without it the test is skipped,
-// or fails where CI is set: there nothing is left out silently.
+// Need returns the runtime of a major version. If it is missing, the test is skipped, or
+// fails where CI is set, so that nothing is skipped silently there.
 func Need(t *testing.T, major int) JDK {
 	t.Helper()
 	jdk, ok := found()[major]
@@ -70,11 +70,11 @@ func Need(t *testing.T, major int) JDK {
 	return jdk
 }
 
-// Link makes a runtime of only the modules named, and what they need, with more of
-// jlink's options.
+// Link creates a runtime with only the named modules and their dependencies, using
+// further options of jlink.
 func (j JDK) Link(t *testing.T, modules string, options ...string) JDK {
 	t.Helper()
-	const linksItself = 24 // JEP 493: jlink may do without jmods
+	const linksItself = 24 // JEP 493: jlink may work without jmods
 	if _, err := os.Stat(filepath.Join(j.Home, "jmods")); err != nil && j.Major < linksItself {
 		missing(t, "jmods in "+j.Home, "install the JDK's jmods")
 	}
@@ -90,7 +90,8 @@ func (j JDK) Link(t *testing.T, modules string, options ...string) JDK {
 	return JDK{Home: home, Major: j.Major}
 }
 
-// launcher makes a copy of java under another name, in a runtime of links.
+// launcher creates a copy of java under another name, in a runtime made of symbolic
+// links.
 func (j JDK) launcher(t *testing.T, name string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -134,8 +135,8 @@ func EachJDK(t *testing.T, test func(*testing.T, JDK)) {
 	EachOf(t, Majors, test)
 }
 
-// EachOf runs a test with some of Majors. The build is an attribute of the
-// subtest, for the table in docs/compatibility.md.
+// EachOf runs a test with the given major versions. The build is recorded as an attribute
+// of the subtest, for the table in docs/compatibility.md.
 func EachOf(t *testing.T, majors []int, test func(*testing.T, JDK)) {
 	t.Helper()
 	for _, major := range majors {
@@ -147,8 +148,8 @@ func EachOf(t *testing.T, majors []int, test func(*testing.T, JDK)) {
 	}
 }
 
-// application is what JVMs of tests run. It says ready, does what it is told to
-// on standard input, and ends when that does.
+// application is the program that JVMs under test run. It prints "ready", executes
+// commands from standard input, and exits at its end.
 const application = `
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
@@ -197,8 +198,8 @@ public class App {
 }
 `
 
-// agent is a Java agent that counts its loads in a system property, and logs or
-// throws if its options say so.
+// agent is a Java agent that counts its loads in a system property, and logs or throws if
+// its options request it.
 const agent = `
 public class Agent {
     public static void agentmain(String options) {
@@ -210,7 +211,7 @@ public class Agent {
 }
 `
 
-// jars compiles them once, for Java 8 as far as the compiler still can.
+// jars compiles both programs once, for Java 8 as long as the compiler supports it.
 var jars = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("/tmp", "jars")
 	if err != nil {
@@ -241,8 +242,8 @@ chmod 644 *.jar`
 	return dir, nil
 })
 
-// AgentJar is a Java agent that sets the system property jvmtest.agent to
-// "loads=<n> options=<options> <characters that need escapes>".
+// AgentJar returns the path of a Java agent that sets the system property jvmtest.agent
+// to "loads=<n> options=<options> <characters that need escapes>".
 func AgentJar(t *testing.T) string { return jar(t, "agent.jar") }
 
 func jar(t *testing.T, name string) string {

@@ -12,30 +12,31 @@ import (
 	"time"
 )
 
-// MemoryGroup is a control group whose memory a test limits.
+// MemoryGroup is a control group with a memory limit that a test sets.
 type MemoryGroup struct {
 	t     *testing.T
 	dir   string
 	files memoryFiles
 }
 
-// memoryFiles are the files of a control group, which each version names in its way.
+// memoryFiles are the names of a control group's files, which differ between version 1
+// and 2.
 type memoryFiles struct{ limit, usage, cache string }
 
-// NeedMemoryGroup makes a control group that ends with the test. Where none can be
-// made the test is skipped, or fails where CI is set.
+// NeedMemoryGroup creates a control group that is removed at the end of the test. Where
+// that is not possible, the test is skipped, or fails if CI is set.
 func NeedMemoryGroup(t *testing.T) *MemoryGroup {
 	t.Helper()
 	for mount, files := range map[string]memoryFiles{
 		"/sys/fs/cgroup/memory": {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
 		"/sys/fs/cgroup":        {"memory.max", "memory.current", "inactive_file"},
 	} {
-		dir, err := os.MkdirTemp(mount, "jvmtest-") //nolint:usetesting // control groups are made nowhere else
+		dir, err := os.MkdirTemp(mount, "jvmtest-") //nolint:usetesting // control groups can only be created here
 		if err != nil {
 			continue
 		}
 		g := &MemoryGroup{t: t, dir: dir, files: files}
-		t.Cleanup(g.remove) // after the processes of the test, which are started later
+		t.Cleanup(g.remove) // runs after the processes of the test, which start later, have ended
 		if _, err := os.Stat(g.file(files.limit)); err == nil {
 			return g
 		}
@@ -44,8 +45,8 @@ func NeedMemoryGroup(t *testing.T) *MemoryGroup {
 	return nil
 }
 
-// Leave sets the limit to what is used and so many bytes more. Page cache that was
-// not used lately does not count as used.
+// Leave sets the limit to the current usage plus free bytes. Inactive page cache does not
+// count as usage.
 func (g *MemoryGroup) Leave(free int64) {
 	g.t.Helper()
 	limit := strconv.FormatInt(g.used()+free, 10)
@@ -86,7 +87,8 @@ func (g *MemoryGroup) read(name string) string {
 	return string(data)
 }
 
-// remove removes the group once the kernel has noticed that its last process ended.
+// remove removes the group, waiting until the kernel has noticed the end of its last
+// process.
 func (g *MemoryGroup) remove() {
 	deadline := time.After(time.Minute)
 	ticker := time.NewTicker(5 * time.Millisecond)

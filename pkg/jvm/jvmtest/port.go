@@ -12,8 +12,8 @@ import (
 
 var (
 	ports sync.Mutex
-	// last is the port given last. Test binaries run side by side, each in a PID
-	// namespace of its own: it is by their names that they begin elsewhere.
+	// last is the port returned last. Test binaries run in parallel, each in its own PID
+	// namespace, so their names select different first ports.
 	last = 20000 + 1000*(nameHash()%12)
 )
 
@@ -24,9 +24,8 @@ func nameHash() int {
 	return int(h.Sum32())
 }
 
-// FreePort returns a TCP port that nobody listens on, and that nobody gets by
-// chance: the kernel gives those from 32768 on. No port is returned twice. It is
-// safe for concurrent use.
+// FreePort returns a free TCP port outside the kernel's ephemeral range, which starts at
+// 32768. It returns each port only once, and is safe for concurrent use.
 func FreePort(t *testing.T) int32 {
 	t.Helper()
 	ports.Lock()

@@ -1,9 +1,9 @@
 //go:build linux
 
-// Package jvmtest runs tests against real JVMs, each test binary in a sandbox of
-// its own: private PID and mount namespaces with an empty /tmp. So tests may fill
-// /tmp with what would harm others, see no Java process but their own, and leave
-// none behind, however they end.
+// Package jvmtest runs tests against real JVMs, with each test binary in its own sandbox:
+// private PID and mount namespaces with an empty /tmp. Tests may therefore write files to
+// /tmp that would harm others, see no Java processes but their own, and leave none
+// behind, however they end.
 package jvmtest
 
 import (
@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// What a re-executed test binary is to be, and what it keeps of /tmp.
+// Environment variables of a re-executed test binary, and the roles it may have.
 const (
 	role      = "JVMTEST_ROLE"
 	keep      = "JVMTEST_KEEP"
@@ -28,7 +28,7 @@ const (
 	racer     = "racer"
 )
 
-// Main is for TestMain: it runs the tests in the sandbox and ends the process.
+// Main runs the tests in the sandbox and exits. Call it from TestMain.
 func Main(m *testing.M) {
 	switch os.Getenv(role) {
 	case sandboxed:
@@ -40,10 +40,10 @@ func Main(m *testing.M) {
 	case racer:
 		check(race(os.Args[1], os.Args[2]))
 	}
-	if slices.Contains(os.Args, "-test.fuzzworker") { // in the sandbox of the one that started it, with pipes to it
+	if slices.Contains(os.Args, "-test.fuzzworker") { // already in the sandbox of its parent, connected by pipes
 		os.Exit(m.Run())
 	}
-	runtime.LockOSThread() // Pdeathsig is about the thread
+	runtime.LockOSThread() // Pdeathsig applies to the parent thread
 	cmd := reexec(sandboxed, testDirectories(), os.Args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
@@ -55,8 +55,8 @@ func Main(m *testing.M) {
 	os.Exit(0)
 }
 
-// reexec starts this binary in namespaces of its own. Who is not root becomes it
-// in a user namespace.
+// reexec returns a command that runs this binary in new namespaces. A user other than
+// root becomes root in a new user namespace.
 func reexec(as, keeping string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Env = append(os.Environ(), role+"="+as, keep+"="+keeping)
@@ -69,8 +69,8 @@ func reexec(as, keeping string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// isolate gives this process, the first of its namespaces, a /proc and a /tmp of
-// its own. The directories to keep stay where they are, although they lie in /tmp.
+// isolate mounts a private /proc and /tmp for this process, the first one of its
+// namespaces. The directories to keep remain visible even if they are in /tmp.
 func isolate() error {
 	if err := os.Unsetenv(role); err != nil {
 		return err
@@ -91,8 +91,8 @@ func isolate() error {
 	return restore()
 }
 
-// holdDirectories returns what mounts the directories that lie in /tmp again,
-// once that is another one.
+// holdDirectories returns a function that mounts those directories that are in /tmp
+// again, after another /tmp has been mounted.
 func holdDirectories(dirs []string) (restore func() error, err error) {
 	held := map[string]*os.File{}
 	for _, dir := range dirs {
@@ -116,8 +116,8 @@ func holdDirectories(dirs []string) (restore func() error, err error) {
 	}, nil
 }
 
-// testDirectories are where "go test" wants its files, among them the coverage,
-// and where this module lies.
+// testDirectories returns the directories that must remain visible: those of "go test",
+// including coverage, and this module's.
 func testDirectories() string {
 	var dirs []string
 	for _, arg := range os.Args {
@@ -131,8 +131,8 @@ func testDirectories() string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
-// ModuleRoot is the directory of this repository's go.mod: the closest one above
-// the working directory, which is a test's package.
+// ModuleRoot returns the directory of this repository's go.mod: the closest one above the
+// working directory, which is that of the test's package.
 func ModuleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -146,8 +146,8 @@ func ModuleRoot() (string, error) {
 	return "", os.ErrNotExist
 }
 
-// NeedUsers skips a test that needs other users where there are none: in the
-// user namespace of somebody who is not root. Where CI is set, it fails.
+// NeedUsers skips a test that needs several users where there is only one: in the user
+// namespace of a user other than root. Where CI is set, it fails the test.
 func NeedUsers(t *testing.T) {
 	t.Helper()
 	mapped, err := os.ReadFile("/proc/self/uid_map")

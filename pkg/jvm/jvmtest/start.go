@@ -16,27 +16,27 @@ import (
 	"time"
 )
 
-// Options are how a JVM is started.
+// Options configure the start of a JVM.
 type Options struct {
 	// Args are options of the java command.
 	Args []string
-	// Env is added to the environment.
+	// Env is appended to the environment.
 	Env []string
-	// User is user and group; 0 is root.
+	// User is the user and group ID; 0 is root.
 	User uint32
-	// Container puts it into PID and mount namespaces of its own.
+	// Container starts the JVM in its own PID and mount namespaces.
 	Container bool
-	// Launcher is the name of a copy of java that starts the JVM instead.
+	// Launcher is the name of a copy of java that starts the JVM.
 	Launcher string
-	// Group is the control group that it starts in; that of the test if nil.
+	// Group is the control group to start in; nil for that of the test.
 	Group *MemoryGroup
 	// Dir is the working directory; empty for the test's.
 	Dir string
-	// Unready does not wait until main runs.
+	// Unready returns without waiting for main to run.
 	Unready bool
 }
 
-// Process is a process of a test.
+// Process is a process started by a test.
 type Process struct {
 	// PID is the process ID in the sandbox.
 	PID int
@@ -47,7 +47,7 @@ type Process struct {
 	ended  chan struct{}
 }
 
-// Start starts a JVM that ends with the test.
+// Start starts a JVM that is killed at the end of the test.
 func (j JDK) Start(t *testing.T, o Options) *Process {
 	t.Helper()
 	app := jar(t, "app.jar")
@@ -55,7 +55,8 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	if o.Launcher != "" {
 		java = j.launcher(t, o.Launcher)
 	}
-	// Java 8 does not know what keeps later ones from warning of agents.
+	// Java 8 does not know the option that suppresses the agent warning of later
+	// versions.
 	args := append([]string{java, "-XX:+IgnoreUnrecognizedVMOptions", "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
 	args = append(args, "-cp", app, "App")
 	if o.Group != nil {
@@ -78,7 +79,7 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	return p
 }
 
-// Run starts any command as a process that ends with the test.
+// Run starts a command that is killed at the end of the test.
 func Run(t *testing.T, cmd *exec.Cmd) *Process {
 	t.Helper()
 	p := &Process{t: t, ended: make(chan struct{})}
@@ -93,18 +94,18 @@ func Run(t *testing.T, cmd *exec.Cmd) *Process {
 	}
 	p.PID = cmd.Process.Pid
 	go func() {
-		_ = cmd.Wait() // how it ended is in the output
+		_ = cmd.Wait() // the exit state is part of the output
 		fmt.Fprintf(&p.output, "[%s]\n", cmd.ProcessState)
 		close(p.ended)
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // it may have exited
 		<-p.ended
 	})
 	return p
 }
 
-// Tell has the application do something, and waits until it did.
+// Tell sends a command to the application and waits until it is done.
 func (p *Process) Tell(line string) {
 	p.t.Helper()
 	seen := strings.Count(p.Output(), line+" done\n")
@@ -120,16 +121,16 @@ func (p *Process) Write(text string) {
 	}
 }
 
-// Output is what the process wrote so far, to either stream.
+// Output returns what the process has written to either stream so far.
 func (p *Process) Output() string { return p.output.String() }
 
-// AwaitOutput waits until the process wrote a text.
+// AwaitOutput waits until the process has written a text.
 func (p *Process) AwaitOutput(text string) {
 	p.t.Helper()
 	p.Await(fmt.Sprintf("the output has %q", text), func() bool { return strings.Contains(p.Output(), text) })
 }
 
-// Await waits for a condition as long as the process runs.
+// Await waits for a condition. It fails the test if the process exits, or after a minute.
 func (p *Process) Await(what string, condition func() bool) {
 	p.t.Helper()
 	deadline := time.NewTimer(time.Minute)
@@ -147,8 +148,8 @@ func (p *Process) Await(what string, condition func() bool) {
 	}
 }
 
-// Unharmed fails the test unless the application goes on working and has not
-// written anything on its output that it did not mean to.
+// Unharmed fails the test unless the application still responds, and its output contains
+// only what it wrote itself.
 func (p *Process) Unharmed() {
 	p.t.Helper()
 	p.Tell("ping")
@@ -161,7 +162,7 @@ func (p *Process) Unharmed() {
 	}
 }
 
-// Stop ends the process and waits for its end.
+// Stop kills the process and waits for its exit.
 func (p *Process) Stop() {
 	p.t.Helper()
 	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
@@ -170,7 +171,7 @@ func (p *Process) Stop() {
 	<-p.ended
 }
 
-// buffer is a bytes.Buffer for two goroutines.
+// buffer is a bytes.Buffer that is safe for concurrent use.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// ChmodTmp gives /tmp another mode for a test: 0o777 is what Kubernetes makes an
-// emptyDir, 0o1777 what images have.
+// ChmodTmp changes the mode of /tmp for a test: an emptyDir of Kubernetes has 0o777,
+// images have 0o1777.
 func ChmodTmp(t *testing.T, mode uint32) {
 	t.Helper()
 	if err := syscall.Chmod("/tmp", mode); err != nil {
@@ -53,8 +53,8 @@ func As(t *testing.T, user uint32, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// Exchange has a user put two files in each other's place, over and over while both
-// are there, until the process is stopped or the test ends.
+// Exchange lets a user swap two files continually, whenever both exist, until the process
+// is stopped or the test ends.
 func Exchange(t *testing.T, user uint32, a, b string) *Process {
 	t.Helper()
 	cmd := As(t, user, exec.Command("/proc/self/exe", a, b))
@@ -64,7 +64,7 @@ func Exchange(t *testing.T, user uint32, a, b string) *Process {
 	return p
 }
 
-// race is what the process of Exchange does.
+// race is the main function of the process that Exchange starts.
 func race(a, b string) error {
 	for i := 0; ; i++ {
 		if err := exchange(a, b); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -76,7 +76,7 @@ func race(a, b string) error {
 	}
 }
 
-// exchange puts a in the place of b and b in that of a, atomically.
+// exchange swaps a and b atomically.
 func exchange(a, b string) error {
 	const (
 		atFDCWD        = -0x64
