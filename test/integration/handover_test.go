@@ -91,10 +91,10 @@ func TestTakenOverByOneThatDoesNothing(t *testing.T) {
 				t.Errorf("it is %s, want %s", got, tc.want)
 			}
 			if got := s.endpoints(heir); got != before {
-				t.Errorf("published is %q, want %q", got, before)
+				t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 			}
 			if got := s.verbs(); got != "" {
-				t.Errorf("run was %s", got)
+				t.Errorf("helper operations: got %q, want %q", got, "")
 			}
 			remove(t, heir)
 			s.garbageCollect()
@@ -127,7 +127,7 @@ func TestFleetTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := f.endpoints(heir); got != before {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	f.o.settle()
 	f.later(5 * time.Second)
@@ -148,10 +148,10 @@ func TestRecordRemade(t *testing.T) {
 	clear(s.container(s.pod).files)
 	o.settle()
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound NoSpace" {
-		t.Errorf("it is %s", got)
+		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound NoSpace")
 	}
 	if got := s.endpoints(s.exporter); got != before {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	remove(t, s.exporter)
 	s.garbageCollect()
@@ -183,7 +183,7 @@ func TestRecordsRemadeWhileHalted(t *testing.T) {
 	f.expect("remade", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
 	f.expectAsked("remade", asked)
 	if got := f.endpoints(f.exporter); got != before {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	remove(t, f.exporter)
 	f.garbageCollect()

@@ -75,7 +75,7 @@ func isCutOff(t *testing.T, err error) {
 		}
 	}
 	if got := s.verbs(); got != "" {
-		t.Errorf("run was %q", got)
+		t.Errorf("helper operations: got %q, want %q", got, "")
 	}
 	s.isAnnotated("9400")
 	s.containers.mend()

@@ -90,7 +90,7 @@ func TestHealthChecks(t *testing.T) {
 		}
 	}
 	if got := s.verbs(); got != "" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "")
 	}
 }
 
@@ -133,13 +133,13 @@ func TestHealthForeignProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.verbs(); got != "status load" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "status load")
 	}
 	s.containers.mend()
 	o.outlastFor(20)
 	s.isAnnotated("9400")
 	if loads := s.jvm(s.pod).loads; loads != 1 {
-		t.Errorf("the agent was loaded %d times", loads)
+		t.Errorf("loads of the agent: got %d, want 1", loads)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestHealthUnreachable(t *testing.T) {
 			t.Errorf("it is asked again after %s, not about %s", after, longest)
 		}
 		if got := s.verbs(); got != "status" {
-			t.Errorf("run was %s", got)
+			t.Errorf("helper operations: got %q, want %q", got, "status")
 		}
 	}
 	s.isAnnotated("9400")
@@ -187,7 +187,7 @@ func TestHealthRecovers(t *testing.T) {
 		t.Errorf("when it answers, it is checked from %s", got)
 	}
 	if got := s.verbs(); got != "status" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "status")
 	}
 }
 
@@ -205,7 +205,7 @@ func TestHealthBlip(t *testing.T) {
 		t.Errorf("then it did %q, and looks again in %s", did, again)
 	}
 	if got := s.verbs(); got != "" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "")
 	}
 }
 
@@ -238,7 +238,7 @@ func TestHealthOfAdopted(t *testing.T) {
 	s.containers.health = errors.New("nobody listens")
 	s.staySilent(o)
 	if got := s.verbs(); got != "status probe" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "status probe")
 	}
 	s.areAnnotated("9999")
 	s.containers.mend()

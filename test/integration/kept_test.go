@@ -99,13 +99,13 @@ func TestRemadeWhileStopped(t *testing.T) {
 				remove(s.t, s.attachment(s.pod))
 				o.tire()
 				if got := s.endpoints(s.exporter); got != before {
-					s.t.Errorf("published is %q, want %q", got, before)
+					s.t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 				}
 				show()
 				s.later(10 * time.Minute)
 				o.settle()
 				if got := s.endpoints(s.exporter); got != before {
-					s.t.Errorf("in the end published is %q, want %q", got, before)
+					s.t.Errorf("in the end, the endpoints of the exporter: got %q, want %q", got, before)
 				}
 				remove(s.t, s.exporter)
 				s.garbageCollect()
@@ -184,11 +184,11 @@ func TestCanaryBesideAFailure(t *testing.T) {
 		s.later(10 * time.Minute)
 		o.settle()
 		if got := phaseOf(s.attachment(s.pod)); got != "Staged AttachTimeout" {
-			t.Errorf("the canary is %s", got)
+			t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "Staged AttachTimeout")
 		}
 	}
 	if got := phaseOf(s.attachment(second)); got != isAnnotated {
-		t.Errorf("the second is %s", got)
+		t.Errorf("phase of %s: got %q, want %q", second.Name, got, isAnnotated)
 	}
 	if events := o.events.with(v1alpha1.ReasonAgentChanged); len(events) > 0 {
 		t.Errorf("told was %v", events)

@@ -64,7 +64,7 @@ func TestOptOut(t *testing.T) {
 		t.Errorf("it is %s: %+v", got, a.Status)
 	}
 	if got := s.verbs(); got != "inspect inspect load" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "inspect inspect load")
 	}
 	if got, want := s.endpoints(s.exporter), fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP); got != want {
 		t.Errorf("published is %q", got)
@@ -102,10 +102,10 @@ func TestComesBackMidway(t *testing.T) {
 		t.Errorf("it is not taken out: %+v", a)
 	}
 	if got := s.verbs(); got != "inspect unload" {
-		t.Errorf("run was %q", got)
+		t.Errorf("helper operations: got %q, want %q", got, "inspect unload")
 	}
 	if events := o.events.with("Detached"); len(events) != 1 || !strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
-		t.Errorf("of Events there are %v", events)
+		t.Errorf("Detached Events: got %v, want one with the expected note", events)
 	}
 }
 

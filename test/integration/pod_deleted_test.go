@@ -53,7 +53,7 @@ func TestPodGoneMidway(t *testing.T) {
 				t.Errorf("the exporter still counts it: %+v", s.exporter.Status)
 			}
 			if a := s.attachment(s.pod); a != nil {
-				t.Errorf("the record is left: %+v", a)
+				t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 			}
 		})
 	}

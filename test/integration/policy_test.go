@@ -95,13 +95,13 @@ func TestAnnotationRefused(t *testing.T) {
 		t.Fatalf("the pod is %s", got)
 	}
 	if events := o.events.with(v1alpha1.ReasonAnnotationRefused); len(events) != 1 || events[0].Type != corev1.EventTypeWarning {
-		t.Errorf("of Events there are %v", events)
+		t.Errorf("%s Events: got %v, want one with the expected note", v1alpha1.ReasonAnnotationRefused, events)
 	}
 	if ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "nobody annotates here") {
 		t.Errorf("the pod says %q", ready.Message)
 	}
 	if s.endpoints(s.exporter) == "" {
-		t.Error("the endpoint is withdrawn")
+		t.Error("the endpoint was removed")
 	}
 
 	remove(t, policy)

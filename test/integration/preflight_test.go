@@ -119,7 +119,7 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("there are Services: %v", services.Items)
 	}
 	if events := f.o.events.with(v1alpha1.ReasonPodsInspected); len(events) != 1 {
-		t.Errorf("of Events there are %v", events)
+		t.Errorf("%s Events: got %v, want one", v1alpha1.ReasonPodsInspected, events)
 	}
 
 	f.o.did()
@@ -237,7 +237,7 @@ func TestAttachedInPreflight(t *testing.T) {
 	}
 	f.expectAsked("preflight", "1")
 	if got := f.endpoints(f.exporter); got != before || got == "" {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	if j := f.jvm(f.pods[0]); j.unloads > 0 || !j.running() {
 		t.Errorf("the agent was stopped %d times", j.unloads)

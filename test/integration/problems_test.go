@@ -162,7 +162,7 @@ func TestProblemPods(t *testing.T) {
 			}
 		}
 		if events := o.events.with("CrashLoopBackOff"); len(events) > 0 {
-			t.Errorf("of Events there are %v", events)
+			t.Errorf("CrashLoopBackOff Events: got %v, want none", events)
 		}
 	})
 	t.Run("what runs for a minute is well", func(t *testing.T) {

@@ -82,7 +82,7 @@ func TestPodProtected(t *testing.T) {
 			f.later(2 * time.Minute)
 			f.expect("without the flag", isAnnotated)
 			if got := f.endpoints(f.exporter); got != published || got == "" {
-				t.Errorf("published is %q, want %q", got, published)
+				t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 			}
 			f.containers.called()
 
@@ -95,7 +95,7 @@ func TestPodProtected(t *testing.T) {
 			f.garbageCollect()
 			f.o.outlast()
 			if a := f.attachment(f.pods[0]); a != nil {
-				t.Errorf("the record is left: %+v", a)
+				t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 			}
 			f.expectNotCalled("the rest of its life")
 		})

@@ -40,7 +40,7 @@ func TestPrunedBesideAFailure(t *testing.T) {
 				t.Errorf("published is %q", got)
 			}
 			if left := f.annotations(s.pod); len(left) > 0 {
-				t.Errorf("annotations are left: %v", left)
+				t.Errorf("annotations of %s: got %v, want none", s.pod.Name, left)
 			}
 			if got := s.attachment(s.pod).Status.Processes; len(got) > 0 {
 				t.Errorf("on record is %+v", got)

@@ -34,7 +34,7 @@ func TestLateJVM(t *testing.T) {
 			o.settle()
 		}
 		if got := s.verbs(); got != "" {
-			t.Errorf("not ready, run was %q", got)
+			t.Errorf("helper operations: got %q, want %q", got, "")
 		}
 		s.ready(corev1.ConditionTrue)
 		s.later(o.settle())
@@ -49,7 +49,7 @@ func TestLateJVM(t *testing.T) {
 			o.settle()
 		}
 		if got := s.verbs(); got != "" {
-			t.Errorf("ready as before, run was %q", got)
+			t.Errorf("helper operations: got %q, want %q", got, "")
 		}
 	})
 	t.Run("right after", func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestLateJVM(t *testing.T) {
 		s.later(o.settle())
 		o.settle()
 		if got := s.verbs(); got != "inspect inspect" {
-			t.Errorf("run was %q", got)
+			t.Errorf("helper operations: got %q, want %q", got, "inspect inspect")
 		}
 		after := s.attachment(s.pod).Status
 		if after.Containers[0].Time.Equal(before.Containers[0].Time) || after.Phase != before.Phase {
@@ -88,7 +88,7 @@ func TestLateJVM(t *testing.T) {
 		}
 		o.outlast()
 		if got := s.verbs(); got != "" {
-			t.Errorf("again, run was %q", got)
+			t.Errorf("helper operations: got %q, want %q", got, "")
 		}
 	})
 }

@@ -108,7 +108,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			s.exporter = s.export("exporter")
 			o.settle()
 			if got := phaseOf(s.attachment(s.pod)); got != "Loaded EndpointNotServing" {
-				t.Fatalf("it is %s", got)
+				t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "Loaded EndpointNotServing")
 			}
 			s.later(after)
 			another := aJVM(javaStartTime + 1)

@@ -45,7 +45,7 @@ func TestConfigRejectedHalts(t *testing.T) {
 				t.Fatalf("halt is %+v", halt)
 			}
 			if events := f.o.events.with(v1alpha1.ReasonConfigRejected); len(events) == 0 || events[len(events)-1].Note != halt.Message {
-				t.Errorf("of Events there are %v", events)
+				t.Errorf("unexpected Events: %v", events)
 			}
 			late := f.run(aPod("app-9"))
 			f.pods = append(f.pods, late)

@@ -95,7 +95,7 @@ func TestOneOfSeveral(t *testing.T) {
 			}
 			if tc.event != "" {
 				if events := o.events.with(tc.event); len(events) == 0 || !strings.HasPrefix(events[0].Note, "Container worker, process 7: ") {
-					t.Errorf("of Events there are %v", events)
+					t.Errorf("unexpected Events: %v", events)
 				}
 			}
 		})

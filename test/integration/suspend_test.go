@@ -30,7 +30,7 @@ func TestSuspend(t *testing.T) {
 	f.restart(f.pods[0])
 	f.expect("a container restarts", isSuspended, isAnnotated, isSuspended)
 	if got, want := f.endpoints(f.exporter), "app-1 "+f.pods[1].Status.PodIP+":9400"; got != want {
-		t.Errorf("published is %q, not %q", got, want)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, want)
 	}
 	if left := f.annotations(f.pods[0]); len(left) > 0 {
 		t.Errorf("what named the JVM that is gone is left: %v", left)

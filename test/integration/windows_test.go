@@ -33,7 +33,7 @@ func TestWindowsPod(t *testing.T) {
 	})
 	f.o.outlast()
 	if a := f.attachment(pod); a != nil {
-		t.Errorf("the record is left: %+v", a)
+		t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 	}
 	for _, verb := range f.containers.called() {
 		if verb != "unload" { // of the other pod
