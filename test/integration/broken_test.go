@@ -51,7 +51,7 @@ func TestBrokenConfigurationChangesNothing(t *testing.T) {
 	says(v1alpha1.ReasonConfigNotYAML)
 	f.expect("it breaks", isAnnotated, isAnnotated, isAnnotated)
 	f.configure(rules)
-	onlySums("it is mended")
+	onlySums("the configuration is corrected")
 	says(v1alpha1.ReasonValid)
 	if got := f.endpoints(f.exporter); got != published {
 		t.Errorf("endpoints of the exporter: got %q, want %q", got, published)

@@ -107,7 +107,7 @@ func (t *target) makes(what string, how func(*corev1.Service)) attempt {
 	}}
 }
 
-// slices creates an EndpointSlice like the operator's, with a change.
+// slicesOf creates an EndpointSlice like the operator's, with a change.
 func (t *target) slicesOf(what string, how func(*discoveryv1.EndpointSlice)) attempt {
 	return attempt{what, func() error {
 		s := t.slice.DeepCopy()

@@ -28,7 +28,6 @@ func takeAway(t *testing.T, pod *corev1.Pod, manager string) {
 
 // Annotations that are removed repeatedly are restored five times; then the operator stops
 // restoring them, and reports the remover as far as the pod identifies it.
-// as the pod tells.
 func TestContested(t *testing.T) {
 	for name, tc := range map[string]struct {
 		owns bool // the remover owns a field of the pod

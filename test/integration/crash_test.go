@@ -21,7 +21,6 @@ type story struct {
 // another operator takes over. It also makes each effect fail without a crash, and loses
 // its answer. Every plan must reach the same end as without an accident, with one load per
 // JVM. The accidents that the operator survives are left to FULL=1.
-// operator survives are left to FULL=1.
 func TestCrash(t *testing.T) {
 	ways := map[string]struct {
 		// pod describes the pod; aPod if nil.
