@@ -47,9 +47,9 @@ func TestBrokenConfigurationChangesNothing(t *testing.T) {
 
 	published := f.endpoints(f.exporter)
 	f.configure("rules: {")
-	onlySums("it breaks")
+	onlySums("the configuration is invalid")
 	says(v1alpha1.ReasonConfigNotYAML)
-	f.expect("it breaks", isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the configuration is invalid", isAnnotated, isAnnotated, isAnnotated)
 	f.configure(rules)
 	onlySums("the configuration is corrected")
 	says(v1alpha1.ReasonValid)
@@ -75,6 +75,6 @@ func TestBrokenConfigurationChangesNothing(t *testing.T) {
 		}
 		return do()
 	}
-	f.expect("in the end", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
-	f.expectAsked("in the end", "1 1 1 1")
+	f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
+	f.expectAsked("the rollout is complete", "1 1 1 1")
 }
