@@ -125,12 +125,12 @@ func TestPodOfAnAttachmentIsImmutable(t *testing.T) {
 	a := s.attachment(s.pod)
 	a.Spec.Pod.UID = "another"
 	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "pod is immutable") {
-		t.Errorf("got error %v, want %q", "pod is immutable", err)
+		t.Errorf("got error %v, want %q", err, "pod is immutable")
 	}
 	a = s.attachment(s.pod)
 	a.Status.Phase = "Verified"
 	if err := admin.Status().Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "Unsupported value") {
-		t.Errorf("got error %v, want %q", "Unsupported value", err)
+		t.Errorf("got error %v, want %q", err, "Unsupported value")
 	}
 }
 
