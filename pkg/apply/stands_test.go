@@ -21,23 +21,23 @@ func TestStands(t *testing.T) {
 		change func(*corev1ac.PodApplyConfiguration)
 		stands bool
 	}{
-		"as it was stated": {nil, true},
+		"nothing changed": {nil, true},
 		"admission changed an image": {func(p *corev1ac.PodApplyConfiguration) {
 			p.Spec.Containers[0].WithImage("mirror/a:1")
 		}, true},
 		"admission changed a list of values": {func(p *corev1ac.PodApplyConfiguration) {
 			p.Spec.Containers[0].WithArgs("y")
 		}, true},
-		"another statement":           {func(p *corev1ac.PodApplyConfiguration) { p.Annotations["digest"] = "2" }, false},
-		"somebody took an image over": {func(p *corev1ac.PodApplyConfiguration) { p.Spec.Containers[0].Image = nil }, false},
-		"somebody removed a variable": {func(p *corev1ac.PodApplyConfiguration) {
+		"another value is stated":             {func(p *corev1ac.PodApplyConfiguration) { p.Annotations["digest"] = "2" }, false},
+		"another manager took the image over": {func(p *corev1ac.PodApplyConfiguration) { p.Spec.Containers[0].Image = nil }, false},
+		"another manager removed a variable": {func(p *corev1ac.PodApplyConfiguration) {
 			p.Spec.Containers[0].Env = p.Spec.Containers[0].Env[:1]
 		}, false},
-		"somebody removed a label": {func(p *corev1ac.PodApplyConfiguration) { p.Labels = nil }, false},
-		"it owns more than that":   {func(p *corev1ac.PodApplyConfiguration) { p.WithLabels(map[string]string{"b": "c"}) }, false},
+		"another manager removed a label": {func(p *corev1ac.PodApplyConfiguration) { p.Labels = nil }, false},
+		"the manager owns more fields":    {func(p *corev1ac.PodApplyConfiguration) { p.WithLabels(map[string]string{"b": "c"}) }, false},
 	} {
 		if got := Stands(stated(test.change), stated(nil)); got != test.stands {
-			t.Errorf("%s: it stands: %t", name, got)
+			t.Errorf("%s: Stands: got %t, want %t", name, got, test.stands)
 		}
 	}
 }
@@ -47,6 +47,6 @@ func TestDigest(t *testing.T) {
 	one := corev1ac.Pod("pod", "namespace").WithLabels(map[string]string{"app": "a", "b": "c"})
 	same := corev1ac.Pod("pod", "namespace").WithLabels(map[string]string{"b": "c", "app": "a"})
 	if Digest(one) != Digest(same) || Digest(one) == Digest(same.WithLabels(map[string]string{"app": "b"})) {
-		t.Error("the digest is not that of what is stated")
+		t.Error("Digest depends on the order of labels, or ignores a value")
 	}
 }

@@ -13,8 +13,8 @@ func (b *brewery) backward(key string, first Phase) (Result, error) {
 	return b.walk(key).Backward(b.t.Context(), b.batch, &b.batch.State, first)
 }
 
-// A phase is no longer recorded as one that holds when its Undo begins: a walk
-// forward after a crash ensures it again.
+// The status no longer records a phase when its Undo begins: after a crash, a walk
+// forward ensures the phase again.
 func TestBackwardUndoesFromTheLastPhase(t *testing.T) {
 	b := newBrewery(t, State{Phase: bottled})
 	if got, err := b.backward("k", fermented); err != nil || got != (Result{Arrived: true}) {
@@ -37,12 +37,12 @@ func TestBackwardUndoesWhatWasNeverReached(t *testing.T) {
 		}
 		b.wants("undo Bottled", "undo Tasted", "undo Fermented")
 		if b.batch.State.Phase != phase {
-			t.Errorf("Backward leads from %q to %s", phase, b.batch.State.Phase)
+			t.Errorf("Backward from %q leads to %s", phase, b.batch.State.Phase)
 		}
 	}
 }
 
-// A record of another version of the program can be undone as well.
+// A status of another version of the program can be undone, too.
 func TestBackwardFromAnUnknownPhase(t *testing.T) {
 	b := newBrewery(t, State{Phase: "Drunk"})
 	if got, err := b.backward("k", fermented); err != nil || !got.Arrived || b.batch.State.Phase != mashed {
@@ -50,8 +50,8 @@ func TestBackwardFromAnUnknownPhase(t *testing.T) {
 	}
 }
 
-// The phases above the one that fails are undone again at each try, and do not make
-// it the first.
+// Phases above the failing one are undone again in each try, but do not reset the count of
+// the failing phase.
 func TestBackwardCountsFailures(t *testing.T) {
 	b := newBrewery(t, State{Phase: bottled})
 	b.undo = map[Phase]Outcome{fermented: outcomeOf(Failed)}
@@ -69,14 +69,14 @@ func TestBackwardCountsFailures(t *testing.T) {
 		}
 		b.log = nil
 		if early, err := b.backward("k", mashed); err != nil || early != got {
-			t.Errorf("before its time: %+v, %v; want %+v", early, err, got)
+			t.Errorf("walk before the retry is due: got %+v, %v; want %+v", early, err, got)
 		}
 		b.wants()
 		b.clock.SetTime(b.clock.Now().Add(got.RequeueAfter))
 	}
-	// The condition of the phase that cannot be undone says why.
+	// The condition of the phase that cannot be undone has the reason.
 	if s := b.batch.State; s.Phase != mashed || s.Reason != reasonOf[Failed] {
-		t.Errorf("state %+v", s)
+		t.Errorf("got state %+v, want Mashed with the reason of the failure", s)
 	}
 	b.undo = nil
 	if got, err := b.backward("k", mashed); err != nil || !got.Arrived {
@@ -95,7 +95,7 @@ func TestBackwardQueued(t *testing.T) {
 		t.Errorf("Backward = %+v, %v", got, err)
 	}
 	if s := b.batch.State; s.Attempt != nil || s.Reason != "" {
-		t.Errorf("what was queued is recorded: %+v", s)
+		t.Errorf("a queued step changes the state: %+v", s)
 	}
 	b.undo = nil
 	if got, err := b.backward("k", mashed); err != nil || !got.Arrived {
@@ -103,8 +103,8 @@ func TestBackwardQueued(t *testing.T) {
 	}
 }
 
-// What could not be brought about is undone all the same, and what could not be
-// undone is brought about again: each direction has its own attempts.
+// A phase whose Ensure failed is undone nevertheless, and a phase whose Undo failed is
+// ensured again: each direction has its own attempts.
 func TestTurning(t *testing.T) {
 	b := newBrewery(t, State{Phase: fermented})
 	b.ensure = map[Phase]Outcome{bottled: outcomeOf(Refused)}
@@ -131,7 +131,7 @@ func TestBackwardEndsWhenPersistFails(t *testing.T) {
 func TestBackwardRefusesAnUnknownPhase(t *testing.T) {
 	b := newBrewery(t, State{Phase: bottled})
 	if got, err := b.backward("k", "Drunk"); err == nil || got.Arrived {
-		t.Errorf("a walk to an unknown phase = %+v", got)
+		t.Errorf("Backward to an unknown phase = %+v, want an error", got)
 	}
 	b.wants()
 }

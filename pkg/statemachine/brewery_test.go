@@ -16,7 +16,7 @@ import (
 type batch struct {
 	State   State
 	Pitched bool // the intent to ferment
-	looks   bool // the intent was there before; not recorded
+	looks   bool // the intent was recorded in an earlier walk; not persisted
 }
 
 func (b *batch) encode(t *testing.T) string {
@@ -37,8 +37,8 @@ func decode(t *testing.T, data string) *batch {
 	return b
 }
 
-// brewery logs what a Walk does with its batch: the steps end as they are told to,
-// and Done otherwise.
+// brewery logs the effects of a Walk on its batch: each step ends with its scripted
+// outcome, Done by default.
 type brewery struct {
 	t          *testing.T
 	clock      *clocktesting.FakePassiveClock
@@ -99,7 +99,7 @@ func (b *brewery) walk(key string) *Walk[*batch] {
 		Persist: b.persist,
 		Observe: func(phase Phase, o Outcome, took time.Duration) {
 			if took != time.Second {
-				b.t.Errorf("%s took %s, want a second", phase, took)
+				b.t.Errorf("duration of %s: got %s, want 1s", phase, took)
 			}
 			b.logf("observe %s %s", phase, o.Reason)
 		},
@@ -107,7 +107,7 @@ func (b *brewery) walk(key string) *Walk[*batch] {
 	}
 }
 
-// wants fails the test if the log since the last call is another one.
+// wants fails the test if the log since the previous call differs.
 func (b *brewery) wants(log ...string) {
 	b.t.Helper()
 	if diff := cmp.Diff(log, b.log); diff != "" {

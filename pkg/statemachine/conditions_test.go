@@ -22,38 +22,38 @@ func TestConditions(t *testing.T) {
 		state State
 		want  []status
 	}{
-		"a new record": {State{}, []status{next, later, later, later}},
-		"in between, nothing tried": {
+		"the record is new": {State{}, []status{next, later, later, later}},
+		"nothing was tried since the last phase": {
 			State{Phase: fermented}, []status{holds(mashed), holds(fermented), next, later},
 		},
-		"pending": {
+		"the next phase is pending": {
 			State{Phase: mashed, Reason: reasonOf[Pending], Message: "m"},
 			[]status{holds(mashed), {metav1.ConditionUnknown, reasonOf[Pending], "m"}, later, later},
 		},
-		"awaiting": {
+		"the next phase awaits an event": {
 			State{Phase: mashed, Reason: reasonOf[Awaiting], Message: "m"},
 			[]status{holds(mashed), {metav1.ConditionUnknown, reasonOf[Awaiting], "m"}, later, later},
 		},
-		"failed": {
+		"the next phase failed": {
 			State{Reason: reasonOf[Failed], Message: "m"},
 			[]status{{metav1.ConditionFalse, reasonOf[Failed], "m"}, later, later, later},
 		},
-		"broken": {
+		"the next phase is broken": {
 			State{Phase: tasted, Reason: reasonOf[Broken], Message: "m"},
 			[]status{holds(mashed), holds(fermented), holds(tasted), {metav1.ConditionFalse, reasonOf[Broken], "m"}},
 		},
-		"refused": {
+		"the next phase is refused": {
 			State{Phase: mashed, Reason: reasonOf[Refused], Message: "m"},
 			[]status{holds(mashed), {metav1.ConditionFalse, reasonOf[Refused], "m"}, later, later},
 		},
-		"a reason of no kind": {
+		"the reason is of an unknown kind": {
 			State{Phase: mashed, Reason: "Mystery", Message: "m"},
 			[]status{holds(mashed), {metav1.ConditionUnknown, "Mystery", "m"}, later, later},
 		},
-		"all hold": {
+		"all phases hold": {
 			State{Phase: bottled}, []status{holds(mashed), holds(fermented), holds(tasted), holds(bottled)},
 		},
-		"an unknown phase": {State{Phase: "Drunk", Reason: reasonOf[Failed]}, []status{later, later, later, later}},
+		"the phase is unknown": {State{Phase: "Drunk", Reason: reasonOf[Failed]}, []status{later, later, later, later}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conditions := brewing.Conditions(tc.state, kindOf,
@@ -62,7 +62,7 @@ func TestConditions(t *testing.T) {
 			var got []status
 			for i, c := range conditions {
 				if c.Type != string(brewing.Phases()[i]) {
-					t.Errorf("condition %d is of type %s", i, c.Type)
+					t.Errorf("type of condition %d: got %s", i, c.Type)
 				}
 				got = append(got, status{c.Status, c.Reason, c.Message})
 			}
@@ -81,16 +81,16 @@ func TestSetConditions(t *testing.T) {
 		change         func(c *metav1.Condition)
 		moved, changed bool
 	}{
-		"the same":       {func(*metav1.Condition) {}, false, false},
-		"a new message":  {func(c *metav1.Condition) { c.Message = "It is still cold." }, false, false},
-		"a new reason":   {func(c *metav1.Condition) { c.Reason = "Frozen" }, false, true},
-		"a new status":   {func(c *metav1.Condition) { c.Status = metav1.ConditionUnknown }, true, true},
-		"another status": {func(c *metav1.Condition) { c.Status, c.Reason = metav1.ConditionTrue, "Warm" }, true, true},
+		"nothing changes":            {func(*metav1.Condition) {}, false, false},
+		"the message changes":        {func(c *metav1.Condition) { c.Message = "It is still cold." }, false, false},
+		"the reason changes":         {func(c *metav1.Condition) { c.Reason = "Frozen" }, false, true},
+		"the status becomes Unknown": {func(c *metav1.Condition) { c.Status = metav1.ConditionUnknown }, true, true},
+		"the status becomes True":    {func(c *metav1.Condition) { c.Status, c.Reason = metav1.ConditionTrue, "Warm" }, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conditions := []metav1.Condition{other}
 			if changed := SetConditions(&conditions, 1, metav1.NewTime(start), stated); len(changed) != 1 {
-				t.Errorf("a condition that was not there is not reported as changed: %v", changed)
+				t.Errorf("a new condition is not reported as changed: %v", changed)
 			}
 
 			later, want := metav1.NewTime(start.Add(time.Hour)), stated
@@ -105,7 +105,7 @@ func TestSetConditions(t *testing.T) {
 				t.Errorf("conditions (-want +got):\n%s", diff)
 			}
 			if (len(changed) == 1) != tc.changed {
-				t.Errorf("changed = %v, want one: %t", changed, tc.changed)
+				t.Errorf("changed: got %v, want a change: %t", changed, tc.changed)
 			}
 		})
 	}

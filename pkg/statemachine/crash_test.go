@@ -20,8 +20,8 @@ func backward(ctx context.Context, w *Walk[*batch], b *batch) (Result, error) {
 	return w.Backward(ctx, b, &b.State, mashed)
 }
 
-// TestFaults has each effect of a way to its end fail in each manner, and goes on
-// from the record as it was persisted: to the same end, or to the other one.
+// TestFaults injects each fault at each effect of a walk, and continues from the persisted
+// record: to the same end, or in the other direction.
 func TestFaults(t *testing.T) {
 	nothing := map[Phase]bool{}
 	everything := map[Phase]bool{mashed: true, fermented: true, bottled: true}
@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 		facts       map[Phase]bool
 		record      batch
 		first, then reconcile
-		effects     int // of the first way, without a fault
+		effects     int // of the first walk, without a fault
 		end         Phase
 	}{
 		"forward": {
@@ -63,7 +63,7 @@ func TestFaults(t *testing.T) {
 			facts: soured, record: batch{State: State{Phase: bottled}, Pitched: true},
 			first: mend, then: backward, effects: 4, end: ordered,
 		},
-		"back from a step and forward": {
+		"regress from a step and forward": {
 			facts: soured, record: batch{State: State{Phase: fermented}, Pitched: true},
 			first: forward, then: forward, effects: 4, end: bottled,
 		},
@@ -78,7 +78,7 @@ func TestFaults(t *testing.T) {
 			sound := start(t)
 			sound.arrive(tc.first, tc.first)
 			if sound.effects != tc.effects {
-				t.Fatalf("%d effects, want %d", sound.effects, tc.effects)
+				t.Fatalf("effects: got %d, want %d", sound.effects, tc.effects)
 			}
 			for n := 1; n <= tc.effects; n++ {
 				for _, f := range []fault{crashBefore, crashAfter, refused, answerLost} {
@@ -89,7 +89,7 @@ func TestFaults(t *testing.T) {
 						w.isAt(tc.end)
 						effects := w.effects
 						if got, err := w.operate(tc.then); err != nil || !got.Arrived || w.effects != effects {
-							t.Errorf("after its arrival: %+v, %v, %d more effects", got, err, w.effects-effects)
+							t.Errorf("a walk after the arrival: got %+v, %v and %d more effects, want none", got, err, w.effects-effects)
 						}
 					})
 				}
@@ -98,8 +98,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// arrive lets operators live one after the other, as a workqueue would: on the
-// first way up to the fault, then on the other one until it ends.
+// arrive runs operators one after the other, as a workqueue would: on the first walk up to
+// the fault, then on the other walk until it ends.
 func (w *world) arrive(first, then reconcile) {
 	w.t.Helper()
 	for range 20 {
@@ -114,24 +114,24 @@ func (w *world) arrive(first, then reconcile) {
 			w.t.Fatal(err)
 		case result.Arrived:
 			if w.effects < w.faultAt {
-				w.t.Fatalf("arrived after %d effects, before the fault", w.effects)
+				w.t.Fatalf("the walk arrived after %d effects, before the fault", w.effects)
 			}
 			return
 		case result.RequeueAfter <= 0:
-			w.t.Fatalf("nothing walks it again: %s", w.record)
+			w.t.Fatalf("the walk is not retried: %s", w.record)
 		default:
 			w.clock.SetTime(w.clock.Now().Add(result.RequeueAfter))
 		}
 	}
-	w.t.Fatalf("it does not arrive: %s", w.record)
+	w.t.Fatalf("the walk does not arrive: %s", w.record)
 }
 
-// isAt fails the test if the record or the facts are not those of the end phase.
+// isAt fails the test if the record or the facts differ from those of the end phase.
 func (w *world) isAt(end Phase) {
 	w.t.Helper()
 	for _, phase := range []Phase{mashed, fermented, bottled} {
 		if want := brewing.Reached(end, phase); w.facts[phase] != want {
-			w.t.Errorf("%s: %t, want %t", phase, w.facts[phase], want)
+			w.t.Errorf("fact %s: got %t, want %t", phase, w.facts[phase], want)
 		}
 	}
 	record := decode(w.t, w.record)
@@ -140,6 +140,6 @@ func (w *world) isAt(end Phase) {
 		w.t.Errorf("record (-want +got):\n%s", diff)
 	}
 	if record.Pitched != w.facts[fermented] {
-		w.t.Errorf("the record says that the yeast is pitched: %t", record.Pitched)
+		w.t.Errorf("recorded intent: got %t, want that of the fact", record.Pitched)
 	}
 }

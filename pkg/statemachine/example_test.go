@@ -9,7 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// site is what a reconciler read: the record, and what it observed.
+// site is the input of a reconciler: the record, and its observation.
 type site struct {
 	State statemachine.State
 	Built bool
@@ -43,8 +43,8 @@ func (open) Undo(context.Context, *site) statemachine.Outcome {
 	return statemachine.Outcome{Kind: statemachine.Done}
 }
 
-// A reconciler observes, takes the record back if something no longer holds, walks,
-// and returns what the walk answers.
+// A reconciler observes, regresses the record if a phase no longer holds, walks,
+// and returns the result of the walk.
 func Example() {
 	plan := statemachine.MustPlan("Planned",
 		[]statemachine.Stage{{Phase: "Built", Transition: "Build"}, {Phase: "Open", Transition: "OpenUp"}},

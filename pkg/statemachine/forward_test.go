@@ -14,7 +14,7 @@ func (b *brewery) forward(key string, last Phase) (Result, error) {
 	return b.walk(key).Forward(b.t.Context(), b.batch, &b.batch.State, last)
 }
 
-// goesForward fails the test if the walk forward ends with an error or another result.
+// goesForward fails the test if Forward returns an error or another result.
 func (b *brewery) goesForward(key string, want Result) {
 	b.t.Helper()
 	if got, err := b.forward(key, bottled); err != nil || got != want {
@@ -22,8 +22,8 @@ func (b *brewery) goesForward(key string, want Result) {
 	}
 }
 
-// Each effect follows a write of all that came before it; only what Taste observes
-// waits for none.
+// Each effect follows a write of everything before it, except for Taste, which only
+// observes.
 func TestForwardGoesInOrder(t *testing.T) {
 	b := newBrewery(t, State{})
 	b.goesForward("k", Result{Arrived: true})
@@ -45,15 +45,15 @@ func TestForwardStartsAndEndsWhereItIsTold(t *testing.T) {
 	}
 	b.wants("ensure Tasted", "observe Tasted ", "write Tasted")
 	if got, err := b.forward("k", mashed); err != nil || !got.Arrived {
-		t.Errorf("Forward to a phase that is behind = %+v, %v", got, err)
+		t.Errorf("Forward to an earlier phase = %+v, %v", got, err)
 	}
 	b.wants()
 }
 
 func TestForwardStops(t *testing.T) {
 	for kind, tc := range map[Kind]struct {
-		requeue time.Duration // at least, and at most a tenth and a second longer
-		again   []string      // the log of a walk right after it
+		requeue time.Duration // at least; at most a tenth and a second more
+		again   []string      // the log of a walk right afterwards
 	}{
 		Pending:  {time.Second, nil},
 		Failed:   {time.Second, nil},
@@ -75,7 +75,7 @@ func TestForwardStops(t *testing.T) {
 			}
 			b.wants(tc.again...)
 
-			// Another key is another attempt, and the count starts again.
+			// Another key is another attempt, and its count starts at 1.
 			b.ensure = map[Phase]Outcome{mashed: outcomeOf(Failed)}
 			if _, err := b.forward("new", bottled); err != nil {
 				t.Error(err)
@@ -87,7 +87,7 @@ func TestForwardStops(t *testing.T) {
 	}
 }
 
-// A time that the step knows takes the place of the backoff, either way.
+// A retry time of the step replaces the backoff, in either direction.
 func TestRetryAfter(t *testing.T) {
 	known := outcomeOf(Pending)
 	known.RetryAfter = 42 * time.Second
@@ -105,13 +105,13 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// An Outcome that nobody filled in is no success.
+// A zero Outcome is no success.
 func TestForwardStopsAtNoOutcome(t *testing.T) {
 	b := newBrewery(t, State{})
 	b.ensure = map[Phase]Outcome{mashed: {}}
 	b.goesForward("k", Result{RequeueAfter: MaxBackoff})
 	if b.batch.State.Phase != ordered {
-		t.Errorf("it is in phase %s", b.batch.State.Phase)
+		t.Errorf("got phase %s, want Ordered", b.batch.State.Phase)
 	}
 }
 
@@ -142,14 +142,14 @@ func TestForwardQueuedLeavesTheRecord(t *testing.T) {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 
-	// What held before it is written.
+	// Phases that were reached before it are written.
 	b = newBrewery(t, State{Phase: fermented})
 	b.gate = map[Phase]Outcome{bottled: {Kind: Queued}}
 	b.goesForward("k", Result{RequeueAfter: QueuedFor})
 	b.wants("ensure Tasted", "observe Tasted ", "write Tasted")
 }
 
-// What cannot be begun is not announced in the record, and not tried.
+// A step that cannot begin is neither announced in the record nor tried.
 func TestForwardDoesNotBegin(t *testing.T) {
 	b := newBrewery(t, State{Phase: mashed})
 	b.announce = map[Phase]Outcome{fermented: {Kind: Queued}}
@@ -161,7 +161,7 @@ func TestForwardDoesNotBegin(t *testing.T) {
 	b.announce = nil
 	b.goesForward("k", Result{Arrived: true})
 	if !b.batch.Pitched {
-		t.Error("it was begun, and the record does not say so")
+		t.Error("the step began without its intent in the record")
 	}
 }
 
@@ -181,10 +181,10 @@ func TestForwardGoesBack(t *testing.T) {
 		back string
 		want Phase
 	}{
-		"by a way back":               {"Spilled", ordered},
-		"by a way that is not legal":  {"Broke", fermented},
-		"by a way that is not there":  {"Exploded", fermented},
-		"not by a transition forward": {"Taste", fermented},
+		"the way back is legal":                {"Spilled", ordered},
+		"the way back is not legal":            {"Broke", fermented},
+		"the way back is unknown":              {"Exploded", fermented},
+		"the way back is a transition forward": {"Taste", fermented},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBrewery(t, State{Phase: fermented})
@@ -202,8 +202,8 @@ func TestForwardGoesBack(t *testing.T) {
 	}
 }
 
-// A step that finds the record out of date each time is tried less and less often,
-// though the phases before it hold each time.
+// A step that regresses each time is retried at growing intervals, although the phases before
+// it succeed each time.
 func TestForwardCountsBeyondWaysBack(t *testing.T) {
 	b := newBrewery(t, State{})
 	outcome := outcomeOf(Failed)
@@ -218,7 +218,7 @@ func TestForwardCountsBeyondWaysBack(t *testing.T) {
 	}
 }
 
-// Whichever write fails, nothing is done after it.
+// After a failed write, there is no further effect.
 func TestForwardEndsWhenPersistFails(t *testing.T) {
 	whole := newBrewery(t, State{})
 	whole.goesForward("k", Result{Arrived: true})
@@ -246,16 +246,16 @@ func TestForwardEndsWhenPersistFails(t *testing.T) {
 func TestForwardRefuses(t *testing.T) {
 	b := newBrewery(t, State{Phase: "Drunk"})
 	if _, err := b.forward("k", bottled); err == nil {
-		t.Error("a walk from an unknown phase")
+		t.Error("Forward from an unknown phase succeeds")
 	}
 	b.batch.State.Phase = ordered
 	if got, err := b.forward("k", "Drunk"); err == nil || got.Arrived {
-		t.Errorf("a walk to an unknown phase = %+v", got)
+		t.Errorf("Forward to an unknown phase = %+v, want an error", got)
 	}
 	w := b.walk("k")
 	w.Steps = w.Steps[:1]
 	if got, err := w.Forward(t.Context(), b.batch, &b.batch.State, bottled); err == nil || got.Arrived {
-		t.Errorf("a walk without a step = %+v", got)
+		t.Errorf("Forward without a step = %+v, want an error", got)
 	}
 	b.wants()
 }

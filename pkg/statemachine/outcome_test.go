@@ -12,7 +12,7 @@ func TestKinds(t *testing.T) {
 	for kind := Kind(0); kind <= Queued; kind++ {
 		statuses[kind] = string(kind.Status())
 		if want := kind == Awaiting || kind == Broken; kind.AwaitsEvent() != want {
-			t.Errorf("kind %d awaits an event: %t", kind, !want)
+			t.Errorf("AwaitsEvent of kind %d: got %t, want %t", kind, !want, want)
 		}
 	}
 	want := map[Kind]string{Done: "True", Failed: "False", Broken: "False", Refused: "False"}

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The plan of a brewery. Fermented is brought about once only, and Tasted is only
-// observed.
+// The plan of a brewery. Fermented may be effected only once, and Tasted only
+// observes.
 const (
 	ordered   Phase = "Ordered"
 	mashed    Phase = "Mashed"
@@ -28,18 +28,18 @@ func TestNewPlanRefuses(t *testing.T) {
 		waysBack []WayBack
 		want     string
 	}{
-		"an empty initial phase":                {initial: "", stages: []Stage{{"B", "b"}}, want: `phase ""`},
-		"an empty phase":                        {initial: "A", stages: []Stage{{"", "b"}}, want: `phase ""`},
-		"a doubled phase":                       {initial: "A", stages: []Stage{{"B", "b"}, {"B", "c"}}, want: `phase "B"`},
-		"the initial phase as a stage":          {initial: "A", stages: []Stage{{"A", "b"}}, want: `phase "A"`},
-		"an empty transition":                   {initial: "A", stages: []Stage{{"B", ""}}, want: `transition ""`},
-		"a doubled transition":                  {initial: "A", stages: []Stage{{"B", "b"}, {"C", "b"}}, want: `transition "b"`},
-		"an empty way back":                     {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"", "A"}}, want: `transition ""`},
-		"a doubled way back":                    {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "A"}, {"x", "A"}}, want: `transition "x"`},
-		"a way back with a transition's name":   {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"b", "A"}}, want: `transition "b"`},
-		"a way back to an unknown phase":        {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "C"}}, want: `unknown phase "C"`},
-		"a way back to the last phase":          {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "B"}}, want: "leads forward"},
-		"a way back in a plan without a second": {initial: "A", waysBack: []WayBack{{"x", "A"}}, want: "leads forward"},
+		"the initial phase is empty":           {initial: "", stages: []Stage{{"B", "b"}}, want: `phase ""`},
+		"a phase is empty":                     {initial: "A", stages: []Stage{{"", "b"}}, want: `phase ""`},
+		"a phase is duplicate":                 {initial: "A", stages: []Stage{{"B", "b"}, {"B", "c"}}, want: `phase "B"`},
+		"the initial phase is a stage":         {initial: "A", stages: []Stage{{"A", "b"}}, want: `phase "A"`},
+		"a transition is empty":                {initial: "A", stages: []Stage{{"B", ""}}, want: `transition ""`},
+		"a transition is duplicate":            {initial: "A", stages: []Stage{{"B", "b"}, {"C", "b"}}, want: `transition "b"`},
+		"a way back is empty":                  {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"", "A"}}, want: `transition ""`},
+		"a way back is duplicate":              {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "A"}, {"x", "A"}}, want: `transition "x"`},
+		"a way back has a transition's name":   {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"b", "A"}}, want: `transition "b"`},
+		"a way back leads to an unknown phase": {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "C"}}, want: `unknown phase "C"`},
+		"a way back leads to the last phase":   {initial: "A", stages: []Stage{{"B", "b"}}, waysBack: []WayBack{{"x", "B"}}, want: "leads forward"},
+		"a way back is in a plan of one phase": {initial: "A", waysBack: []WayBack{{"x", "A"}}, want: "leads forward"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := NewPlan(tc.initial, tc.stages, tc.waysBack...)
@@ -89,22 +89,22 @@ func TestReachedAndLeast(t *testing.T) {
 	for i, a := range order {
 		for j, b := range order {
 			if got := brewing.Reached(a, b); got != (i >= j) {
-				t.Errorf("Reached(%s, %s) = %t", a, b, got)
+				t.Errorf("Reached(%s, %s): got %t, want %t", a, b, got, i >= j)
 			}
 			if got, want := brewing.Least(a, b), order[min(i, j)]; got != want {
 				t.Errorf("Least(%s, %s) = %s, want %s", a, b, got, want)
 			}
 		}
 		if brewing.Reached(a, "Drunk") || brewing.Reached("Drunk", a) {
-			t.Errorf("%s and an unknown phase reach each other", a)
+			t.Errorf("Reached(%s) of an unknown phase, or the reverse, is true", a)
 		}
 	}
 	if brewing.Reached("Drunk", "Drunk") {
-		t.Error("an unknown phase is reached")
+		t.Error("Reached of an unknown phase is true")
 	}
 }
 
-// Where each transition leads from each phase, the Machine and Transitions agree.
+// The Machine and Transitions agree on where each transition leads from each phase.
 func TestMoves(t *testing.T) {
 	want := map[Phase]map[string]Phase{
 		ordered:   {"Mash": mashed},
@@ -133,7 +133,7 @@ func TestMoves(t *testing.T) {
 			if can {
 				fired[from][transition.Name] = m.Phase()
 			} else if m.Phase() != from {
-				t.Errorf("%s in %s is refused, but moves to %s", transition.Name, from, m.Phase())
+				t.Errorf("%s in %s fails, but moves to %s", transition.Name, from, m.Phase())
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func TestAdvance(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m.Phase() != ordered {
-		t.Errorf("an empty phase is restored as %s", m.Phase())
+		t.Errorf("an empty phase is restored as %s, want Ordered", m.Phase())
 	}
 	for _, want := range brewing.Phases() {
 		if err := m.Advance(); err != nil || m.Phase() != want {
@@ -162,7 +162,7 @@ func TestAdvance(t *testing.T) {
 		t.Errorf("Advance after the last phase: phase %s, %v", m.Phase(), err)
 	}
 	if _, err := brewing.Restore("Drunk"); err == nil {
-		t.Error("a phase that does not exist was restored")
+		t.Error("an unknown phase was restored")
 	}
 }
 

@@ -15,19 +15,19 @@ func TestRegress(t *testing.T) {
 		changed bool
 		refused bool
 	}{
-		"goes back":                     {state: tried, back: "Soured", want: State{Phase: mashed, Reason: "Sour", Message: "It is sour.", Attempt: &Attempt{Key: "k", Phase: bottled, Count: 3}}, changed: true},
-		"a record that is not that far": {state: tried, back: "Broke", want: tried},
-		"a new record":                  {back: "Spilled"},
-		"an unknown way":                {state: tried, back: "Exploded", want: tried, refused: true},
-		"no way":                        {state: tried, want: tried, refused: true},
-		"a transition forward":          {state: tried, back: "Bottle", want: tried, refused: true},
-		"an unknown phase":              {state: State{Phase: "Drunk"}, back: "Spilled", want: State{Phase: "Drunk"}, refused: true},
+		"the state regresses":                  {state: tried, back: "Soured", want: State{Phase: mashed, Reason: "Sour", Message: "It is sour.", Attempt: &Attempt{Key: "k", Phase: bottled, Count: 3}}, changed: true},
+		"the phase was not reached yet":        {state: tried, back: "Broke", want: tried},
+		"the record is new":                    {back: "Spilled"},
+		"the way back is unknown":              {state: tried, back: "Exploded", want: tried, refused: true},
+		"the way back is empty":                {state: tried, want: tried, refused: true},
+		"the way back is a transition forward": {state: tried, back: "Bottle", want: tried, refused: true},
+		"the phase is unknown":                 {state: State{Phase: "Drunk"}, back: "Spilled", want: State{Phase: "Drunk"}, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := tc.state
 			changed, err := brewing.Regress(&state, Cause{Back: tc.back, Reason: "Sour", Message: "It is sour."})
 			if changed != tc.changed || (err != nil) != tc.refused {
-				t.Errorf("Regress = %t, %v", changed, err)
+				t.Errorf("Regress: got %t, %v", changed, err)
 			}
 			if diff := cmp.Diff(tc.want, state); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
@@ -36,8 +36,8 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// What fails each time after a way back is tried less and less often; the way there is
-// not held up by it.
+// A step that fails after each regress is retried at growing intervals; the steps before it
+// are not delayed.
 func TestRegressKeepsTheCount(t *testing.T) {
 	b := newBrewery(t, State{Phase: tasted})
 	b.ensure = map[Phase]Outcome{bottled: outcomeOf(Failed)}
@@ -54,6 +54,6 @@ func TestRegressKeepsTheCount(t *testing.T) {
 		}
 	}
 	if again := b.batch.State.Attempt; again.NextTime != nil {
-		t.Errorf("the way back to where it was waits until %s", again.NextTime)
+		t.Errorf("the steps up to the earlier phase are delayed until %s", again.NextTime)
 	}
 }

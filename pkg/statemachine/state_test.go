@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// reasonOf is a reason of each kind, and kindOf their classification.
+// reasonOf has a reason of each kind, and kindOf classifies them.
 var reasonOf = map[Kind]string{
 	Pending: "Warming", Awaiting: "NoMalt", Failed: "BoiledOver", Broken: "BrokenKettle", Refused: "Forbidden",
 }
@@ -29,7 +29,7 @@ func outcomeOf(kind Kind) Outcome {
 	return Outcome{Kind: kind, Reason: reasonOf[kind], Message: "See the kettle."}
 }
 
-// noon has a fraction of a second, which the API does not keep.
+// noon has a fraction of a second, which the API drops.
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 300_000_000, time.UTC)
 
 func at(d time.Duration) *metav1.Time { return new(metav1.NewTime(noon.Truncate(time.Second).Add(d))) }
@@ -43,20 +43,20 @@ func TestBlockedAndRequeueAfter(t *testing.T) {
 		blocked bool
 		requeue time.Duration
 	}{
-		"nothing tried":                {State{}, false, MaxBackoff},
-		"back, nothing tried since":    {State{Reason: reasonOf[Failed]}, false, MaxBackoff},
-		"before its time":              {State{Reason: reasonOf[Failed], Attempt: attempt("k", at(2*time.Second))}, true, 1700 * time.Millisecond},
-		"at its time":                  {State{Reason: reasonOf[Failed], Attempt: attempt("k", new(metav1.NewTime(noon)))}, false, time.Millisecond},
-		"after its time":               {State{Reason: reasonOf[Failed], Attempt: attempt("k", at(-time.Hour))}, false, time.Millisecond},
-		"another key, before its time": {State{Reason: reasonOf[Failed], Attempt: attempt("other", at(2*time.Second))}, false, 1700 * time.Millisecond},
-		"awaiting an event":            {State{Reason: reasonOf[Awaiting], Attempt: attempt("k", nil)}, false, MaxBackoff},
-		"broken":                       {State{Reason: reasonOf[Broken], Attempt: attempt("k", nil)}, false, MaxBackoff},
-		"refused":                      {State{Reason: reasonOf[Refused], Attempt: attempt("k", nil)}, true, 0},
-		"refused with another key":     {State{Reason: reasonOf[Refused], Attempt: attempt("other", nil)}, false, 0},
+		"nothing was tried":                       {State{}, false, MaxBackoff},
+		"nothing was tried since the regress":     {State{Reason: reasonOf[Failed]}, false, MaxBackoff},
+		"the retry is not due":                    {State{Reason: reasonOf[Failed], Attempt: attempt("k", at(2*time.Second))}, true, 1700 * time.Millisecond},
+		"the retry is due":                        {State{Reason: reasonOf[Failed], Attempt: attempt("k", new(metav1.NewTime(noon)))}, false, time.Millisecond},
+		"the retry is overdue":                    {State{Reason: reasonOf[Failed], Attempt: attempt("k", at(-time.Hour))}, false, time.Millisecond},
+		"the key changed before the retry is due": {State{Reason: reasonOf[Failed], Attempt: attempt("other", at(2*time.Second))}, false, 1700 * time.Millisecond},
+		"the step awaits an event":                {State{Reason: reasonOf[Awaiting], Attempt: attempt("k", nil)}, false, MaxBackoff},
+		"the step is broken":                      {State{Reason: reasonOf[Broken], Attempt: attempt("k", nil)}, false, MaxBackoff},
+		"the step is refused":                     {State{Reason: reasonOf[Refused], Attempt: attempt("k", nil)}, true, 0},
+		"the step is refused with another key":    {State{Reason: reasonOf[Refused], Attempt: attempt("other", nil)}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.state.Blocked("k", kindOf, noon); got != tc.blocked {
-				t.Errorf("Blocked = %t", got)
+				t.Errorf("Blocked: got %t, want %t", got, tc.blocked)
 			}
 			if got := tc.state.RequeueAfter(kindOf, noon); got != tc.requeue {
 				t.Errorf("RequeueAfter = %s, want %s", got, tc.requeue)
@@ -72,21 +72,21 @@ func TestRecordCounts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before  State
 		outcome Kind
-		count   int32 // of the Attempt; 0 for none
-		timed   bool  // it has a NextTime
+		count   int32 // of the Attempt; 0 for no Attempt
+		timed   bool  // whether it has a NextTime
 	}{
-		"the first failure":                       {State{Phase: mashed}, Failed, 1, true},
-		"the next failure":                        {before(Failed, "k", fermented, 3), Failed, 4, true},
-		"pending counts as well":                  {before(Pending, "k", fermented, 3), Pending, 4, true},
-		"a failure with another key":              {before(Failed, "other", fermented, 3), Failed, 1, true},
-		"a failure of another phase":              {before(Failed, "k", tasted, 3), Failed, 1, true},
-		"awaiting an event":                       {before(Awaiting, "k", fermented, 1), Awaiting, 1, false},
-		"awaiting an event after failures":        {before(Failed, "k", fermented, 3), Awaiting, 1, false},
-		"broken":                                  {before(Failed, "k", fermented, 3), Broken, 1, false},
-		"refused":                                 {before(Failed, "k", fermented, 3), Refused, 4, false},
-		"success":                                 {before(Failed, "k", fermented, 3), Done, 0, false},
-		"success of a phase before the one tried": {before(Failed, "k", tasted, 3), Done, 3, false},
-		"success with another key":                {before(Failed, "other", tasted, 3), Done, 0, false},
+		"the first failure counts 1":                    {State{Phase: mashed}, Failed, 1, true},
+		"the next failure counts up":                    {before(Failed, "k", fermented, 3), Failed, 4, true},
+		"pending counts up, too":                        {before(Pending, "k", fermented, 3), Pending, 4, true},
+		"a failure with another key starts again":       {before(Failed, "other", fermented, 3), Failed, 1, true},
+		"a failure of another phase starts again":       {before(Failed, "k", tasted, 3), Failed, 1, true},
+		"awaiting an event keeps the count":             {before(Awaiting, "k", fermented, 1), Awaiting, 1, false},
+		"awaiting an event after failures starts again": {before(Failed, "k", fermented, 3), Awaiting, 1, false},
+		"a broken step starts again":                    {before(Failed, "k", fermented, 3), Broken, 1, false},
+		"a refused step counts up":                      {before(Failed, "k", fermented, 3), Refused, 4, false},
+		"success ends the attempt":                      {before(Failed, "k", fermented, 3), Done, 0, false},
+		"success of an earlier phase keeps the attempt": {before(Failed, "k", tasted, 3), Done, 3, false},
+		"success with another key ends the attempt":     {before(Failed, "other", tasted, 3), Done, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			state := tc.before
@@ -97,7 +97,7 @@ func TestRecordCounts(t *testing.T) {
 			state.Record(fermented, "k", outcome, noon)
 			want := outcome.Reason
 			if tc.outcome == Done && tc.count > 0 {
-				want = tc.before.Reason // that of the Attempt that is left
+				want = tc.before.Reason // that of the remaining Attempt
 			}
 			if state.Reason != want {
 				t.Errorf("reason %q, want %q", state.Reason, want)
@@ -105,18 +105,18 @@ func TestRecordCounts(t *testing.T) {
 			switch a := state.Attempt; {
 			case tc.count == 0:
 				if a != nil {
-					t.Errorf("an Attempt is left: %+v", a)
+					t.Errorf("the Attempt still exists: %+v", a)
 				}
 			case a == nil:
-				t.Error("no Attempt")
+				t.Error("the Attempt is missing")
 			case a.Key != "k" || a.Count != tc.count || (a.NextTime != nil) != tc.timed:
-				t.Errorf("Attempt %+v, want count %d, a next time: %t", a, tc.count, tc.timed)
+				t.Errorf("got Attempt %+v, want count %d and a next time: %t", a, tc.count, tc.timed)
 			}
 		})
 	}
 }
 
-// A reader of the record sees whole seconds: the time is never earlier for it.
+// The API keeps whole seconds: NextTime is rounded up, never down.
 func TestRecordBacksOffToTenMinutes(t *testing.T) {
 	var state State
 	for count, seconds := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600, 600} {
@@ -145,13 +145,13 @@ func TestBackoffOfAnyCount(t *testing.T) {
 
 func TestRecordCutsLastError(t *testing.T) {
 	for name, tc := range map[string]struct{ err, want string }{
-		"none":                            {"", ""},
-		"short":                           {"boiled over", "boiled over"},
-		"as long as it may be":            {strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
-		"too long":                        {strings.Repeat("x", 1025), strings.Repeat("x", 1024)},
-		"too long, a rune across the cut": {strings.Repeat("x", 1023) + "ö", strings.Repeat("x", 1023)},
-		"a rune that just fits":           {strings.Repeat("x", 1022) + "öl", strings.Repeat("x", 1022) + "ö"},
-		"not UTF-8":                       {"boiled\xff over", "boiled over"},
+		"there is no error":                {"", ""},
+		"the error is short":               {"boiled over", "boiled over"},
+		"the error has the maximum length": {strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
+		"the error is too long":            {strings.Repeat("x", 1025), strings.Repeat("x", 1024)},
+		"the cut is inside a rune":         {strings.Repeat("x", 1023) + "ö", strings.Repeat("x", 1023)},
+		"the last rune just fits":          {strings.Repeat("x", 1022) + "öl", strings.Repeat("x", 1022) + "ö"},
+		"the error is not UTF-8":           {"boiled\xff over", "boiled over"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var state State

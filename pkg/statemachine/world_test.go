@@ -8,7 +8,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// fault is what happens to one effect of a world.
+// fault is a fault of one effect of a world.
 type fault string
 
 const (
@@ -24,8 +24,8 @@ var (
 	errLost    = errors.New("the answer was lost")
 )
 
-// world is what outlives an operator that crashes: facts, and the record of a batch.
-// Its effects are numbered, and one of them has a fault.
+// world is the state that survives a crash of the operator: facts, and the record of a
+// batch. Its effects are numbered, and one of them has a fault.
 type world struct {
 	t       *testing.T
 	clock   *clocktesting.FakePassiveClock
@@ -56,15 +56,15 @@ func (w *world) effect(do func()) error {
 	}
 }
 
-// set is an effect on a fact. What the record says at that moment is true of all
-// the others, and after it of this one.
+// set is an effect on a fact. Before it, the record must be true of all other facts, and
+// after it also of this one.
 func (w *world) set(phase Phase, holds bool) Outcome {
 	err := w.effect(func() {
 		w.facts[phase] = holds
 		recorded := decode(w.t, w.record)
 		for p, holds := range w.facts {
 			if !holds && brewing.Reached(recorded.State.Phase, p) {
-				w.t.Errorf("the record says %s when %s does not hold", recorded.State.Phase, p)
+				w.t.Errorf("the record is in %s, although %s does not hold", recorded.State.Phase, p)
 			}
 		}
 	})
@@ -74,7 +74,7 @@ func (w *world) set(phase Phase, holds bool) Outcome {
 	return Outcome{Kind: Done}
 }
 
-// operate is one life of an operator: it reads the record and walks.
+// operate is one run of an operator: it reads the record and walks.
 func (w *world) operate(reconcile reconcile) (result Result, err error) {
 	defer func() {
 		switch r := recover(); r {
@@ -104,7 +104,7 @@ func (w *world) operate(reconcile reconcile) (result Result, err error) {
 
 type reconcile func(context.Context, *Walk[*batch], *batch) (Result, error)
 
-// vessel is a step that looks first.
+// vessel is a step that observes before it acts.
 type vessel struct {
 	*world
 	phase Phase
@@ -126,8 +126,8 @@ func (v vessel) Undo(context.Context, *batch) Outcome {
 	return v.set(v.phase, false)
 }
 
-// tank is pitched with yeast once only. It looks first only if an earlier life may
-// have pitched it, which the record says.
+// tank may be pitched with yeast only once. It observes first only if an earlier run may
+// have pitched it, according to the record.
 type tank struct{ vessel }
 
 func (tank) Announce(_ context.Context, b *batch) *Outcome {
@@ -140,9 +140,9 @@ func (v tank) Ensure(ctx context.Context, b *batch) Outcome {
 	case b.looks:
 		return v.vessel.Ensure(ctx, b)
 	case v.facts[v.phase]:
-		v.t.Error("the yeast is pitched twice")
+		v.t.Error("the yeast was pitched twice")
 	case !decode(v.t, v.record).Pitched:
-		v.t.Error("the yeast is pitched, and the record does not say so")
+		v.t.Error("the yeast was pitched without an intent in the record")
 	}
 	return v.set(v.phase, true)
 }
@@ -155,7 +155,7 @@ func (v tank) Undo(ctx context.Context, b *batch) Outcome {
 	return outcome
 }
 
-// nose has no effect. It goes back when what it smells is not fermented.
+// nose has no effect. It regresses if the fact it observes does not hold.
 type nose struct{ vessel }
 
 func (nose) OnlyObserves() {}

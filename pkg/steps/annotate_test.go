@@ -11,32 +11,32 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 )
 
-// How often annotations that were taken away were put back, of late.
+// The count of restores of removed annotations within the window.
 func TestRestored(t *testing.T) {
 	now := aScope().Now
 	ago := func(count int32, d time.Duration) *v1alpha1.Restores {
 		return &v1alpha1.Restores{Count: count, LastTime: metav1.NewTime(now.Add(-d))}
 	}
 	for name, tc := range map[string]struct {
-		// reason is the condition Annotated's; it is True without one.
+		// reason is that of the condition Annotated; True if empty.
 		reason string
 		before *v1alpha1.Restores
 		want   *v1alpha1.Restores
 		// early reports that not all JVMs of the pod are exposed.
 		early bool
 	}{
-		"the first time they are put there":         {reason: v1alpha1.ReasonNotReached, before: nil, want: nil},
-		"after the endpoint was lost":               {reason: v1alpha1.ReasonNotReached, before: ago(3, time.Second), want: ago(3, time.Second)},
-		"they were taken away":                      {reason: v1alpha1.ReasonAnnotationLost, before: nil, want: ago(1, 0)},
-		"they were there when the reconcile began":  {before: ago(1, time.Minute), want: ago(2, 0)},
-		"somebody put his own there":                {reason: v1alpha1.ReasonAnnotationConflict, before: nil, want: ago(1, 0)},
-		"again":                                     {reason: v1alpha1.ReasonAnnotationLost, before: ago(1, 9*time.Minute), want: ago(2, 0)},
-		"too often":                                 {reason: v1alpha1.ReasonAnnotationContested, before: ago(maxRestores, time.Minute), want: ago(maxRestores+1, 0)},
-		"after ten minutes of peace":                {reason: v1alpha1.ReasonAnnotationLost, before: ago(5, restoreWindow), want: ago(1, 0)},
-		"after ten minutes, when they fight":        {reason: v1alpha1.ReasonAnnotationContested, before: ago(5, time.Hour), want: ago(1, 0)},
-		"put there before a sibling is exposed":     {reason: v1alpha1.ReasonPortInUse, want: ago(1, 0), early: true},
-		"and taken away before a sibling is":        {reason: v1alpha1.ReasonPortInUse, before: ago(2, time.Minute), want: ago(3, 0), early: true},
-		"and again and again, until there is peace": {reason: v1alpha1.ReasonPortInUse, before: ago(maxRestores, time.Minute), want: ago(maxRestores+1, 0), early: true},
+		"the annotations are applied for the first time":                      {reason: v1alpha1.ReasonNotReached, before: nil, want: nil},
+		"the annotations are applied after the endpoint was lost":             {reason: v1alpha1.ReasonNotReached, before: ago(3, time.Second), want: ago(3, time.Second)},
+		"the annotations were removed":                                        {reason: v1alpha1.ReasonAnnotationLost, before: nil, want: ago(1, 0)},
+		"the annotations existed when the reconciliation began":               {before: ago(1, time.Minute), want: ago(2, 0)},
+		"another manager applied its own annotations":                         {reason: v1alpha1.ReasonAnnotationConflict, before: nil, want: ago(1, 0)},
+		"the annotations were removed again":                                  {reason: v1alpha1.ReasonAnnotationLost, before: ago(1, 9*time.Minute), want: ago(2, 0)},
+		"the annotations were removed too often":                              {reason: v1alpha1.ReasonAnnotationContested, before: ago(maxRestores, time.Minute), want: ago(maxRestores+1, 0)},
+		"the last removal was ten minutes ago":                                {reason: v1alpha1.ReasonAnnotationLost, before: ago(5, restoreWindow), want: ago(1, 0)},
+		"the annotations were contested until ten minutes ago":                {reason: v1alpha1.ReasonAnnotationContested, before: ago(5, time.Hour), want: ago(1, 0)},
+		"the annotations are applied before a sibling is exposed":             {reason: v1alpha1.ReasonPortInUse, want: ago(1, 0), early: true},
+		"the annotations were removed before a sibling is exposed":            {reason: v1alpha1.ReasonPortInUse, before: ago(2, time.Minute), want: ago(3, 0), early: true},
+		"the annotations were removed repeatedly before a sibling is exposed": {reason: v1alpha1.ReasonPortInUse, before: ago(maxRestores, time.Minute), want: ago(maxRestores+1, 0), early: true},
 	} {
 		s := aScope(aProcess("a", 9400), aProcess("b", 9404))
 		s.Status().Restores = tc.before
@@ -58,7 +58,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// Annotations mislead when the process whose port they name is not known any more.
+// Annotations mislead if no known process serves the port that they name.
 func TestMisleads(t *testing.T) {
 	us := string(records.OwnerPodAnnotations)
 	serving := func(container string, port int32) v1alpha1.JavaProcess {
@@ -72,19 +72,19 @@ func TestMisleads(t *testing.T) {
 		owner     string
 		processes []v1alpha1.JavaProcess
 		want      bool
-		// inspected reports that the record is filled, published that the endpoint
-		// stands in a slice.
+		// inspected reports that the status is filled, published that the endpoint is
+		// in an EndpointSlice.
 		inspected, published bool
 	}{
-		"its endpoint is known":               {owner: us, processes: []v1alpha1.JavaProcess{serving("a", 9400)}},
-		"another's is":                        {owner: us, processes: []v1alpha1.JavaProcess{serving("b", 9404)}, want: true},
-		"the primary one serves another port": {owner: us, processes: []v1alpha1.JavaProcess{moved}},
-		"both are":                            {owner: us, processes: []v1alpha1.JavaProcess{serving("b", 9404), serving("a", 9400)}},
-		"none is":                             {owner: us, processes: []v1alpha1.JavaProcess{aProcess("a", 9400)}, want: true},
-		"no process is":                       {owner: us, want: true},
-		"the record was lost":                 {owner: us, published: true},
-		"the record is filled again":          {owner: us, published: true, inspected: true, want: true},
-		"somebody else's are no concern":      {owner: "helm"},
+		"the named endpoint is known":               {owner: us, processes: []v1alpha1.JavaProcess{serving("a", 9400)}},
+		"another endpoint is known":                 {owner: us, processes: []v1alpha1.JavaProcess{serving("b", 9404)}, want: true},
+		"the primary process moved to another port": {owner: us, processes: []v1alpha1.JavaProcess{moved}},
+		"both endpoints are known":                  {owner: us, processes: []v1alpha1.JavaProcess{serving("b", 9404), serving("a", 9400)}},
+		"no endpoint is known":                      {owner: us, processes: []v1alpha1.JavaProcess{aProcess("a", 9400)}, want: true},
+		"no process is known":                       {owner: us, want: true},
+		"the record was lost":                       {owner: us, published: true},
+		"the record was lost, and is filled again":  {owner: us, published: true, inspected: true, want: true},
+		"the annotations are foreign":               {owner: "helm"},
 	} {
 		s := aScope(tc.processes...)
 		if tc.inspected {
@@ -96,7 +96,7 @@ func TestMisleads(t *testing.T) {
 		s.Pod.ObjectMeta = podWith(map[string][]string{tc.owner: {v1alpha1.AnnotationPort}}).ObjectMeta
 		s.Pod.Annotations[v1alpha1.AnnotationPort] = "9400"
 		if got := Misleads(s); got != tc.want {
-			t.Errorf("%s: misleads is %t", name, got)
+			t.Errorf("%s: Misleads: got %t, want %t", name, got, tc.want)
 		}
 	}
 }

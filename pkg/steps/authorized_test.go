@@ -17,7 +17,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// authority is an Authority that allows some users, and notes who was asked for.
+// authority is an Authority that allows some users, and records the reviewed users.
 type authority struct {
 	allows string
 	fails  error
@@ -35,13 +35,13 @@ func (a *authority) MayRead(context.Context, Requester, types.NamespacedName) (b
 	return false, errors.New("the steps read no Secret")
 }
 
-// stamped has an admission policy's annotations on the exporter.
+// stamped sets the admission policy's annotations on the exporter.
 func (s *Scope) stamped(user, groups string) {
 	s.Exporter.Namespace = "shop"
 	s.Exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: user, v1alpha1.AnnotationRequesterGroups: groups}
 }
 
-// Nothing is executed in a pod before who wrote the exporter is known to have the right.
+// Nothing is executed in a pod before the author of the exporter is known to have the right.
 func TestNotAuthorized(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "localsubjectaccessreviews"}, "", errors.New("no"))
 	for name, tc := range map[string]struct {
@@ -51,15 +51,15 @@ func TestNotAuthorized(t *testing.T) {
 		says         []string
 		asked        []Requester
 	}{
-		"the right is there": {user: "alice", groups: `["a","b\"c"]`, asked: []Requester{{"alice", []string{"a", `b"c`}}}},
+		"the right exists": {user: "alice", groups: `["a","b\"c"]`, asked: []Requester{{"alice", []string{"a", `b"c`}}}},
 		"the right is missing": {user: "bob\u202e", groups: `[]`, want: v1alpha1.ReasonNotAuthorized, asked: []Requester{{"bob\u202e", []string{}}},
 			says: []string{`User "bob?", who wrote`, "create pods/exec", "attach prometheusjmxexporters", "in namespace shop", "jmx-exporter-operator-attach", v1alpha1.AnnotationResume}},
-		"the groups are no array": {user: "alice", groups: `a,b`, want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},
-		"the groups are missing":  {user: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups}},
-		"no answer":               {user: "alice", groups: `[]`, fails: errors.New("no"), want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}}},
+		"the groups are not an array": {user: "alice", groups: `a,b`, want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},
+		"the groups are missing":      {user: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups}},
+		"the review fails":            {user: "alice", groups: `[]`, fails: errors.New("no"), want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}}},
 		"the right cannot be evaluated": {user: "alice", groups: `[]`, fails: fmt.Errorf("review: %w", &UndecidedError{`role "team"` + "\x1b[31m not found"}), want: v1alpha1.ReasonAPIError,
 			asked: []Requester{{"alice", []string{}}}, says: []string{`user "alice"`, `in namespace shop ("role \"team\" not found")`, "retrying"}},
-		"it may not be asked": {user: "alice", groups: `[]`, fails: forbidden, want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}},
+		"the review is forbidden": {user: "alice", groups: `[]`, fails: forbidden, want: v1alpha1.ReasonAPIError, asked: []Requester{{"alice", []string{}}},
 			says: []string{"localsubjectaccessreviews", "config/rbac"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,37 +71,37 @@ func TestNotAuthorized(t *testing.T) {
 			s.Authority, s.Helper = asked, helper
 			got := FindJava{}.Ensure(t.Context(), s)
 			if got.Reason != tc.want {
-				t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+				t.Errorf("reason: got %q (%s), want %q", got.Reason, got.Message, tc.want)
 			}
 			for _, says := range tc.says {
 				if !strings.Contains(got.Message, says) {
-					t.Errorf("it says %q, and nothing of %s", got.Message, says)
+					t.Errorf("message: got %q, want it to contain %s", got.Message, says)
 				}
 			}
 			if diff := cmp.Diff(tc.asked, asked.asked); diff != "" {
-				t.Errorf("asked (-want +got):\n%s", diff)
+				t.Errorf("reviewed users (-want +got):\n%s", diff)
 			}
 			if ran := len(helper.ran) > 0; ran != (tc.want == "") {
-				t.Errorf("run was %q", helper.ran)
+				t.Errorf("helper operations: got %q", helper.ran)
 			}
 			if tc.want == v1alpha1.ReasonNotAuthorized && (got.Kind != statemachine.Failed || got.RetryAfter != AuthorityPeriod || s.InspectAfter() != AuthorityPeriod) {
-				t.Errorf("it is asked again after %s, and %s", got.RetryAfter, s.InspectAfter())
+				t.Errorf("retry: got %s and InspectAfter %s, want AuthorityPeriod", got.RetryAfter, s.InspectAfter())
 			}
 		})
 	}
 }
 
-// Nobody is asked for who is not known: the exporter is older than the stamp.
+// An unknown author is not reviewed: the exporter is older than the stamp.
 func TestNoStamp(t *testing.T) {
 	s := aScope()
 	asked := &authority{}
 	s.Authority = asked
 	if refused := s.notAuthorized(t.Context()); refused != nil || asked.asked != nil {
-		t.Errorf("asked was for %v, and it comes to %v", asked.asked, refused)
+		t.Errorf("reviewed users: got %v; outcome: got %v, want none", asked.asked, refused)
 	}
 }
 
-// What serves goes on when the right is withdrawn; nothing new is begun beside it.
+// An existing endpoint keeps serving when the right is revoked; nothing new begins beside it.
 func TestNotAuthorizedWhenAttached(t *testing.T) {
 	s := aScope(serving("a", 9400), aProcess("b", 0)).inspectedWell()
 	s.stamped("bob", "[]")
@@ -111,17 +111,17 @@ func TestNotAuthorizedWhenAttached(t *testing.T) {
 	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget, Mark: isRunning, AgentJarOpen: true})}}
 	s.Helper = helper
 	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != statemachine.Done {
-		t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+		t.Errorf("got %q (%s), want Done", got.Reason, got.Message)
 	}
 	if diff := cmp.Diff([]string{"a inspect"}, helper.ran); diff != "" {
-		t.Errorf("run (-want +got):\n%s", diff)
+		t.Errorf("helper operations (-want +got):\n%s", diff)
 	}
 	if after := s.InspectAfter(); after != AuthorityPeriod {
-		t.Errorf("it is asked again after %s", after)
+		t.Errorf("InspectAfter: got %s, want %s", after, AuthorityPeriod)
 	}
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
 		if refused := s.ProcessForbidden(t.Context(), p); (refused == nil) != (p.Container == "a") {
-			t.Errorf("of the process in %s it says %+v", p.Container, refused)
+			t.Errorf("ProcessForbidden of container %s: got %+v", p.Container, refused)
 		}
 	}
 }

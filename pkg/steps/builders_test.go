@@ -17,8 +17,8 @@ import (
 
 const anAddress = "10.0.0.1"
 
-// aScope has an exporter of port 9400, to which the rollout is granted, and a pod in
-// which the containers run that the processes are in.
+// aScope returns a scope with an exporter of port 9400, to which the rollout is granted, and
+// a pod that runs the containers of the processes.
 func aScope(processes ...v1alpha1.JavaProcess) *Scope {
 	s := &Scope{
 		Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}, Granted: true,
@@ -39,7 +39,7 @@ func aScope(processes ...v1alpha1.JavaProcess) *Scope {
 
 func blob(of string) transport.Blob { return transport.NewBlob("file-", []byte(of), "") }
 
-// runs adds a running container to the pod, if it is not there.
+// runs adds a running container to the pod, if it is missing.
 func (s *Scope) runs(container string) {
 	for _, c := range s.Pod.Spec.Containers {
 		if c.Name == container {
@@ -52,7 +52,7 @@ func (s *Scope) runs(container string) {
 	})
 }
 
-// inspectedWell records that all containers of the pod were inspected.
+// inspectedWell records an inspection of all containers of the pod.
 func (s *Scope) inspectedWell() *Scope {
 	for _, c := range s.Pod.Spec.Containers {
 		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: c.Name, ContainerID: "containerd://" + c.Name, Time: new(s.Now)})
@@ -60,15 +60,15 @@ func (s *Scope) inspectedWell() *Scope {
 	return s
 }
 
-// aProcess is the Java process of a container that can be attached to, with the
-// port that it serves.
+// aProcess returns a Java process of a container that can be attached to, with its
+// port.
 func aProcess(container string, port int32) v1alpha1.JavaProcess {
 	return v1alpha1.JavaProcess{
 		Container: container, ContainerID: "containerd://" + container, PID: 7, StartTime: 11, Port: port, Phase: v1alpha1.PhaseJavaFound,
 	}
 }
 
-// serving is a process that serves the files of aScope at the pod's address.
+// serving returns a process that serves the files of aScope at the pod's address.
 func serving(container string, port int32) v1alpha1.JavaProcess {
 	p := aProcess(container, port)
 	p.Phase, p.Primary = v1alpha1.PhaseExposed, port == 9400
@@ -82,14 +82,14 @@ func serving(container string, port int32) v1alpha1.JavaProcess {
 	return p
 }
 
-// failing is a process in a phase whose next one does not hold.
+// failing returns a process in a phase whose next phase does not hold.
 func failing(container string, phase v1alpha1.Phase, reason string) v1alpha1.JavaProcess {
 	p := aProcess(container, 0)
 	p.Phase, p.Reason, p.Message = phase, reason, "No."
 	return p
 }
 
-// with changes a process.
+// with returns a changed process.
 func with(p v1alpha1.JavaProcess, change func(*v1alpha1.JavaProcess)) v1alpha1.JavaProcess {
 	change(&p)
 	return p
@@ -97,7 +97,7 @@ func with(p v1alpha1.JavaProcess, change func(*v1alpha1.JavaProcess)) v1alpha1.J
 
 func excluded(p *v1alpha1.JavaProcess) { p.Excluded, p.Primary = true, false }
 
-// published lets the endpoints of all processes stand in EndpointSlices.
+// published adds the endpoints of all processes to EndpointSlices.
 func (s *Scope) published() *Scope {
 	for _, p := range s.Status().Processes {
 		if p.Endpoint != nil {
@@ -107,11 +107,11 @@ func (s *Scope) published() *Scope {
 	return s
 }
 
-// jvm is the first process of the record.
+// jvm returns the first process of the status.
 func (s *Scope) jvm() *JVM { return &JVM{s, &s.Status().Processes[0]} }
 
-// answering is a Helper that answers by the container and the verb, and notes what
-// was run.
+// answering is a Helper that answers by container and verb, and records its
+// calls.
 type answering struct {
 	answers map[string]func() (*helperapi.Report, error)
 	ran     []string
@@ -124,10 +124,10 @@ func (a *answering) Run(_ context.Context, in transport.Container, verb helperap
 	if answer := a.answers[key]; answer != nil {
 		return answer()
 	}
-	return nil, fmt.Errorf("nobody expects %s", key)
+	return nil, fmt.Errorf("unexpected call %s", key)
 }
 
-// Open implements Helper: there is room, if nothing else is said.
+// Open implements Helper: there is capacity, unless an answer is set.
 func (a *answering) Open(_ context.Context, in transport.Container) error {
 	if answer := a.answers[in.Name+" open"]; answer != nil {
 		_, err := answer()
@@ -136,7 +136,7 @@ func (a *answering) Open(_ context.Context, in transport.Container) error {
 	return nil
 }
 
-// helperFunc is a Helper for which there is always room.
+// helperFunc is a Helper that always has capacity.
 type helperFunc func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error)
 
 // Run implements Helper.
@@ -161,7 +161,7 @@ var (
 	isStopped = &helperapi.Mark{State: helperapi.AgentStopped}
 )
 
-// probing is a Prober of which all endpoints answer the same.
+// probing is a Prober whose endpoints all answer the same.
 type probing struct{ err error }
 
 // Probe implements Prober.
@@ -172,7 +172,7 @@ func (probing) Answers(context.Context, *v1alpha1.JavaProcess) error {
 	return errors.New("nobody listens here")
 }
 
-// podWith is a pod whose annotations are owned as said: manager -> annotations.
+// podWith returns a pod whose annotations have these owners: manager -> annotations.
 func podWith(owned map[string][]string) *corev1.Pod {
 	pod := &corev1.Pod{}
 	pod.Annotations = map[string]string{}
@@ -190,7 +190,7 @@ func podWith(owned map[string][]string) *corev1.Pod {
 	return pod
 }
 
-// annotatedBy gives the pod our annotations, naming a port.
+// annotatedBy gives the pod the operator's annotations, owned by a manager, with a port.
 func (s *Scope) annotatedBy(manager, port string) *Scope {
 	owned := podWith(map[string][]string{manager: {v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationFlag}})
 	s.Pod.ObjectMeta = owned.ObjectMeta

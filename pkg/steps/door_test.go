@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// byTransport answers by the container and the transport, and notes what was run.
+// byTransport answers by container and transport, and records its calls.
 type byTransport struct {
 	answers map[string]func() (*helperapi.Report, error)
 	ran     []string
@@ -39,7 +39,7 @@ func (*byTransport) Open(context.Context, transport.Container) error { return ni
 
 const door = " EphemeralContainer"
 
-// Which containers are inspected by exec, and which through an ephemeral container.
+// Containers that are inspected by exec, and those that are inspected through an ephemeral container.
 func TestTransport(t *testing.T) {
 	type answers = map[string]func() (*helperapi.Report, error)
 	jvm := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot"})
@@ -51,37 +51,37 @@ func TestTransport(t *testing.T) {
 		ready     bool
 		closed    string
 		ran       []string
-		want      string // of what was found
+		want      string // reason of the outcome
 	}{
-		"exec where there is a shell":      {answers: answers{"a": jvm}, ran: []string{"a"}},
-		"else an ephemeral container":      {answers: answers{"a": says(v1alpha1.ReasonNoShell), "a" + door: jvm}, ran: []string{"a", "a" + door}},
-		"and where /tmp is noexec":         {answers: answers{"a": says(v1alpha1.ReasonHelperNotExecutable), "a" + door: jvm}, ran: []string{"a", "a" + door}},
-		"a policy on execs holds for both": {answers: answers{"a": says(v1alpha1.ReasonExecRefused)}, ran: []string{"a"}, want: v1alpha1.ReasonExecRefused},
-		"it takes a while to start":        {answers: answers{"a": says(v1alpha1.ReasonNoShell), "a" + door: says(v1alpha1.ReasonDoorPending)}, ran: []string{"a", "a" + door}, want: v1alpha1.ReasonDoorPending},
-		"not for what it would not help":   {answers: answers{"a": says(v1alpha1.ReasonTmpNotWritable)}, ran: []string{"a"}, want: v1alpha1.ReasonTmpNotWritable},
-		"never, if the exporter says so":   {transport: v1alpha1.TransportExec, answers: answers{"a Exec": says(v1alpha1.ReasonNoShell)}, ran: []string{"a Exec"}, want: v1alpha1.ReasonNoShell},
-		"always, if the exporter says so":  {transport: v1alpha1.TransportEphemeralContainer, answers: answers{"a" + door: jvm}, ran: []string{"a" + door}},
-		"a sidecar is let alone":           {answers: answers{"a": jvm, "b": says(v1alpha1.ReasonNoShell)}, ran: []string{"a", "b"}},
-		"one ephemeral container at a time": {
+		"exec is used if there is a shell":                        {answers: answers{"a": jvm}, ran: []string{"a"}},
+		"an ephemeral container is used without a shell":          {answers: answers{"a": says(v1alpha1.ReasonNoShell), "a" + door: jvm}, ran: []string{"a", "a" + door}},
+		"an ephemeral container is used if /tmp is noexec":        {answers: answers{"a": says(v1alpha1.ReasonHelperNotExecutable), "a" + door: jvm}, ran: []string{"a", "a" + door}},
+		"a policy on execs applies to both":                       {answers: answers{"a": says(v1alpha1.ReasonExecRefused)}, ran: []string{"a"}, want: v1alpha1.ReasonExecRefused},
+		"the ephemeral container takes time to start":             {answers: answers{"a": says(v1alpha1.ReasonNoShell), "a" + door: says(v1alpha1.ReasonDoorPending)}, ran: []string{"a", "a" + door}, want: v1alpha1.ReasonDoorPending},
+		"an ephemeral container is not used where it cannot help": {answers: answers{"a": says(v1alpha1.ReasonTmpNotWritable)}, ran: []string{"a"}, want: v1alpha1.ReasonTmpNotWritable},
+		"the exporter allows exec only":                           {transport: v1alpha1.TransportExec, answers: answers{"a Exec": says(v1alpha1.ReasonNoShell)}, ran: []string{"a Exec"}, want: v1alpha1.ReasonNoShell},
+		"the exporter requires an ephemeral container":            {transport: v1alpha1.TransportEphemeralContainer, answers: answers{"a" + door: jvm}, ran: []string{"a" + door}},
+		"no ephemeral container is added for a sidecar":           {answers: answers{"a": jvm, "b": says(v1alpha1.ReasonNoShell)}, ran: []string{"a", "b"}},
+		"one ephemeral container is added at a time": {
 			answers: answers{"a": says(v1alpha1.ReasonNoShell), "b": says(v1alpha1.ReasonNoShell), "a" + door: says(v1alpha1.ReasonDoorPending)},
 			ran:     []string{"a", "b", "a" + door}, want: v1alpha1.ReasonDoorPending,
 		},
-		"unless it is named": {
+		"a named container gets an ephemeral container": {
 			named:   []v1alpha1.ContainerName{"a", "b"},
 			answers: answers{"a": jvm, "b": says(v1alpha1.ReasonNoShell), "b" + door: jvm}, ran: []string{"a", "b", "b" + door},
 		},
-		"a JVM that starts beside it is waited for":  {answers: answers{"a": sees(), "b": says(v1alpha1.ReasonNoShell)}, ran: []string{"a", "b"}, want: v1alpha1.ReasonNoJavaProcess},
-		"until the pod is ready":                     {ready: true, answers: answers{"a": sees(), "b": says(v1alpha1.ReasonNoShell), "b" + door: jvm}, ran: []string{"a", "b", "b" + door}},
-		"and so is one that cannot be inspected yet": {answers: answers{"a": says(v1alpha1.ReasonExecFailed), "b": says(v1alpha1.ReasonNoShell)}, ran: []string{"a", "b"}, want: v1alpha1.ReasonExecFailed},
-		"the JVM's user is found first": {
+		"a JVM that may start in another container is awaited": {answers: answers{"a": sees(), "b": says(v1alpha1.ReasonNoShell)}, ran: []string{"a", "b"}, want: v1alpha1.ReasonNoJavaProcess},
+		"a ready pod is not awaited":                           {ready: true, answers: answers{"a": sees(), "b": says(v1alpha1.ReasonNoShell), "b" + door: jvm}, ran: []string{"a", "b", "b" + door}},
+		"a container that cannot be inspected yet is awaited":  {answers: answers{"a": says(v1alpha1.ReasonExecFailed), "b": says(v1alpha1.ReasonNoShell)}, ran: []string{"a", "b"}, want: v1alpha1.ReasonExecFailed},
+		"the JVM's user is discovered first": {
 			answers: answers{"a": says(v1alpha1.ReasonNoShell), "a" + door: mismatch, "a" + door + " as another user": jvm},
 			ran:     []string{"a", "a" + door, "a" + door + " as another user"},
 		},
-		"once": {
+		"the JVM's user is discovered once": {
 			answers: answers{"a": says(v1alpha1.ReasonNoShell), "a" + door: mismatch, "a" + door + " as another user": mismatch},
 			ran:     []string{"a", "a" + door, "a" + door + " as another user"}, want: v1alpha1.ReasonUserMismatch,
 		},
-		"none is added before the pod's turn": {closed: v1alpha1.ReasonRolloutPending, answers: answers{"a": says(v1alpha1.ReasonNoShell)}, ran: []string{"a"}, want: v1alpha1.ReasonRolloutPending},
+		"no ephemeral container is added before the pod has a slot": {closed: v1alpha1.ReasonRolloutPending, answers: answers{"a": says(v1alpha1.ReasonNoShell)}, ran: []string{"a"}, want: v1alpha1.ReasonRolloutPending},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := aScope()
@@ -98,23 +98,23 @@ func TestTransport(t *testing.T) {
 			for key := range tc.answers {
 				s.runs(key[:1])
 			}
-			if len(s.Pod.Spec.Containers) == 2 && s.Pod.Spec.Containers[0].Name == "b" { // a map has no order
+			if len(s.Pod.Spec.Containers) == 2 && s.Pod.Spec.Containers[0].Name == "b" { // map iteration has no order
 				s.Pod.Spec.Containers[0], s.Pod.Spec.Containers[1] = s.Pod.Spec.Containers[1], s.Pod.Spec.Containers[0]
 			}
 			helper := &byTransport{answers: tc.answers}
 			s.Helper = helper
 			if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != tc.want {
-				t.Errorf("it comes to %q: %s", got.Reason, got.Message)
+				t.Errorf("reason: got %q (%s), want %q", got.Reason, got.Message, tc.want)
 			}
 			if diff := cmp.Diff(tc.ran, helper.ran); diff != "" {
-				t.Errorf("executed (-want +got):\n%s", diff)
+				t.Errorf("helper calls (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// What was found through an ephemeral container is reached through it from then on,
-// and the condition says why.
+// A JVM that was found through an ephemeral container is reached through it from then on,
+// and the condition gives the reason.
 func TestTransportStays(t *testing.T) {
 	s := aScope()
 	s.runs("a")
@@ -122,30 +122,30 @@ func TestTransportStays(t *testing.T) {
 	s.Helper = &byTransport{answers: map[string]func() (*helperapi.Report, error){"a": says(v1alpha1.ReasonNoShell), "a" + door: jvm}}
 	(FindJava{}).Ensure(t.Context(), s)
 	if got := s.jvm().at().Transport; got != v1alpha1.TransportEphemeralContainer {
-		t.Errorf("the JVM is reached by %q", got)
+		t.Errorf("transport: got %q, want %q", got, v1alpha1.TransportEphemeralContainer)
 	}
 	want := "HotSpot runs a Java program in container a. Container a is reached through an ephemeral container (exec: NoShell)."
 	if got := s.Held(JavaFound).Message; got != want {
-		t.Errorf("the condition says %q", got)
+		t.Errorf("message of JavaFound: got %q, want %q", got, want)
 	}
 }
 
-// What was found out about a container is kept when it is inspected again.
+// What is known about a container is kept when it is inspected again.
 func TestTransportIsKept(t *testing.T) {
 	s := aScope(aProcess("a", 0)).inspectedWell()
 	entry := s.inspected("a")
 	entry.Transport, entry.TransportReason, entry.User = v1alpha1.TransportEphemeralContainer, v1alpha1.ReasonNoShell, "5:6"
 	s.InspectAgain("a")
 	if at := s.at("a"); at.Transport != v1alpha1.TransportEphemeralContainer || at.User == nil {
-		t.Errorf("it is reached by %+v", at)
+		t.Errorf("transport and user of the container were lost: %+v", at)
 	}
 	if got := s.inspectedOrNew(running(s.Pod)[0]); got.TransportReason != v1alpha1.ReasonNoShell || got.User != "5:6" {
-		t.Errorf("the record has %+v", got)
+		t.Errorf("the status lost the transport reason or user: %+v", got)
 	}
 }
 
-// In mode Preflight no ephemeral container is added, and what was refused for that is
-// tried again when it ends.
+// In mode Preflight no ephemeral container is added, and a pod that was refused for that is
+// retried in mode Attach.
 func TestTransportAfterPreflight(t *testing.T) {
 	s := aScope()
 	s.runs("a")
@@ -154,27 +154,27 @@ func TestTransportAfterPreflight(t *testing.T) {
 	helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a": says(v1alpha1.ReasonNoShell), "a" + door: jvm}}
 	s.Helper = helper
 	if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != v1alpha1.ReasonNoShell || Due(s) {
-		t.Errorf("it comes to %q, due is %t", got.Reason, Due(s))
+		t.Errorf("mode Preflight: got reason %q, due %t, want NoShell and not due", got.Reason, Due(s))
 	}
 	s.Exporter.Spec.Mode = v1alpha1.ModeAttach
 	if !Due(s) {
-		t.Error("what was refused in mode Preflight stays refused")
+		t.Error("the pod that was refused in mode Preflight is not due in mode Attach")
 	}
 	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != statemachine.Done || Due(s) {
-		t.Errorf("it comes to %q after %q, due is %t", got.Reason, helper.ran, Due(s))
+		t.Errorf("mode Attach: got reason %q after calls %q, due %t, want none and not due", got.Reason, helper.ran, Due(s))
 	}
 }
 
-// No ephemeral container is added only to look at an endpoint that missed a check.
+// No ephemeral container is added only to examine an endpoint that missed a check.
 func TestExamineAddsNoDoor(t *testing.T) {
 	s := aScope(serving("a", 9400)).inspectedWell()
 	s.inspected("a").Transport = v1alpha1.TransportEphemeralContainer
 	helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a" + door: says(v1alpha1.ReasonProcessGone)}}
 	s.Helper = helper
 	if got := s.Examine(t.Context(), &s.Status().Processes[0], silentMisses-1); got != FindingUnclear || len(helper.ran) > 0 {
-		t.Errorf("it is %s after %q", got, helper.ran)
+		t.Errorf("Examine after one miss fewer: got %s after calls %q, want unclear without a call", got, helper.ran)
 	}
 	if got := s.Examine(t.Context(), &s.Status().Processes[0], silentMisses); got != FindingGone {
-		t.Errorf("it is %s", got)
+		t.Errorf("Examine: got %s, want %s", got, FindingGone)
 	}
 }

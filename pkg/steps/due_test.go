@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// When a container is to be inspected, at once or after which time. What is not due
-// at once never has a time that has come: that would be a hot loop.
+// When a container is inspected: at once, or at which time. A container that is not due must
+// not have a time in the past, which would be a hot loop.
 func TestDue(t *testing.T) {
 	after := func(s *Scope, key string, d time.Duration) *v1alpha1.Attempt {
 		return &v1alpha1.Attempt{Key: key, Phase: v1alpha1.PhaseJavaFound, Count: 1, NextTime: new(metav1.NewTime(s.Now.Add(d)))}
@@ -50,41 +50,41 @@ func TestDue(t *testing.T) {
 		due   bool
 		after time.Duration
 	}{
-		"all is known":                   {},
-		"never inspected":                {how: []func(*Scope){func(s *Scope) { s.Status().Containers = nil }}, due: true},
-		"the container was replaced":     {how: []func(*Scope){func(s *Scope) { entry(s).ContainerID = "containerd://old" }}, due: true},
-		"the rules changed":              {how: []func(*Scope){rules}, due: true},
-		"they changed, and it fails":     {how: []func(*Scope){rules, failed(soon)}, after: soon},
-		"it became ready, and it fails":  {how: []func(*Scope){reinspect(0), failed(soon)}, after: soon},
-		"the rules changed, not granted": {how: []func(*Scope){rules, notGranted}},
-		"nor was anything attached":      {how: []func(*Scope){rules, untouched}, due: true},
-		"but its endpoint is published": {how: []func(*Scope){rules, untouched, func(s *Scope) {
+		"everything is known":                                         {},
+		"the container was never inspected":                           {how: []func(*Scope){func(s *Scope) { s.Status().Containers = nil }}, due: true},
+		"the container was replaced":                                  {how: []func(*Scope){func(s *Scope) { entry(s).ContainerID = "containerd://old" }}, due: true},
+		"the rules changed":                                           {how: []func(*Scope){rules}, due: true},
+		"the rules changed, and the inspection fails":                 {how: []func(*Scope){rules, failed(soon)}, after: soon},
+		"the pod became ready, and the inspection fails":              {how: []func(*Scope){reinspect(0), failed(soon)}, after: soon},
+		"the rules changed, and are not granted":                      {how: []func(*Scope){rules, notGranted}},
+		"the rules changed, are not granted, and nothing is attached": {how: []func(*Scope){rules, untouched}, due: true},
+		"the rules changed, nothing is attached, and its endpoint is published": {how: []func(*Scope){rules, untouched, func(s *Scope) {
 			s.Published = []PublishedEndpoint{{Address: "10.0.0.1", Port: 9400}}
 		}}},
-		"the pod became ready":          {how: []func(*Scope){reinspect(0)}, due: true},
-		"the pod became ready just now": {how: []func(*Scope){reinspect(soon)}, after: soon},
-		"it failed":                     {how: []func(*Scope){failed(soon)}, after: soon},
-		"it failed a while ago":         {how: []func(*Scope){failed(past)}, due: true},
-		"it failed, and all is new":     {how: []func(*Scope){failed(soon), func(s *Scope) { entry(s).Attempt.Key = "old" }}, due: true, after: soon},
-		"it fails for good": {how: []func(*Scope){func(s *Scope) {
+		"the pod became ready":                   {how: []func(*Scope){reinspect(0)}, due: true},
+		"the pod became ready just now":          {how: []func(*Scope){reinspect(soon)}, after: soon},
+		"the inspection failed":                  {how: []func(*Scope){failed(soon)}, after: soon},
+		"the inspection failed a while ago":      {how: []func(*Scope){failed(past)}, due: true},
+		"the inspection failed with another key": {how: []func(*Scope){failed(soon), func(s *Scope) { entry(s).Attempt.Key = "old" }}, due: true, after: soon},
+		"the inspection failed permanently": {how: []func(*Scope){func(s *Scope) {
 			failed(past)(s)
 			entry(s).Reason, entry(s).Attempt.NextTime = v1alpha1.ReasonTmpNotWritable, nil
 		}}},
-		"its JVM is starting":               {how: []func(*Scope){starting(soon)}, after: soon},
-		"its JVM should have started":       {how: []func(*Scope){starting(past)}, due: true},
-		"it should, but the exec failed":    {how: []func(*Scope){starting(past), failed(soon)}, after: soon},
-		"it should, but is left out":        {how: []func(*Scope){starting(past), func(s *Scope) { excluded(s.jvm().Process) }}},
-		"its JVM refuses":                   {how: []func(*Scope){refuses(v1alpha1.PhaseDiscovered, v1alpha1.ReasonAttachDisabled)}},
-		"its JVM refuses later on":          {how: []func(*Scope){refuses(v1alpha1.PhaseStaged, v1alpha1.ReasonForeignJar)}},
-		"its JVM fails later on":            {how: []func(*Scope){refuses(v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse)}},
-		"it has none":                       {how: []func(*Scope){func(s *Scope) { s.Status().Processes = nil }}, due: true},
-		"it has none, another one has":      {how: []func(*Scope){func(s *Scope) { s.Status().Processes = []v1alpha1.JavaProcess{aProcess("worker", 0)} }}},
-		"it failed, and stopped":            {how: []func(*Scope){failed(past), stops, notGranted}},
-		"it failed, and is not named":       {how: []func(*Scope){failed(past), named, notGranted}},
-		"it is not named any more":          {how: []func(*Scope){named}, due: true},
-		"it is not named, but not granted":  {how: []func(*Scope){named, notGranted}},
-		"nor was anything attached to it":   {how: []func(*Scope){named, untouched}, due: true},
-		"it stopped, and is to be excluded": {how: []func(*Scope){stops}, due: true},
+		"the JVM is starting":                                                 {how: []func(*Scope){starting(soon)}, after: soon},
+		"the JVM should have started":                                         {how: []func(*Scope){starting(past)}, due: true},
+		"the JVM should have started, and the exec failed":                    {how: []func(*Scope){starting(past), failed(soon)}, after: soon},
+		"the JVM should have started, and is excluded":                        {how: []func(*Scope){starting(past), func(s *Scope) { excluded(s.jvm().Process) }}},
+		"the JVM is refused":                                                  {how: []func(*Scope){refuses(v1alpha1.PhaseDiscovered, v1alpha1.ReasonAttachDisabled)}},
+		"the JVM is refused in a later phase":                                 {how: []func(*Scope){refuses(v1alpha1.PhaseStaged, v1alpha1.ReasonForeignJar)}},
+		"the JVM fails in a later phase":                                      {how: []func(*Scope){refuses(v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse)}},
+		"no JVM was found":                                                    {how: []func(*Scope){func(s *Scope) { s.Status().Processes = nil }}, due: true},
+		"a JVM was found in another container only":                           {how: []func(*Scope){func(s *Scope) { s.Status().Processes = []v1alpha1.JavaProcess{aProcess("worker", 0)} }}},
+		"the inspection failed, and the JVM stopped":                          {how: []func(*Scope){failed(past), stops, notGranted}},
+		"the inspection failed, and the container is not selected":            {how: []func(*Scope){failed(past), named, notGranted}},
+		"the container is no longer selected":                                 {how: []func(*Scope){named}, due: true},
+		"the container is not selected, and not granted":                      {how: []func(*Scope){named, notGranted}},
+		"the container is not selected, not granted, and nothing is attached": {how: []func(*Scope){named, untouched}, due: true},
+		"the JVM stopped, and will be excluded":                               {how: []func(*Scope){stops}, due: true},
 	} {
 		s := aScope(aProcess("app", 0)).inspectedWell()
 		for _, how := range tc.how {
@@ -92,10 +92,10 @@ func TestDue(t *testing.T) {
 		}
 		due, wait := Due(s), s.InspectAfter()
 		if due != tc.due {
-			t.Errorf("%s: due is %t", name, due)
+			t.Errorf("%s: Due: got %t, want %t", name, due, tc.due)
 		}
 		if !due && wait != tc.after || wait < time.Second && wait != 0 && !due {
-			t.Errorf("%s: to be inspected in %s, want %s", name, wait, tc.after)
+			t.Errorf("%s: next inspection in %s, want %s", name, wait, tc.after)
 		}
 	}
 }

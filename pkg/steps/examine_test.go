@@ -9,29 +9,29 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What became of a process whose endpoint does not answer.
+// The state of a process whose endpoint does not answer.
 func TestExamine(t *testing.T) {
 	for name, tc := range map[string]struct {
 		status, probe func() (*helperapi.Report, error)
 		adopted       bool
 		want          Finding
 	}{
-		"it is gone":                         {status: says(v1alpha1.ReasonProcessGone), want: FindingGone},
-		"its agent serves":                   {status: sees(helperapi.Process{Mark: isRunning}), want: FindingServing},
-		"its agent does not answer":          {status: says(v1alpha1.ReasonEndpointNotServing), want: FindingSilent},
-		"its agent is stopped":               {status: sees(helperapi.Process{Mark: isStopped}), want: FindingStopped},
-		"its agent is stopped, the jar open": {status: sees(helperapi.Process{Mark: isStopped, AgentJarOpen: true}), want: FindingStopped},
-		"no agent is in it":                  {status: sees(helperapi.Process{}), want: FindingStopped},
-		"one is, with a mark not readable":   {status: sees(helperapi.Process{AgentJarOpen: true}), want: FindingUnclear},
-		"another's jar is in it":             {status: says(v1alpha1.ReasonForeignJar), want: FindingStopped},
-		"the exec fails":                     {status: says(v1alpha1.ReasonExecFailed), want: FindingUnclear},
-		"there is no room for an exec":       {status: says(v1alpha1.ReasonQueued), want: FindingUnclear},
-		"the container is gone":              {status: says(v1alpha1.ReasonPodGone), want: FindingUnclear},
-		"nothing is reported":                {status: sees(), want: FindingUnclear},
-		"adopted, it is gone":                {status: says(v1alpha1.ReasonProcessGone), adopted: true, want: FindingGone},
-		"adopted, it answers in the pod":     {status: sees(helperapi.Process{}), probe: sees(), adopted: true, want: FindingServing},
-		"adopted, it does not":               {status: sees(helperapi.Process{}), probe: says(v1alpha1.ReasonEndpointNotServing), adopted: true, want: FindingSilent},
-		"adopted, nobody can ask":            {status: sees(helperapi.Process{}), probe: says(v1alpha1.ReasonExecFailed), adopted: true, want: FindingUnclear},
+		"the process is gone":                       {status: says(v1alpha1.ReasonProcessGone), want: FindingGone},
+		"the agent serves":                          {status: sees(helperapi.Process{Mark: isRunning}), want: FindingServing},
+		"the agent does not answer":                 {status: says(v1alpha1.ReasonEndpointNotServing), want: FindingSilent},
+		"the agent is stopped":                      {status: sees(helperapi.Process{Mark: isStopped}), want: FindingStopped},
+		"the agent is stopped, and its jar is open": {status: sees(helperapi.Process{Mark: isStopped, AgentJarOpen: true}), want: FindingStopped},
+		"there is no agent":                         {status: sees(helperapi.Process{}), want: FindingStopped},
+		"the agent has an unreadable mark":          {status: sees(helperapi.Process{AgentJarOpen: true}), want: FindingUnclear},
+		"the jar is foreign":                        {status: says(v1alpha1.ReasonForeignJar), want: FindingStopped},
+		"the exec fails":                            {status: says(v1alpha1.ReasonExecFailed), want: FindingUnclear},
+		"there is no capacity for an exec":          {status: says(v1alpha1.ReasonQueued), want: FindingUnclear},
+		"the container is gone":                     {status: says(v1alpha1.ReasonPodGone), want: FindingUnclear},
+		"the report is empty":                       {status: sees(), want: FindingUnclear},
+		"the adopted process is gone":               {status: says(v1alpha1.ReasonProcessGone), adopted: true, want: FindingGone},
+		"the adopted process answers in the pod":    {status: sees(helperapi.Process{}), probe: sees(), adopted: true, want: FindingServing},
+		"the adopted process does not answer":       {status: sees(helperapi.Process{}), probe: says(v1alpha1.ReasonEndpointNotServing), adopted: true, want: FindingSilent},
+		"the adopted process cannot be probed":      {status: sees(helperapi.Process{}), probe: says(v1alpha1.ReasonExecFailed), adopted: true, want: FindingUnclear},
 	} {
 		p := aProcess("app", 9400)
 		p.Adopted = tc.adopted
@@ -39,13 +39,13 @@ func TestExamine(t *testing.T) {
 		s := aScope(p)
 		s.Helper = helper
 		if got := s.Examine(t.Context(), &p, 0); got != tc.want {
-			t.Errorf("%s: it is %s, want %s", name, got, tc.want)
+			t.Errorf("%s: Examine: got %s, want %s", name, got, tc.want)
 		}
 	}
 }
 
-// Where the record does not know, the agents in a pod are looked for; what cannot
-// be inspected for good never had one, what cannot this time is an error.
+// Agents that the status does not record are searched for in a pod; a container that can
+// never be inspected has none, and one that fails is an error.
 func TestFindAgents(t *testing.T) {
 	ours := helperapi.Process{Target: aTarget, Mark: isRunning, AgentJarOpen: true}
 	for name, tc := range map[string]struct {
@@ -54,13 +54,13 @@ func TestFindAgents(t *testing.T) {
 		want        string
 		fails       bool
 	}{
-		"none":                     {app: sees(helperapi.Process{Target: aTarget}), worker: sees()},
-		"one":                      {app: sees(ours), worker: sees(), want: "app 7 9400"},
-		"one that is on record":    {app: sees(ours), worker: sees(), record: []v1alpha1.JavaProcess{aProcess("app", 9401)}, want: "app 7 9401"},
-		"one that is stopped":      {app: sees(helperapi.Process{Target: aTarget, Mark: isStopped, AgentJarOpen: true}), worker: sees()},
-		"one whose mark is unread": {app: sees(helperapi.Process{Target: aTarget, AgentJarOpen: true}), worker: sees(), want: "app 7 0"},
-		"one beside no shell":      {app: says(v1alpha1.ReasonNoShell), worker: sees(ours), want: "worker 7 9400"},
-		"one beside what fails":    {app: says(v1alpha1.ReasonExecFailed), worker: sees(ours), want: "worker 7 9400", fails: true},
+		"there is no agent":                {app: sees(helperapi.Process{Target: aTarget}), worker: sees()},
+		"there is an agent":                {app: sees(ours), worker: sees(), want: "app 7 9400"},
+		"the agent is recorded":            {app: sees(ours), worker: sees(), record: []v1alpha1.JavaProcess{aProcess("app", 9401)}, want: "app 7 9401"},
+		"the agent is stopped":             {app: sees(helperapi.Process{Target: aTarget, Mark: isStopped, AgentJarOpen: true}), worker: sees()},
+		"the agent has an unreadable mark": {app: sees(helperapi.Process{Target: aTarget, AgentJarOpen: true}), worker: sees(), want: "app 7 0"},
+		"the other container has no shell": {app: says(v1alpha1.ReasonNoShell), worker: sees(ours), want: "worker 7 9400"},
+		"the other container fails":        {app: says(v1alpha1.ReasonExecFailed), worker: sees(ours), want: "worker 7 9400", fails: true},
 	} {
 		s := aScope(tc.record...)
 		s.runs("app")
@@ -72,7 +72,7 @@ func TestFindAgents(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d %d", p.Container, p.PID, p.Port))
 		}
 		if joined := strings.Join(got, ", "); joined != tc.want || (err != nil) != tc.fails {
-			t.Errorf("%s: %q, error %v", name, joined, err)
+			t.Errorf("%s: agents: got %q and error %v, want %q", name, joined, err, tc.want)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A container for which there was no room is inspected when there is, also where
-// another one has a JVM.
+// A container that had to wait for capacity is inspected later, even if another container
+// has a JVM.
 func TestQueuedInspectionIsDue(t *testing.T) {
 	s := aScope(aProcess("a", 0)).inspectedWell()
 	s.runs("b")
@@ -23,16 +23,16 @@ func TestQueuedInspectionIsDue(t *testing.T) {
 	s.Helper = helper
 	for range 2 {
 		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != v1alpha1.ReasonQueued || !Due(s) {
-			t.Errorf("it comes to %q; due is %t", got.Reason, Due(s))
+			t.Errorf("got reason %q, due %t, want Queued and due", got.Reason, Due(s))
 		}
 	}
 	helper.answers["b inspect"] = sees()
 	if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != "" || Due(s) || len(helper.ran) != 3 {
-		t.Errorf("it comes to %q after %q; due is %t", got.Reason, helper.ran, Due(s))
+		t.Errorf("got reason %q after calls %q, due %t, want none after three and not due", got.Reason, helper.ran, Due(s))
 	}
 }
 
-// What is found in the containers of a pod, in their order, and what it comes to.
+// Findings in the containers of a pod, in their order, and the outcome.
 func TestFindJava(t *testing.T) {
 	type answer = func() (*helperapi.Report, error)
 	jvm := func(refusal helperapi.Reason) answer {
@@ -49,20 +49,20 @@ func TestFindJava(t *testing.T) {
 		want       string
 		primary    string
 	}{
-		"the plain case":                                {containers: []answer{jvm("")}, primary: "a"},
-		"a sidecar is no reason to refuse":              {containers: []answer{jvm(""), says(v1alpha1.ReasonNoShell)}, primary: "a"},
-		"no JVM beside a container without a shell yet": {containers: []answer{nothing, says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonNoJavaProcess},
-		"a JVM that is starting is waited for":          {containers: []answer{jvm(helperapi.ReasonJVMStarting), says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonJVMStarting, primary: "a"},
-		"a JVM that is starting holds up no other":      {containers: []answer{jvm(helperapi.ReasonJVMStarting), jvm("")}, primary: "a"},
-		"a failed exec holds up no other container":     {containers: []answer{says(v1alpha1.ReasonExecFailed), jvm("")}},
-		"an error without a reason neither":             {containers: []answer{func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, jvm("")}},
-		"without room nothing is said":                  {containers: []answer{says(v1alpha1.ReasonQueued), jvm("")}, want: v1alpha1.ReasonQueued},
-		"a JVM that refuses decides":                    {containers: []answer{nothing, says(v1alpha1.ReasonNoShell), jvm(helperapi.ReasonAttachDisabled)}, want: v1alpha1.ReasonAttachDisabled},
-		"nobody is left who could start one":            {containers: []answer{says(v1alpha1.ReasonNoShell), says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonNoShell},
-		"what may pass comes before what may not":       {containers: []answer{says(v1alpha1.ReasonNoShell), says(v1alpha1.ReasonExecFailed)}, want: v1alpha1.ReasonExecFailed},
-		"no JVM may still come":                         {containers: []answer{nothing, nothing}, want: v1alpha1.ReasonNoJavaProcess},
-		"all are left out":                              {containers: []answer{sees(helperapi.Process{Target: aTarget, Excluded: true})}, want: v1alpha1.ReasonNoProcessIncluded},
-		"no container runs":                             {want: v1alpha1.ReasonContainerNotRunning},
+		"one container has a JVM":                                           {containers: []answer{jvm("")}, primary: "a"},
+		"a sidecar without a shell is no reason to refuse":                  {containers: []answer{jvm(""), says(v1alpha1.ReasonNoShell)}, primary: "a"},
+		"a container without a shell does not refuse while a JVM may start": {containers: []answer{nothing, says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonNoJavaProcess},
+		"a JVM that is starting is awaited":                                 {containers: []answer{jvm(helperapi.ReasonJVMStarting), says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonJVMStarting, primary: "a"},
+		"a JVM that is starting delays no other":                            {containers: []answer{jvm(helperapi.ReasonJVMStarting), jvm("")}, primary: "a"},
+		"a failed exec delays no other container":                           {containers: []answer{says(v1alpha1.ReasonExecFailed), jvm("")}},
+		"an error without a reason delays no other container":               {containers: []answer{func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, jvm("")}},
+		"without capacity the outcome is Queued":                            {containers: []answer{says(v1alpha1.ReasonQueued), jvm("")}, want: v1alpha1.ReasonQueued},
+		"a JVM that refuses is the outcome":                                 {containers: []answer{nothing, says(v1alpha1.ReasonNoShell), jvm(helperapi.ReasonAttachDisabled)}, want: v1alpha1.ReasonAttachDisabled},
+		"no container may start a JVM":                                      {containers: []answer{says(v1alpha1.ReasonNoShell), says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonNoShell},
+		"a temporary failure comes before a permanent one":                  {containers: []answer{says(v1alpha1.ReasonNoShell), says(v1alpha1.ReasonExecFailed)}, want: v1alpha1.ReasonExecFailed},
+		"a JVM may still start":                                             {containers: []answer{nothing, nothing}, want: v1alpha1.ReasonNoJavaProcess},
+		"all processes are excluded":                                        {containers: []answer{sees(helperapi.Process{Target: aTarget, Excluded: true})}, want: v1alpha1.ReasonNoProcessIncluded},
+		"no container runs":                                                 {want: v1alpha1.ReasonContainerNotRunning},
 	} {
 		s := aScope()
 		s.Exporter.Spec.Processes = tc.rules
@@ -86,18 +86,18 @@ func TestFindJava(t *testing.T) {
 	}
 }
 
-// One of two containers cannot be inspected any more: what is known of it stays in
-// the record, and its JVM goes on.
+// If one of two containers can no longer be inspected, its part of the status is kept,
+// and its JVM keeps serving.
 func TestFindJavaBesideAFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		worker func() (*helperapi.Report, error)
 		want   string
 	}{
-		"for good":                {says(v1alpha1.ReasonNoShell), ""},
-		"this time":               {says(v1alpha1.ReasonExecFailed), ""},
-		"for want of room":        {says(v1alpha1.ReasonQueued), v1alpha1.ReasonQueued},
-		"for an unknown reason":   {func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, ""},
-		"since exec is forbidden": {says(v1alpha1.ReasonExecForbidden), ""},
+		"the container can never be inspected": {says(v1alpha1.ReasonNoShell), ""},
+		"the exec fails":                       {says(v1alpha1.ReasonExecFailed), ""},
+		"there is no capacity":                 {says(v1alpha1.ReasonQueued), v1alpha1.ReasonQueued},
+		"the error has no reason":              {func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, ""},
+		"exec is forbidden":                    {says(v1alpha1.ReasonExecForbidden), ""},
 	} {
 		s := aScope(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) { p.AgentFound = true }), serving("worker", 9404))
 		want := s.Status().DeepCopy().Processes
@@ -107,19 +107,19 @@ func TestFindJavaBesideAFailure(t *testing.T) {
 		}}
 		s.Helper = helper
 		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != tc.want {
-			t.Errorf("%s: %s: %s", name, got.Reason, got.Message)
+			t.Errorf("%s: reason: got %q (%s), want %q", name, got.Reason, got.Message, tc.want)
 		}
 		if diff := cmp.Diff([]string{"app inspect", "worker inspect"}, helper.ran); diff != "" {
-			t.Errorf("%s: what ran (-want +got):\n%s", name, diff)
+			t.Errorf("%s: helper operations (-want +got):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(want, s.Status().Processes); diff != "" {
-			t.Errorf("%s: the record (-want +got):\n%s", name, diff)
+			t.Errorf("%s: processes in the status (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// Processes of containers that the exporter does not name any more are left out,
-// and keep what is to be undone; not before that is granted.
+// Processes of containers that the exporter no longer selects are excluded once that is
+// granted, and keep what must be undone.
 func TestExclude(t *testing.T) {
 	for _, granted := range []bool{true, false} {
 		s := aScope(serving("app", 9400), serving("worker", 9404)).inspectedWell()
@@ -133,47 +133,47 @@ func TestExclude(t *testing.T) {
 			t.Errorf("granted %t (-want +got):\n%s", granted, diff)
 		}
 		if kept := s.inspected("app") != nil; kept == granted {
-			t.Errorf("granted %t: its container is kept: %t", granted, kept)
+			t.Errorf("granted %t: the container is still recorded: %t", granted, kept)
 		}
 	}
 }
 
-// Endpoints that are published answered to a record that was lost.
+// Published endpoints identify the processes of a record that was lost.
 func TestRecognize(t *testing.T) {
 	lost := with(serving("app", 9400), func(p *v1alpha1.JavaProcess) { p.Endpoint = nil })
 	for name, tc := range map[string]struct {
 		published []PublishedEndpoint
 		want      bool
 	}{
-		"its own":            {[]PublishedEndpoint{{anAddress, 9400, false}}, true},
-		"its own, over TLS":  {[]PublishedEndpoint{{anAddress, 9400, true}}, true},
-		"at another address": {[]PublishedEndpoint{{"10.0.0.9", 9400, false}}, false},
-		"at another port":    {[]PublishedEndpoint{{anAddress, 9404, false}}, false},
-		"none":               {nil, false},
+		"the endpoint is the process's own":          {[]PublishedEndpoint{{anAddress, 9400, false}}, true},
+		"the endpoint is the process's own over TLS": {[]PublishedEndpoint{{anAddress, 9400, true}}, true},
+		"the endpoint has another address":           {[]PublishedEndpoint{{"10.0.0.9", 9400, false}}, false},
+		"the endpoint has another port":              {[]PublishedEndpoint{{anAddress, 9404, false}}, false},
+		"there is no endpoint":                       {nil, false},
 	} {
 		s := aScope(lost)
 		s.Published = tc.published
 		recognize(s)
 		endpoint := s.jvm().Process.Endpoint
 		if got := endpoint != nil; got != tc.want {
-			t.Errorf("%s: recognized is %t", name, got)
+			t.Errorf("%s: recognized: got %t, want %t", name, got, tc.want)
 		} else if got && endpoint.TLS != tc.published[0].TLS {
-			t.Errorf("%s: TLS is %t", name, endpoint.TLS)
+			t.Errorf("%s: TLS: got %t, want %t", name, endpoint.TLS, tc.published[0].TLS)
 		}
 	}
 }
 
-// A lost record gets the certificate to pin back from the inspection, if the agent serves
-// with the security that is in use.
+// A record that was lost gets its pinned certificate from the inspection, if the agent
+// serves with the current security.
 func TestInspectionPinsCertificate(t *testing.T) {
 	inUse := Security{CertificateSHA256: strings.Repeat("b", 64)}
 	inUse.SHA256 = strings.Repeat("a", 64)
 	for name, tc := range map[string]struct {
 		mark, want string
 	}{
-		"the security in use": {inUse.SHA256, inUse.CertificateSHA256},
-		"an older one":        {strings.Repeat("c", 64), ""},
-		"none":                {"", ""},
+		"the agent has the current security": {inUse.SHA256, inUse.CertificateSHA256},
+		"the agent has an older security":    {strings.Repeat("c", 64), ""},
+		"the agent has no security":          {"", ""},
 	} {
 		s := aScope()
 		s.runs("app")
@@ -184,26 +184,26 @@ func TestInspectionPinsCertificate(t *testing.T) {
 			"app inspect": sees(helperapi.Process{Target: aTarget, Mark: &mark}),
 		}}
 		if outcome := (FindJava{}).Ensure(t.Context(), s); len(s.Status().Processes) != 1 {
-			t.Errorf("%s: %+v", name, outcome)
+			t.Errorf("%s: want one process in the status, got outcome %+v", name, outcome)
 			continue
 		}
 		if got := s.Status().Processes[0].CertificateSHA256; got != tc.want {
-			t.Errorf("%s: the certificate to pin is %q, want %q", name, got, tc.want)
+			t.Errorf("%s: pinned certificate: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// An application is left to start before anybody inspects its container.
+// A container is not inspected before its application had time to start.
 func TestTooYoung(t *testing.T) {
 	for name, tc := range map[string]struct {
 		age  time.Duration
 		want time.Duration
 	}{
-		"it starts now":           {0, minAge},
-		"a moment ago":            {minAge - time.Second, time.Second},
-		"long enough ago":         {minAge, 0},
-		"by another clock":        {-time.Second, 0},
-		"nobody says when it did": {-1, 0},
+		"the container starts now":              {0, minAge},
+		"the container started a moment ago":    {minAge - time.Second, time.Second},
+		"the container started long enough ago": {minAge, 0},
+		"the node's clock is ahead":             {-time.Second, 0},
+		"the start time is unknown":             {-1, 0},
 	} {
 		s := aScope()
 		s.runs("app")
@@ -211,14 +211,14 @@ func TestTooYoung(t *testing.T) {
 			s.Pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Now.Add(-tc.age))
 		}
 		if got := s.tooYoung(running(s.Pod)[0]); got != tc.want {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: remaining time: got %s, want %s", name, got, tc.want)
 			continue
 		}
 		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": sees()}}
 		s.Helper = helper
 		outcome := FindJava{}.Ensure(t.Context(), s)
 		if ran := slices.Contains(helper.ran, "app inspect"); ran == (tc.want > 0) || tc.want > 0 && outcome.RetryAfter != tc.want {
-			t.Errorf("%s: inspected is %t, and again after %s", name, ran, outcome.RetryAfter)
+			t.Errorf("%s: inspected: %t, retry after %s", name, ran, outcome.RetryAfter)
 		}
 	}
 }

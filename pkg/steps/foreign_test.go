@@ -14,23 +14,23 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 )
 
-// Annotations are foreign that somebody else owns, alone or with us, as far as a
-// trimmed pod still says.
+// Annotations are foreign if another manager owns them, alone or with the operator, also in
+// a trimmed pod.
 func TestForeignAnnotations(t *testing.T) {
 	us := string(records.OwnerPodAnnotations)
 	cases := map[string]struct {
 		owned map[string][]string
-		bare  string // an annotation that nobody owns
+		bare  string // an annotation without an owner
 		want  string
 	}{
-		"none":             {},
-		"ours":             {owned: map[string][]string{us: {v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort}}},
-		"somebody's":       {owned: map[string][]string{"helm": {v1alpha1.AnnotationPort}}, want: "prometheus.io/port [helm]"},
-		"ours and theirs":  {owned: map[string][]string{us: {v1alpha1.AnnotationScrape}, "helm": {v1alpha1.AnnotationScrape}}, want: "prometheus.io/scrape [helm]"},
-		"a scheme":         {owned: map[string][]string{"helm": {v1alpha1.AnnotationScheme}}, want: "prometheus.io/scheme [helm]"},
-		"of two":           {owned: map[string][]string{"zed": {v1alpha1.AnnotationPath}, "helm": {v1alpha1.AnnotationPath}}, want: "prometheus.io/path [helm zed]"},
-		"nobody's":         {bare: v1alpha1.AnnotationPort, want: "prometheus.io/port [an unknown field manager]"},
-		"another's matter": {owned: map[string][]string{"helm": {"prometheus.io/job", "example.com/port"}}},
+		"there are no annotations":                             {},
+		"the operator owns the annotations":                    {owned: map[string][]string{us: {v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort}}},
+		"another manager owns an annotation":                   {owned: map[string][]string{"helm": {v1alpha1.AnnotationPort}}, want: "prometheus.io/port [helm]"},
+		"another manager owns an annotation with the operator": {owned: map[string][]string{us: {v1alpha1.AnnotationScrape}, "helm": {v1alpha1.AnnotationScrape}}, want: "prometheus.io/scrape [helm]"},
+		"another manager owns the scheme":                      {owned: map[string][]string{"helm": {v1alpha1.AnnotationScheme}}, want: "prometheus.io/scheme [helm]"},
+		"two managers own an annotation":                       {owned: map[string][]string{"zed": {v1alpha1.AnnotationPath}, "helm": {v1alpha1.AnnotationPath}}, want: "prometheus.io/path [helm zed]"},
+		"an annotation has no owner":                           {bare: v1alpha1.AnnotationPort, want: "prometheus.io/port [an unknown field manager]"},
+		"another manager owns unrelated annotations":           {owned: map[string][]string{"helm": {"prometheus.io/job", "example.com/port"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestForeignAnnotations(t *testing.T) {
 	}
 }
 
-// Trimming keeps what is ours to know: whose the annotations are, and who changed
-// the pod last, without what. Twice is once.
+// Trimming keeps the owners of the operator's annotations, and the last other manager of the
+// pod without its fields. It is idempotent.
 func TestTrimManagedFields(t *testing.T) {
 	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	entry := func(manager string, after time.Duration, annotation string) metav1.ManagedFieldsEntry {
@@ -70,11 +70,11 @@ func TestTrimManagedFields(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    []string
 	}{
-		"the maker alone":        {[]metav1.ManagedFieldsEntry{entry("helm", 0, "example.com/x")}, nil},
-		"an annotation of its":   {[]metav1.ManagedFieldsEntry{entry("helm", 0, v1alpha1.AnnotationPort)}, []string{"helm - " + port}},
-		"who changed it last":    {[]metav1.ManagedFieldsEntry{entry("helm", 0, v1alpha1.AnnotationPort), entry("a", time.Minute, "x/a"), entry("b", time.Second, "x/b")}, []string{"helm - " + port, "a 1m0s {}"}},
-		"who changed it and us":  {[]metav1.ManagedFieldsEntry{entry("a", time.Minute, "x/a"), entry(string(records.OwnerPodAnnotations), time.Hour, v1alpha1.AnnotationPort)}, []string{"a 1m0s {}", string(records.OwnerPodAnnotations) + " - " + port}},
-		"the kubelet's statuses": {[]metav1.ManagedFieldsEntry{status}, nil},
+		"only the creator is present":                {[]metav1.ManagedFieldsEntry{entry("helm", 0, "example.com/x")}, nil},
+		"the creator owns an annotation":             {[]metav1.ManagedFieldsEntry{entry("helm", 0, v1alpha1.AnnotationPort)}, []string{"helm - " + port}},
+		"several managers changed the pod":           {[]metav1.ManagedFieldsEntry{entry("helm", 0, v1alpha1.AnnotationPort), entry("a", time.Minute, "x/a"), entry("b", time.Second, "x/b")}, []string{"helm - " + port, "a 1m0s {}"}},
+		"a manager and the operator changed the pod": {[]metav1.ManagedFieldsEntry{entry("a", time.Minute, "x/a"), entry(string(records.OwnerPodAnnotations), time.Hour, v1alpha1.AnnotationPort)}, []string{"a 1m0s {}", string(records.OwnerPodAnnotations) + " - " + port}},
+		"the kubelet changed the status":             {[]metav1.ManagedFieldsEntry{status}, nil},
 	}
 	for name, tc := range cases {
 		pod := &corev1.Pod{}
@@ -97,7 +97,7 @@ func TestTrimManagedFields(t *testing.T) {
 	}
 }
 
-// Whose an annotation is, in words that a person knows.
+// The owner of an annotation, in terms of its user.
 func TestOwnerName(t *testing.T) {
 	controlled := func(kind, name string) *corev1.Pod {
 		pod := podWith(nil)
@@ -118,6 +118,6 @@ func TestOwnerName(t *testing.T) {
 		"the pod template of ReplicaSet by-hand", "the pod template of StatefulSet db", `field manager "helm"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("owners (-want +got):\n%s", diff)
 	}
 }

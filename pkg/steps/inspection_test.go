@@ -13,8 +13,8 @@ import (
 
 var app = container{"app", "containerd://app"}
 
-// foundAs is a process of a name as an inspection finds it: excluded, refuses,
-// starting, stopped, stock, or the port that our agent serves in it.
+// foundAs returns a process of a name as an inspection finds it: excluded, refuses,
+// starting, stopped, stock, or the port of the operator's agent in it.
 func foundAs(t *testing.T, name, how string) helperapi.Process {
 	t.Helper()
 	p := helperapi.Process{Target: helperapi.Target{PID: int(name[0]), StartTime: 11}, MainClass: name}
@@ -50,27 +50,27 @@ func foundAs(t *testing.T, name, how string) helperapi.Process {
 	return p
 }
 
-// The processes of a container as its inspection finds them, in their order.
+// The processes of a container as the inspection finds them, in their order.
 func TestMerge(t *testing.T) {
 	for name, tc := range map[string]struct {
-		found []string // how each is, the first of them a
+		found []string // state of each process, the first of which is a
 		port  int32
-		want  string // name, port, and what else is to be said of each
+		want  string // name, port and further properties of each
 	}{
-		"as found":                         {found: []string{"", ""}, port: 9400, want: "a primary, b"},
-		"one serves the port already":      {found: []string{"", "9400"}, port: 9400, want: "b 9400 primary, a"},
-		"one serves another":               {found: []string{"9404", ""}, port: 9400, want: "b primary, a 9404"},
-		"both serve":                       {found: []string{"9404", "9400", ""}, port: 9400, want: "b 9400 primary, a 9404, c"},
-		"one was stopped there":            {found: []string{"", "stopped"}, port: 9400, want: "a primary, b"},
-		"no port is named":                 {found: []string{"9404", ""}, want: "b primary, a 9404"},
-		"one refuses":                      {found: []string{"refuses", ""}, port: 9400, want: "b primary, a AttachDisabled"},
-		"one is starting":                  {found: []string{"starting", ""}, port: 9400, want: "a primary JVMStarting, b"},
-		"one is excluded":                  {found: []string{"excluded", "refuses", ""}, port: 9400, want: "c primary, b AttachDisabled, a excluded"},
-		"the stock exporter":               {found: []string{"stock", ""}, port: 9400, want: "b primary, a 9999 adopted"},
-		"the stock exporter, not serving":  {found: []string{"stock, not serving"}, port: 9400, want: "a adopted StockExporterNotServing"},
-		"the stock exporter, beside ours":  {found: []string{"", "stock and ours"}, port: 9400, want: "b 9400 primary, a"},
-		"excluded, whatever else it is":    {found: []string{"excluded, refuses"}, port: 9400, want: "a excluded"},
-		"more than a record holds, in all": {found: make([]string, 70), port: 9400, want: "64"},
+		"no process serves":                                         {found: []string{"", ""}, port: 9400, want: "a primary, b"},
+		"one process serves the port":                               {found: []string{"", "9400"}, port: 9400, want: "b 9400 primary, a"},
+		"one process serves another port":                           {found: []string{"9404", ""}, port: 9400, want: "b primary, a 9404"},
+		"two processes serve":                                       {found: []string{"9404", "9400", ""}, port: 9400, want: "b 9400 primary, a 9404, c"},
+		"an agent was stopped":                                      {found: []string{"", "stopped"}, port: 9400, want: "a primary, b"},
+		"no port is set":                                            {found: []string{"9404", ""}, want: "b primary, a 9404"},
+		"one process refuses":                                       {found: []string{"refuses", ""}, port: 9400, want: "b primary, a AttachDisabled"},
+		"one process is starting":                                   {found: []string{"starting", ""}, port: 9400, want: "a primary JVMStarting, b"},
+		"one process is excluded":                                   {found: []string{"excluded", "refuses", ""}, port: 9400, want: "c primary, b AttachDisabled, a excluded"},
+		"one process has the stock exporter":                        {found: []string{"stock", ""}, port: 9400, want: "b primary, a 9999 adopted"},
+		"the stock exporter does not serve":                         {found: []string{"stock, not serving"}, port: 9400, want: "a adopted StockExporterNotServing"},
+		"a process has the stock exporter and the operator's agent": {found: []string{"", "stock and ours"}, port: 9400, want: "b 9400 primary, a"},
+		"an excluded process refuses, too":                          {found: []string{"excluded, refuses"}, port: 9400, want: "a excluded"},
+		"the container has more processes than a status holds":      {found: make([]string, 70), port: 9400, want: "64"},
 	} {
 		s := aScope()
 		s.runs("app")
@@ -105,7 +105,7 @@ func describeProcess(p v1alpha1.JavaProcess) string {
 	return strings.TrimSpace(strings.Join(append(words, p.Reason), " "))
 }
 
-// What the record knows of a process stays with it, and with no other one.
+// The recorded state of a process is kept for that process only.
 func TestMergeKeepsTheRecord(t *testing.T) {
 	known := with(serving("app", 9400), func(p *v1alpha1.JavaProcess) {
 		p.AgentVersion, p.Identity = "1.0.0", "0a1b"
@@ -122,16 +122,16 @@ func TestMergeKeepsTheRecord(t *testing.T) {
 		pending bool // nothing is granted, and its endpoints are published
 		want    func(*v1alpha1.JavaProcess)
 	}{
-		"the same":                    {record: known, found: func(*helperapi.Process) {}, want: keep},
-		"the same, not granted":       {record: known, found: func(*helperapi.Process) {}, pending: true, want: keep},
-		"the same, which failed":      {record: fails, found: func(*helperapi.Process) {}, want: func(p *v1alpha1.JavaProcess) { *p = fails }},
-		"another":                     {record: known, found: func(p *helperapi.Process) { p.StartTime++ }, want: func(p *v1alpha1.JavaProcess) { p.StartTime++ }},
-		"of another PID":              {record: known, found: func(p *helperapi.Process) { p.PID++ }, want: func(p *v1alpha1.JavaProcess) { p.PID++ }},
-		"it runs another version":     {record: known, found: func(p *helperapi.Process) { p.Version = "21" }, want: func(p *v1alpha1.JavaProcess) { *p = known; p.Version = "21" }},
-		"left out, with what to undo": {record: known, found: func(p *helperapi.Process) { p.Excluded = true }, want: func(p *v1alpha1.JavaProcess) { *p = known; excluded(p) }},
-		"not left out any more":       {record: with(bare, excluded), found: func(*helperapi.Process) {}, want: func(*v1alpha1.JavaProcess) {}},
-		"left out, not granted":       {record: with(bare, excluded), found: func(*helperapi.Process) {}, pending: true, want: excluded},
-		"with the stock exporter by now": {
+		"the process is unchanged":                                   {record: known, found: func(*helperapi.Process) {}, want: keep},
+		"the process is unchanged, and not granted":                  {record: known, found: func(*helperapi.Process) {}, pending: true, want: keep},
+		"the process is unchanged, and failed before":                {record: fails, found: func(*helperapi.Process) {}, want: func(p *v1alpha1.JavaProcess) { *p = fails }},
+		"the process has another start time":                         {record: known, found: func(p *helperapi.Process) { p.StartTime++ }, want: func(p *v1alpha1.JavaProcess) { p.StartTime++ }},
+		"the process has another PID":                                {record: known, found: func(p *helperapi.Process) { p.PID++ }, want: func(p *v1alpha1.JavaProcess) { p.PID++ }},
+		"the process has another version":                            {record: known, found: func(p *helperapi.Process) { p.Version = "21" }, want: func(p *v1alpha1.JavaProcess) { *p = known; p.Version = "21" }},
+		"the process is excluded, with an agent to stop":             {record: known, found: func(p *helperapi.Process) { p.Excluded = true }, want: func(p *v1alpha1.JavaProcess) { *p = known; excluded(p) }},
+		"the process is no longer excluded":                          {record: with(bare, excluded), found: func(*helperapi.Process) {}, want: func(*v1alpha1.JavaProcess) {}},
+		"the process is no longer excluded, and that is not granted": {record: with(bare, excluded), found: func(*helperapi.Process) {}, pending: true, want: excluded},
+		"the stock exporter started in the process": {
 			record: known, found: func(p *helperapi.Process) { p.Exporter = &helperapi.Exporter{Port: 9999} },
 			want: func(p *v1alpha1.JavaProcess) { p.Adopted, p.Port = true, 9999 },
 		},
@@ -151,34 +151,34 @@ func TestMergeKeepsTheRecord(t *testing.T) {
 	s := aScope(known, serving("worker", 9404))
 	s.merge(app, nil)
 	if diff := cmp.Diff([]v1alpha1.JavaProcess{serving("worker", 9404)}, s.Status().Processes); diff != "" {
-		t.Errorf("what is not found again is dropped, in its container only (-want +got):\n%s", diff)
+		t.Errorf("only processes of the inspected container are dropped (-want +got):\n%s", diff)
 	}
 }
 
-// An agent of ours is in a process that has a mark, or the jar open without one.
+// A process has the operator's agent if it has a mark, or has the jar open without one.
 func TestAssessFindsAgents(t *testing.T) {
 	for how, want := range map[string]bool{"": false, "9400": true, "stopped": false, "unread": true, "excluded": false, "stock": false} {
 		p := aProcess("app", 0)
 		aScope().assess(&p, foundAs(t, "a", how))
 		if p.AgentFound != want {
-			t.Errorf("%q: an agent is found: %t", how, p.AgentFound)
+			t.Errorf("%q: AgentFound: got %t, want %t", how, p.AgentFound, want)
 		}
 	}
 }
 
-// A process goes back to Discovered when it cannot be attached to any more, and
-// keeps its way when it can.
+// A process regresses to Discovered if it can no longer be attached to, and keeps its phase
+// otherwise.
 func TestAssessPhase(t *testing.T) {
 	for name, tc := range map[string]struct {
 		record v1alpha1.JavaProcess
 		found  string
 		want   string
 	}{
-		"it can by now":         {failing("app", v1alpha1.PhaseDiscovered, v1alpha1.ReasonJVMStarting), "", "JavaFound "},
-		"it is starting":        {failing("app", v1alpha1.PhaseDiscovered, v1alpha1.ReasonJVMStarting), "starting", "Discovered JVMStarting"},
-		"it cannot any more":    {aProcess("app", 0), "refuses", "Discovered AttachDisabled"},
-		"it is further":         {failing("app", v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse), "", "Staged PortInUse"},
-		"it is further, though": {failing("app", v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse), "refuses", "Discovered AttachDisabled"},
+		"the process has started":                          {failing("app", v1alpha1.PhaseDiscovered, v1alpha1.ReasonJVMStarting), "", "JavaFound "},
+		"the process is starting":                          {failing("app", v1alpha1.PhaseDiscovered, v1alpha1.ReasonJVMStarting), "starting", "Discovered JVMStarting"},
+		"the process refuses now":                          {aProcess("app", 0), "refuses", "Discovered AttachDisabled"},
+		"the process is in a later phase":                  {failing("app", v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse), "", "Staged PortInUse"},
+		"the process is in a later phase, and refuses now": {failing("app", v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse), "refuses", "Discovered AttachDisabled"},
 	} {
 		s, p := aScope(), tc.record
 		if p.Reason == v1alpha1.ReasonJVMStarting {

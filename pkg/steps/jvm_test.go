@@ -10,7 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Who asks for which port, and which are not to be chosen.
+// The port requested by each process, and the ports that it avoids.
 func TestPorts(t *testing.T) {
 	primary := with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.Primary = true })
 	serving := with(primary, func(p *v1alpha1.JavaProcess) { p.Port, p.Intent = 9400, &v1alpha1.LoadIntent{Port: 9400} })
@@ -25,15 +25,15 @@ func TestPorts(t *testing.T) {
 		scope *Scope
 		want  []string
 	}{
-		"one":                         {aScope(primary), []string{"a asks for 9400, not []"}},
-		"two":                         {aScope(primary, aProcess("b", 0)), []string{"a asks for 9400, not []", "b asks for 0, not [9400]"}},
-		"none is primary":             {aScope(aProcess("b", 0)), []string{"b asks for 0, not []"}},
-		"beside an adopted one":       {aScope(adopted, primary, aProcess("b", 0)), []string{"a asks for 9400, not [9999]", "b asks for 0, not [9400 9999]"}},
-		"beside one that is left out": {aScope(primary, leftOut), []string{"a asks for 9400, not []"}},
-		"the port is another":         {port(aScope(serving, loaded), 9500), []string{"a asks for 9500, not [9404]", "b asks for 0, not [9400 9500]"}},
-		"but not granted":             {pending(port(aScope(serving, loaded), 9500)), []string{"a asks for 9400, not [9404]", "b asks for 0, not [9400]"}},
-		"the pod declares some":       {declared, []string{"a asks for 0, not [8080 9404]"}},
-		"no port is named":            {port(aScope(primary, aProcess("b", 0)), 0), []string{"a asks for 0, not []", "b asks for 0, not []"}},
+		"there is one process":                            {aScope(primary), []string{"a asks for 9400, not []"}},
+		"there are two processes":                         {aScope(primary, aProcess("b", 0)), []string{"a asks for 9400, not []", "b asks for 0, not [9400]"}},
+		"no process is primary":                           {aScope(aProcess("b", 0)), []string{"b asks for 0, not []"}},
+		"one process is adopted":                          {aScope(adopted, primary, aProcess("b", 0)), []string{"a asks for 9400, not [9999]", "b asks for 0, not [9400 9999]"}},
+		"one process is excluded":                         {aScope(primary, leftOut), []string{"a asks for 9400, not []"}},
+		"the exporter's port changed":                     {port(aScope(serving, loaded), 9500), []string{"a asks for 9500, not [9404]", "b asks for 0, not [9400 9500]"}},
+		"the exporter's port changed, and is not granted": {pending(port(aScope(serving, loaded), 9500)), []string{"a asks for 9400, not [9404]", "b asks for 0, not [9400]"}},
+		"the pod declares ports":                          {declared, []string{"a asks for 0, not [8080 9404]"}},
+		"no port is set":                                  {port(aScope(primary, aProcess("b", 0)), 0), []string{"a asks for 0, not []", "b asks for 0, not []"}},
 	} {
 		var got []string
 		for _, p := range tc.scope.Chosen() {

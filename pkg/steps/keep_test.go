@@ -7,17 +7,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A pod that waits for its turn is kept as it is: when a container of it is inspected
-// again, as after a JVM in it ended, new rules leave out none that serves, and none of
-// the agents is stopped. When the turn comes, they do.
+// A pod that waits for a slot is kept as it is: when one of its containers is inspected again,
+// for example after a JVM exited, new rules exclude no serving process, and stop no agent.
+// When the pod has a slot, they do.
 func TestRulesAwaitTheRollout(t *testing.T) {
 	stock := with(serving("app", 9400), func(p *v1alpha1.JavaProcess) { p.Adopted, p.Intent, p.Staged = true, nil, nil })
 	for name, tc := range map[string]struct {
 		record v1alpha1.JavaProcess
 		found  helperapi.Process
 	}{
-		"our agent":          {serving("app", 9400), helperapi.Process{Mark: isRunning, AgentJarOpen: true}},
-		"the stock exporter": {stock, helperapi.Process{Exporter: &helperapi.Exporter{}}},
+		"the process has the operator's agent": {serving("app", 9400), helperapi.Process{Mark: isRunning, AgentJarOpen: true}},
+		"the process has the stock exporter":   {stock, helperapi.Process{Exporter: &helperapi.Exporter{}}},
 	} {
 		s := aScope(tc.record).published().inspectedWell()
 		s.Exporter.Spec.Processes = []v1alpha1.ProcessRule{{Action: "Exclude", MainClass: ".*"}}
@@ -27,14 +27,14 @@ func TestRulesAwaitTheRollout(t *testing.T) {
 		s.InspectAgain("app")
 		FindJava{}.Ensure(t.Context(), s)
 		if p := s.Status().Processes[0]; p.Excluded || p.Port != 9400 || p.Phase != v1alpha1.PhaseExposed {
-			t.Errorf("%s: while the pod waits, it is %+v", name, p)
+			t.Errorf("%s: the process changed while the pod waits: %+v", name, p)
 		}
 		if s.Granted = true; !Due(s) {
-			t.Errorf("%s: when the turn of the pod comes, it is not inspected again", name)
+			t.Errorf("%s: the pod has a slot, and is not due for an inspection", name)
 		}
 		FindJava{}.Ensure(t.Context(), s)
 		if p := s.Status().Processes[0]; !p.Excluded {
-			t.Errorf("%s: when the turn of the pod has come, it is not left out", name)
+			t.Errorf("%s: the pod has a slot, and the process is not excluded", name)
 		}
 	}
 }

@@ -10,22 +10,22 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Losses count together until the agent was seen to serve for long enough between two
-// of them, however rarely it is asked.
+// Losses count up until the agent served for long enough between two of them, however
+// rarely it is checked.
 func TestLose(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
-		ago    time.Duration // the last loss; none if 0
+		ago    time.Duration // the last loss; 0 for none
 		served time.Duration
 		want   int32
 	}{
-		"the first":                       {v1alpha1.ReasonAgentGone, 0, 0, 1},
-		"soon again":                      {v1alpha1.ReasonAgentGone, time.Minute, 30 * time.Second, 4},
-		"it served for long":              {v1alpha1.ReasonAgentGone, time.Hour, lossWindow, 1},
-		"it did not, and is asked rarely": {v1alpha1.ReasonAgentGone, time.Hour, 0, 4},
-		"nobody saw it serve for a day":   {v1alpha1.ReasonAgentGone, 24 * time.Hour, lossWindow - time.Second, 4},
-		"a foreign process answers":       {v1alpha1.ReasonEndpointForeign, time.Minute, 0, 4},
-		"it is no loss":                   {v1alpha1.ReasonAgentChanged, time.Minute, 0, 3},
+		"the first loss counts 1":                        {v1alpha1.ReasonAgentGone, 0, 0, 1},
+		"the agent is lost again soon":                   {v1alpha1.ReasonAgentGone, time.Minute, 30 * time.Second, 4},
+		"the agent served for long":                      {v1alpha1.ReasonAgentGone, time.Hour, lossWindow, 1},
+		"the agent did not serve, and is checked rarely": {v1alpha1.ReasonAgentGone, time.Hour, 0, 4},
+		"the agent was not seen serving for a day":       {v1alpha1.ReasonAgentGone, 24 * time.Hour, lossWindow - time.Second, 4},
+		"a foreign process answers":                      {v1alpha1.ReasonEndpointForeign, time.Minute, 0, 4},
+		"the agent is not lost":                          {v1alpha1.ReasonAgentChanged, time.Minute, 0, 3},
 	} {
 		s := aScope(serving("app", 9400))
 		j := s.jvm()
@@ -36,10 +36,10 @@ func TestLose(t *testing.T) {
 		state := statemachine.State{Phase: Staged}
 		j.Lose(because(tc.reason), &state)
 		if got := j.Process.Losses.Count; got != tc.want {
-			t.Errorf("%s: %d losses, want %d", name, got, tc.want)
+			t.Errorf("%s: losses: got %d, want %d", name, got, tc.want)
 		}
 		if delayed := state.Attempt != nil; delayed != (tc.want == 4) {
-			t.Errorf("%s: the next load is delayed: %t", name, delayed)
+			t.Errorf("%s: next load delayed: got %t, want %t", name, delayed, tc.want == 4)
 		}
 	}
 }

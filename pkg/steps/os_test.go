@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A pod that runs on Windows is refused before any exec, on the way forward and on
-// the way back.
+// A Windows pod is refused before any exec, when attaching and when
+// detaching.
 func TestWindows(t *testing.T) {
 	linux, windows := &corev1.PodOS{Name: corev1.Linux}, &corev1.PodOS{Name: corev1.Windows}
 	for name, tc := range map[string]struct {
@@ -17,13 +17,13 @@ func TestWindows(t *testing.T) {
 		selector map[string]string
 		refused  bool
 	}{
-		"neither is said":           {},
-		"Linux":                     {os: linux},
-		"a node of Linux":           {selector: map[string]string{corev1.LabelOSStable: "linux"}},
-		"Windows":                   {os: windows, refused: true},
-		"a node of Windows":         {selector: map[string]string{corev1.LabelOSStable: "windows"}, refused: true},
-		"Windows, on such a node":   {os: windows, selector: map[string]string{corev1.LabelOSStable: "windows"}, refused: true},
-		"spec.os decides over both": {os: linux, selector: map[string]string{corev1.LabelOSStable: "windows"}},
+		"nothing is specified":                            {},
+		"spec.os is Linux":                                {os: linux},
+		"the node selector is Linux":                      {selector: map[string]string{corev1.LabelOSStable: "linux"}},
+		"spec.os is Windows":                              {os: windows, refused: true},
+		"the node selector is Windows":                    {selector: map[string]string{corev1.LabelOSStable: "windows"}, refused: true},
+		"spec.os and the node selector are Windows":       {os: windows, selector: map[string]string{corev1.LabelOSStable: "windows"}, refused: true},
+		"spec.os takes precedence over the node selector": {os: linux, selector: map[string]string{corev1.LabelOSStable: "windows"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := aScope()
@@ -33,13 +33,13 @@ func TestWindows(t *testing.T) {
 			s.Helper = helper
 			got := FindJava{}.Ensure(t.Context(), s)
 			if (got.Reason == v1alpha1.ReasonUnsupportedOS) != tc.refused {
-				t.Errorf("it comes to %q", got.Reason)
+				t.Errorf("reason: got %q, want UnsupportedOS: %t", got.Reason, tc.refused)
 			}
 			if err := s.FindAgents(t.Context()); (err == nil) != tc.refused {
-				t.Errorf("the search for agents comes to %v", err)
+				t.Errorf("FindAgents: got error %v, want an error: %t", err, tc.refused)
 			}
 			if asked := len(helper.ran) > 0; asked == tc.refused {
-				t.Errorf("run was %q", helper.ran)
+				t.Errorf("helper operations: got %q", helper.ran)
 			}
 		})
 	}

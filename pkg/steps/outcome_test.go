@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// A reason decides how its condition stands and what ends it; an error without one
-// is tried again.
+// A reason determines the status of its condition and what resolves it; an error without a
+// reason is retried.
 func TestOutcome(t *testing.T) {
 	cause := errors.New("connection reset")
 	for name, tc := range map[string]struct {
@@ -22,29 +22,29 @@ func TestOutcome(t *testing.T) {
 		kind    statemachine.Kind
 		want    string
 	}{
-		"done":                {Done(), statemachine.Done, "True"},
-		"no room":             {NotDone(v1alpha1.ReasonQueued, "x"), statemachine.Queued, "Unknown Queued"},
-		"an event ends it":    {NotDone(v1alpha1.ReasonEndpointPending, "x"), statemachine.Awaiting, "Unknown EndpointPending"},
-		"nothing is wrong":    {NotDone(v1alpha1.ReasonProcessGone, "x"), statemachine.Pending, "Unknown ProcessGone"},
-		"tried again":         {NotDone(v1alpha1.ReasonPortInUse, "x"), statemachine.Failed, "False PortInUse"},
-		"an event mends it":   {NotDone(v1alpha1.ReasonConfigNotYAML, "x"), statemachine.Broken, "False ConfigNotYAML"},
-		"needs a person":      {NotDone(v1alpha1.ReasonNoShell, "x"), statemachine.Refused, "False NoShell"},
-		"an unknown reason":   {NotDone("NeverHeardOf", "x"), statemachine.Failed, "False NeverHeardOf"},
-		"a typed failure":     {failed(fmt.Errorf("load: %w", &transport.Error{Reason: v1alpha1.ReasonExecTimeout, Err: cause})), statemachine.Failed, "False ExecTimeout connection reset"},
-		"an unknown error":    {failed(cause), statemachine.Failed, "False APIError connection reset"},
-		"queued, as an error": {failed(&transport.Error{Reason: v1alpha1.ReasonQueued}), statemachine.Queued, "Unknown Queued"},
+		"the step is done":        {Done(), statemachine.Done, "True"},
+		"there is no capacity":    {NotDone(v1alpha1.ReasonQueued, "x"), statemachine.Queued, "Unknown Queued"},
+		"an event resolves it":    {NotDone(v1alpha1.ReasonEndpointPending, "x"), statemachine.Awaiting, "Unknown EndpointPending"},
+		"it resolves by itself":   {NotDone(v1alpha1.ReasonProcessGone, "x"), statemachine.Pending, "Unknown ProcessGone"},
+		"it is retried":           {NotDone(v1alpha1.ReasonPortInUse, "x"), statemachine.Failed, "False PortInUse"},
+		"an event corrects it":    {NotDone(v1alpha1.ReasonConfigNotYAML, "x"), statemachine.Broken, "False ConfigNotYAML"},
+		"it needs a person":       {NotDone(v1alpha1.ReasonNoShell, "x"), statemachine.Refused, "False NoShell"},
+		"the reason is unknown":   {NotDone("NeverHeardOf", "x"), statemachine.Failed, "False NeverHeardOf"},
+		"the error has a reason":  {failed(fmt.Errorf("load: %w", &transport.Error{Reason: v1alpha1.ReasonExecTimeout, Err: cause})), statemachine.Failed, "False ExecTimeout connection reset"},
+		"the error has no reason": {failed(cause), statemachine.Failed, "False APIError connection reset"},
+		"the error is Queued":     {failed(&transport.Error{Reason: v1alpha1.ReasonQueued}), statemachine.Queued, "Unknown Queued"},
 	} {
 		got := fmt.Sprintf("%s %s ", tc.outcome.Kind.Status(), tc.outcome.Reason)
 		if tc.outcome.Err != nil {
 			got += tc.outcome.Err.Error()
 		}
 		if got = strings.TrimSpace(got); got != tc.want || tc.outcome.Kind != tc.kind {
-			t.Errorf("%s: %d %q, want %d %q", name, tc.outcome.Kind, got, tc.kind, tc.want)
+			t.Errorf("%s: got %d %q, want %d %q", name, tc.outcome.Kind, got, tc.kind, tc.want)
 		}
 	}
 }
 
-// The steps of the pod and of its JVMs bring about each phase of the plan once.
+// The steps of the pod and of its JVMs implement each phase of the plan once.
 func TestStepsCoverThePlan(t *testing.T) {
 	var got []statemachine.Phase
 	for _, step := range PodSteps()[:2] {
@@ -55,6 +55,6 @@ func TestStepsCoverThePlan(t *testing.T) {
 	}
 	got = append(got, PodSteps()[2].Phase())
 	if diff := cmp.Diff(Plan.Phases(), got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("phases of the steps (-want +got):\n%s", diff)
 	}
 }

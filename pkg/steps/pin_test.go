@@ -15,8 +15,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A secured endpoint is its agent's by its certificate and its identity, and needs no
-// credentials for that.
+// A secured endpoint is verified as the agent's by its certificate and identity, without
+// credentials.
 func TestPinned(t *testing.T) {
 	const itself, another = "itself", "another"
 	secured := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,16 +36,16 @@ func TestPinned(t *testing.T) {
 	for name, tc := range map[string]struct {
 		server                 *httptest.Server
 		security, pin, process string
-		probe, answers         error  // nil for none
-		says                   string // Probe
+		probe, answers         error  // nil for no error
+		says                   string // error of Probe
 	}{
-		"its certificate":             {secured, "sha", pin, itself, nil, nil, ""},
-		"another certificate":         {secured, "sha", strings.Repeat("0", 64), itself, ErrForeign, ErrForeign, "certificate is not the agent's"},
-		"the certificate of another":  {secured, "sha", pin, another, nil, ErrForeign, ""},
-		"an unknown certificate":      {secured, "sha", "", itself, nil, nil, ""},
-		"that of another":             {secured, "sha", "", another, nil, ErrForeign, ""},
-		"in the clear, and is not":    {plain, "sha", pin, itself, ErrUnreachable, ErrUnreachable, "cannot be reached"},
-		"over TLS, and should not be": {secured, "", "", itself, errNotServing, nil, "HTTP status 400"},
+		"the certificate is pinned":                                  {secured, "sha", pin, itself, nil, nil, ""},
+		"the certificate is another":                                 {secured, "sha", strings.Repeat("0", 64), itself, ErrForeign, ErrForeign, "certificate is not the agent's"},
+		"the certificate is pinned, and the identity is another":     {secured, "sha", pin, another, nil, ErrForeign, ""},
+		"the certificate is not pinned":                              {secured, "sha", "", itself, nil, nil, ""},
+		"the certificate is not pinned, and the identity is another": {secured, "sha", "", another, nil, ErrForeign, ""},
+		"the endpoint is plain HTTP, and should use TLS":             {plain, "sha", pin, itself, ErrUnreachable, ErrUnreachable, "cannot be reached"},
+		"the endpoint uses TLS, and should be plain HTTP":            {secured, "", "", itself, errNotServing, nil, "HTTP status 400"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := netip.MustParseAddrPort(tc.server.Listener.Addr().String())
@@ -53,15 +53,15 @@ func TestPinned(t *testing.T) {
 			process.Endpoint = &v1alpha1.Endpoint{Address: at.Addr().String(), Port: process.Port, TLS: tc.security != ""}
 			prober := NewHTTPProber(effects.Direct)
 			if err := prober.Answers(t.Context(), process); !errors.Is(err, tc.answers) {
-				t.Errorf("Answers says %v, want %v", err, tc.answers)
+				t.Errorf("Answers: got %v, want %v", err, tc.answers)
 			}
 			err := prober.Probe(t.Context(), at.Addr().String(), process)
 			if (err == nil) != (tc.probe == nil) || !errors.Is(tc.probe, errNotServing) && !errors.Is(err, tc.probe) || err != nil && !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("Probe says %v, want %v", err, tc.probe)
+				t.Errorf("Probe: got %v, want %v", err, tc.probe)
 			}
 		})
 	}
 }
 
-// errNotServing stands for an answer that is not as it should be.
+// errNotServing stands for a wrong answer.
 var errNotServing = errors.New("not serving")

@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// What was free when a JVM was inspected is judged by what a first load asks for.
+// The free memory at the inspection is compared with the demand of a first load.
 func TestPreflightMemory(t *testing.T) {
 	free := func(quantity string) func(*v1alpha1.JavaProcess) {
 		return func(p *v1alpha1.JavaProcess) { p.FreeMemory = new(resource.MustParse(quantity)) }
@@ -21,15 +21,15 @@ func TestPreflightMemory(t *testing.T) {
 		process  func(*v1alpha1.JavaProcess)
 		want     string
 	}{
-		"no limit":               {process: func(*v1alpha1.JavaProcess) {}, want: v1alpha1.ReasonPreflight},
-		"enough":                 {process: free("104Mi"), want: v1alpha1.ReasonPreflight},
-		"too little":             {process: free("32Mi"), want: v1alpha1.ReasonInsufficientMemory},
-		"not for the files, too": {process: free("96Mi"), want: v1alpha1.ReasonInsufficientMemory},
-		"nothing":                {process: free("0"), want: v1alpha1.ReasonInsufficientMemory},
-		"less is asked for":      {headroom: "16Mi", process: free("32Mi"), want: v1alpha1.ReasonPreflight},
-		"nothing is asked for":   {headroom: "0", process: free("0"), want: v1alpha1.ReasonPreflight},
-		"an agent is there":      {process: func(p *v1alpha1.JavaProcess) { free("0")(p); p.AgentFound = true }, want: v1alpha1.ReasonPreflight},
-		"the stock exporter is":  {process: func(p *v1alpha1.JavaProcess) { free("0")(p); p.Adopted = true }, want: v1alpha1.ReasonPreflight},
+		"there is no limit":                      {process: func(*v1alpha1.JavaProcess) {}, want: v1alpha1.ReasonPreflight},
+		"memory suffices":                        {process: free("104Mi"), want: v1alpha1.ReasonPreflight},
+		"memory is too low":                      {process: free("32Mi"), want: v1alpha1.ReasonInsufficientMemory},
+		"memory suffices without the files only": {process: free("96Mi"), want: v1alpha1.ReasonInsufficientMemory},
+		"no memory is free":                      {process: free("0"), want: v1alpha1.ReasonInsufficientMemory},
+		"memory suffices for a smaller headroom": {headroom: "16Mi", process: free("32Mi"), want: v1alpha1.ReasonPreflight},
+		"the headroom is 0":                      {headroom: "0", process: free("0"), want: v1alpha1.ReasonPreflight},
+		"the agent is loaded":                    {process: func(p *v1alpha1.JavaProcess) { free("0")(p); p.AgentFound = true }, want: v1alpha1.ReasonPreflight},
+		"the stock exporter is adopted":          {process: func(p *v1alpha1.JavaProcess) { free("0")(p); p.Adopted = true }, want: v1alpha1.ReasonPreflight},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := aScope(with(aProcess("a", 0), tc.process))
@@ -38,48 +38,48 @@ func TestPreflightMemory(t *testing.T) {
 			}
 			got := s.jvm().Preflight()
 			if got.Reason != tc.want || !got.Kind.AwaitsEvent() || !strings.HasSuffix(got.Message, ".") {
-				t.Errorf("it comes to %+v", got)
+				t.Errorf("got %+v, want reason %s", got, tc.want)
 			}
 			if short := tc.want == v1alpha1.ReasonInsufficientMemory; (got.Kind == statemachine.Broken) != short {
-				t.Errorf("its kind is %d", got.Kind)
+				t.Errorf("kind of the outcome: got %d", got.Kind)
 			}
 		})
 	}
 }
 
-// Free memory is rounded down, and bounded: a container may say anything.
+// Free memory is rounded down, and clamped: a container may report anything.
 func TestFreeMemory(t *testing.T) {
 	for free, want := range map[int64]string{-1: "0", 0: "0", 8<<20 - 1: "0", 8 << 20: "8Mi", 100 << 20: "96Mi", 3 << 30: "3Gi"} {
 		if got := freeMemory(&helperapi.Memory{Free: free}); got.String() != want {
-			t.Errorf("of %d it keeps %s, not %s", free, got, want)
+			t.Errorf("freeMemory(%d): got %s, want %s", free, got, want)
 		}
 	}
 	if got := freeMemory(nil); got != nil {
-		t.Errorf("without a limit it keeps %s", got)
+		t.Errorf("freeMemory without a limit: got %s, want none", got)
 	}
 }
 
-// The condition says what a load would leave on the application's output.
+// The condition contains the warning that a load would print to the application's output.
 func TestPreflightTellsOfWarning(t *testing.T) {
 	s := aScope(with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.LoadWarns = true }))
 	if got := s.jvm().Preflight(); !strings.Contains(got.Message, "JEP 451") {
-		t.Errorf("it says %q", got.Message)
+		t.Errorf("message does not mention JEP 451: %q", got.Message)
 	}
 }
 
-// Only what was inspected and never attached to is left without an unload.
+// Only a process that was inspected and never attached to is detached without an unload.
 func TestUntouched(t *testing.T) {
 	for name, tc := range map[string]struct {
 		how  func(*Scope)
 		want bool
 	}{
-		"inspected only":            {how: func(*Scope) {}, want: true},
-		"the helper was left":       {how: func(s *Scope) { s.Status().Containers[0].HelperRemoved = false }},
-		"another container":         {how: func(s *Scope) { s.Status().Containers[0].ContainerID = "other" }},
-		"granted":                   {how: func(s *Scope) { s.Attachment.Spec.Revision = "r" }},
-		"granted by another record": {how: func(s *Scope) { s.Status().Revision = "r" }},
-		"an agent is there":         {how: func(s *Scope) { s.jvm().Process.AgentFound = true }},
-		"files are":                 {how: func(s *Scope) { s.jvm().Process.Staged = &v1alpha1.StagedFiles{} }},
+		"the process was inspected only":       {how: func(*Scope) {}, want: true},
+		"the helper was left in the container": {how: func(s *Scope) { s.Status().Containers[0].HelperRemoved = false }},
+		"the container was replaced":           {how: func(s *Scope) { s.Status().Containers[0].ContainerID = "other" }},
+		"the pod has a slot":                   {how: func(s *Scope) { s.Attachment.Spec.Revision = "r" }},
+		"the pod had a slot by its status":     {how: func(s *Scope) { s.Status().Revision = "r" }},
+		"the agent is loaded":                  {how: func(s *Scope) { s.jvm().Process.AgentFound = true }},
+		"files are staged":                     {how: func(s *Scope) { s.jvm().Process.Staged = &v1alpha1.StagedFiles{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := aScope(aProcess("a", 0)).inspectedWell()
@@ -88,10 +88,10 @@ func TestUntouched(t *testing.T) {
 			helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a unload": sees()}}
 			s.Helper = helper
 			if got := (Load{}).Undo(t.Context(), s.jvm()); got.Kind != statemachine.Done {
-				t.Errorf("it comes to %+v", got)
+				t.Errorf("got %+v, want Done", got)
 			}
 			if untouched := len(helper.ran) == 0; untouched != tc.want {
-				t.Errorf("run was %q", helper.ran)
+				t.Errorf("helper operations: got %q", helper.ran)
 			}
 		})
 	}

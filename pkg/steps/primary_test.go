@@ -9,32 +9,32 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Which process is the pod's primary one, and gets the exporter's port: it stays so
-// as long as it is there, and one that serves another port does not take its place.
+// The pod's primary process, which gets the exporter's port, stays primary as long as it
+// runs; a process that serves another port does not replace it.
 func TestPrimary(t *testing.T) {
 	for name, tc := range map[string]struct {
-		record, found []string // name, port if it serves one, and what else is to be said
+		record, found []string // name, port if it serves one, and further properties
 		noPort        bool
-		want          string // who asks for which port, in their order
+		want          string // requested ports, in order
 	}{
-		"nothing is known":              {found: []string{"a", "b"}, want: "a 9400, b 0"},
-		"the primary stays":             {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404", "a 9400"}, want: "a 9400, b 0"},
-		"whoever serves what":           {record: []string{"a 9404 primary", "b 9400"}, found: []string{"a 9404", "b 9400"}, want: "a 9400, b 0"},
-		"the primary ends":              {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404"}, want: "b 0"},
-		"and another comes":             {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, want: "c 9400, b 0"},
-		"both at once":                  {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404", "c"}, want: "c 9400, b 0"},
-		"two come":                      {record: []string{"b 9404"}, found: []string{"b 9404", "c", "d"}, want: "c 9400, b 0, d 0"},
-		"another ends":                  {record: []string{"a 9400 primary", "b 9404"}, found: []string{"a 9400"}, want: "a 9400"},
-		"another comes":                 {record: []string{"a 9400 primary"}, found: []string{"c", "a 9400"}, want: "a 9400, c 0"},
-		"the primary is left out":       {record: []string{"a 9400 primary", "b 9404"}, found: []string{"a excluded", "b 9404"}, want: "b 0"},
-		"the primary fails for a while": {record: []string{"a 0 primary failing", "b 9404"}, found: []string{"a", "b 9404"}, want: "a 9400, b 0"},
-		"one that refused is mended":    {record: []string{"a 0 never refused"}, found: []string{"a"}, want: "a 9400"},
-		"the primary refuses by now":    {record: []string{"a 9400 primary"}, found: []string{"a refuses", "c"}, want: "c 9400"},
-		"the primary is starting":       {found: []string{"a starting", "b"}, want: "a 9400, b 0"},
-		"the record was deleted":        {found: []string{"b 9404", "a 9400"}, want: "a 9400, b 0"},
-		"an adopted one is not primary": {found: []string{"a stock", "b"}, want: "b 9400"},
-		"not even where it is alone":    {found: []string{"a stock"}},
-		"the survivor, no port is":      {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, noPort: true, want: "c 0, b 0"},
+		"the status is empty":                             {found: []string{"a", "b"}, want: "a 9400, b 0"},
+		"the primary stays":                               {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404", "a 9400"}, want: "a 9400, b 0"},
+		"the primary stays, whatever the processes serve": {record: []string{"a 9404 primary", "b 9400"}, found: []string{"a 9404", "b 9400"}, want: "a 9400, b 0"},
+		"the primary exits":                               {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404"}, want: "b 0"},
+		"a new process starts after the primary exited":   {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, want: "c 9400, b 0"},
+		"the primary exits and a new process starts":      {record: []string{"a 9400 primary", "b 9404"}, found: []string{"b 9404", "c"}, want: "c 9400, b 0"},
+		"two new processes start":                         {record: []string{"b 9404"}, found: []string{"b 9404", "c", "d"}, want: "c 9400, b 0, d 0"},
+		"another process exits":                           {record: []string{"a 9400 primary", "b 9404"}, found: []string{"a 9400"}, want: "a 9400"},
+		"another process starts":                          {record: []string{"a 9400 primary"}, found: []string{"c", "a 9400"}, want: "a 9400, c 0"},
+		"the primary is excluded":                         {record: []string{"a 9400 primary", "b 9404"}, found: []string{"a excluded", "b 9404"}, want: "b 0"},
+		"the primary fails temporarily":                   {record: []string{"a 0 primary failing", "b 9404"}, found: []string{"a", "b 9404"}, want: "a 9400, b 0"},
+		"a refused process can be attached to now":        {record: []string{"a 0 never refused"}, found: []string{"a"}, want: "a 9400"},
+		"the primary refuses now":                         {record: []string{"a 9400 primary"}, found: []string{"a refuses", "c"}, want: "c 9400"},
+		"the primary is starting":                         {found: []string{"a starting", "b"}, want: "a 9400, b 0"},
+		"the record was deleted":                          {found: []string{"b 9404", "a 9400"}, want: "a 9400, b 0"},
+		"an adopted process is not primary":               {found: []string{"a stock", "b"}, want: "b 9400"},
+		"an adopted process alone is not primary":         {found: []string{"a stock"}},
+		"no port is set for the remaining process":        {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, noPort: true, want: "c 0, b 0"},
 	} {
 		s := aScope()
 		s.runs("app")
@@ -77,35 +77,35 @@ func TestPrimary(t *testing.T) {
 			}
 		}
 		if joined := strings.Join(got, ", "); joined != tc.want || primaries > 1 {
-			t.Errorf("%s: %q, want %q; %d are primary", name, joined, tc.want, primaries)
+			t.Errorf("%s: requested ports: got %q, want %q; primaries: %d", name, joined, tc.want, primaries)
 		}
 	}
 }
 
 // A container that could not be inspected yet may have an earlier primary process;
-// one that cannot be for good has none.
+// a container that can never be inspected has none.
 func TestPrimaryBehindAFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		failing, reason string
 		tries           int32
 		how             func(*Scope)
 		want            string
-		waits           bool // whether what is not attached to yet does
+		waits           bool // whether a process that is not attached to waits
 	}{
-		"none fails":                     {want: "a"},
-		"the first fails":                {"a", v1alpha1.ReasonExecFailed, 1, nil, "", true},
-		"the first fails again":          {"a", v1alpha1.ReasonExecFailed, maxPrimaryTries, nil, "", true},
-		"the first fails and fails":      {"a", v1alpha1.ReasonExecFailed, maxPrimaryTries + 1, nil, "b", false},
-		"the first is too young":         {"a", v1alpha1.ReasonJVMStarting, 1, nil, "", true},
-		"the first cannot, ever":         {"a", v1alpha1.ReasonNoShell, 1, nil, "b", false},
-		"the first was not inspected":    {"a", "", 0, nil, "", true},
-		"the second fails":               {"b", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
-		"a container left out failed":    {"z", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
-		"no port is named":               {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Exporter.Spec.Port = 0 }, "", false},
-		"the second was attached to":     {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{} }, "", false},
-		"the second is the stock one's":  {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Adopted = true }, "", false},
-		"the second is primary already":  {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Primary = true }, "b", false},
-		"the rollout has not come to it": {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Granted = false }, "", false},
+		"no inspection fails":                             {want: "a"},
+		"the first inspection fails":                      {"a", v1alpha1.ReasonExecFailed, 1, nil, "", true},
+		"the first inspection fails again":                {"a", v1alpha1.ReasonExecFailed, maxPrimaryTries, nil, "", true},
+		"the first inspection fails too often":            {"a", v1alpha1.ReasonExecFailed, maxPrimaryTries + 1, nil, "b", false},
+		"the first container is too young":                {"a", v1alpha1.ReasonJVMStarting, 1, nil, "", true},
+		"the first container can never be inspected":      {"a", v1alpha1.ReasonNoShell, 1, nil, "b", false},
+		"the first container was not inspected":           {"a", "", 0, nil, "", true},
+		"the second inspection fails":                     {"b", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
+		"the inspection of an unselected container fails": {"z", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
+		"no port is set":                                  {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Exporter.Spec.Port = 0 }, "", false},
+		"the second process was attached to":              {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{} }, "", false},
+		"the second process is adopted":                   {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Adopted = true }, "", false},
+		"the second process is primary already":           {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Primary = true }, "b", false},
+		"the pod has no slot":                             {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Granted = false }, "", false},
 	} {
 		s := aScope(aProcess("a", 0), aProcess("b", 0)).inspectedWell()
 		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: "z"})
@@ -125,16 +125,16 @@ func TestPrimaryBehindAFailure(t *testing.T) {
 			got += p.Container
 		}
 		if got != tc.want {
-			t.Errorf("%s: primary is %q, want %q", name, got, tc.want)
+			t.Errorf("%s: primary: got %q, want %q", name, got, tc.want)
 		}
 		if got := s.jvm().AwaitsPrimary(); got != tc.waits {
-			t.Errorf("%s: %s waits: %t", name, s.jvm().Process.Container, got)
+			t.Errorf("%s: AwaitsPrimary in %s: got %t", name, s.jvm().Process.Container, got)
 		}
 	}
 }
 
-// The annotations name the primary process; one that needs a person as long as it
-// has an endpoint, so that nobody is sent elsewhere.
+// The annotations name the primary process; also one that needs a person, as long as it has
+// an endpoint, so that no scrape is redirected.
 func TestAnnotatedJVM(t *testing.T) {
 	refuses := func(p *v1alpha1.JavaProcess) {
 		p.Phase, p.Reason = v1alpha1.PhaseJavaFound, v1alpha1.ReasonAgentDirectoryNotTrusted
@@ -144,15 +144,15 @@ func TestAnnotatedJVM(t *testing.T) {
 		want      string
 		exposed   bool
 	}{
-		"none":                              {nil, "", false},
-		"the primary":                       {[]v1alpha1.JavaProcess{serving("a", 9400), serving("b", 9404)}, "a", true},
-		"the primary, wherever it stands":   {[]v1alpha1.JavaProcess{serving("b", 9404), serving("a", 9400)}, "a", true},
-		"no primary":                        {[]v1alpha1.JavaProcess{serving("b", 9404)}, "b", true},
-		"the primary is on its way":         {[]v1alpha1.JavaProcess{with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.Primary = true }), serving("b", 9404)}, "a", false},
-		"the primary refuses, and serves":   {[]v1alpha1.JavaProcess{serving("b", 9404), with(serving("a", 9400), refuses)}, "a", false},
-		"the primary refuses, never served": {[]v1alpha1.JavaProcess{with(aProcess("a", 0), refuses), serving("b", 9404)}, "b", true},
-		"the only one refuses, and serves":  {[]v1alpha1.JavaProcess{with(serving("a", 9400), refuses)}, "a", false},
-		"the only one is left out":          {[]v1alpha1.JavaProcess{with(serving("a", 9400), excluded)}, "", false},
+		"there is no process":                   {nil, "", false},
+		"the primary serves":                    {[]v1alpha1.JavaProcess{serving("a", 9400), serving("b", 9404)}, "a", true},
+		"the primary is listed last":            {[]v1alpha1.JavaProcess{serving("b", 9404), serving("a", 9400)}, "a", true},
+		"there is no primary":                   {[]v1alpha1.JavaProcess{serving("b", 9404)}, "b", true},
+		"the primary is not exposed yet":        {[]v1alpha1.JavaProcess{with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.Primary = true }), serving("b", 9404)}, "a", false},
+		"the primary refuses, and serves":       {[]v1alpha1.JavaProcess{serving("b", 9404), with(serving("a", 9400), refuses)}, "a", false},
+		"the primary refuses, and never served": {[]v1alpha1.JavaProcess{with(aProcess("a", 0), refuses), serving("b", 9404)}, "b", true},
+		"the only process refuses, and serves":  {[]v1alpha1.JavaProcess{with(serving("a", 9400), refuses)}, "a", false},
+		"the only process is excluded":          {[]v1alpha1.JavaProcess{with(serving("a", 9400), excluded)}, "", false},
 	} {
 		s := aScope(tc.processes...)
 		got := ""
@@ -160,7 +160,7 @@ func TestAnnotatedJVM(t *testing.T) {
 			got = p.Container
 		}
 		if got != tc.want || CanAnnotate(s) != tc.exposed {
-			t.Errorf("%s: %q, want %q; exposed is %t", name, got, tc.want, CanAnnotate(s))
+			t.Errorf("%s: got %q, want %q; CanAnnotate is %t", name, got, tc.want, CanAnnotate(s))
 		}
 	}
 }

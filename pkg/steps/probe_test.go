@@ -15,8 +15,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What an endpoint does, what its probe says of it, and whether it counts as
-// silent, so that the JVM behind it is looked at.
+// The behavior of an endpoint, the error of its probe, and whether it counts as silent, so
+// that its JVM is examined.
 func TestHTTPProber(t *testing.T) {
 	answers := func(status int) func(*testing.T) string {
 		return func(t *testing.T) string {
@@ -62,25 +62,25 @@ func TestHTTPProber(t *testing.T) {
 		reason  string
 		process *v1alpha1.JavaProcess
 		listen  func(*testing.T) string
-		// probe is in the error of Probe; empty for none, and not asked for "-".
+		// probe is contained in the error of Probe; empty for no error, "-" for no probe.
 		probe           string
 		silent, foreign bool
 	}{
-		"Serves":     {"an agent that was told no identity shows none", process, answers(http.StatusOK), "", false, false},
-		"Itself":     {"its own JVM says so", process, identifies(*process), "", false, false},
-		"ToldItself": {"its own JVM says so, as it was told", told, identifies(*process), "", false, false},
-		"Foreign":    {"another JVM's agent has the port", process, identifies(other), "", true, true},
-		"ToldOther":  {"another JVM's agent has the port", told, identifies(other), "", true, true},
-		"ToldNone":   {"its agent would say who it is", told, answers(http.StatusOK), "", true, true},
-		"ToldNoPage": {"its agent has this page", told, answers(http.StatusNotFound), "HTTP status 404", true, true},
-		"KeptOut":    {"a proxy in front of the agent may refuse", told, answers(http.StatusForbidden), "HTTP status 403", false, false},
-		"Redirected": {"a proxy in front of the agent may want a login", told, answers(http.StatusFound), "HTTP status 302", false, false},
-		"Failing":    {"a proxy in front of the agent may fail", told, answers(http.StatusServiceUnavailable), "HTTP status 503", false, false},
-		"NoSuchPage": {"an old stock exporter has no health page, but is there", process, answers(http.StatusNotFound), "HTTP status 404", false, false},
-		"Redirects":  {"nobody is followed", process, answers(http.StatusFound), "HTTP status 302", false, false},
-		"Slow":       {"a JVM that collects garbage is the same JVM", told, accepts(func(net.Conn) {}), "-", false, false},
-		"HangsUp":    {"a mesh that wants mutual TLS does so in front of the agent", process, accepts(func(c net.Conn) { c.Close() }), unreachable, true, false},
-		"Resets": {"another mesh does it this way", process, accepts(func(c net.Conn) {
+		"an agent without an identity shows none": {"an agent that was told no identity shows none", process, answers(http.StatusOK), "", false, false},
+		"its own JVM answers":                     {"its own JVM says so", process, identifies(*process), "", false, false},
+		"its own JVM answers with its identity":   {"its own JVM says so, as it was told", told, identifies(*process), "", false, false},
+		"Foreign":                                 {"another JVM's agent has the port", process, identifies(other), "", true, true},
+		"ToldOther":                               {"another JVM's agent has the port", told, identifies(other), "", true, true},
+		"its agent would show its identity":       {"its agent would say who it is", told, answers(http.StatusOK), "", true, true},
+		"ToldNoPage":                              {"its agent has this page", told, answers(http.StatusNotFound), "HTTP status 404", true, true},
+		"KeptOut":                                 {"a proxy in front of the agent may refuse", told, answers(http.StatusForbidden), "HTTP status 403", false, false},
+		"Redirected":                              {"a proxy in front of the agent may want a login", told, answers(http.StatusFound), "HTTP status 302", false, false},
+		"Failing":                                 {"a proxy in front of the agent may fail", told, answers(http.StatusServiceUnavailable), "HTTP status 503", false, false},
+		"an old stock exporter has no health page, but serves": {"an old stock exporter has no health page, but is there", process, answers(http.StatusNotFound), "HTTP status 404", false, false},
+		"redirects are not followed":                           {"nobody is followed", process, answers(http.StatusFound), "HTTP status 302", false, false},
+		"Slow":                                                 {"a JVM that collects garbage is the same JVM", told, accepts(func(net.Conn) {}), "-", false, false},
+		"a mesh that requires mutual TLS closes the connection": {"a mesh that wants mutual TLS does so in front of the agent", process, accepts(func(c net.Conn) { c.Close() }), unreachable, true, false},
+		"another mesh resets the connection": {"another mesh does it this way", process, accepts(func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 1))
 			_ = c.(*net.TCPConn).SetLinger(0)
 			c.Close()
@@ -90,7 +90,7 @@ func TestHTTPProber(t *testing.T) {
 			_, _ = c.Write([]byte("220 mail\r\n"))
 			c.Close()
 		}), "does not speak HTTP", true, false},
-		"Closed": {"nobody is there", told, func(t *testing.T) string {
+		"nothing listens": {"nobody is there", told, func(t *testing.T) string {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
@@ -115,17 +115,17 @@ func TestHTTPProber(t *testing.T) {
 			process.Port, process.Endpoint = int32(number), &v1alpha1.Endpoint{Address: host, Port: int32(number)}
 			err = p.Answers(t.Context(), process)
 			if (err != nil) != tc.silent || errors.Is(err, ErrForeign) != tc.foreign || errors.Is(err, ErrUnreachable) != (tc.probe == unreachable) {
-				t.Errorf("%s: Answers says %v", tc.reason, err)
+				t.Errorf("%s: Answers: got %v", tc.reason, err)
 			}
 			if tc.probe == "-" {
 				return
 			}
 			err = p.Probe(t.Context(), host, process)
 			if (err == nil) != (tc.probe == "") || err != nil && !strings.Contains(err.Error(), tc.probe) {
-				t.Errorf("%s: Probe says %v, want %q", tc.reason, err, tc.probe)
+				t.Errorf("%s: Probe: got %v, want %q", tc.reason, err, tc.probe)
 			}
 			if errors.Is(err, ErrUnreachable) != (tc.probe == unreachable) {
-				t.Errorf("%s: Probe says %v, which is unreachable or not", tc.reason, err)
+				t.Errorf("%s: Probe: got %v, want ErrUnreachable only for an unreachable endpoint", tc.reason, err)
 			}
 		})
 	}

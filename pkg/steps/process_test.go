@@ -10,7 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Of a pod's containers those run that the kubelet says run; a sidecar is one.
+// Containers run if the kubelet reports that, including sidecars.
 func TestRuns(t *testing.T) {
 	s := aScope(aProcess("app", 0), aProcess("worker", 0))
 	runs := func() string {
@@ -23,7 +23,7 @@ func TestRuns(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	if got := runs(); got != "app worker" {
-		t.Errorf("%q run", got)
+		t.Errorf("running containers: got %q, want %q", got, "app worker")
 	}
 	status := &s.Pod.Status
 	s.Pod.Spec.InitContainers = slices.Clone(s.Pod.Spec.Containers[1:])
@@ -31,39 +31,39 @@ func TestRuns(t *testing.T) {
 	status.InitContainerStatuses = slices.Clone(status.ContainerStatuses[1:])
 	status.ContainerStatuses = status.ContainerStatuses[:1]
 	if got := runs(); got != "app worker" {
-		t.Errorf("with a sidecar, %q run", got)
+		t.Errorf("running containers with a sidecar: got %q, want %q", got, "app worker")
 	}
 	status.ContainerStatuses[0].ContainerID = "containerd://another"
 	if got := runs(); got != "worker" {
-		t.Errorf("with app replaced, %q run", got)
+		t.Errorf("running containers after app was replaced: got %q, want %q", got, "worker")
 	}
 	status.InitContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}
 	if got := runs(); got != "" {
-		t.Errorf("with none running, %q run", got)
+		t.Errorf("running containers when all ended: got %q, want none", got)
 	}
 }
 
-// Which processes have an agent of ours, or may have one.
+// Processes that have, or may have, the operator's agent.
 func TestMayHaveAgent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		process v1alpha1.JavaProcess
 		want    bool
 	}{
-		"nothing was done":              {v1alpha1.JavaProcess{}, false},
-		"it was staged only":            {v1alpha1.JavaProcess{Staged: &v1alpha1.StagedFiles{}}, false},
-		"its load was begun":            {v1alpha1.JavaProcess{Intent: &v1alpha1.LoadIntent{}}, true},
-		"an agent was found":            {v1alpha1.JavaProcess{AgentFound: true}, true},
-		"it is left out, and was found": {v1alpha1.JavaProcess{AgentFound: true, Excluded: true}, true},
-		"the stock exporter is in it":   {v1alpha1.JavaProcess{Intent: &v1alpha1.LoadIntent{}, Adopted: true}, false},
+		"nothing was done":                          {v1alpha1.JavaProcess{}, false},
+		"files were staged":                         {v1alpha1.JavaProcess{Staged: &v1alpha1.StagedFiles{}}, false},
+		"a load began":                              {v1alpha1.JavaProcess{Intent: &v1alpha1.LoadIntent{}}, true},
+		"an agent was found":                        {v1alpha1.JavaProcess{AgentFound: true}, true},
+		"an agent was found in an excluded process": {v1alpha1.JavaProcess{AgentFound: true, Excluded: true}, true},
+		"the stock exporter is adopted":             {v1alpha1.JavaProcess{Intent: &v1alpha1.LoadIntent{}, Adopted: true}, false},
 	} {
 		if got := MayHaveAgent(&tc.process); got != tc.want {
-			t.Errorf("%s: %t", name, got)
+			t.Errorf("%s: MayHaveAgent: got %t, want %t", name, got, tc.want)
 		}
 	}
 }
 
-// Primary first, then the others by their containers, those that need a person
-// behind them, those that are left out last.
+// The primary process first, then the others by container, then those that need a person,
+// and excluded ones last.
 func TestSort(t *testing.T) {
 	s := aScope(
 		with(aProcess("a", 0), excluded),
@@ -78,6 +78,6 @@ func TestSort(t *testing.T) {
 		got = append(got, p.Container)
 	}
 	if order := strings.Join(got, " "); order != "d c e b a" {
-		t.Errorf("the order is %s", order)
+		t.Errorf("order: got %q, want %q", order, "d c e b a")
 	}
 }

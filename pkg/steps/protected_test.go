@@ -24,8 +24,8 @@ var (
 	}
 )
 
-// Each kind of pod that is protected is refused before anything is executed in it, in
-// words that name what it is and the flag, which allows it and no other.
+// Each kind of protected pod is refused before anything is executed in it, with a message
+// that names its kind and its flag, which allows this kind and no other.
 func TestPodProtected(t *testing.T) {
 	all := Protection{AllowKubeSystem: true, AllowOwnNamespace: true, AllowPrivileged: true, AllowHostPID: true, AllowHostNetwork: true}
 	for name, tc := range map[string]struct {
@@ -34,15 +34,15 @@ func TestPodProtected(t *testing.T) {
 		flag  string
 		allow func(*Protection, bool)
 	}{
-		"in kube-system": {inKubeSystem, "The pod is in namespace kube-system; ", "--allow-kube-system",
+		"the pod is in kube-system": {inKubeSystem, "The pod is in namespace kube-system; ", "--allow-kube-system",
 			func(p *Protection, is bool) { p.AllowKubeSystem = is }},
-		"in the operator's namespace": {inOwnNamespace, "The pod is in the operator's own namespace; ", "--allow-own-namespace",
+		"the pod is in the operator's namespace": {inOwnNamespace, "The pod is in the operator's own namespace; ", "--allow-own-namespace",
 			func(p *Protection, is bool) { p.AllowOwnNamespace = is }},
-		"hostPID": {sharesPIDs, "The pod shares the node's process IDs (hostPID); ", "--allow-host-pid",
+		"the pod uses hostPID": {sharesPIDs, "The pod shares the node's process IDs (hostPID); ", "--allow-host-pid",
 			func(p *Protection, is bool) { p.AllowHostPID = is }},
-		"hostNetwork": {sharesNetwork, "The pod shares the node's network (hostNetwork); ", "--allow-host-network",
+		"the pod uses hostNetwork": {sharesNetwork, "The pod shares the node's network (hostNetwork); ", "--allow-host-network",
 			func(p *Protection, is bool) { p.AllowHostNetwork = is }},
-		"privileged": {privileged, "Container a: The container is privileged; ", "--allow-privileged",
+		"a container is privileged": {privileged, "Container a: The container is privileged; ", "--allow-privileged",
 			func(p *Protection, is bool) { p.AllowPrivileged = is }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,14 +52,14 @@ func TestPodProtected(t *testing.T) {
 			for _, p := range []Protection{{}, without} {
 				got, ran := examined(t, p, tc.pod)
 				if got.Reason != v1alpha1.ReasonPodProtected || !strings.HasPrefix(got.Message, tc.says) || !strings.Contains(got.Message, tc.flag+".") {
-					t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+					t.Errorf("got %q (%s), want PodProtected", got.Reason, got.Message)
 				}
 				if len(ran) > 0 {
-					t.Errorf("run was %q", ran)
+					t.Errorf("helper operations: got %q, want none", ran)
 				}
 			}
 			if got, _ := examined(t, only, tc.pod); got.Reason == v1alpha1.ReasonPodProtected {
-				t.Errorf("with %s it comes to %q", tc.flag, got.Message)
+				t.Errorf("with %s: got %q, want no protection", tc.flag, got.Message)
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func TestPodProtected(t *testing.T) {
 	}
 }
 
-// examined is what a pod of two containers comes to, and what was run in it.
+// examined returns the outcome of a pod of two containers, and the helper operations in it.
 func examined(t *testing.T, p Protection, change func(*corev1.Pod)) (statemachine.Outcome, []string) {
 	t.Helper()
 	s := aScope()
@@ -83,12 +83,12 @@ func examined(t *testing.T, p Protection, change func(*corev1.Pod)) (statemachin
 	return got, helper.ran
 }
 
-// A pod that is several of them names all flags at once.
+// A pod of several kinds names all flags at once.
 func TestPodProtectedTwice(t *testing.T) {
 	got, _ := examined(t, Protection{}, func(pod *corev1.Pod) { inKubeSystem(pod); sharesNetwork(pod) })
 	want := "The pod is in namespace kube-system and shares the node's network (hostNetwork); the operator does not attach to it. To allow that, start the operator with --allow-kube-system and --allow-host-network."
 	if diff := cmp.Diff(want, got.Message); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("message (-want +got):\n%s", diff)
 	}
 }
 
@@ -101,18 +101,18 @@ func TestBesidePrivileged(t *testing.T) {
 	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"b inspect": sees(helperapi.Process{Target: aTarget})}}
 	s.Helper = helper
 	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != Done().Kind {
-		t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+		t.Errorf("got %q (%s), want Done", got.Reason, got.Message)
 	}
 	if diff := cmp.Diff([]string{"b inspect"}, helper.ran); diff != "" {
-		t.Errorf("run (-want +got):\n%s", diff)
+		t.Errorf("helper operations (-want +got):\n%s", diff)
 	}
 	if says := s.Held(JavaFound).Message; !strings.Contains(says, "Skipped container a: PodProtected.") {
-		t.Errorf("it says %q", says)
+		t.Errorf("message of JavaFound does not name the skipped container: %q", says)
 	}
 }
 
-// What was attached before the flag was taken away keeps serving; nothing new is
-// begun, neither in another container nor in another process.
+// A pod that was attached before the flag was removed keeps serving; nothing new begins,
+// neither in another container nor in another process.
 func TestProtectedWhenAttached(t *testing.T) {
 	s := aScope(serving("a", 9400), aProcess("b", 0)).inspectedWell()
 	sharesNetwork(s.Pod)
@@ -121,20 +121,20 @@ func TestProtectedWhenAttached(t *testing.T) {
 	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget, Mark: isRunning, AgentJarOpen: true})}}
 	s.Helper = helper
 	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != Done().Kind {
-		t.Errorf("it comes to %q: %q", got.Reason, got.Message)
+		t.Errorf("got %q (%s), want Done", got.Reason, got.Message)
 	}
 	if diff := cmp.Diff([]string{"a inspect"}, helper.ran); diff != "" {
-		t.Errorf("run (-want +got):\n%s", diff)
+		t.Errorf("helper operations (-want +got):\n%s", diff)
 	}
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
 		if refused := s.ProcessForbidden(t.Context(), p); (refused == nil) != (p.Container == "a") {
-			t.Errorf("of the process in %s it says %+v", p.Container, refused)
+			t.Errorf("ProcessForbidden of container %s: got %+v", p.Container, refused)
 		}
 	}
 }
 
-// The agents of a record that was lost are looked for in all containers, also where the
-// flags were others when it was attached to.
+// The agents of a record that was lost are searched for in all containers, also if the
+// flags were different when the pod was attached.
 func TestProtectedWhenLost(t *testing.T) {
 	ours := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot", Mark: isRunning, AgentJarOpen: true})
 	lost := func() (*Scope, *answering) {
@@ -148,11 +148,11 @@ func TestProtectedWhenLost(t *testing.T) {
 		return s, helper
 	}
 	for name, find := range map[string]func(*Scope){
-		"its exporter is there": func(s *Scope) {
+		"the exporter exists": func(s *Scope) {
 			s.Published = []PublishedEndpoint{{s.Pod.Status.PodIP, 9400, false}}
 			FindJava{}.Ensure(t.Context(), s)
 		},
-		"it is detached": func(s *Scope) {
+		"the pod is detaching": func(s *Scope) {
 			if err := s.FindAgents(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -161,20 +161,20 @@ func TestProtectedWhenLost(t *testing.T) {
 		s, helper := lost()
 		find(s)
 		if diff := cmp.Diff([]string{"a inspect", "b inspect"}, helper.ran); diff != "" {
-			t.Errorf("%s: run (-want +got):\n%s", name, diff)
+			t.Errorf("%s: helper operations (-want +got):\n%s", name, diff)
 		}
 		if found := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.AgentFound }); len(found) != 1 {
-			t.Errorf("%s: %d agents are found", name, len(found))
+			t.Errorf("%s: agents found: got %d, want 1", name, len(found))
 		}
 	}
 }
 
-// With another flag, a pod that was refused is tried again.
+// A change of the flags changes the key, so that a refused pod is retried.
 func TestKeyOfProtection(t *testing.T) {
 	s := aScope()
 	before := s.Key()
 	s.Protection.AllowHostNetwork = true
 	if s.Key() == before {
-		t.Error("the key is the same")
+		t.Error("the key did not change")
 	}
 }

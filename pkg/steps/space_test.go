@@ -16,55 +16,55 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// How much a pod's spec lets be written to /tmp before the kubelet evicts it.
+// The space that a pod's spec leaves in /tmp before the kubelet evicts the pod.
 func TestSpace(t *testing.T) {
 	for name, tc := range map[string]struct {
-		spec string // YAML of a PodSpec whose container "app" is asked about
+		spec string // YAML of a PodSpec with the container app
 		want string
 	}{
-		"no limits": {`containers: [{name: app}]`, ""},
-		"an emptyDir without a limit": {`
+		"there are no limits": {`containers: [{name: app}]`, ""},
+		"the emptyDir has no limit": {`
 volumes: [{name: tmp, emptyDir: {}}]
 containers: [{name: app, volumeMounts: [{name: tmp, mountPath: /tmp}]}]`, ""},
-		"an emptyDir at /tmp": {`
+		"the emptyDir is mounted at /tmp": {`
 volumes: [{name: tmp, emptyDir: {sizeLimit: 4Mi}}]
 containers: [{name: app, volumeMounts: [{name: tmp, mountPath: /tmp/}]}]`, "4194304 sizeLimit of the emptyDir tmp is 4Mi"},
-		"an emptyDir above /tmp": {`
+		"the emptyDir is mounted above /tmp": {`
 volumes: [{name: all, emptyDir: {sizeLimit: 4Mi}}]
 containers: [{name: app, volumeMounts: [{name: all, mountPath: /}]}]`, "4194304 sizeLimit of the emptyDir all is 4Mi"},
-		"an emptyDir for us alone": {`
+		"the emptyDir is mounted at the agent directory": {`
 volumes: [{name: tmp, emptyDir: {sizeLimit: 4Mi}}, {name: ours, emptyDir: {sizeLimit: 9Mi}}]
 containers: [{name: app, volumeMounts: [{name: ours, mountPath: /tmp/.jmx-exporter}, {name: tmp, mountPath: /tmp}]}]`, "9437184 sizeLimit of the emptyDir ours is 9Mi"},
-		"an emptyDir elsewhere": {`
+		"the emptyDir is mounted elsewhere": {`
 volumes: [{name: cache, emptyDir: {sizeLimit: 4Mi}}]
 containers: [{name: app, volumeMounts: [{name: cache, mountPath: /tmp/cache}, {name: cache, mountPath: /tmpfs}]}]`, ""},
-		"a sizeLimit of 0 is none": {`
+		"a sizeLimit of 0 is no limit": {`
 volumes: [{name: tmp, emptyDir: {sizeLimit: 0}}]
 containers: [{name: app, volumeMounts: [{name: tmp, mountPath: /tmp}]}]`, ""},
-		"the container's limit": {`
+		"the container has a limit": {`
 containers: [{name: app, resources: {limits: {ephemeral-storage: 5M}}}]`, "5000000 limits.ephemeral-storage of the container is 5M"},
-		"the pod's limit is the sum": {`
+		"the pod's limit is the sum of its containers'": {`
 containers: [{name: app}, {name: a, resources: {limits: {ephemeral-storage: 2Mi}}}]
 initContainers: [{name: b, restartPolicy: Always, resources: {limits: {ephemeral-storage: 1Mi}}}, {name: c, resources: {limits: {ephemeral-storage: 1Mi}}}]`,
 			"3145728 limits.ephemeral-storage of the pod is 3Mi"},
-		"a large init container raises the pod's": {`
+		"a large init container raises the pod's limit": {`
 containers: [{name: app}, {name: a, resources: {limits: {ephemeral-storage: 2Mi}}}]
 initContainers: [{name: c, resources: {limits: {ephemeral-storage: 7Mi}}}]`, "7340032 limits.ephemeral-storage of the pod is 7Mi"},
-		"a disk counts for the pod, not for the container": {`
+		"an emptyDir on disk counts for the pod, not for the container": {`
 volumes: [{name: tmp, emptyDir: {sizeLimit: 9Mi}}]
 containers: [{name: app, volumeMounts: [{name: tmp, mountPath: /tmp}], resources: {limits: {ephemeral-storage: 2Mi}}}, {name: b, resources: {limits: {ephemeral-storage: 3Mi}}}]`,
 			"5242880 limits.ephemeral-storage of the pod is 5Mi"},
-		"memory counts for its own limit only": {`
+		"an emptyDir in memory counts for its own limit only": {`
 volumes: [{name: tmp, emptyDir: {medium: Memory, sizeLimit: 9Mi}}]
 containers: [{name: app, volumeMounts: [{name: tmp, mountPath: /tmp}], resources: {limits: {ephemeral-storage: 2Mi}}}]`,
 			"9437184 sizeLimit of the emptyDir tmp is 9Mi"},
-		"a claim is nobody's disk but its own": {`
+		"a PersistentVolumeClaim has no limit": {`
 volumes: [{name: tmp, persistentVolumeClaim: {claimName: x}}]
 containers: [{name: app, volumeMounts: [{name: tmp, mountPath: /tmp}], resources: {limits: {ephemeral-storage: 2Mi}}}]`, ""},
-		"a sidecar": {`
+		"the container is a sidecar": {`
 containers: [{name: main}]
 initContainers: [{name: app, restartPolicy: Always, resources: {limits: {ephemeral-storage: 2Mi}}}]`, "2097152 limits.ephemeral-storage of the container is 2Mi"},
-		"an unknown container": {`containers: [{name: other, resources: {limits: {ephemeral-storage: 2Mi}}}]`, ""},
+		"the container is unknown": {`containers: [{name: other, resources: {limits: {ephemeral-storage: 2Mi}}}]`, ""},
 	} {
 		pod := &corev1.Pod{}
 		if err := yaml.UnmarshalStrict([]byte(tc.spec), &pod.Spec); err != nil {
@@ -72,12 +72,12 @@ initContainers: [{name: app, restartPolicy: Always, resources: {limits: {ephemer
 		}
 		got := Target(pod, "app").Space
 		if tc.want == "" && got != (transport.Space{}) || tc.want != "" && fmt.Sprint(got.Bytes, " ", got.Bound) != tc.want {
-			t.Errorf("%s: %d %s, want %q", name, got.Bytes, got.Bound, tc.want)
+			t.Errorf("%s: got %d %s, want %q", name, got.Bytes, got.Bound, tc.want)
 		}
 	}
 }
 
-// What would have the pod evicted is not staged; no exec writes anything.
+// Files that would get the pod evicted are not staged; no exec writes anything.
 func TestStageWithoutSpace(t *testing.T) {
 	var verbs []helperapi.Verb
 	var headroom int64
@@ -93,16 +93,16 @@ func TestStageWithoutSpace(t *testing.T) {
 		s.Pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse(limit)}
 		verbs = nil
 		if got := (Stage{}).Ensure(t.Context(), s.jvm()); got.Reason != want {
-			t.Errorf("%s: %s %s, want %q", limit, got.Reason, got.Message, want)
+			t.Errorf("%s: got %s %s, want %q", limit, got.Reason, got.Message, want)
 		} else if want != "" && (len(verbs) != 1 || !strings.Contains(got.Message, "6000 bytes")) {
-			t.Errorf("%s: %v: %s", limit, verbs, got.Message)
+			t.Errorf("%s: got helper operations %v and message %s, want one and the demand", limit, verbs, got.Message)
 		} else if want == "" && headroom != 1<<20 {
-			t.Errorf("%s: the headroom asked for is %d", limit, headroom)
+			t.Errorf("%s: requested headroom: got %d, want 1Mi", limit, headroom)
 		}
 	}
 }
 
-// The helper's default is the API's.
+// The helper's default equals the API's.
 func TestMemoryHeadroomDefault(t *testing.T) {
 	crd, err := os.ReadFile("../../config/crd/bases/banzaicloud.com_prometheusjmxexporters.yaml")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// What is not in the container is brought there; what was staged stands, while the
-// configuration is broken or what is new is not granted.
+// Files that the container lacks are staged; staged files stay while the configuration is
+// invalid or a change is not granted.
 func TestStage(t *testing.T) {
 	wanted := serving("app", 9400).Staged
 	old := &v1alpha1.StagedFiles{ConfigSHA256: "old"}
@@ -30,14 +30,14 @@ func TestStage(t *testing.T) {
 		ran     []string
 		after   *v1alpha1.StagedFiles
 	}{
-		"nothing is there":                 {ran: []string{"app inspect", "app stage"}, after: wanted},
-		"all is there":                     {present: all, ran: []string{"app inspect"}, after: wanted},
-		"something is there":               {present: all[:2], ran: []string{"app inspect", "app stage"}, after: wanted},
-		"what was staged is out of date":   {present: all[:2], staged: old, ran: []string{"app inspect", "app stage"}, after: wanted},
-		"it is, but nothing is granted":    {staged: old, how: notGranted, after: old},
-		"it is, but what's new is broken":  {staged: old, how: broken, after: old},
-		"the configuration is broken":      {how: broken, want: v1alpha1.ReasonConfigNotYAML},
-		"the stock exporter is in the JVM": {how: func(s *Scope) { s.jvm().Process.Adopted = true }},
+		"no file is present":                                              {ran: []string{"app inspect", "app stage"}, after: wanted},
+		"all files are present":                                           {present: all, ran: []string{"app inspect"}, after: wanted},
+		"some files are present":                                          {present: all[:2], ran: []string{"app inspect", "app stage"}, after: wanted},
+		"the staged files are outdated":                                   {present: all[:2], staged: old, ran: []string{"app inspect", "app stage"}, after: wanted},
+		"the staged files are outdated, and nothing is granted":           {staged: old, how: notGranted, after: old},
+		"the staged files are outdated, and the configuration is invalid": {staged: old, how: broken, after: old},
+		"the configuration is invalid":                                    {how: broken, want: v1alpha1.ReasonConfigNotYAML},
+		"the stock exporter is adopted":                                   {how: func(s *Scope) { s.jvm().Process.Adopted = true }},
 	} {
 		s := aScope(with(aProcess("app", 0), func(p *v1alpha1.JavaProcess) { p.Staged = tc.staged }))
 		if tc.how != nil {
@@ -49,19 +49,19 @@ func TestStage(t *testing.T) {
 		}}
 		s.Helper = helper
 		if got := (Stage{}).Ensure(t.Context(), s.jvm()); got.Reason != tc.want {
-			t.Errorf("%s: %s %s", name, got.Reason, got.Message)
+			t.Errorf("%s: got %s (%s), want %q", name, got.Reason, got.Message, tc.want)
 		}
 		if diff := cmp.Diff(tc.ran, helper.ran); diff != "" {
-			t.Errorf("%s: what ran (-want +got):\n%s", name, diff)
+			t.Errorf("%s: helper operations (-want +got):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(tc.after, s.jvm().Process.Staged); diff != "" {
-			t.Errorf("%s: what is staged (-want +got):\n%s", name, diff)
+			t.Errorf("%s: staged files (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// A container is asked once in a reconcile which files lie there: by the inspection
-// that finds the JVM, and for all of its JVMs.
+// The files in a container are listed once per reconciliation: by the inspection that finds
+// the JVM, for all of its JVMs.
 func TestFilesAreLookedForOnce(t *testing.T) {
 	all := []helperapi.File{blob("agent").File, blob("implementation").File, blob("config").File}
 	second := helperapi.Process{Target: helperapi.Target{PID: 8, StartTime: 12}}
@@ -74,15 +74,15 @@ func TestFilesAreLookedForOnce(t *testing.T) {
 		how     func(*Scope)
 		want    []string
 	}{
-		"nothing is there":         {how: inspected, want: []string{"app inspect 3", "app stage 3"}},
-		"something is there":       {present: all[:2], how: inspected, want: []string{"app inspect 3", "app stage 1"}},
-		"all is there":             {present: all, how: inspected, want: []string{"app inspect 3"}},
-		"it was inspected earlier": {how: func(*Scope) {}, want: []string{"app inspect 3", "app stage 3"}},
-		"the files went meanwhile": {present: all, how: func(s *Scope) {
+		"no file is present":         {how: inspected, want: []string{"app inspect 3", "app stage 3"}},
+		"some files are present":     {present: all[:2], how: inspected, want: []string{"app inspect 3", "app stage 1"}},
+		"all files are present":      {present: all, how: inspected, want: []string{"app inspect 3"}},
+		"the inspection was earlier": {how: func(*Scope) {}, want: []string{"app inspect 3", "app stage 3"}},
+		"the files are removed meanwhile": {present: all, how: func(s *Scope) {
 			inspected(s)
 			loadFailed(s.jvm(), &transport.Error{Reason: v1alpha1.ReasonStagingIncomplete})
 		}, want: []string{"app inspect 3", "app inspect 3"}},
-		"nothing is granted, then it is": {how: func(s *Scope) {
+		"the change is granted later": {how: func(s *Scope) {
 			s.Granted = false
 			inspected(s)
 			s.Granted = true
@@ -97,11 +97,11 @@ func TestFilesAreLookedForOnce(t *testing.T) {
 		tc.how(s)
 		for i := range s.Status().Processes {
 			if got := (Stage{}).Ensure(t.Context(), &JVM{s, &s.Status().Processes[i]}); got.Kind != statemachine.Done {
-				t.Errorf("%s: %s %s", name, got.Reason, got.Message)
+				t.Errorf("%s: got %s (%s), want Done", name, got.Reason, got.Message)
 			}
 		}
 		if diff := cmp.Diff(tc.want, ran); diff != "" {
-			t.Errorf("%s: what ran (-want +got):\n%s", name, diff)
+			t.Errorf("%s: helper operations (-want +got):\n%s", name, diff)
 		}
 	}
 }

@@ -8,18 +8,18 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A phase that nothing was tried for is no failure, also when it is read back.
+// A phase that was not tried has not failed, also after its condition is read back.
 func TestPodStateBeforeATry(t *testing.T) {
 	s := aScope()
-	for range 2 { // as stated first, and as read back from the record
+	for range 2 { // as set first, and as read back from the status
 		s.State(PodState(s.Status()), s.Now.Time)
 	}
 	if got := PodState(s.Status()); got.Reason != "" {
-		t.Errorf("the state has the reason %s", got.Reason)
+		t.Errorf("reason of the state: got %s, want none", got.Reason)
 	}
 	for _, c := range s.Status().Conditions {
 		if c.Reason == v1alpha1.ReasonNotReached && c.Type != v1alpha1.ConditionReady && c.Status != metav1.ConditionUnknown {
-			t.Errorf("%s is %s without a try", c.Type, c.Status)
+			t.Errorf("condition %s is %s without a try, want Unknown", c.Type, c.Status)
 		}
 	}
 }

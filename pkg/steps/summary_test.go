@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// A pod's phase is that of the least advanced of its JVMs, those that need a person
-// aside; what halts a rollout is never aside.
+// A pod's phase is that of its least advanced JVM, except for JVMs that need a person; a
+// JVM that halts a rollout always counts.
 func TestSum(t *testing.T) {
 	const (
 		discovered, found, staged, loaded = v1alpha1.PhaseDiscovered, v1alpha1.PhaseJavaFound, v1alpha1.PhaseStaged, v1alpha1.PhaseLoaded
@@ -22,26 +22,26 @@ func TestSum(t *testing.T) {
 		processes []v1alpha1.JavaProcess
 		want      string
 	}{
-		"before JavaFound it is its own": {Discovered, all(failing("a", staged, v1alpha1.ReasonPortInUse)), "Discovered"},
-		"the only one":                   {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse)), "Staged PortInUse No."},
-		"the only one, not tried yet":    {JavaFound, all(aProcess("a", 0)), "JavaFound"},
-		"all exposed":                    {Loaded, all(serving("a", 9400), other), "Exposed"},
-		"all exposed, and annotated":     {Annotated, all(serving("a", 9400), other), "Annotated"},
-		"the least advanced":             {JavaFound, all(failing("a", loaded, v1alpha1.ReasonEndpointPending), failing("b", staged, v1alpha1.ReasonPortInUse)), "Staged PortInUse Container b, process 7: No."},
-		"the first of equals":            {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse), failing("b", staged, v1alpha1.ReasonNoSpace)), "Staged PortInUse Container a, process 7: No."},
-		"one falls back":                 {Annotated, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonAgentFailed)), "Staged AgentFailed Container b, process 7: No."},
-		"one is starting":                {JavaFound, all(failing("a", discovered, v1alpha1.ReasonJVMStarting), serving("b", 9404)), "JavaFound JVMStarting Container a, process 7: No."},
-		"one cannot for good":            {Exposed, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonForeignJar)), "Exposed"},
-		"one could never":                {Exposed, all(serving("a", 9400), failing("b", discovered, v1alpha1.ReasonAttachDisabled)), "Exposed"},
-		"one fails, one cannot":          {JavaFound, all(failing("a", loaded, v1alpha1.ReasonPortInUse), failing("b", staged, v1alpha1.ReasonForeignJar)), "Loaded PortInUse Container a, process 7: No."},
-		"one rejects the configuration":  {Annotated, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonConfigRejected)), "Staged ConfigRejected Container b, process 7: No."},
-		"one rule is too expensive":      {Annotated, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonRuleTooExpensive)), "Staged RuleTooExpensive Container b, process 7: No."},
-		"one restarted after an attach":  {Annotated, all(serving("a", 9400), failing("b", found, v1alpha1.ReasonRestartedAfterAttach)), "JavaFound RestartedAfterAttach Container b, process 7: No."},
-		"none can":                       {JavaFound, all(failing("a", staged, v1alpha1.ReasonForeignJar)), "Staged ForeignJar No."},
-		"none can, of two":               {JavaFound, all(failing("a", staged, v1alpha1.ReasonForeignJar), failing("b", found, v1alpha1.ReasonAgentDirectoryNotTrusted)), "JavaFound AgentDirectoryNotTrusted Container b, process 7: No."},
-		"none can any more":              {Annotated, all(failing("a", found, v1alpha1.ReasonAgentDirectoryNotTrusted)), "JavaFound AgentDirectoryNotTrusted No."},
-		"one is left out":                {Annotated, all(serving("a", 9400), with(failing("b", found, v1alpha1.ReasonPortInUse), excluded)), "Annotated"},
-		"beside one that is left out":    {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse), with(aProcess("b", 0), excluded)), "Staged PortInUse No."},
+		"the pod is before JavaFound":                    {Discovered, all(failing("a", staged, v1alpha1.ReasonPortInUse)), "Discovered"},
+		"there is one JVM":                               {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse)), "Staged PortInUse No."},
+		"there is one JVM, which was not tried yet":      {JavaFound, all(aProcess("a", 0)), "JavaFound"},
+		"all JVMs are exposed":                           {Loaded, all(serving("a", 9400), other), "Exposed"},
+		"all JVMs are exposed, and the pod is annotated": {Annotated, all(serving("a", 9400), other), "Annotated"},
+		"one JVM is less advanced":                       {JavaFound, all(failing("a", loaded, v1alpha1.ReasonEndpointPending), failing("b", staged, v1alpha1.ReasonPortInUse)), "Staged PortInUse Container b, process 7: No."},
+		"two JVMs are equally advanced":                  {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse), failing("b", staged, v1alpha1.ReasonNoSpace)), "Staged PortInUse Container a, process 7: No."},
+		"one JVM regresses":                              {Annotated, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonAgentFailed)), "Staged AgentFailed Container b, process 7: No."},
+		"one JVM is starting":                            {JavaFound, all(failing("a", discovered, v1alpha1.ReasonJVMStarting), serving("b", 9404)), "JavaFound JVMStarting Container a, process 7: No."},
+		"one JVM needs a person":                         {Exposed, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonForeignJar)), "Exposed"},
+		"one JVM refuses":                                {Exposed, all(serving("a", 9400), failing("b", discovered, v1alpha1.ReasonAttachDisabled)), "Exposed"},
+		"one JVM fails, and one needs a person":          {JavaFound, all(failing("a", loaded, v1alpha1.ReasonPortInUse), failing("b", staged, v1alpha1.ReasonForeignJar)), "Loaded PortInUse Container a, process 7: No."},
+		"one JVM rejects the configuration":              {Annotated, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonConfigRejected)), "Staged ConfigRejected Container b, process 7: No."},
+		"one JVM has a rule that is too expensive":       {Annotated, all(serving("a", 9400), failing("b", staged, v1alpha1.ReasonRuleTooExpensive)), "Staged RuleTooExpensive Container b, process 7: No."},
+		"one JVM restarted after an attach":              {Annotated, all(serving("a", 9400), failing("b", found, v1alpha1.ReasonRestartedAfterAttach)), "JavaFound RestartedAfterAttach Container b, process 7: No."},
+		"the only JVM needs a person":                    {JavaFound, all(failing("a", staged, v1alpha1.ReasonForeignJar)), "Staged ForeignJar No."},
+		"two JVMs need a person":                         {JavaFound, all(failing("a", staged, v1alpha1.ReasonForeignJar), failing("b", found, v1alpha1.ReasonAgentDirectoryNotTrusted)), "JavaFound AgentDirectoryNotTrusted Container b, process 7: No."},
+		"the only JVM needs a person by now":             {Annotated, all(failing("a", found, v1alpha1.ReasonAgentDirectoryNotTrusted)), "JavaFound AgentDirectoryNotTrusted No."},
+		"one JVM is excluded":                            {Annotated, all(serving("a", 9400), with(failing("b", found, v1alpha1.ReasonPortInUse), excluded)), "Annotated"},
+		"one JVM fails, and one is excluded":             {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse), with(aProcess("b", 0), excluded)), "Staged PortInUse No."},
 	} {
 		state := aScope(tc.processes...).Sum(statemachine.State{Phase: tc.pod})
 		got := string(state.Phase)
@@ -49,23 +49,23 @@ func TestSum(t *testing.T) {
 			got += " " + state.Reason + " " + state.Message
 		}
 		if got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// The pod's own state stays when all of its JVMs are exposed.
+// The pod's own state is kept when all of its JVMs are exposed.
 func TestSumKeepsThePods(t *testing.T) {
 	pod := statemachine.State{
 		Phase: Exposed, Reason: v1alpha1.ReasonAnnotationConflict, Message: "No.",
 		Attempt: &statemachine.Attempt{Key: "k", Phase: Annotated, Count: 3},
 	}
 	if diff := cmp.Diff(pod, aScope(serving("app", 9400)).Sum(pod)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }
 
-// What the conditions say that hold.
+// The messages of conditions that hold.
 func TestHeld(t *testing.T) {
 	app := with(serving("app", 9400), func(p *v1alpha1.JavaProcess) {
 		p.VM, p.Version, p.MainClass, p.Warning = "HotSpot", "21.0.2", "com.example.Main", "A warning."
@@ -82,26 +82,26 @@ func TestHeld(t *testing.T) {
 		reason    string
 		message   string
 	}{
-		"selected":           {Discovered, nil, v1alpha1.ReasonSelected, "PrometheusJmxExporter shop selects the pod."},
-		"found":              {JavaFound, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonJVMIdentified, "HotSpot 21.0.2 runs com.example.Main in container app."},
-		"found, two":         {JavaFound, []v1alpha1.JavaProcess{app, worker}, v1alpha1.ReasonJVMIdentified, "HotSpot 21.0.2 runs com.example.Main in container app. HotSpot runs a Java program in container worker."},
-		"found, one refuses": {JavaFound, []v1alpha1.JavaProcess{worker, refused}, v1alpha1.ReasonJVMIdentified, "HotSpot runs a Java program in container worker. Skipped container app: ForeignJar."},
-		"found, all refuse":  {JavaFound, []v1alpha1.JavaProcess{refused}, v1alpha1.ReasonJVMIdentified, "HotSpot runs a Java program in container app."},
-		"found, one is left out": {
+		"the pod is selected":                 {Discovered, nil, v1alpha1.ReasonSelected, "PrometheusJmxExporter shop selects the pod."},
+		"a JVM is found":                      {JavaFound, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonJVMIdentified, "HotSpot 21.0.2 runs com.example.Main in container app."},
+		"two JVMs are found":                  {JavaFound, []v1alpha1.JavaProcess{app, worker}, v1alpha1.ReasonJVMIdentified, "HotSpot 21.0.2 runs com.example.Main in container app. HotSpot runs a Java program in container worker."},
+		"two JVMs are found, and one refuses": {JavaFound, []v1alpha1.JavaProcess{worker, refused}, v1alpha1.ReasonJVMIdentified, "HotSpot runs a Java program in container worker. Skipped container app: ForeignJar."},
+		"a JVM is found, and refuses":         {JavaFound, []v1alpha1.JavaProcess{refused}, v1alpha1.ReasonJVMIdentified, "HotSpot runs a Java program in container app."},
+		"two JVMs are found, and one is excluded": {
 			JavaFound, []v1alpha1.JavaProcess{worker, with(app, excluded)},
 			v1alpha1.ReasonJVMIdentified, "HotSpot runs a Java program in container worker.",
 		},
-		"staged":                 {Staged, []v1alpha1.JavaProcess{app, worker, stock}, v1alpha1.ReasonFilesVerified, "The agent and its configuration are staged and verified in container app, worker."},
-		"staged, but it refuses": {Staged, []v1alpha1.JavaProcess{refused}, v1alpha1.ReasonFilesVerified, "The agent and its configuration are staged and verified in container app."},
-		"staged, all adopted":    {Staged, []v1alpha1.JavaProcess{stock}, v1alpha1.ReasonAdopted, "Nothing is staged; the stock exporter is adopted as it is."},
-		"loaded":                 {Loaded, []v1alpha1.JavaProcess{app, worker}, v1alpha1.ReasonAgentServing, "The agent serves port 9400, 9404. A warning."},
-		"loaded, all adopted":    {Loaded, []v1alpha1.JavaProcess{stock}, v1alpha1.ReasonAdopted, "The stock exporter serves port 9999 with its own configuration; it is exposed as it is."},
-		"exposed":                {Exposed, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonEndpointPublished, "/metrics answers on port 9400 and is listed in an EndpointSlice."},
-		"exposed, unreachable": {
+		"files are staged":                      {Staged, []v1alpha1.JavaProcess{app, worker, stock}, v1alpha1.ReasonFilesVerified, "The agent and its configuration are staged and verified in container app, worker."},
+		"files are staged, and the JVM refuses": {Staged, []v1alpha1.JavaProcess{refused}, v1alpha1.ReasonFilesVerified, "The agent and its configuration are staged and verified in container app."},
+		"nothing is staged for an adopted JVM":  {Staged, []v1alpha1.JavaProcess{stock}, v1alpha1.ReasonAdopted, "Nothing is staged; the stock exporter is adopted as it is."},
+		"the agent serves":                      {Loaded, []v1alpha1.JavaProcess{app, worker}, v1alpha1.ReasonAgentServing, "The agent serves port 9400, 9404. A warning."},
+		"the adopted JVM serves":                {Loaded, []v1alpha1.JavaProcess{stock}, v1alpha1.ReasonAdopted, "The stock exporter serves port 9999 with its own configuration; it is exposed as it is."},
+		"the endpoint is exposed":               {Exposed, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonEndpointPublished, "/metrics answers on port 9400 and is listed in an EndpointSlice."},
+		"the endpoint is exposed, and unreachable": {
 			Exposed, []v1alpha1.JavaProcess{fromPod}, v1alpha1.ReasonEndpointPublished,
 			"/metrics answers on port 9400 and is listed in an EndpointSlice. The probe runs inside the pod because the operator cannot reach the endpoint; a NetworkPolicy or service mesh may block Prometheus, too. A JVM that is replaced while its container runs is detected when the pod becomes ready again, or at the next change.",
 		},
-		"annotated": {Annotated, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonAnnotationsApplied, "The pod carries prometheus.io/scrape, port and path."},
+		"the pod is annotated": {Annotated, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonAnnotationsApplied, "The pod carries prometheus.io/scrape, port and path."},
 	} {
 		want := statemachine.Held{Reason: tc.reason, Message: tc.message}
 		if diff := cmp.Diff(want, aScope(tc.processes...).Held(tc.phase)); diff != "" {

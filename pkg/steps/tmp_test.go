@@ -10,7 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Who else can write to the volume at /tmp is read from the pod's spec.
+// Whether other containers can write to the volume at /tmp is read from the pod's spec.
 func TestTmpMountedElsewhere(t *testing.T) {
 	at := func(volume, path string) corev1.VolumeMount {
 		return corev1.VolumeMount{Name: volume, MountPath: path}
@@ -60,15 +60,15 @@ func TestTmpMountedElsewhere(t *testing.T) {
 			} {
 				beside.spec.Volumes = []corev1.Volume{node}
 				if got := tmpMountedElsewhere(&corev1.Pod{Spec: beside.spec}, "app"); got != beside.want {
-					t.Errorf("beside a %s: %v", kind, got)
+					t.Errorf("beside a %s: got %v, want %v", kind, got, beside.want)
 				}
 			}
 		})
 	}
 }
 
-// Each request by which something is decided of a /tmp, or done there, says what the
-// helper cannot see of it, and which jar is to be loaded.
+// Each request that decides or does something in /tmp tells the helper what it cannot see,
+// and which jar is to be loaded.
 func TestTmpInRequests(t *testing.T) {
 	for _, allow := range []bool{false, true} {
 		s := aScope()
@@ -88,11 +88,11 @@ func TestTmpInRequests(t *testing.T) {
 		Load{}.Ensure(t.Context(), s.jvm())
 		for _, verb := range []helperapi.Verb{helperapi.VerbInspect, helperapi.VerbStage, helperapi.VerbLoad} {
 			if r, ok := asked[verb]; !ok || !r.TmpMountedElsewhere || r.AllowSharedTmp != allow {
-				t.Errorf("%s is asked for with %+v", verb, r)
+				t.Errorf("request %s: got %+v", verb, r)
 			}
 		}
 		if d := asked[helperapi.VerbLoad].Desired; d == nil || d.AgentSHA256 != s.Artifacts.Agent.SHA256 {
-			t.Errorf("to be loaded is %+v", d)
+			t.Errorf("desired state of the load: got %+v", d)
 		}
 	}
 }

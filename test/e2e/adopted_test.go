@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Where the stock exporter serves already, it is exposed and annotated as it is:
-// nothing is staged or loaded, and it outlives the exporter that adopted it.
+// A stock exporter that already serves is exposed and annotated as it is: nothing is staged
+// or loaded, and it keeps serving after the exporter that adopted it is deleted.
 func TestAdopted(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("adopted", 1, 1, "manifests/adopted/app.yaml")

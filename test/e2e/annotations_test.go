@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Nobody's scrape is redirected: beside an annotation of somebody else stands
-// none of ours; the endpoint stands all the same.
+// No scrape is redirected: the operator adds no annotation beside a foreign one, and
+// publishes the endpoint nevertheless.
 func TestForeignAnnotationInTemplate(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("foreign-template", 1, 1, "manifests/foreign-annotations/app.yaml")
@@ -37,8 +37,8 @@ func TestForeignAnnotationAfterwards(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("a foreign process takes over the port", funcs.AnnotatedAs("somebody", namespace, map[string]string{"prometheus.io/port": "1234"})).
-		Assess("AnnotationConflict names them", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
+		Assess("the port annotation is changed by another manager", funcs.AnnotatedAs("somebody", namespace, map[string]string{"prometheus.io/port": "1234"})).
+		Assess("AnnotationConflict names the manager", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			`"somebody"`, "prometheus.io/port")).
 		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/port": "1234"})).
 		Assess("the endpoint is published", funcs.Published(namespace, funcs.Exporter, 1, port)).

@@ -9,36 +9,36 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Who loses the right to attach gets no other pod; what is served is served on.
+// A requester who loses the right to attach gets no new pod; existing endpoints keep serving.
 func TestRightWithdrawn(t *testing.T) {
 	t.Parallel()
 	namespace, _, feature := running("right-withdrawn", 1, 1, java17)
 	const role, user = "manifests/authority/attach.yaml", "alice"
 	testenv.Test(t, feature.
 		WithSetup("rules", funcs.Apply(namespace, rules)).
-		WithSetup("somebody who may attach", funcs.Apply(namespace, role)).
-		Assess("the exporter of the authorized user is served", funcs.All(
+		WithSetup("the requester may attach", funcs.Apply(namespace, role)).
+		Assess("the pod of the authorized requester is served", funcs.All(
 			funcs.ApplyByUser(user, namespace, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("another pod is refused without the right", funcs.All(
 			funcs.Delete(namespace, role),
 			funcs.Apply(namespace, java25),
 			funcs.NextRefused(namespace, "java=25", v1alpha1.ReasonNotAuthorized))).
-		Assess("the first is served", funcs.All(
+		Assess("the first pod is still served", funcs.All(
 			funcs.Annotated(namespace, "java=17", v1alpha1.AnnotationScrape, "true"),
 			funcs.ServesPods(namespace, "java=17", port, "dummyapp_requests_total"))).
 		Feature())
 }
 
-// The operator's token is good for nothing but what the operator does.
+// A stolen token of the operator allows nothing but what the operator does.
 func TestStolenToken(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("stolen-token", 1, 1, java17)
 	testenv.Test(t, feature.
-		WithSetup("an exporter that is served", funcs.All(
+		WithSetup("the exporter's pod is served", funcs.All(
 			funcs.Apply(namespace, rules, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
-		Assess("everything else is refused", funcs.StolenToken(namespace)).
+		Assess("every other request is denied", funcs.StolenToken(namespace)).
 		Assess("the application is unchanged", applications.Untouched()).
 		Feature())
 }

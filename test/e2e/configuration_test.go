@@ -12,23 +12,23 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// A configuration that cannot be used is told before anything is loaded. Each
-// mistake takes the place of the one before it; the last change mends all.
+// An invalid configuration is reported before anything is loaded. Each mistake replaces
+// the previous one; the last change corrects all of them.
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("configuration", 1, 1, java17)
-	feature.WithSetup("an exporter without its ConfigMap", funcs.Apply(namespace, exporter))
+	feature.WithSetup("the exporter has no ConfigMap", funcs.Apply(namespace, exporter))
 	for _, c := range []struct {
 		name, file, reason string
 		words              []string
 	}{
-		{"there is no ConfigMap", "", v1alpha1.ReasonConfigMapMissing, []string{"prometheus-jmx-exporter-config"}},
+		{"the ConfigMap is missing", "", v1alpha1.ReasonConfigMapMissing, []string{"prometheus-jmx-exporter-config"}},
 		{"the key is missing", "key-missing", v1alpha1.ReasonConfigKeyMissing, []string{"config.yaml"}},
-		{"it is not YAML", "not-yaml", v1alpha1.ReasonConfigNotYAML, []string{"config.yaml"}},
+		{"the content is not YAML", "not-yaml", v1alpha1.ReasonConfigNotYAML, []string{"config.yaml"}},
 		{"a key is unknown", "unknown-key", v1alpha1.ReasonConfigInvalid, []string{"line 4", "pattern"}},
 		{"a value has the wrong type", "wrong-type", v1alpha1.ReasonConfigInvalid, []string{"line 2", "lowercaseOutputName"}},
-		{"a key makes no sense", "forbidden", v1alpha1.ReasonConfigForbidden, []string{"hostPort"}},
-		{"it is too large", "too-large", v1alpha1.ReasonConfigTooLarge, []string{"262144 are accepted"}},
+		{"a key is forbidden", "forbidden", v1alpha1.ReasonConfigForbidden, []string{"hostPort"}},
+		{"the content is too large", "too-large", v1alpha1.ReasonConfigTooLarge, []string{"262144 are accepted"}},
 	} {
 		switch c.file {
 		case "":
@@ -54,8 +54,8 @@ func TestConfiguration(t *testing.T) {
 		Feature())
 }
 
-// What changes reaches the agent that runs: no second load, which Java 25 would
-// tell by its warning.
+// A change reaches the running agent without a second load, which Java 25 would show by its
+// warning.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("changes", 2, 2, java17, java25)
@@ -67,7 +67,7 @@ func TestChanges(t *testing.T) {
 			funcs.Serves(namespace, "dummyapp_orders_total"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("an invalid configuration withdraws nothing", funcs.All(
+		Assess("an invalid configuration removes no endpoint", funcs.All(
 			funcs.Apply(namespace, "manifests/configuration/not-yaml.yaml"),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionFalse, v1alpha1.ReasonConfigNotYAML),
 			funcs.Scrapable(namespace, port),

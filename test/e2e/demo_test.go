@@ -11,26 +11,26 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// The demo's path, with its manifests.
+// The steps of the demo, with its manifests.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("demo", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
 	testenv.Test(t, demoPath(namespace, applications, feature, 5).
-		Assess("by exec, and to the pod without a shell through an ephemeral container",
+		Assess("pods are reached by exec, and the pod without a shell through an ephemeral container",
 			funcs.ReachedBy(namespace, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer)).
 		Feature())
 }
 
-// The demo's path by exec alone: config/transport-exec adds no ephemeral container, and
-// the pod without a shell is refused. No feature runs beside this one.
+// The demo by exec only: with config/transport-exec no ephemeral container is added, and
+// the pod without a shell is refused. No other feature runs at the same time.
 func TestDemoByExec(t *testing.T) {
 	namespace, applications, feature := running("demo-by-exec", 4, 4, demo+"dummyapp.yaml")
 	distroless := funcs.NamespaceFor("demo-by-exec-distroless")
 	testenv.Test(t, demoPath(namespace, applications, feature.
-		WithSetup("an operator by exec alone", suite.DeployedInstead("config/transport-exec")).
+		WithSetup("the operator may only exec", suite.DeployedInstead("config/transport-exec")).
 		WithSetup("the operator may not add ephemeral containers", funcs.MayPatch("ephemeralcontainers", false)).
 		WithSetup("another namespace", funcs.InNamespace(distroless)).
-		WithSetup("with a pod without a shell", funcs.Apply(distroless, demo+"distroless.yaml", rules, exporter)), 4).
+		WithSetup("a pod without a shell exists", funcs.Apply(distroless, demo+"distroless.yaml", rules, exporter)), 4).
 		Assess("by exec", funcs.ReachedBy(namespace, v1alpha1.TransportExec)).
 		Assess("the pod without a shell is refused with instructions", funcs.ConditionWithReason(distroless, 1,
 			v1alpha1.PhaseJavaFound, v1alpha1.ReasonNoShell, "--transport=Exec", "config/default")).
@@ -40,19 +40,19 @@ func TestDemoByExec(t *testing.T) {
 		Feature())
 }
 
-// The demo's path by ephemeral containers alone: config/transport-door executes
-// nothing in the applications' containers. No feature runs beside this one.
+// The demo by ephemeral containers only: with config/transport-door nothing is executed in
+// the applications' containers. No other feature runs at the same time.
 func TestDemoByEphemeralContainers(t *testing.T) {
 	namespace, applications, feature := running("demo-by-door", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
 	testenv.Test(t, demoPath(namespace, applications, feature.
-		WithSetup("an operator by ephemeral containers alone", suite.DeployedInstead("config/transport-door")).
+		WithSetup("the operator may only use ephemeral containers", suite.DeployedInstead("config/transport-door")).
 		WithSetup("the operator may add ephemeral containers", funcs.MayPatch("ephemeralcontainers", true)), 5).
-		Assess("by ephemeral containers", funcs.ReachedBy(namespace, v1alpha1.TransportEphemeralContainer)).
+		Assess("pods are reached through ephemeral containers", funcs.ReachedBy(namespace, v1alpha1.TransportEphemeralContainer)).
 		Assess("no helper was installed in any container", funcs.NoHelperInside(namespace)).
 		Feature())
 }
 
-// demoPath is what the demo shows of so many pods.
+// demoPath adds the steps of the demo for this many pods.
 func demoPath(namespace string, applications *funcs.Applications, feature *features.FeatureBuilder, pods int) *features.FeatureBuilder {
 	return feature.
 		Assess("one manifest makes all pods Annotated", funcs.All(
@@ -64,5 +64,5 @@ func demoPath(namespace string, applications *funcs.Applications, feature *featu
 		Assess("Prometheus scrapes each pod once, by the annotations alone", funcs.All(
 			funcs.Apply(namespace, demo+"prometheus.yaml"),
 			funcs.Scraped(namespace, "dummyapp_requests_total", pods))).
-		Assess("the scrapes have changed nothing", applications.UntouchedButWarned("dummyapp:25"))
+		Assess("scrapes change nothing in the applications", applications.UntouchedButWarned("dummyapp:25"))
 }

@@ -9,9 +9,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Prometheus scrapes endpoints over TLS, with a certificate and a password of its own, and
-// misses none when their certificate is rotated. The JVMs that a run has in any case are
-// the oldest, and the newest that is released.
+// Prometheus scrapes endpoints over TLS, with its own certificate and password, and
+// misses no scrape when their certificate is rotated. The JVMs are those of every run: the
+// oldest, and the newest release.
 func TestEndpointSecurity(t *testing.T) {
 	t.Parallel()
 	const pods = 3
@@ -19,18 +19,18 @@ func TestEndpointSecurity(t *testing.T) {
 	security := funcs.SecurityIn(namespace)
 	testenv.Test(t, feature.
 		WithSetup("Secrets", security.Create()).
-		WithSetup("an exporter that names one", funcs.Apply(namespace, rules, "manifests/endpoint-security/exporter.yaml")).
+		WithSetup("the exporter refers to a Secret", funcs.Apply(namespace, rules, "manifests/endpoint-security/exporter.yaml")).
 		WithSetup("SecretForbidden says how to grant the right", funcs.ConditionWithReason(namespace, pods,
 			v1alpha1.PhaseStaged, v1alpha1.ReasonSecretForbidden, "config/endpoint-security")).
-		WithSetup("the right to it", suite.MayGetSecrets()).
-		Assess("all pods are Annotated, with the scheme", funcs.All(
+		WithSetup("the operator may get the Secret", suite.MayGetSecrets()).
+		Assess("all pods are Annotated with the scheme", funcs.All(
 			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
 			funcs.Scheme(namespace, "https"))).
 		Assess("the endpoints refuse clients without a certificate", security.Refuses(port)).
 		Assess("Prometheus scrapes each pod", funcs.All(
 			funcs.Apply(namespace, "manifests/endpoint-security/prometheus.yaml"),
 			funcs.Scraped(namespace, "dummyapp_requests_total", pods))).
-		Assess("another certificate costs no scrape", funcs.NeverMissed(namespace, security.Rotate())).
+		Assess("rotating the certificate costs no scrape", funcs.NeverMissed(namespace, security.Rotate())).
 		Assess("without endpointSecurity the endpoints are served over plain HTTP, and scraped", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"endpointSecurity":null}}`),
 			funcs.Scheme(namespace, ""),

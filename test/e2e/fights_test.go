@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Somebody takes our annotation away each time. It is put back a few times, and
-// then there is peace, and a person is told.
+// An annotation that is removed repeatedly is restored a few times; then the operator stops,
+// and reports that.
 func TestAnnotationFight(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("fight", 1, 1, java17)
@@ -31,14 +31,14 @@ func TestAnnotationFight(t *testing.T) {
 		Feature())
 }
 
-// Somebody changes the value of our annotation: it is theirs then.
+// An annotation whose value another manager changes belongs to that manager.
 func TestAnnotationTakenOver(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("taken-over", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("the scrape annotation is set to false by a person", funcs.PatchPods(namespace, "kubectl-annotate", `{"metadata":{"annotations":{"prometheus.io/scrape":"false"}}}`)).
+		Assess("the scrape annotation is set to false by a user", funcs.PatchPods(namespace, "kubectl-annotate", `{"metadata":{"annotations":{"prometheus.io/scrape":"false"}}}`)).
 		Assess("AnnotationConflict names the tool", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
 			`"kubectl-annotate"`, "prometheus.io/scrape")).
 		Assess("the foreign annotation stays, the operator's are withdrawn", funcs.Annotations(namespace, map[string]string{"prometheus.io/scrape": "false"})).

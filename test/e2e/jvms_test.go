@@ -12,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// The way of an agent through each Java that is tested with: docs/compatibility.md
-// shows the result. The versions are those of hack/jvms and the two JDKs.
+// The lifecycle of an agent in each tested Java version: docs/compatibility.md
+// has the results. The versions are those of hack/jvms and the two JDKs.
 func TestEachJava(t *testing.T) {
 	t.Parallel()
 	for _, major := range []int{8, 11, 17, 21, 25, 26, 27, 28} {
@@ -40,18 +40,18 @@ func TestEachJava(t *testing.T) {
 					funcs.Serves(namespace, "dummyapp_orders_total"),
 					funcs.Closed(namespace, port))).
 				Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-				Assess("it is there", agents.Remember()).
+				Assess("the agent is recorded", agents.Remember()).
 				Assess("the exporter is deleted", funcs.All(
 					funcs.Delete(namespace, exporter),
 					funcs.Gone(namespace))).
-				Assess("the agent is stopped and nothing of it is left", suite.Stopped(agents, 1)).
+				Assess("the agent is stopped and nothing of it remains", suite.Stopped(agents, 1)).
 				Assess("the application is unchanged", applications.UntouchedButWarned(warned)).
 				Feature())
 		})
 	}
 }
 
-// manifestOf writes the manifest of one Java.
+// manifestOf writes the manifest of a Java version.
 func manifestOf(t *testing.T, major int) string {
 	t.Helper()
 	template, err := os.ReadFile("manifests/jvms/app.yaml")

@@ -13,8 +13,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/kinds"
 )
 
-// Every kind of pod is attached to, or refused with a typed reason and a sentence, and
-// its application is never disturbed. docs/compatibility.md has what is reported here.
+// Every kind of pod is attached to, or refused with a typed reason and a message, and its
+// application is never disturbed. docs/compatibility.md has the reported results.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	for _, k := range kinds.All() {
@@ -49,13 +49,13 @@ func TestKinds(t *testing.T) {
 			}
 			feature.Assess("the application is unchanged", applications.UntouchedButWarned(k.Warned))
 			if k.Mended != nil {
-				feature.Assess("it is mended", funcs.All(
+				feature.Assess("the pod is Annotated after the fix", funcs.All(
 					funcs.ApplyPatched(namespace, java17, k.Mended.PatchPod),
 					funcs.ApplyPatched(namespace, exporter, k.Mended.PatchExporter)))
 				attached(feature, namespace, k, *k.Mended)
 			}
 			if k.Reason == "" {
-				feature.Assess("nothing of the operator is left after the exporter is deleted", funcs.All(
+				feature.Assess("nothing of the operator remains after the exporter is deleted", funcs.All(
 					funcs.Delete(namespace, exporter),
 					funcs.Doors(namespace, doors(k), false),
 					funcs.Uninstalled(namespace),
@@ -66,7 +66,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// attached asserts that the pod is attached to through the kind's transport.
+// attached adds the steps of a pod that is attached to through the kind's transport.
 func attached(feature *features.FeatureBuilder, namespace string, k kinds.Kind, c kinds.Change) {
 	annotated := funcs.AllAnnotated(namespace, funcs.Exporter, 1, c.Port())
 	if k.JVMs > 1 {
@@ -84,7 +84,7 @@ func attached(feature *features.FeatureBuilder, namespace string, k kinds.Kind, 
 	}
 }
 
-// doors is how many ephemeral containers a kind needs.
+// doors returns the number of ephemeral containers of a kind.
 func doors(k kinds.Kind) int {
 	if k.Transport == v1alpha1.TransportEphemeralContainer {
 		return 1

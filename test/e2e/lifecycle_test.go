@@ -12,11 +12,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// goesOn is the sample's exporter, for tests that end containers and JVMs.
+// goesOn is the sample's exporter, for tests in which containers and JVMs exit.
 const goesOn = "manifests/lifecycle/exporter.yaml"
 
-// The operator dies between any two lines: here by SIGKILL, while agents are
-// loaded. No feature runs beside this one.
+// The operator may die between any two lines: this test kills it with SIGKILL while agents
+// are loaded. No other feature runs at the same time.
 func TestOperatorKilled(t *testing.T) {
 	namespace, applications, feature := running("killed", 10, 10, "manifests/killed/app.yaml")
 	testenv.Test(t, feature.
@@ -27,7 +27,7 @@ func TestOperatorKilled(t *testing.T) {
 		Feature())
 }
 
-// A container that ends is another one afterwards.
+// A container that restarts has a new JVM, which is attached to.
 func TestContainerRestarted(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("restarted", 1, 1, java17)
@@ -48,8 +48,8 @@ func TestContainerRestarted(t *testing.T) {
 		Feature())
 }
 
-// A JVM that ends in a container that runs on is missed by its endpoint, of which
-// the API says nothing, and the next one is served.
+// A JVM that exits in a running container, of which the API shows nothing, is detected by
+// its health check, and the next JVM is served.
 func TestJVMReplaced(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("replaced", 1, 1, "manifests/lifecycle/loop.yaml")
@@ -69,9 +69,9 @@ func TestJVMReplaced(t *testing.T) {
 		Feature())
 }
 
-// Where the operator has no way to the pod over the network, its helper asks the
-// endpoint from within, and the condition says so. No endpoint is missed there:
-// that the JVM was replaced is noticed by the pod, which becomes ready again.
+// If the operator cannot reach the pod over the network, its helper probes the endpoint
+// from within, and the condition reports that. A health check cannot detect a replaced JVM
+// there; the pod becoming ready again triggers the inspection.
 func TestJVMReplacedBehindFilter(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("kept-out", 1, 1, "manifests/lifecycle/ready.yaml")
@@ -92,8 +92,8 @@ func TestJVMReplacedBehindFilter(t *testing.T) {
 		Feature())
 }
 
-// Pods come and go one by one: each has its own record, and nothing names one
-// that is gone. That they end soon after an attach stops nothing.
+// Pods are replaced one by one: each has its own JmxAttachment, and no endpoint refers to a
+// deleted pod. Pods that terminate soon after an attach do not halt the rollout.
 func TestRollout(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("rolled", 3, 3, "manifests/lifecycle/before.yaml")
@@ -112,7 +112,7 @@ func TestRollout(t *testing.T) {
 		Feature())
 }
 
-// A pod that comes back under its name is another pod.
+// A pod that is recreated under its name is another pod.
 func TestStatefulSet(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("stateful", 1, 1, "manifests/lifecycle/statefulset.yaml")
@@ -132,8 +132,8 @@ func TestStatefulSet(t *testing.T) {
 		Feature())
 }
 
-// The older exporter keeps a pod; the younger says whose it is, and takes it on
-// when the older goes.
+// The older exporter keeps a pod; the younger reports its name, and takes the pod over when
+// the older is deleted.
 func TestTwoExporters(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("two-exporters", 1, 1, java17)

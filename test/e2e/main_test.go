@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 
 func run(m *testing.M) int {
 	flag.Parse()
-	// Features wait for the cluster, hardly for this machine: as many side by
-	// side as processors would be few.
+	// Features mostly wait for the cluster, so more of them run in parallel than this machine
+	// has processors.
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set("6")
 	}
@@ -52,12 +52,12 @@ const (
 	java17   = "manifests/app/java17.yaml"
 	java25   = "manifests/app/java25.yaml"
 	java17x3 = "manifests/app/three.yaml"
-	// port of the sample's exporter.
+	// port is that of the sample's exporter.
 	port = 9400
 )
 
-// running is a feature with applications that run before anything is done to
-// them: pods of which so many start Java, and how they were.
+// running returns a feature whose applications run before any other step: pods, of which
+// jvms run Java, and their recorded initial state.
 func running(name string, pods, jvms int, files ...string) (namespace string, applications *funcs.Applications, feature *features.FeatureBuilder) {
 	namespace = funcs.NamespaceFor(name)
 	applications = funcs.ApplicationsIn(namespace)

@@ -9,16 +9,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// With config/network-policy, as it is built: the operator works, whoever scrapes its
-// metrics from a namespace with the label may, and nobody else gets a connection. No
-// feature runs beside this one, as all ask the same operator.
+// With config/network-policy as built, the operator works, clients in namespaces with the
+// label may scrape its metrics, and no other client gets a connection. No other feature
+// runs at the same time, because all share the operator.
 func TestNetworkPolicy(t *testing.T) {
 	namespace, applications, feature := running("policy", 1, 1, java17)
 	scraping := funcs.NamespaceFor("policy-scraping")
 	testenv.Test(t, feature.
-		WithSetup("a namespace that scrapes", funcs.InNamespace(scraping)).
-		WithSetup("by its label", funcs.NamespaceLabeled(scraping, "metrics", "enabled")).
-		WithSetup("and a pod in it", funcs.Apply(scraping, java17)).
+		WithSetup("a namespace for scrapers exists", funcs.InNamespace(scraping)).
+		WithSetup("the namespace has the label of scrapers", funcs.NamespaceLabeled(scraping, "metrics", "enabled")).
+		WithSetup("a pod in the namespace exists", funcs.Apply(scraping, java17)).
 		WithSetup("the pod is running", funcs.Running(scraping, 1, 1)).
 		Assess("the operator answers everybody without the policy", funcs.All(
 			funcs.OperatorAnswers(scraping, http.StatusOK, http.StatusOK),

@@ -10,30 +10,30 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// The operator's pod passes the strictest Pod Security Standard.
+// The operator's pod satisfies the strictest Pod Security Standard.
 func TestOperatorIsRestricted(t *testing.T) {
 	testenv.Test(t, features.New("restricted").
 		Assess("the operator runs where restricted is enforced", funcs.Restricted()).
 		Feature())
 }
 
-// config/namespaced needs no right outside of its namespace, and looks at no
-// other. The operator of all namespaces rests meanwhile; no feature runs beside
-// this one.
+// config/namespaced needs no rights outside of its namespace, and ignores all other
+// namespaces. The operator for all namespaces is scaled down meanwhile; no other feature runs
+// at the same time.
 func TestNamespaced(t *testing.T) {
 	const namespace = "jmx-exporter-e2e-namespaced"
 	applications := funcs.ApplicationsIn(namespace)
 	elsewhere := funcs.NamespaceFor("elsewhere")
 	testenv.Test(t, features.New("namespaced").
 		WithSetup("the other operator is scaled down", suite.Scaled(0)).
-		WithSetup("and its policies, which keep records to it", suite.WithoutContainment()).
+		WithSetup("the other operator's policies are removed", suite.WithoutContainment()).
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
-		WithSetup("an operator for it", suite.Deployed("test/e2e/manifests/namespaced", namespace)).
-		WithSetup("an application in it", funcs.Apply(namespace, java17)).
+		WithSetup("an operator for one namespace is deployed", suite.Deployed("test/e2e/manifests/namespaced", namespace)).
+		WithSetup("an application in its namespace exists", funcs.Apply(namespace, java17)).
 		WithSetup("the pod is running", funcs.Running(namespace, 1, 1)).
 		WithSetup("the initial state is recorded", applications.Remember()).
 		WithSetup("another namespace", funcs.InNamespace(elsewhere)).
-		WithSetup("with an exporter", funcs.Apply(elsewhere, rules, exporter, java17)).
+		WithSetup("an exporter and an application in another namespace exist", funcs.Apply(elsewhere, rules, exporter, java17)).
 		WithSetup("the other pod is running", funcs.Running(elsewhere, 1, 1)).
 		Assess("the pod in its namespace is Annotated", funcs.All(
 			funcs.Apply(namespace, rules, exporter),

@@ -10,8 +10,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// The operator is upgraded, downgraded, uninstalled and installed again, over
-// JVMs that live on and are scraped all the while. No feature runs beside this one.
+// The operator is upgraded, downgraded, uninstalled and reinstalled while JVMs
+// keep running and are scraped. No other feature runs at the same time.
 func TestOperatorLife(t *testing.T) {
 	namespace, applications, feature := running("life", 2, 2, java17, java25)
 	going, orphaned := funcs.NamespaceFor("life-going"), funcs.NamespaceFor("life-orphaned")
@@ -20,7 +20,7 @@ func TestOperatorLife(t *testing.T) {
 	for _, n := range []string{going, orphaned} {
 		feature.
 			WithSetup("another namespace", funcs.InNamespace(n)).
-			WithSetup("with an application and an exporter", funcs.Apply(n, java17, rules, exporter)).
+			WithSetup("an application and an exporter exist", funcs.Apply(n, java17, rules, exporter)).
 			WithSetup("the pod is running", funcs.Running(n, 1, 1))
 	}
 	testenv.Test(t, feature.
@@ -37,20 +37,20 @@ func TestOperatorLife(t *testing.T) {
 			funcs.RecordsRebuilt(namespace),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		// They accept both releases, and go first: docs/containment.md.
+		// They accept both releases, and are deployed first: docs/containment.md.
 		Assess("the policies of the next release are applied", funcs.Apply(funcs.OperatorNamespace, "../../bin/next/policies/exec.yaml")).
-		Assess("an upgrade brings its implementation into every JVM", funcs.All(
+		Assess("an upgrade updates the implementation in every JVM", funcs.All(
 			suite.Runs("jmx-exporter-operator:next"),
 			implementations.Changed(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("pods are scraped all the time", scraper.Answered()).
+		Assess("pods are scraped without interruption", scraper.Answered()).
 		Assess("a downgrade restores the old implementation", funcs.All(
 			suite.Runs("jmx-exporter-operator:dev"),
 			implementations.Back(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
-		Assess("pods are still scraped all the time", scraper.Answered()).
+		Assess("pods are still scraped without interruption", scraper.Answered()).
 		Assess("the applications are unchanged except for one warning", applications.UntouchedButWarned("dummyapp:25")).
 		Assess("the operator is uninstalled without detaching", funcs.All(
 			suite.Uninstalled(),
@@ -60,7 +60,7 @@ func TestOperatorLife(t *testing.T) {
 		Assess("a namespace can be deleted without the operator", funcs.All(
 			funcs.Delete(going, exporter),
 			funcs.NamespaceGone(going))).
-		Assess("and an exporter elsewhere", funcs.Delete(orphaned, exporter)).
+		Assess("an exporter in another namespace can be deleted without the operator", funcs.Delete(orphaned, exporter)).
 		Assess("a reinstalled operator finds the remaining agents", funcs.All(
 			suite.Installed(),
 			funcs.RecordsRebuilt(namespace),
@@ -76,8 +76,8 @@ func TestOperatorLife(t *testing.T) {
 		Feature())
 }
 
-// hack/undeploy takes every exporter of the cluster out first, and then the
-// operator. No feature runs beside this one.
+// hack/undeploy deletes every exporter of the cluster first, and then the
+// operator. No other feature runs at the same time.
 func TestUndeployed(t *testing.T) {
 	namespace, applications, feature := running("undeployed", 2, 2, java17, java25)
 	agents := funcs.AgentsIn(namespace)
@@ -86,12 +86,12 @@ func TestUndeployed(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
 		WithSetup("the agents are recorded", agents.Remember()).
-		Assess("nothing of the operator is left in the cluster", suite.Undeployed()).
-		Assess("nothing of the operator is left in the pods", funcs.All(
+		Assess("nothing of the operator remains in the cluster", suite.Undeployed()).
+		Assess("nothing of the operator remains in the pods", funcs.All(
 			suite.Stopped(agents, 1),
 			funcs.Annotations(namespace, nil))).
 		Assess("the applications are unchanged", applications.UntouchedButWarned("dummyapp:25")).
-		Assess("it can be installed again", funcs.All(
+		Assess("the operator can be installed again", funcs.All(
 			suite.Installed(),
 			funcs.Apply(namespace, exporter),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),

@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Without the right to exec nothing happens in any pod. No feature runs beside
-// this one.
+// Without the right to exec, nothing happens in any pod. No other feature runs at the
+// same time.
 func TestExecForbidden(t *testing.T) {
 	namespace, applications, feature := running("exec-forbidden", 1, 1, java17)
 	testenv.Test(t, feature.
@@ -20,7 +20,7 @@ func TestExecForbidden(t *testing.T) {
 		Assess("ExecForbidden is reported", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonExecForbidden, "pods/exec")).
 		Assess("nothing is installed", funcs.NothingInstalled(namespace)).
 		Assess("the application is unchanged", applications.Untouched()).
-		Assess("the pod is Annotated with the right", funcs.All(
+		Assess("the pod is Annotated after the right is granted", funcs.All(
 			suite.Restored(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
@@ -39,7 +39,7 @@ func TestExecRefused(t *testing.T) {
 			"you cannot exec into orders")).
 		Assess("nothing is installed", funcs.NothingInstalled(namespace)).
 		Assess("the application is unchanged", applications.Untouched()).
-		Assess("the pod is Annotated without the policy", funcs.All(
+		Assess("the pod is Annotated after the policy is removed", funcs.All(
 			funcs.Delete(namespace, policy),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
@@ -59,7 +59,7 @@ func TestAnnotationRefused(t *testing.T) {
 		Assess("the endpoint is published without annotations", funcs.All(
 			funcs.Published(namespace, funcs.Exporter, 1, port),
 			funcs.Annotations(namespace, nil))).
-		Assess("the pod is Annotated without the policy", funcs.All(
+		Assess("the pod is Annotated after the policy is removed", funcs.All(
 			funcs.Delete(namespace, policy),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).

@@ -11,7 +11,7 @@ import (
 
 const moved = 9401
 
-// The metrics move to another port without a gap, and everything follows them.
+// The metrics move to another port without a gap, and annotation and endpoint follow.
 func TestPortChanged(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("port-changed", 1, 1, java17)
@@ -34,7 +34,7 @@ func TestPortChanged(t *testing.T) {
 		Feature())
 }
 
-// A port that somebody listens on is not moved to: the old one goes on.
+// The agent does not move to a port that is in use: the old port keeps serving.
 func TestPortChangedToBusy(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("port-busy", 1, 1, "manifests/ports/app.yaml")
@@ -57,21 +57,21 @@ func TestPortChangedToBusy(t *testing.T) {
 		Feature())
 }
 
-// Where no port is asked for one is chosen, in pods that share the node's ports
-// too, and what was chosen stays. The operator is replaced: no feature runs beside
-// this one.
+// Without spec.port, a port is chosen, also in pods that share the node's network, and
+// stays the same. The operator is restarted: no other feature runs at the same
+// time.
 func TestPortChosen(t *testing.T) {
 	namespace, applications, feature := running("port-chosen", 3, 3, java17, "manifests/ports/host.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
-		WithSetup("an operator that attaches on the host's network", suite.Flags("--allow-host-network")).
-		WithSetup("an exporter without a port", funcs.Apply(namespace, rules, "manifests/ports/chosen.yaml")).
+		WithSetup("the operator runs with --allow-host-network", suite.Flags("--allow-host-network")).
+		WithSetup("the exporter has no port", funcs.Apply(namespace, rules, "manifests/ports/chosen.yaml")).
 		Assess("every JVM is served, those on the host's network on different ports", funcs.All(
 			jvms.Served(3, 3),
 			jvms.Apart("dummyapp", 1),
 			jvms.Apart("host", 2),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
-		Assess("an ordinary pod has the first one", jvms.On(map[string][]int32{"dummyapp": {9404}}, "host")).
+		Assess("an ordinary pod has the first port", jvms.On(map[string][]int32{"dummyapp": {9404}}, "host")).
 		Assess("a restarted operator changes no port", funcs.All(
 			suite.OperatorReplaced(3),
 			jvms.StillServed(3, 3))).

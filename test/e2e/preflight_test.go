@@ -11,14 +11,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// A preflight reports which pods can be attached to, and leaves all of them as they
-// are; mode Attach continues from what it found.
+// A preflight reports which pods can be attached to, and leaves all of them
+// unchanged; mode Attach continues from its inspection.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	const preflight = "example-preflight"
 	namespace, applications, feature := running("preflight", 5, 4, java17, java25, "manifests/preflight/apps.yaml")
 	testenv.Test(t, feature.
-		WithSetup("an exporter in mode Preflight", funcs.Apply(namespace, rules, samples+"prometheusjmxexporter-preflight.yaml")).
+		WithSetup("the exporter is in mode Preflight", funcs.Apply(namespace, rules, samples+"prometheusjmxexporter-preflight.yaml")).
 		Assess("every pod is inspected", funcs.ExporterCondition(namespace, preflight,
 			v1alpha1.ConditionPreflightComplete, metav1.ConditionTrue, v1alpha1.ReasonPodsInspected, "2/5")).
 		Assess("the reasons are counted", funcs.PreflightFound(namespace, preflight, v1alpha1.Preflight{
@@ -31,7 +31,7 @@ func TestPreflight(t *testing.T) {
 			},
 		})).
 		Assess("kubectl get shows the result", funcs.Column(namespace, preflight, "Attachable", "2/5")).
-		Assess("nothing is left in the containers", funcs.NothingInstalled(namespace)).
+		Assess("nothing remains in the containers", funcs.NothingInstalled(namespace)).
 		Assess("nothing is loaded", funcs.NothingLoaded(namespace)).
 		Assess("no ephemeral container is added", funcs.Doors(namespace, 0, false)).
 		Assess("no annotation is written", funcs.Annotations(namespace, nil)).

@@ -10,8 +10,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Pods with the labels that do not run are told of, whatever is in them, and with
-// the right to read them so are the last lines of their logs.
+// Selected pods that do not run are reported, whatever they contain, with the last lines of
+// their logs if the operator may read them.
 func TestProblemPods(t *testing.T) {
 	t.Parallel()
 	namespace := funcs.NamespaceFor("problems")
@@ -26,15 +26,15 @@ func TestProblemPods(t *testing.T) {
 	}
 	testenv.Test(t, features.New("problems").
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
-		WithSetup("pods that do not run", funcs.Apply(namespace, "manifests/problems/pods.yaml")).
-		WithSetup("the right to read logs", suite.MayReadLogs()).
-		Assess("the exporter reports them", funcs.All(
+		WithSetup("there are pods that do not run", funcs.Apply(namespace, "manifests/problems/pods.yaml")).
+		WithSetup("the operator may read logs", suite.MayReadLogs()).
+		Assess("the exporter reports the pods", funcs.All(
 			funcs.Apply(namespace, rules, "manifests/problems/exporter.yaml"),
 			problems(""))).
 		Assess("logs are reported if requested", funcs.All(
 			funcs.Apply(namespace, "manifests/problems/lines.yaml"),
 			problems("three\nfour\nfive"))).
-		Assess("pods that are gone are not reported", funcs.All(
+		Assess("deleted pods are not reported", funcs.All(
 			funcs.Delete(namespace, "manifests/problems/pods.yaml"),
 			funcs.Problems(namespace, funcs.Exporter))).
 		Feature())

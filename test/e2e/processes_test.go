@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Every JVM of a pod is served, each on a port of its own, and what is chosen no
-// more is released: nothing else changes.
+// Every JVM of a pod is served on its own port, and a JVM that is no longer selected is
+// released; nothing else changes.
 func TestSeveralJVMs(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("several-jvms", 1, 3, "manifests/processes/app.yaml")
@@ -37,7 +37,7 @@ func TestSeveralJVMs(t *testing.T) {
 		Feature())
 }
 
-// One JVM of a container ends, the container runs on: the others' endpoints stay.
+// One JVM of a container exits while the container runs: the others' endpoints stay.
 func TestOneJVMEnds(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("one-jvm-ends", 1, 3, "manifests/processes/app.yaml")
@@ -47,7 +47,7 @@ func TestOneJVMEnds(t *testing.T) {
 		WithSetup("all three JVMs are served", jvms.Served(1, 3)).
 		WithSetup("the applications are unchanged", applications.Untouched()).
 		Assess("one JVM exits, and the endpoints of the others stay", jvms.EndBesideOthers("worker", 1)).
-		Assess("the other pods keep serving", funcs.All(
+		Assess("the other JVMs keep serving", funcs.All(
 			jvms.Answer("web", "dummyapp_requests_total", 0, `dummyapp_requests_total{endpoint="/orders"} 7.0`),
 			jvms.Answer("worker", "dummyapp_requests_total", 0, `dummyapp_requests_total{endpoint="/orders"} 7.0`))).
 		Assess("the agent was loaded once into each", funcs.LoadedOnce(namespace)).

@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// A container that does not run Java yet is left as it is, and looked at again.
+// A container that does not run Java yet is left unchanged, and inspected again.
 func TestNoJava(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("no-java", 1, 0, "manifests/no-java/app.yaml")
@@ -30,7 +30,7 @@ func TestNoJava(t *testing.T) {
 		Feature())
 }
 
-// A pod that goes midway takes its record with it and holds nobody up.
+// A pod that is deleted during an attach takes its JmxAttachment with it and delays no other pod.
 func TestPodGone(t *testing.T) {
 	t.Parallel()
 	namespace, _, feature := running("pod-gone", 3, 3, java17x3)
@@ -38,10 +38,10 @@ func TestPodGone(t *testing.T) {
 		return funcs.ConditionWithReason(namespace, 3, v1alpha1.PhaseStaged, v1alpha1.ReasonConfigMapMissing, "prometheus-jmx-exporter-config")
 	}
 	testenv.Test(t, feature.
-		WithSetup("an exporter without its ConfigMap", funcs.Apply(namespace, exporter)).
+		WithSetup("the exporter has no ConfigMap", funcs.Apply(namespace, exporter)).
 		Assess("the pods wait", waiting()).
 		Assess("one pod is deleted together with its record", funcs.PodDeleted(namespace)).
-		Assess("another one comes in its place", funcs.All(funcs.Running(namespace, 3, 3), waiting())).
+		Assess("a replacement runs", funcs.All(funcs.Running(namespace, 3, 3), waiting())).
 		Assess("one pod is deleted while agents are loaded", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.PodDeleted(namespace))).

@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// What changes goes to one pod first; what that one refuses goes nowhere.
+// A change goes to one pod first; a change that this pod rejects goes no further.
 func TestConfigurationRollout(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("rollout", 3, 3, java17x3)
@@ -26,7 +26,7 @@ func TestConfigurationRollout(t *testing.T) {
 			funcs.Serves(namespace, "dummyapp_orders_total"),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 3, port),
 			history.OneFirst(funcs.Exporter))).
-		Assess("the exporters in the JVMs count it", funcs.All(
+		Assess("the agents count the reload", funcs.All(
 			funcs.Counts(namespace, "jmx_config_reload_success_total", 1),
 			funcs.Counts(namespace, "jmx_config_reload_failure_total", 0),
 			funcs.LoadedOnce(namespace))).
@@ -35,7 +35,7 @@ func TestConfigurationRollout(t *testing.T) {
 			funcs.OneRefused(namespace, 3, v1alpha1.PhaseLoaded, v1alpha1.ReasonConfigRejected, "NoSuchScript"),
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonConfigRejected, "NoSuchScript", "dummyapp-"),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionTrue, v1alpha1.ReasonValid))).
-		Assess("all pods serve what they served before", funcs.All(
+		Assess("all pods keep serving the previous configuration", funcs.All(
 			funcs.Serves(namespace, "dummyapp_orders_total"),
 			funcs.Published(namespace, funcs.Exporter, 3, port),
 			funcs.Scrapable(namespace, port),
@@ -52,7 +52,7 @@ func TestConfigurationRollout(t *testing.T) {
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.Published(namespace, funcs.Exporter, 3, port),
 			funcs.Scrapable(namespace, port))).
-		Assess("the exporter is Ready with the ConfigMap", funcs.All(
+		Assess("the exporter is Ready after the ConfigMap is restored", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 3, port))).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
@@ -60,13 +60,13 @@ func TestConfigurationRollout(t *testing.T) {
 		Feature())
 }
 
-// A container that ends soon after an attach stops the rollout, until a person
-// says otherwise.
+// A container that exits soon after an attach halts the rollout, until a user
+// resumes it.
 func TestRestartedAfterAttach(t *testing.T) {
 	t.Parallel()
 	namespace, _, feature := running("restarted-after", 3, 3, java17x3)
 	testenv.Test(t, feature.
-		WithSetup("an exporter that takes its time after the first pod", funcs.Apply(namespace, rules, "manifests/rollout/careful.yaml")).
+		WithSetup("the exporter waits after the first pod", funcs.Apply(namespace, rules, "manifests/rollout/careful.yaml")).
 		Assess("the first pod is Annotated and its JVM exits", funcs.FirstEnds(namespace, funcs.Exporter)).
 		Assess("the rollout halts with a reason", funcs.All(
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach, "dummyapp-", "exit code 137", "banzaicloud.com/resume-rollout"),
@@ -94,7 +94,7 @@ func TestRestartedAfterAttach(t *testing.T) {
 		Feature())
 }
 
-// Never more pods are worked on than spec.rollout says, at once and on one node.
+// No more pods are attached to at once, in all and per node, than spec.rollout allows.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("gate", 6, 6, "manifests/rollout/six.yaml")
@@ -117,14 +117,14 @@ func TestGate(t *testing.T) {
 		Feature())
 }
 
-// Suspended, nothing new happens, and what is there stays.
+// While suspended, nothing new is attached or changed, and existing endpoints stay.
 func TestSuspended(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("suspended", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		WithSetup("it is suspended", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"suspend":true}}`)).
+		WithSetup("the exporter is suspended", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"suspend":true}}`)).
 		WithSetup("the operator has observed the exporter", funcs.Observed(namespace, funcs.Exporter)).
 		Assess("a new pod is not attached to", funcs.All(
 			funcs.Apply(namespace, java25),

@@ -12,20 +12,20 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/kinds"
 )
 
-// static is a feature with a static pod that runs, and an exporter for it.
+// static returns a feature with a running static pod, and an exporter for it.
 func static(name string, change kinds.Change) (namespace string, applications *funcs.Applications, feature *features.FeatureBuilder) {
 	namespace = funcs.NamespaceFor(name)
 	applications = funcs.ApplicationsIn(namespace)
 	return namespace, applications, features.New(name).
 		WithSetup("a namespace", funcs.InNamespace(namespace)).
-		WithSetup("a static pod", funcs.StaticPod(namespace, java17, change.PatchPod)).
+		WithSetup("the static pod is created", funcs.StaticPod(namespace, java17, change.PatchPod)).
 		WithSetup("the pod is running", funcs.Running(namespace, 1, 1)).
 		WithSetup("the initial state is recorded", applications.Remember()).
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter))
 }
 
-// A static pod is attached to as any other, and stays so when the kubelet makes its
-// mirror again.
+// A static pod is attached to like any other, and stays attached when the kubelet recreates
+// its mirror.
 func TestStaticPod(t *testing.T) {
 	t.Parallel()
 	namespace, _, feature := static("static", kinds.Change{})
@@ -36,7 +36,7 @@ func TestStaticPod(t *testing.T) {
 		Assess("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		Assess("the metrics are served", funcs.Serves(namespace, "dummyapp_requests_total")).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("nothing of the operator is left after the exporter is deleted", funcs.All(
+		Assess("nothing of the operator remains after the exporter is deleted", funcs.All(
 			funcs.Delete(namespace, exporter),
 			funcs.NoRecord(namespace),
 			funcs.NothingInstalled(namespace),
@@ -44,7 +44,7 @@ func TestStaticPod(t *testing.T) {
 		Feature())
 }
 
-// A static pod takes no ephemeral container.
+// A static pod cannot get an ephemeral container.
 func TestStaticPodWithoutShell(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := static("static-distroless", kinds.Change{Container: `image: "dummyapp:17-noshell"`})

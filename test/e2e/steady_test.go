@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Idle is idle: no write, nothing run in a pod. JMX_STEADY says for how long that
-// is looked at, a minute if left out. No feature runs beside this one.
+// An idle operator writes nothing and executes nothing. JMX_STEADY sets how long that is
+// observed, a minute by default. No other feature runs at the same time.
 func TestSteady(t *testing.T) {
 	namespace, applications, feature := running("steady", 2, 3, java17, "manifests/steady/two.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)

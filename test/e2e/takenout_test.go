@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Deleting the exporter takes back all that it has brought, and nothing else.
+// Deleting the exporter removes everything that it created, and nothing else.
 func TestExporterDeleted(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("deleted", 2, 2, "manifests/foreign-annotations/team.yaml", java25)
@@ -22,8 +22,8 @@ func TestExporterDeleted(t *testing.T) {
 		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
 		WithSetup("the agents are recorded", agents.Remember()).
 		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
-		Assess("records, Service and EndpointSlices are gone", funcs.Gone(namespace)).
-		Assess("the operator's annotations are gone", funcs.Annotations(namespace, nil)).
+		Assess("JmxAttachments, Service and EndpointSlices are deleted", funcs.Gone(namespace)).
+		Assess("the operator's annotations are removed", funcs.Annotations(namespace, nil)).
 		Assess("the foreign annotation stays", funcs.Annotated(namespace, "java=17", "example.com/team", "orders")).
 		Assess("an Event reports that the agents were stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
 		Assess("agents are stopped", suite.Stopped(agents, 1)).
@@ -31,9 +31,9 @@ func TestExporterDeleted(t *testing.T) {
 		Feature())
 }
 
-// A pod leaves its exporter in one of four ways. Each time the agent is stopped
-// and nothing of it is left; and each way back leads to a pod that is Annotated,
-// by a second load: who listens for orders in the JVM had ended with the agent.
+// A pod leaves its exporter in one of four ways. Each time the agent is stopped and nothing
+// of it remains; and when the pod returns it becomes Annotated by a second load, because
+// the trampoline's listener in the JVM ended with the agent.
 func TestTakenOut(t *testing.T) {
 	t.Parallel()
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
@@ -89,11 +89,11 @@ func TestTakenOut(t *testing.T) {
 				WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 				WithSetup("the agent is recorded", agents.Remember()).
 				Assess("the pod is detached", c.out(namespace)).
-				Assess("the record is gone", funcs.NoRecord(namespace)).
-				Assess("the operator's annotations are gone, foreign ones stay", funcs.AnnotationsOnly(namespace, stays)).
+				Assess("the JmxAttachment is deleted", funcs.NoRecord(namespace)).
+				Assess("the operator's annotations are removed, foreign ones stay", funcs.AnnotationsOnly(namespace, stays)).
 				Assess("no endpoint is published", funcs.Unpublished(namespace)).
 				Assess("an Event reports that the agent was stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
-				Assess("nothing of the agent is left", suite.Stopped(agents, 1)).
+				Assess("nothing of the agent remains", suite.Stopped(agents, 1)).
 				Assess("the application is unchanged", applications.Untouched()).
 				Assess("the pod returns and is Annotated", funcs.All(
 					c.back(namespace),
@@ -107,8 +107,8 @@ func TestTakenOut(t *testing.T) {
 	}
 }
 
-// What cannot be stopped is released in the end, and named. No feature runs
-// beside this one.
+// An agent that cannot be stopped is released in the end, and reported. No other feature
+// runs at the same time.
 func TestDetachTimeout(t *testing.T) {
 	namespace, applications, feature := running("detach-timeout", 1, 1, java17)
 	testenv.Test(t, feature.
@@ -120,8 +120,8 @@ func TestDetachTimeout(t *testing.T) {
 		WithSetup("the change takes effect", funcs.ExecRefused(namespace, "cannot")).
 		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
 		Assess("the record is deleted at the end", funcs.Gone(namespace)).
-		Assess("the operator's annotations are gone", funcs.Annotations(namespace, nil)).
-		Assess("an Event names the agent that is left", funcs.Told(namespace, corev1.EventTypeWarning, "AgentLeft", "container dummyapp", "port 9400", "5s", "pods/exec")).
+		Assess("the operator's annotations are removed", funcs.Annotations(namespace, nil)).
+		Assess("an Event names the remaining agent", funcs.Told(namespace, corev1.EventTypeWarning, "AgentLeft", "container dummyapp", "port 9400", "5s", "pods/exec")).
 		Assess("the agent keeps serving", funcs.ServesPods(namespace, "app=dummyapp", port, "dummyapp_requests_total")).
 		Assess("the application is unchanged", applications.Untouched()).
 		Assess("the remaining agent is found with the right, and not loaded again", funcs.All(
@@ -133,8 +133,8 @@ func TestDetachTimeout(t *testing.T) {
 		Feature())
 }
 
-// A pod that another exporter takes on keeps its agent, and its annotations all
-// the while: only the port in them changes.
+// A pod that another exporter takes over keeps its agent, and its annotations without
+// interruption: only the port in them changes.
 func TestHandedOver(t *testing.T) {
 	t.Parallel()
 	namespace, applications, feature := running("handed-over", 1, 1, java17)
@@ -143,13 +143,13 @@ func TestHandedOver(t *testing.T) {
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		WithSetup("a second passes", funcs.AnotherSecond(namespace, funcs.Exporter)).
-		WithSetup("a younger exporter", funcs.Apply(namespace, "manifests/two-exporters/younger.yaml")).
+		WithSetup("a younger exporter is created", funcs.Apply(namespace, "manifests/two-exporters/younger.yaml")).
 		WithSetup("the younger exporter has observed the pod", funcs.Observed(namespace, "younger")).
-		WithSetup("the annotation is followed", scrape.Begin()).
+		WithSetup("the annotation is watched", scrape.Begin()).
 		Assess("the older exporter is deleted and the younger takes over the pod", funcs.All(
 			funcs.Delete(namespace, exporter),
 			funcs.AllAnnotated(namespace, "younger", 1, 9401))).
-		Assess("the annotation was there all the time", scrape.Kept()).
+		Assess("the annotation was present all the time", scrape.Kept()).
 		Assess("the agent was loaded once", funcs.LoadedOnce(namespace)).
 		Assess("the application is unchanged", applications.Untouched()).
 		Feature())

@@ -8,7 +8,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// A Job's pod completes although an ephemeral container is in it.
+// A Job's pod completes in spite of its ephemeral container.
 func TestEphemeralContainerInJob(t *testing.T) {
 	t.Parallel()
 	namespace, _, feature := running("job", 1, 1, "manifests/transport/job.yaml")

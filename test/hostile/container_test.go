@@ -23,15 +23,15 @@ import (
 
 const (
 	podUID = "abc-1"
-	// tools are the folders of this machine's.
+	// tools are this machine's directories of commands.
 	tools = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-	// fakes is a folder of the row's programs.
+	// fakes is the directory of the row's programs.
 	fakes = "/mnt/bin"
 )
 
-// boot makes namespaces a container of the pod: with a /proc and a /tmp of its own, a
-// mount of the kubelet's, and in /mnt what the row puts there. $1 is its control group,
-// $2 are the options of its /tmp, and $3 is what lies in a door: the helper and its jars.
+// boot turns namespaces into a container of the pod: with its own /proc and /tmp, a
+// kubelet's mount, and the row's files in /mnt. $1 is its control group,
+// $2 are the mount options of its /tmp, and $3 is the content of a door: the helper and its jars.
 const boot = `set -e
 [ -z "$1" ] || echo 0 >"$1/cgroup.procs"
 mount --make-rprivate /
@@ -46,25 +46,25 @@ mount -t tmpfs -o "mode=1777,$2" tmp /tmp
 echo up
 exec sleep infinity`
 
-// container is one on this machine.
+// container is a container on this machine.
 type container struct {
 	t *testing.T
-	// id is the runtime's, and group the control group that is named after it.
+	// id is the runtime's container ID, and group the control group that is named after it.
 	id, group string
-	// init is its first process, and door that of the ephemeral container beside it, as
-	// this process sees them.
+	// init is its first process, and door that of the ephemeral container beside it, by
+	// PIDs of the host.
 	init, door int
-	// path are the folders in which it looks for commands.
+	// path are the directories in which it finds commands.
 	path string
-	// limits are prlimit's, for all that is executed in it.
+	// limits are options of prlimit, for everything that is executed in it.
 	limits []string
-	// program takes the place of the helper in the door; the real one if empty.
+	// program replaces the helper in the door; the real helper if empty.
 	program string
-	// taken counts the bytes that the operator's side took of a session.
+	// taken counts the bytes that the operator's side reads in a session.
 	taken atomic.Int64
 }
 
-// newContainer starts a container that ends with the test. tmp are mount options.
+// newContainer starts a container until the test ends. tmp are mount options.
 func newContainer(t *testing.T, tmp string) *container {
 	t.Helper()
 	id := make([]byte, 32)
@@ -82,7 +82,7 @@ func newContainer(t *testing.T, tmp string) *container {
 func (c *container) openDoor() {
 	c.t.Helper()
 	if c.group == "" {
-		c.t.Fatal("a door needs control groups that this process may make: run the tests as root")
+		c.t.Fatal("a door needs control groups, which this process may not create: run the tests as root")
 	}
 	binary, err := helperBinary()
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *container) openDoor() {
 	c.t.Cleanup(func() { kill(c.door) })
 }
 
-// makeGroup makes a control group for a container; none where that is not allowed.
+// makeGroup creates a control group for a container; none where that is not permitted.
 func makeGroup(t *testing.T, id string) string {
 	t.Helper()
 	for _, hierarchy := range []string{"/sys/fs/cgroup/pids", "/sys/fs/cgroup"} {
@@ -116,13 +116,13 @@ func makeGroup(t *testing.T, id string) string {
 	return ""
 }
 
-// in is a path in the container, for this process.
+// in returns the host's path of a path in the container.
 func (c *container) in(path string) string {
 	return filepath.Join("/proc", strconv.Itoa(c.init), "root", path)
 }
 
-// write writes a file in the container, by a process of it: what this one writes is
-// busy as long as another one has just been forked.
+// write writes a file in the container, by a process of it: a file that this process writes
+// is busy while another process is forking.
 func (c *container) write(path, content string, mode os.FileMode) {
 	c.t.Helper()
 	cmd := c.command("sh", "-c", fmt.Sprintf(`mkdir -p "${0%%/*}" && cat >"$0" && chmod %o "$0"`, mode), path)
@@ -140,14 +140,14 @@ func (c *container) sh(script string) {
 	}
 }
 
-// command is one that is run in the container, as a process of it.
+// command returns a command that runs in the container, as a process of it.
 func (c *container) command(args ...string) *exec.Cmd {
 	args = append([]string{"-c", `[ -z "$0" ] || echo 0 >"$0/cgroup.procs"; exec "$@"`, c.group, "nsenter", "--target", strconv.Itoa(c.init), "--mount", "--pid", "--"}, args...)
 	return exec.CommandContext(c.t.Context(), "sh", args...)
 }
 
-// starts starts a process of the container, which says up, and returns its PID as the
-// container and as this process see it.
+// starts starts a process of the container, which prints up, and returns its PID in the
+// container and on the host.
 func (c *container) starts(cmd *exec.Cmd) (inside, outside int) {
 	c.t.Helper()
 	before := c.processes()
@@ -172,7 +172,7 @@ func (c *container) has(pid int) bool {
 	return space != "" && space == link(c.init, "ns/pid")
 }
 
-// processes are the command lines of those in the container that have not ended.
+// processes returns the command lines of running processes in the container.
 func (c *container) processes() map[int]string {
 	all := map[int]string{}
 	for _, pid := range pids() {
@@ -183,10 +183,10 @@ func (c *container) processes() map[int]string {
 	return all
 }
 
-// firstProcess is the process that matches, once there is one.
+// firstProcess waits for a process that matches, and returns it.
 func (c *container) firstProcess(match func(pid int) bool) (found int) {
 	c.t.Helper()
-	eventually(c.t, "the process is there", func() bool {
+	eventually(c.t, "the process runs", func() bool {
 		for _, pid := range pids() {
 			if match(pid) {
 				found = pid
@@ -198,7 +198,7 @@ func (c *container) firstProcess(match func(pid int) bool) (found int) {
 	return found
 }
 
-// kill ends a process that may have ended.
+// kill kills a process, if it still runs.
 func kill(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
 
 func pids() []int {
@@ -213,7 +213,7 @@ func pids() []int {
 }
 
 func link(pid int, name string) string {
-	target, _ := os.Readlink(fmt.Sprintf("/proc/%d/%s", pid, name)) // it may have ended
+	target, _ := os.Readlink(fmt.Sprintf("/proc/%d/%s", pid, name)) // it may have exited
 	return target
 }
 
@@ -222,9 +222,9 @@ func parent(pid int) int {
 	return n
 }
 
-// statusLine is the value of a line of proc_pid_status(5).
+// statusLine returns the value of a line of proc_pid_status(5).
 func statusLine(pid int, key string) string {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have exited
 	for line := range strings.Lines(string(data)) {
 		if value, ok := strings.CutPrefix(line, key+":"); ok {
 			return strings.TrimSpace(value)
@@ -242,7 +242,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	for !condition() {
 		select {
 		case <-deadline:
-			t.Fatalf("not within two minutes: %s", what)
+			t.Fatalf("timed out after two minutes: %s", what)
 		case <-ticker.C:
 		}
 	}

@@ -25,7 +25,7 @@ import (
 
 const library = "/mnt/jdk/lib/server/libjvm.so"
 
-// What looks like a JVM, and is none.
+// Processes that look like a JVM, and are none.
 func TestProcesses(t *testing.T) {
 	release := func(script string) func(*container, *call) {
 		return func(c *container, call *call) {
@@ -37,59 +37,59 @@ func TestProcesses(t *testing.T) {
 	one := func(t *testing.T, report *helperapi.Report, _ error) {
 		t.Helper()
 		if report == nil || len(report.Processes) != 1 || report.Processes[0].Refusal == nil {
-			t.Fatalf("the report is %+v", report)
+			t.Fatalf("got report %+v, want one process", report)
 		}
 		p := report.Processes[0]
 		for _, text := range []string{p.Vendor, p.Version, p.MainClass, p.Refusal.Message} {
 			wantPrintable(t, text)
 			if len(text) > 1024 {
-				t.Errorf("a text of %d bytes", len(text))
+				t.Errorf("a text of the report has %d bytes", len(text))
 			}
 		}
 	}
 	test(t, map[string]row{
-		"a library by the name of a JVM's": {given: has("true"), check: one},
-		"a release file of 20 MB":          {given: release(`(printf 'IMPLEMENTOR="'; head -c 12000000 /dev/zero | tr '\0' x) >release`), check: one},
-		"a release file without end":       {given: release("ln -s /dev/zero release"), check: one},
-		"a release file that is a FIFO":    {given: release("mkfifo release"), check: one},
-		"a nasty release file":             {given: release(nastyRelease), check: one},
-		"classes that are a FIFO":          {given: release("mkdir lib; mkfifo lib/modules"), check: one},
-		"classes without end":              {given: release("mkdir lib; truncate -s 8T lib/modules"), check: one},
-		"a library that renames itself": {check: one, given: func(c *container, call *call) {
+		"a library has the name of a JVM's":      {given: has("true"), check: one},
+		"the release file has 20 MB":             {given: release(`(printf 'IMPLEMENTOR="'; head -c 12000000 /dev/zero | tr '\0' x) >release`), check: one},
+		"the release file is endless":            {given: release("ln -s /dev/zero release"), check: one},
+		"the release file is a FIFO":             {given: release("mkfifo release"), check: one},
+		"the release file has unsafe characters": {given: release(nastyRelease), check: one},
+		"the modules file is a FIFO":             {given: release("mkdir lib; mkfifo lib/modules"), check: one},
+		"the modules file has 8 TB":              {given: release("mkdir lib; truncate -s 8T lib/modules"), check: one},
+		"the library is renamed": {check: one, given: func(c *container, call *call) {
 			has("true")(c, call)
 			c.sh(`mv ` + library + ` "/mnt/jdk/lib/server/x (deleted)` + "\n" + `libjvm.so"`)
 			c.startsLibrary("/mnt/jdk/lib/server/libjvm.so.so")
 			c.startsLibrary(library)
 		}},
-		"a process that renames itself": {check: one, given: func(c *container, _ *call) {
+		"the process is renamed": {check: one, given: func(c *container, _ *call) {
 			c.sh("mkdir -p /mnt/jdk/lib/server")
 			c.startsLibrary("/mnt/other.so")
 			c.sh("cp /mnt/other.so " + library)
 			c.starts(c.command("sh", "-c", `LD_PRELOAD=`+library+` exec bash -c 'printf "a) Z 1 1\nb" >/proc/$$/comm; echo up; read -r line'`))
 		}},
-		"arguments that are files without end": {check: one, given: func(c *container, _ *call) {
+		"the arguments name endless files": {check: one, given: func(c *container, _ *call) {
 			c.startsLibrary("/mnt/other.so")
 			c.sh("mkdir -p /mnt/jdk/lib/server; cp /mnt/other.so " + library + "; cp /bin/sleep /mnt/java; mkfifo /mnt/fifo")
 			c.starts(c.command("sh", "-c", `echo up; LD_PRELOAD=`+library+` JAVA_TOOL_OPTIONS=-XX:VMOptionsFile=/dev/zero JDK_JAVA_OPTIONS=@/mnt/fifo exec /mnt/java 1000`))
 		}},
-		"a PID that was reused": {reason: v1alpha1.ReasonProcessGone, leaves: []string{"*"}, given: func(c *container, call *call) {
+		"the PID is reused": {reason: v1alpha1.ReasonProcessGone, leaves: []string{"*"}, given: func(c *container, call *call) {
 			inside, outside := c.startsLibrary(library)
 			start, err := jvm.StartTime(outside)
 			if err != nil {
 				c.t.Fatal(err)
 			}
 			kill(outside)
-			eventually(c.t, "the process is gone", func() bool { return link(outside, "ns/pid") == "" })
+			eventually(c.t, "the process has exited", func() bool { return link(outside, "ns/pid") == "" })
 			*call = c.loads(inside, start)
 			c.sh(fmt.Sprintf("echo %d >/proc/sys/kernel/ns_last_pid", inside-1))
 			if again, _ := c.starts(c.command("sh", "-c", "echo up; exec env LD_PRELOAD="+library+" sleep 1000")); again != inside {
-				c.t.Fatalf("the PID is %d, not %d again", again, inside)
+				c.t.Fatalf("the PID is %d, want the reused %d", again, inside)
 			}
 		}},
 	})
 }
 
-// loads asks for a load into a process, of files that lie there already.
+// loads requests a load into a process, of files that are already staged.
 func (c *container) loads(pid int, start uint64) call {
 	c.t.Helper()
 	for name, content := range map[string]string{jar.Name: string(jar.Content), config.Name: string(config.Content), exporter.Name: string(exporter.Content)} {
@@ -104,18 +104,18 @@ func (c *container) loads(pid int, start uint64) call {
 	}}
 }
 
-// What answers on the attach socket of what looks like a JVM.
+// A hostile attach socket of a process that looks like a JVM.
 func TestSockets(t *testing.T) {
 	rows := map[string]row{}
 	for does, reason := range map[string]string{
-		"is silent":            v1alpha1.ReasonAttachTimeout,
-		"hangs up":             v1alpha1.ReasonAttachFailed,
-		"talks nonsense":       v1alpha1.ReasonAttachFailed,
-		"talks without end":    v1alpha1.ReasonAttachFailed,
-		"has many properties":  v1alpha1.ReasonAttachFailed,
-		"never takes anything": v1alpha1.ReasonAttachTimeout,
+		"is silent":               v1alpha1.ReasonAttachTimeout,
+		"closes the connection":   v1alpha1.ReasonAttachFailed,
+		"answers garbage":         v1alpha1.ReasonAttachFailed,
+		"answers endlessly":       v1alpha1.ReasonAttachFailed,
+		"has too many properties": v1alpha1.ReasonAttachFailed,
+		"never accepts":           v1alpha1.ReasonAttachTimeout,
 	} {
-		rows["a socket that "+does] = row{reason: reason, leaves: []string{"*"}, given: func(c *container, call *call) {
+		rows["the attach socket "+does] = row{reason: reason, leaves: []string{"*"}, given: func(c *container, call *call) {
 			c.startsLibrary("/mnt/other.so")
 			c.sh("mkdir -p /mnt/jdk/lib/server; cp /mnt/other.so " + library)
 			self, err := os.Open("/proc/self/exe")
@@ -142,15 +142,15 @@ func TestSockets(t *testing.T) {
 	test(t, rows)
 }
 
-// fakeJVM is a process that looks like a JVM which has started, and takes SIGQUIT. What
-// it does is how its attach socket answers.
+// fakeJVM is a process that looks like a started JVM, and handles SIGQUIT. does selects the
+// answers of its attach socket.
 func fakeJVM(does string) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGQUIT)
 	file, err := os.Open(library)
 	must(err)
 	_, err = syscall.Mmap(int(file.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_EXEC, syscall.MAP_PRIVATE)
 	must(err)
-	go func() { // by which a JVM in its live phase is known
+	go func() { // identifies a JVM in its live phase
 		runtime.LockOSThread()
 		name := append([]byte("Notification Th"), 0)
 		const setName = 15 // PR_SET_NAME
@@ -158,16 +158,16 @@ func fakeJVM(does string) {
 		select {}
 	}()
 	var used syscall.Rusage
-	for used.Utime.Nano()+used.Stime.Nano() < time.Second.Nanoseconds() { // a JVM that did less is taken to be starting
+	for used.Utime.Nano()+used.Stime.Nano() < time.Second.Nanoseconds() { // a JVM that used less CPU counts as starting
 		must(syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	}
 	listener, err := net.Listen("unix", "/tmp/.java_pid"+strconv.Itoa(os.Getpid()))
 	must(err)
-	if does == "has many properties" {
+	if does == "has too many properties" {
 		manyProperties()
 	}
 	fmt.Println("up")
-	if does == "never takes anything" {
+	if does == "never accepts" {
 		select {}
 	}
 	for {
@@ -177,7 +177,7 @@ func fakeJVM(does string) {
 	}
 }
 
-// manyProperties are more than a reply may have.
+// manyProperties is a reply longer than the limit.
 var manyProperties = sync.OnceValue(func() string {
 	var all strings.Builder
 	for i := 0; all.Len() < 9<<20; i++ {
@@ -188,22 +188,22 @@ var manyProperties = sync.OnceValue(func() string {
 
 func answer(does string, conn net.Conn) {
 	defer conn.Close()
-	if does == "hangs up" {
+	if does == "closes the connection" {
 		return
 	}
-	if _, err := bufio.NewReader(conn).ReadSlice(0); err != nil { // the protocol's version: somebody asks
+	if _, err := bufio.NewReader(conn).ReadSlice(0); err != nil { // the protocol version comes first
 		return
 	}
 	switch does {
 	case "is silent":
 		time.Sleep(time.Hour)
-	case "talks nonsense":
+	case "answers garbage":
 		_, _ = io.WriteString(conn, "\x1b[31m\u202e\x00\xff\n")
-	case "talks without end":
+	case "answers endlessly":
 		for err := error(nil); err == nil; {
 			_, err = io.WriteString(conn, strings.Repeat("x", 1<<16))
 		}
-	case "has many properties":
+	case "has too many properties":
 		_, _ = io.WriteString(conn, "0\n"+manyProperties())
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
-// asJVM makes this binary a process that looks like a JVM: its value is what it does.
+// asJVM, an environment variable, makes this binary imitate a JVM: see fakeJVM.
 const asJVM = "HOSTILE_JVM"
 
 func TestMain(m *testing.M) {
@@ -22,14 +22,14 @@ func TestMain(m *testing.M) {
 		fakeJVM(does)
 	}
 	flag.Parse()
-	// Rows wait, most of the time; but what floods takes a processor from those that do not.
+	// Rows mostly wait; but rows that print endlessly take processors from the others.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	jvmtest.Main(m)
 }
 
-// helperBinary is the helper, built once, in a folder with the jars that it may stage and load.
+// helperBinary is the helper, built once, in a directory with the jars that it may stage and load.
 var helperBinary = sync.OnceValues(func() (string, error) {
 	root, err := jvmtest.ModuleRoot()
 	if err != nil {
@@ -45,7 +45,7 @@ var helperBinary = sync.OnceValues(func() (string, error) {
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", &exec.Error{Name: string(out), Err: err}
 	}
-	// Beside it, as in the operator's image.
+	// Beside the helper, as in the operator's image.
 	beside := filepath.Join(dir, "agent")
 	return binary, errors.Join(os.Mkdir(beside, 0o755),
 		os.WriteFile(filepath.Join(beside, "agent.jar"), jar.Content, 0o644), os.WriteFile(filepath.Join(beside, "exporter.jar"), exporter.Content, 0o644))

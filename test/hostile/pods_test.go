@@ -10,7 +10,7 @@ import (
 )
 
 // pods is an API server with one pod, whose ephemeral containers run as soon as they are
-// told to.
+// added.
 type pods struct{ pod *corev1.Pod }
 
 func newPods() *pods {
@@ -32,7 +32,7 @@ func (p *pods) AddEphemeralContainer(_ context.Context, _ *corev1.Pod, c *corev1
 	return nil
 }
 
-// started is the pod once all of its ephemeral containers run.
+// started returns the pod once all of its ephemeral containers run.
 func (p *pods) started() *corev1.Pod {
 	pod := p.pod.DeepCopy()
 	for _, c := range pod.Spec.EphemeralContainers {

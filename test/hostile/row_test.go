@@ -29,32 +29,32 @@ const (
 	door  = v1alpha1.TransportEphemeralContainer
 )
 
-// row is one hostile container, and what the operator says of it.
+// row is one hostile container, and the operator's expected result.
 type row struct {
 	// by are the transports; both if empty.
 	by []v1alpha1.Transport
-	// program is a shell script: what answers in the container in the place of its
-	// shell, or of the helper in the door. A process of the target's user may do that to
-	// a door, by ptrace or /proc/<pid>/fd. Empty for the real ones.
+	// program is a shell script that replaces the container's shell, or the helper in the door.
+	// A process of the target's user could do that to a door, by ptrace or /proc/<pid>/fd.
+	// Empty for the real ones.
 	program string
 	// tmp are mount options of its /tmp.
 	tmp string
-	// given prepares the container, and may change what is asked for.
+	// given prepares the container, and may change the call.
 	given func(c *container, call *call)
 	call  call
-	// reason is what the operator says of it; empty where it gets what it asked for. Where
-	// the transports differ, it is that of the door which is in doorReason.
+	// reason is the expected reason; empty if the call succeeds. Where the transports differ,
+	// doorReason is that of the door.
 	reason, doorReason string
-	// check looks at the report and at the error.
+	// check checks the report and the error.
 	check func(t *testing.T, report *helperapi.Report, err error)
-	// hangs says that a tool of the container's never ends, so that the script that
+	// hangs reports that a tool of the container never exits, and therefore the script that
 	// called it does not either.
 	hangs bool
-	// leaves are patterns of the names in its agent directory afterwards, beside the helper's.
+	// leaves are patterns of the names that remain in its agent directory, beside the helper's.
 	leaves []string
 }
 
-// call is what is asked of the helper.
+// call is a request to the helper.
 type call struct {
 	verb    helperapi.Verb
 	request helperapi.Request
@@ -62,15 +62,15 @@ type call struct {
 }
 
 const (
-	// maxTaken bounds what the operator's side takes of one session, and so what it can
-	// keep: its bounds are 256 KiB for a line and for standard error.
+	// maxTaken limits what the operator's side reads in one session, and thus what it may
+	// keep: its limits are 256 KiB for a line and for standard error.
 	maxTaken = 1 << 20
-	// rowTimeout ends a row that nothing else ends. What the operator allows to one call is
-	// less.
+	// rowTimeout ends a row that nothing else ends. The operator's timeout of a call is
+	// shorter.
 	rowTimeout = 3 * time.Minute
 )
 
-// test runs rows, each by its transports, beside each other.
+// test runs rows in parallel, each by its transports.
 func test(t *testing.T, rows map[string]row) {
 	t.Helper()
 	jvmtest.NeedUsers(t)
@@ -89,7 +89,7 @@ func test(t *testing.T, rows map[string]row) {
 			}
 		}
 	})
-	eventually(t, "no goroutine of a session is left", func() bool {
+	eventually(t, "no goroutine of a session remains", func() bool {
 		stacks := make([]byte, 1<<20)
 		return !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "pkg/transport.")
 	})
@@ -118,7 +118,7 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 	go func() { beside <- o.besides(ctx) }()
 	report, err := o.asks(ctx, way, call)
 	if err := <-beside; err != nil {
-		t.Errorf("another pod: %v", err)
+		t.Errorf("inspection of another pod: %v", err)
 	}
 
 	want := r.reason
@@ -127,22 +127,22 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 	}
 	wantReason(t, err, want)
 	if ctx.Err() != nil {
-		t.Error("only the row's own deadline ended it")
+		t.Error("only the row's deadline ended the call")
 	}
 	if r.check != nil {
 		r.check(t, report, err)
 	}
 	if taken := c.taken.Load(); taken > maxTaken {
-		t.Errorf("the operator took %d bytes", taken)
+		t.Errorf("bytes read by the operator: got %d, want at most %d", taken, maxTaken)
 	}
 	if !r.hangs {
-		eventually(t, "no process of the operator's is left", func() bool { return len(c.ours()) == 0 })
+		eventually(t, "no process of the operator remains", func() bool { return len(c.ours()) == 0 })
 	}
 	c.wantLeft(r.leaves)
 }
 
-// ours are the processes in the container that belong to the operator: those that its
-// commands started, unless they are programs of the row's.
+// ours returns the operator's processes in the container: those that its commands
+// started, unless they are programs of the row.
 func (c *container) ours() map[int]string {
 	left := c.processes()
 	for pid, line := range left {
@@ -153,8 +153,8 @@ func (c *container) ours() map[int]string {
 	return left
 }
 
-// wantLeft makes sure of what lies in the agent directory, if that is a directory of
-// ours: the helper and what is named, and nothing that was begun and not ended.
+// wantLeft checks the content of the agent directory, if that is a directory of the
+// operator: the helper and the named files, and nothing incomplete.
 func (c *container) wantLeft(names []string) {
 	c.t.Helper()
 	info, err := os.Lstat(c.in(helperapi.AgentDirectory))
@@ -170,13 +170,13 @@ func (c *container) wantLeft(names []string) {
 			matched, err := filepath.Match(pattern, entry.Name())
 			return err == nil && matched
 		}) {
-			c.t.Errorf("%s is left in the container", entry.Name())
+			c.t.Errorf("%s remains in the container", entry.Name())
 		}
 	}
 }
 
-// wantReason makes sure of the reason, and that the sentence can be read by a person on
-// a terminal.
+// wantReason checks the reason, and that the message is safe to print on a
+// terminal.
 func wantReason(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil && want == "" {
@@ -184,20 +184,20 @@ func wantReason(t *testing.T, err error, want string) {
 	}
 	known, ok := errors.AsType[*transport.Error](err)
 	if !ok || known.Reason != want {
-		t.Errorf("it is %#v (%v), want %q", err, err, want)
+		t.Errorf("got %#v (%v), want reason %q", err, err, want)
 		return
 	}
 	wantPrintable(t, known.Message)
 	if !v1alpha1.Known(known.Reason) || len(known.Message) > 700 {
-		t.Errorf("a record does not take %s: %.100q", known.Reason, known.Message)
+		t.Errorf("message of %s does not fit into a status: %.100q", known.Reason, known.Message)
 	}
 }
 
-// wantPrintable makes sure that a terminal shows a text as it is.
+// wantPrintable checks that a terminal shows a text as it is.
 func wantPrintable(t *testing.T, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }) {
-		t.Errorf("a terminal shows something else than %.200q", text)
+		t.Errorf("a terminal would show something else than %.200q", text)
 	}
 }
 
@@ -210,7 +210,7 @@ type operator struct {
 	room    chan struct{}
 }
 
-// newOperator returns one that may hold one session at a time.
+// newOperator returns an operator that may hold one session at a time.
 func newOperator(t *testing.T, hostile, neighbor *container) *operator {
 	t.Helper()
 	binary, err := helperBinary()
@@ -239,7 +239,7 @@ func newOperator(t *testing.T, hostile, neighbor *container) *operator {
 	return o
 }
 
-// asks opens a session with the hostile container and asks for one operation.
+// asks opens a session with the hostile container and sends one request.
 func (o *operator) asks(ctx context.Context, way v1alpha1.Transport, call call) (*helperapi.Report, error) {
 	in := o.hostile
 	in.Transport = way
@@ -261,7 +261,7 @@ func (o *operator) asks(ctx context.Context, way v1alpha1.Transport, call call) 
 	}
 }
 
-// besides inspects a container of another pod, which has no part in this, and returns
+// besides inspects a container of another pod, which is not hostile, and returns
 // once that succeeded.
 func (o *operator) besides(ctx context.Context) error {
 	in := transport.Container{Namespace: "ns", Pod: "neighbor", PodUID: types.UID(podUID), Name: "app", Node: "node"}
@@ -278,7 +278,7 @@ func (o *operator) besides(ctx context.Context) error {
 	}
 }
 
-// awaitRoom waits until there may be room for a session.
+// awaitRoom waits until there may be capacity for a session.
 func (o *operator) awaitRoom(ctx context.Context) bool {
 	select {
 	case <-o.room:

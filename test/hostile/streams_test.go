@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// fleet are the streams of execs into containers, by the names of their pods.
+// fleet are the streams of execs into containers, by pod name.
 type fleet map[string]*container
 
 // Stream implements transport.Streams.
@@ -77,7 +77,7 @@ func (c *container) stream(ctx context.Context, command []string, stdin io.Reade
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(toStdin, stdin) // the command may end without reading it
+		_, _ = io.Copy(toStdin, stdin) // the command may exit without reading it
 		toStdin.Close()
 	}()
 	ended := make(chan error, 1)
@@ -98,7 +98,7 @@ func (c *container) stream(ctx context.Context, command []string, stdin io.Reade
 	return err
 }
 
-// exitCode is what a runtime reports: 128 and the signal for what a signal ended.
+// exitCode returns what a runtime reports: 128 plus the signal for a process that a signal ended.
 func exitCode(exit *exec.ExitError) int {
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -106,7 +106,7 @@ func exitCode(exit *exec.ExitError) int {
 	return exit.ExitCode()
 }
 
-// counting counts what a writer takes.
+// counting counts the bytes that a writer writes.
 type counting struct {
 	to    io.Writer
 	taken *atomic.Int64

@@ -16,8 +16,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// A JVM that is slow to start holds up no other one: those are exposed and annotated
-// meanwhile, and it is tried again.
+// A JVM that is slow to start delays no other JVM: the others are exposed and annotated
+// meanwhile, and the slow one is retried.
 func TestSlowStartHoldsUpNoOther(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -27,46 +27,46 @@ func TestSlowStartHoldsUpNoOther(t *testing.T) {
 	s.exporter = s.export("exporter")
 	o.tire()
 	if diff := cmp.Diff([]string{"app 9400", "worker 0 JVMStarting"}, s.processes()); diff != "" {
-		t.Fatalf("the processes (-want +got):\n%s", diff)
+		t.Fatalf("processes in the status (-want +got):\n%s", diff)
 	}
 
 	longest := time.Duration(0)
 	for range 30 {
 		again := o.settle()
 		if again == 0 {
-			t.Fatal("it is never tried again")
+			t.Fatal("the JVM that is starting is not retried")
 		}
 		longest = max(longest, again)
 		s.later(again)
 		if got := phaseOf(s.attachment(s.pod)); got != "JavaFound JVMStarting" {
-			t.Fatalf("the pod is %s, not as far as its least advanced JVM", got)
+			t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound JVMStarting")
 		}
 		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
-			t.Fatalf("port %q is annotated", got)
+			t.Fatalf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, got, "9400")
 		}
 		if got, want := s.endpoints(s.exporter), "app-0 "+s.pod.Status.PodIP+":9400"; got != want {
-			t.Fatalf("published is %q, not %q", got, want)
+			t.Fatalf("endpoints of the exporter: got %q, want %q", got, want)
 		}
 	}
 	if longest < 9*time.Minute || longest > 10*time.Minute {
-		t.Errorf("it is tried again after %s at last", longest)
+		t.Errorf("the longest retry interval is %s, want 9m to 10m", longest)
 	}
 
 	worker.Refusal = nil
 	s.later(longest)
 	o.settle()
 	if diff := cmp.Diff([]string{"app 9400", "worker 9404"}, s.processes()); diff != "" {
-		t.Errorf("the processes (-want +got):\n%s", diff)
+		t.Errorf("processes in the status (-want +got):\n%s", diff)
 	}
 	s.areAnnotated("9400", "9404")
 	s.prove(o)
 	if worker.loads != 1 || s.jvm(s.pod).loads != 1 {
-		t.Errorf("loaded %d and %d times", s.jvm(s.pod).loads, worker.loads)
+		t.Errorf("loads of the agent: got %d in app and %d in worker, want 1 in each", s.jvm(s.pod).loads, worker.loads)
 	}
 }
 
-// One that serves is never left alone: it is tried again until it can move, and
-// serves where it did until then, also for who reads the annotation.
+// A JVM whose endpoint serves is retried until its port can change. Until then it serves
+// on its previous port, and the annotation names that port.
 func TestBusyPortOfOneOfSeveral(t *testing.T) {
 	s, o := longRunning(t, withWorker(), nil)
 	published := s.endpoints(s.exporter)
@@ -74,13 +74,13 @@ func TestBusyPortOfOneOfSeveral(t *testing.T) {
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	o.tire()
 	if got := phaseOf(s.attachment(s.pod)); got != "Staged PortInUse" {
-		t.Errorf("it is %s", got)
+		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "Staged PortInUse")
 	}
 	if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
-		t.Errorf("annotated is port %s", got)
+		t.Errorf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, got, "9400")
 	}
 	if got := s.endpoints(s.exporter); got != published {
-		t.Errorf("published is %q, want %q", got, published)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 	}
 	s.container(s.pod).busy = nil
 	s.later(10 * time.Minute)
@@ -88,8 +88,8 @@ func TestBusyPortOfOneOfSeveral(t *testing.T) {
 	s.areAnnotated("9500", "9404")
 }
 
-// What was tried for one phase does not hold up another: an agent that was stopped
-// is told again, though nobody may annotate.
+// The backoff of one phase does not delay another: an agent that was stopped is
+// reloaded, although the annotations are denied.
 func TestBackoffIsOfOnePhase(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	s.listenEvery = interval
@@ -108,7 +108,7 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 		o.settle()
 	}
 	if a := s.attachment(s.pod).Status.Attempt; a == nil || a.Phase != v1alpha1.PhaseAnnotated || a.Count < 10 {
-		t.Fatalf("the attempt is %+v", a)
+		t.Fatalf("the attempt of phase Annotated is %+v, want a count of at least 10", a)
 	}
 	s.jvm(s.pod).Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped}
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
@@ -117,12 +117,12 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 		s.check(o)
 	}
 	if !s.jvm(s.pod).running() {
-		t.Errorf("the agent was not told in a minute: %s", phaseOf(s.attachment(s.pod)))
+		t.Errorf("the agent was not reloaded within a minute; the phase is %s", phaseOf(s.attachment(s.pod)))
 	}
 }
 
 // A JVM that a supervisor replaced soon after the attach halts the rollout, also
-// when it is the pod's readiness that tells, and the pod is inspected a while later.
+// when only the pod's readiness shows it, and the pod is inspected a while later.
 func TestReplacedAfterAttach(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -141,24 +141,24 @@ func TestReplacedAfterAttach(t *testing.T) {
 	s.later(o.settle())
 	o.settle()
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" {
-		t.Errorf("it is %s", got)
+		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound RestartedAfterAttach")
 	}
 	if get(t, s.exporter); s.exporter.Status.Halt == nil || s.jvm(s.pod).loads > 0 {
-		t.Errorf("the rollout goes on, and the JVM was loaded into %d times", s.jvm(s.pod).loads)
+		t.Errorf("the rollout is not halted; the agent was loaded %d times into the new JVM", s.jvm(s.pod).loads)
 	}
 }
 
-// Nothing is executed in a container that has just been started: no JVM in it is old
+// Nothing is executed in a container that has just started: no JVM in it is old
 // enough for an agent.
 func TestJustStarted(t *testing.T) {
 	s, o := annotated(t)
 	s.restart(s.pod)
 	s.changeStatus(s.pod, func(status *corev1.PodStatus) {
-		status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.clock.Now().Add(time.Second)) // which settle lets pass
+		status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.clock.Now().Add(time.Second)) // settle lets this time pass
 	})
 	again := o.settle()
 	if got, verbs := phaseOf(s.attachment(s.pod)), s.verbs(); got != "Discovered JVMStarting" || verbs != "" {
-		t.Errorf("it is %s, run was %q", got, verbs)
+		t.Errorf("phase %q with helper operations %q, want Discovered JVMStarting and none", got, verbs)
 	}
 	for range 3 {
 		s.later(again)
@@ -166,18 +166,18 @@ func TestJustStarted(t *testing.T) {
 	}
 	s.isAnnotated("9400")
 	if ran := s.clock.Now().Sub(s.pod.Status.ContainerStatuses[0].State.Running.StartedAt.Time); ran > 15*time.Second {
-		t.Errorf("that took %s", ran)
+		t.Errorf("the pod was attached to %s after its container started, want at most 15s", ran)
 	}
 }
 
-// careful goes one pod ahead, and then to all.
+// careful admits one canary, and then all pods.
 func careful(r *v1alpha1.Rollout) {
 	r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
 	r.Canary.Count = new(int32(1))
 	r.Canary.MinReadySeconds = new(int32(5))
 }
 
-// A halt holds for pods whose turn came before it, too.
+// A halt also applies to pods that were granted a slot before it.
 func TestTurnBeforeTheHalt(t *testing.T) {
 	f := aFleet(t, 3, careful)
 	for _, pod := range f.pods[1:] {
@@ -185,7 +185,7 @@ func TestTurnBeforeTheHalt(t *testing.T) {
 	}
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("their turn has come", isAnnotated, "Discovered JVMStarting", "Discovered JVMStarting")
+	f.expect("slots are granted", isAnnotated, "Discovered JVMStarting", "Discovered JVMStarting")
 	f.restart(f.pods[0])
 	f.o.settle()
 	for _, pod := range f.pods[1:] {
@@ -201,7 +201,7 @@ func TestTurnBeforeTheHalt(t *testing.T) {
 	f.expect("resumed", isAnnotated, isAnnotated, isAnnotated)
 }
 
-// A halt holds when the configuration is away for a moment.
+// A halt persists while the configuration is temporarily missing.
 func TestHaltOutlastsABrokenConfiguration(t *testing.T) {
 	f := aFleet(t, 2, careful)
 	f.o.settle()
@@ -218,6 +218,6 @@ func TestHaltOutlastsABrokenConfiguration(t *testing.T) {
 	f.configure(rules)
 	f.expect("back", "JavaFound RolloutHalted")
 	if f.jvm(f.pods[0]).loads > 0 {
-		t.Error("the pod was attached to")
+		t.Error("the agent was loaded during the halt")
 	}
 }

@@ -24,9 +24,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 )
 
-// A pod that crashes is an alert at a webhook and in Slack, and none any more once it
-// runs; an operator without a leader is one, also next to another operator. Both by the
-// rules and the route of docs/alerting.md, through a real Prometheus and a real
+// A pod that crashes fires an alert at a webhook and in Slack, which resolves once the pod
+// runs; an operator without a leader fires one, too, even next to another operator. Both use
+// the rules and the route of docs/alerting.md, with a real Prometheus and a real
 // Alertmanager.
 func TestAlerting(t *testing.T) {
 	t.Parallel()
@@ -44,7 +44,7 @@ func TestAlerting(t *testing.T) {
 	prometheusBinary, alertmanagerBinary, _ := strings.Cut(strings.TrimSpace(string(binaries)), "\n")
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics.NewProblemCollector(inNamespace{admin, c.namespace}, true))
-	// controller-runtime's metric, with the namespace that Prometheus gives a target.
+	// controller-runtime's metric, with the namespace label that Prometheus adds to a target.
 	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "Whether this replica is the leader."}, []string{"namespace", "name"})
 	registry.MustRegister(leader)
 	leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator").Set(0)
@@ -94,12 +94,12 @@ func TestAlerting(t *testing.T) {
 	webhook.until(t, "resolved", "JmxPodsNotRunning", "CrashLoopBackOff")
 	slack.until(t, "RESOLVED JmxPodsNotRunning")
 
-	webhook.until(t, "firing", "JmxExporterOperatorHasNoLeader") // though another operator has one
+	webhook.until(t, "firing", "JmxExporterOperatorHasNoLeader") // although another operator has a leader
 	leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator").Set(1)
 	webhook.until(t, "resolved", "JmxExporterOperatorHasNoLeader")
 }
 
-// documented is the block of YAML in docs/alerting.md that begins with a key.
+// documented returns the block of YAML in docs/alerting.md that begins with a key.
 func documented(t *testing.T, key string) map[string]any {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/alerting.md")
@@ -120,7 +120,7 @@ func documented(t *testing.T, key string) map[string]any {
 	return nil
 }
 
-// list is the list of objects under a key; none if it is not there.
+// list returns the objects under a key; none if the key is missing.
 func list(in any, key string) (all []map[string]any) {
 	items, _ := in.(map[string]any)[key].([]any)
 	for _, item := range items {
@@ -133,7 +133,7 @@ func targets(address string) map[string]any {
 	return map[string]any{"static_configs": []any{map[string]any{"targets": []any{address}}}}
 }
 
-// write writes a text, or something as YAML, and returns the file's path.
+// write writes a string, or a value as YAML, to a file and returns its path.
 func write(t *testing.T, dir, name string, content any) string {
 	t.Helper()
 	text, isText := content.(string)
@@ -151,7 +151,7 @@ func write(t *testing.T, dir, name string, content any) string {
 	return path
 }
 
-// address is one of this host that nobody listens on.
+// address returns an unused address of this host.
 func address(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -162,7 +162,7 @@ func address(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// start runs a program until the test ends; what it wrote is shown if the test failed.
+// start runs a program until the test ends, and logs its output if the test failed.
 func start(t *testing.T, name string, args ...string) {
 	t.Helper()
 	output := &strings.Builder{}
@@ -180,7 +180,7 @@ func start(t *testing.T, name string, args ...string) {
 	})
 }
 
-// A receiver keeps what is posted to it.
+// A receiver records the bodies that are posted to it.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -200,7 +200,7 @@ func receive(t *testing.T) *receiver {
 	return r
 }
 
-// until waits for a body of JSON with all of these words.
+// until waits for a JSON body that contains all of these words.
 func (r *receiver) until(t *testing.T, words ...string) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
@@ -217,11 +217,11 @@ func (r *receiver) until(t *testing.T, words ...string) {
 		return false, nil
 	})
 	if err != nil {
-		t.Fatalf("nothing with %q came, but %q: %v", words, r.bodies, err)
+		t.Fatalf("no body contains %q; got %q: %v", words, r.bodies, err)
 	}
 }
 
-// all reports whether a text has all of the words.
+// all reports whether a text contains all of the words.
 func all(text string, words []string) bool {
 	for _, word := range words {
 		if !strings.Contains(text, word) {

@@ -24,13 +24,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
-// What the API refuses, and in which words.
+// What the API server rejects, and with which message.
 func TestValidation(t *testing.T) {
 	c := newCluster(t)
 	long := strings.Repeat("x", 64)
 	cases := map[string]struct {
-		spec string // what differs from a spec that is accepted
-		want string // in the error; accepted if empty
+		spec string // differences from a valid spec
+		want string // substring of the error; valid if empty
 	}{
 		"nothing":                   {spec: `{}`},
 		"no labelSelector":          {spec: `{"labelSelector":null}`, want: "spec.labelSelector: Required value"},
@@ -85,9 +85,9 @@ func TestValidation(t *testing.T) {
 			err := admin.Create(t.Context(), e)
 			switch {
 			case tc.want == "" && err != nil:
-				t.Errorf("refused: %v", err)
+				t.Errorf("the API server rejects it: %v", err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-				t.Errorf("the API says %v, not %q", err, tc.want)
+				t.Errorf("got error %v, want %q", err, tc.want)
 			}
 		})
 	}
@@ -125,17 +125,17 @@ func TestPodOfAnAttachmentIsImmutable(t *testing.T) {
 	a := s.attachment(s.pod)
 	a.Spec.Pod.UID = "another"
 	if err := admin.Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "pod is immutable") {
-		t.Errorf("the API says %v", err)
+		t.Errorf("got error %v, want %q", err, "pod is immutable")
 	}
 	a = s.attachment(s.pod)
 	a.Status.Phase = "Verified"
 	if err := admin.Status().Update(t.Context(), a); err == nil || !strings.Contains(err.Error(), "Unsupported value") {
-		t.Errorf("the API says %v", err)
+		t.Errorf("got error %v, want %q", err, "Unsupported value")
 	}
 }
 
-// The manifest of the 2018 operator is the compatibility test: not a byte of it
-// may change, and it is accepted as it is.
+// The manifest of the 2018 operator is the compatibility test: it stays unchanged, byte
+// for byte, and the API server accepts it.
 func TestManifestOfTheAncestor(t *testing.T) {
 	const golden = "8c4cdb1a46f978e3bfed7ae34acddd518176f587544282ba16f5711bf355d035"
 	manifest, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "prometheusjmxexporter.yaml"))
@@ -167,11 +167,11 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		Detach: v1alpha1.Detach{Timeout: &metav1.Duration{Duration: 2 * time.Minute}},
 	}
 	if diff := cmp.Diff(want, e.Spec); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("spec of the sample (-want +got):\n%s", diff)
 	}
 }
 
-// What kubectl get shows, and with -o wide: the server makes these tables.
+// The tables of kubectl get, with and without -o wide, which the server generates.
 func TestColumns(t *testing.T) {
 	s, o := annotated(t)
 	cold := s.run(aPod("app-1"))
@@ -187,12 +187,12 @@ func TestColumns(t *testing.T) {
 			` + selection.AttachmentName(cold) + ` app-1 Discovered <nil> False NoShell <nil> <nil> node-1 *`,
 	} {
 		if diff := cmp.Diff(strings.ReplaceAll(strings.TrimSpace(want), "\t", ""), s.table(resource)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", resource, diff)
+			t.Errorf("columns of %s (-want +got):\n%s", resource, diff)
 		}
 	}
 }
 
-// table is what the API server prints of a resource; an age is *.
+// table returns the table that the API server prints of a resource, with ages as *.
 func (c *cluster) table(resource string) string {
 	c.t.Helper()
 	clientset, err := kubernetes.NewForConfig(config)
@@ -232,8 +232,8 @@ func (c *cluster) table(resource string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Nobody takes a resource for reconciled that no operator has seen: by kstatus, a
-// status without a generation is Current.
+// No resource counts as reconciled before the operator has seen it: kstatus takes
+// a status without a generation for Current.
 func TestStatusBeforeTheOperator(t *testing.T) {
 	c := newCluster(t)
 	e := c.export("exporter")
@@ -253,12 +253,12 @@ func TestStatusBeforeTheOperator(t *testing.T) {
 	}
 	for _, object := range []client.Object{e, a} {
 		if got := observed(object); got != -1 {
-			t.Errorf("a new %T has status.observedGeneration %d", object, got)
+			t.Errorf("status.observedGeneration of a new %T: got %d, want -1", object, got)
 		}
 	}
-	remove(t, a) // made by hand, it is none of the operator's
+	remove(t, a) // created by the test, not by the operator
 	c.operate().settle()
 	if a = c.attachment(pod); a.Status.ObservedGeneration != a.Generation || observed(e) != e.Generation {
-		t.Errorf("reconciled, the exporter has %d, and the record %d of %d", observed(e), a.Status.ObservedGeneration, a.Generation)
+		t.Errorf("after reconciling, observedGeneration is %d of the exporter, and %d of the JmxAttachment with generation %d", observed(e), a.Status.ObservedGeneration, a.Generation)
 	}
 }

@@ -24,10 +24,10 @@ import (
 
 var ours = map[string]string{"prometheus.io/scrape": "true", "prometheus.io/port": "9400"}
 
-// writer is pkg/apply alone.
+// writer returns the writers of pkg/apply, without an operator.
 func writer() *records.Writer { return records.New(apply.New(admin, effects.Direct)) }
 
-// What is applied a second time moves no resourceVersion.
+// Applying the same content twice does not change a resourceVersion.
 func TestApplyTwice(t *testing.T) {
 	c := newCluster(t)
 	pod := c.run(aPod("app-0"))
@@ -43,7 +43,7 @@ func TestApplyTwice(t *testing.T) {
 		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
 		"attachment":  func() error { return w.Attachment(t.Context(), "", name, pod, e, "revision") },
 		"attachment status": func() error {
-			// Read anew: the first write after the create also stores the defaults of the schema.
+			// Read again: the first write after the create also stores the defaults of the schema.
 			return w.AttachmentStatus(t.Context(), c.attachment(pod), &v1alpha1.JmxAttachmentStatus{Phase: "Annotated", Conditions: conditions})
 		},
 		"exporter status": func() error {
@@ -68,12 +68,12 @@ func TestApplyTwice(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		if diff := cmp.Diff(before, c.resourceVersions()); diff != "" {
-			t.Errorf("%s written again moves a resourceVersion:\n%s", what, diff)
+			t.Errorf("applying %s twice changes a resourceVersion:\n%s", what, diff)
 		}
 	}
 }
 
-// What others own stays, when we write and when we withdraw.
+// Foreign fields survive both the apply and the removal of the operator's fields.
 func TestForeignFieldsSurvive(t *testing.T) {
 	c := newCluster(t)
 	pod := c.run(aPod("app-0").annotated("example.com/owner", "team-a"))
@@ -84,27 +84,27 @@ func TestForeignFieldsSurvive(t *testing.T) {
 	}
 	want := map[string]string{"example.com/owner": "team-a", "prometheus.io/scrape": "true", "prometheus.io/port": "9400"}
 	if diff := cmp.Diff(want, c.annotations(pod)); diff != "" {
-		t.Errorf("after the write (-want +got):\n%s", diff)
+		t.Errorf("annotations after the apply (-want +got):\n%s", diff)
 	}
 	change(t, pod, func(pod *corev1.Pod) { pod.Annotations["example.com/other"] = "team-b" })
 	if err := w.PodAnnotations(t.Context(), pod, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"example.com/owner": "team-a", "example.com/other": "team-b"}, c.annotations(pod)); diff != "" {
-		t.Errorf("after the withdrawal (-want +got):\n%s", diff)
+		t.Errorf("annotations after the removal (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]any{before.Spec, before.Labels}, []any{pod.Spec, pod.Labels}); diff != "" {
-		t.Errorf("more than annotations changed:\n%s", diff)
+		t.Errorf("fields other than annotations changed:\n%s", diff)
 	}
 	for _, entry := range pod.ManagedFields {
 		if entry.Manager == string(records.OwnerPodAnnotations) {
-			t.Errorf("after the withdrawal we still own %s", entry.FieldsV1)
+			t.Errorf("after the removal, the operator still owns %s", entry.FieldsV1)
 		}
 	}
 }
 
-// What somebody else owns with another value is not taken, and the error names
-// whose it is; of several, all.
+// A field that another manager owns with another value is not overwritten, and the
+// error names the manager; if there are several, all of them.
 func TestConflictNamesTheManager(t *testing.T) {
 	c := newCluster(t)
 	pod := c.run(aPod("app-0"))
@@ -116,20 +116,20 @@ func TestConflictNamesTheManager(t *testing.T) {
 		t.Errorf("managers (-want +got):\n%s\nerror: %v", diff, err)
 	}
 	if apply.IsGone(err) {
-		t.Error("a conflict is taken for a pod that is gone")
+		t.Error("IsGone takes a conflict for a pod that is gone")
 	}
 	if diff := cmp.Diff(map[string]string{"prometheus.io/port": "8080", "prometheus.io/scrape": "false"}, c.annotations(pod)); diff != "" {
-		t.Errorf("something was written (-want +got):\n%s", diff)
+		t.Errorf("annotations changed in spite of the conflict (-want +got):\n%s", diff)
 	}
 	for _, other := range []error{nil, apierrors.NewNotFound(corev1.Resource("pods"), "x"), effectstest.ErrAccident} {
 		if managers := apply.ConflictingManagers(other); managers != nil {
-			t.Errorf("%v names %v", other, managers)
+			t.Errorf("ConflictingManagers(%v): got %v, want none", other, managers)
 		}
 	}
 }
 
-// A pod that is gone is not made again, and its successor of the same name is
-// left alone, whatever is written.
+// A pod that is gone is not recreated, and its successor of the same name is
+// not changed by any write.
 func TestGone(t *testing.T) {
 	c := newCluster(t)
 	e := c.export("exporter")
@@ -154,9 +154,9 @@ func TestGone(t *testing.T) {
 	gone := func(when string) {
 		t.Helper()
 		for what, write := range writes {
-			// A status of a successor is refused for its resourceVersion.
+			// The write to a successor's status fails, because its resourceVersion differs.
 			if err := write(); !apply.IsGone(err) && !(strings.HasSuffix(what, "status") && apierrors.IsConflict(err)) {
-				t.Errorf("%s, %s: %v", what, when, err)
+				t.Errorf("%s, %s: got %v, want an error for which IsGone holds", what, when, err)
 			}
 		}
 		if err := w.Delete(t.Context(), a); err != nil {
@@ -169,7 +169,7 @@ func TestGone(t *testing.T) {
 	gone("deleted")
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &v1alpha1.JmxAttachmentList{}, &v1alpha1.PrometheusJmxExporterList{}} {
 		c.list(list)
-		each(t, list, func(object client.Object) { t.Errorf("%T %s was made again", object, object.GetName()) })
+		each(t, list, func(object client.Object) { t.Errorf("%T %s was recreated", object, object.GetName()) })
 	}
 
 	successor := c.run(aPod("app-0"))
@@ -180,19 +180,19 @@ func TestGone(t *testing.T) {
 	before := c.resourceVersions()
 	gone("deleted and created again")
 	if diff := cmp.Diff(before, c.resourceVersions()); diff != "" {
-		t.Errorf("a successor was written to:\n%s", diff)
+		t.Errorf("a successor was changed:\n%s", diff)
 	}
 }
 
-// An annotation that somebody else owns with the value that ours would have
-// raises no conflict; it is theirs all the same: the pod says whose, and gets
-// none of ours. It comes on when they let go.
+// An annotation that another manager owns with the same value that the operator would
+// write raises no conflict, but is still foreign: the status names the manager, and the
+// operator adds none of its own until the manager releases the annotation.
 func TestForeignAnnotations(t *testing.T) {
 	cases := map[string]struct {
 		then func(*testing.T, *corev1.Pod)
 		says string
 	}{
-		"applied with our value": {
+		"applied with the operator's value": {
 			then: func(t *testing.T, pod *corev1.Pod) { applyAnnotation(t, pod, "helm", "prometheus.io/scrape", "true") },
 			says: `prometheus.io/scrape of the pod is set by field manager "helm"`,
 		},
@@ -230,27 +230,27 @@ func TestForeignAnnotations(t *testing.T) {
 				o.settle()
 				a := s.attachment(s.pod)
 				if got := phaseOf(a); got != "Exposed AnnotationConflict" {
-					t.Fatalf("the pod is %s", got)
+					t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "Exposed AnnotationConflict")
 				}
 				ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady)
 				if !strings.HasPrefix(ready.Message, tc.says) {
-					t.Errorf("the pod says %q", ready.Message)
+					t.Errorf("message of Ready: got %q, want the prefix %q", ready.Message, tc.says)
 				}
 				for name := range s.annotations(s.pod) {
 					if !strings.Contains(tc.says, name) {
-						t.Errorf("annotation %s is left", name)
+						t.Errorf("annotation %s still exists", name)
 					}
 				}
 				for _, entry := range s.pod.ManagedFields {
 					if entry.Manager == string(records.OwnerPodAnnotations) {
-						t.Error("we own annotations beside theirs")
+						t.Error("the operator owns annotations beside the foreign ones")
 					}
 				}
 				if s.endpoints(s.exporter) == "" {
-					t.Error("the endpoint is withdrawn")
+					t.Error("the endpoint was removed")
 				}
 				if events := o.events.with(v1alpha1.ReasonAnnotationConflict); len(events) != 1 {
-					t.Errorf("of Events there are %v", events)
+					t.Errorf("%s Events: got %v, want one", v1alpha1.ReasonAnnotationConflict, events)
 				}
 
 				change(t, s.pod, func(pod *corev1.Pod) { pod.Annotations = nil })
@@ -261,7 +261,7 @@ func TestForeignAnnotations(t *testing.T) {
 	}
 }
 
-// applyAnnotation is what somebody else does.
+// applyAnnotation applies an annotation as another field manager.
 func applyAnnotation(t *testing.T, pod *corev1.Pod, manager, name, value string) {
 	t.Helper()
 	stated := corev1ac.Pod(pod.Name, pod.Namespace).WithAnnotations(map[string]string{name: value})

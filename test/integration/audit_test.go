@@ -26,10 +26,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// auditLog is that of the API server, by the policy that is shipped.
+// auditLog is the audit log of the API server, written by the policy in config/audit.
 var auditLog string
 
-// audit has the API server write it.
+// audit configures the API server to write it.
 func audit(environment *envtest.Environment) (remove func(), err error) {
 	folder, err := os.MkdirTemp("", "audit-")
 	if err != nil {
@@ -44,17 +44,17 @@ func audit(environment *envtest.Environment) (remove func(), err error) {
 	return func() { os.RemoveAll(folder) }, nil
 }
 
-// auditEvent is what is read of the log.
+// auditEvent holds the fields of an audit event that the tests read.
 type auditEvent struct {
 	Stage     string
 	Verb      string
 	UserAgent string
-	// ImpersonatedUser is whose rights counted.
+	// ImpersonatedUser is the user whose rights applied.
 	ImpersonatedUser struct{ Username string }
 	ObjectRef        struct{ Resource, Subresource, Namespace, Name string }
 }
 
-// audited are the events on objects of the namespace.
+// audited returns the events on objects of the namespace.
 func (c *cluster) audited() (events []auditEvent) {
 	c.t.Helper()
 	log, err := os.ReadFile(auditLog)
@@ -77,8 +77,8 @@ func (c *cluster) audited() (events []auditEvent) {
 	}
 }
 
-// The audit log joins an exec to the exporter that it is for, and that to the user who
-// asked for it, also one whose name would forge both.
+// The audit log links an exec to the exporter that caused it, and the exporter to the user
+// who created it, even if the user's name tries to forge both.
 func TestAuditLogNamesRequester(t *testing.T) {
 	t.Parallel()
 	for name, user := range map[string]string{
@@ -92,18 +92,18 @@ func TestAuditLogNamesRequester(t *testing.T) {
 			s.grant(user, "../../config/rbac/attach_role.yaml")
 			s.configure(rules)
 			exporter := s.anExporter("exporter")
-			// As the stamp does.
+			// As the admission policy of config/stamp does.
 			exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: user, v1alpha1.AnnotationRequesterGroups: "[]"}
 			if err := s.impersonating(user).Create(t.Context(), exporter); err != nil {
 				t.Fatal(err)
 			}
-			// No kubelet answers: what the scripted containers are attached to, the API
-			// server is then asked to bring to another configuration.
+			// There is no kubelet: the scripted containers are attached to, and then the API server
+			// receives the execs of a change of the configuration.
 			s.operate().settle()
 			s.configure("lowercaseOutputName: true\n" + rules)
 			o := s.overTheAPI()
 			for range 3 {
-				o.round() //nolint:errcheck // as said
+				o.round() // it fails without a kubelet
 				o.later(time.Hour)
 			}
 
@@ -125,7 +125,7 @@ func TestAuditLogNamesRequester(t *testing.T) {
 	}
 }
 
-// The Events of a pod say who had it attached, and for which exporter it is detached.
+// The Events of a pod name the requester and the exporter that caused the attach or detach.
 func TestEventsNameRequester(t *testing.T) {
 	t.Parallel()
 	s := &story{cluster: newCluster(t)}
@@ -142,7 +142,7 @@ func TestEventsNameRequester(t *testing.T) {
 		t.Helper()
 		events := o.events.with(reason)
 		if len(events) != 1 || !strings.HasPrefix(events[0].Note, begins) || events[0].Regarding != "*v1.Pod" {
-			t.Errorf("there are the Events %q, want one on the pod that begins with %q", events, begins)
+			t.Errorf("got Events %q, want one on the pod that begins with %q", events, begins)
 		}
 	}
 	is("Loaded", `Attached by exporter exporter of requester "eve\" of exporter innocent?". The agent serves port 9400`)
@@ -152,16 +152,16 @@ func TestEventsNameRequester(t *testing.T) {
 	is("Detached", "Detached for exporter exporter; the agent in process 7 of container app (port 9400) is stopped.")
 }
 
-// answersByJQ asserts what the documented command says last of the pod.
+// answersByJQ compares the last answer of the documented command about the pod with want.
 func (s *story) answersByJQ(want map[string]string) {
 	s.t.Helper()
 	if _, err := exec.LookPath("jq"); err != nil {
-		s.t.Log("without jq, the documented command is not run")
+		s.t.Log("jq is not installed; the documented command is not tested")
 		return
 	}
 	answers := s.byJQ()
 	if len(answers) == 0 {
-		s.t.Fatal("it does not answer")
+		s.t.Fatal("the documented command prints nothing")
 	}
 	answer := answers[len(answers)-1]
 	got := map[string]string{}
@@ -169,11 +169,11 @@ func (s *story) answersByJQ(want map[string]string) {
 		got[key], _ = answer[key].(string)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		s.t.Errorf("(-want +got):\n%s", diff)
+		s.t.Errorf("answer of the documented command (-want +got):\n%s", diff)
 	}
 }
 
-// byJQ are the answers of the documented command on the pod.
+// byJQ returns the answers of the documented command about the pod.
 func (s *story) byJQ() (answers []map[string]any) {
 	s.t.Helper()
 	out, err := exec.CommandContext(s.t.Context(), "jq", "-s", "-c", "--arg", "namespace", s.namespace, "--arg", "pod", s.pod.Name, "-f", "../../config/audit/sessions.jq", auditLog).CombinedOutput()
@@ -193,7 +193,7 @@ func (s *story) byJQ() (answers []map[string]any) {
 	}
 }
 
-// impersonating is an administrator by the name of a user.
+// impersonating returns a client of an administrator that impersonates a user.
 func (c *cluster) impersonating(user string) client.Client {
 	c.t.Helper()
 	config := rest.CopyConfig(config)
@@ -205,7 +205,7 @@ func (c *cluster) impersonating(user string) client.Client {
 	return as
 }
 
-// overTheAPI is an operator whose execs pass the API server.
+// overTheAPI starts an operator whose execs go through the API server.
 func (c *cluster) overTheAPI() *operator {
 	c.t.Helper()
 	config := rest.CopyConfig(config)
@@ -216,12 +216,12 @@ func (c *cluster) overTheAPI() *operator {
 	return o
 }
 
-// What a client says of itself takes the place of nothing that the API server says, and
-// hides no exec: not by a User-Agent, and not by the auditID of another request.
+// What a client claims about itself replaces nothing that the API server recorded, and
+// hides no exec: neither by a User-Agent nor by the auditID of another request.
 func TestAuditLogForged(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("jq"); err != nil {
-		t.Skip("there is no jq")
+		t.Skip("jq is not installed")
 	}
 	s := &story{cluster: newCluster(t)}
 	s.pod = s.run(aPod("app-0"))
@@ -232,12 +232,12 @@ func TestAuditLogForged(t *testing.T) {
 			SetHeader("User-Agent", userAgent).SetHeader("Audit-ID", "of-"+s.namespace).
 			VersionedParams(&corev1.PodExecOptions{Container: "app", Command: []string{"id"}, Stdout: true}, clientgoscheme.ParameterCodec)
 		if err := request.Do(t.Context()).Error(); err == nil {
-			t.Fatal("something was executed, and there is no kubelet")
+			t.Fatal("the exec succeeded, although there is no kubelet")
 		}
 	}
 	executes("jmx-exporter-operator/test (exporter=shop/first; requester=dev; verb=attach)")
 	executes("jmx-exporter-operator/test (exporter=shop/second; operator=somebody; container=other; code=101; time=never)")
-	// Of a request that failed, the log has two stages or one.
+	// Of a failed request, the log has one or two stages.
 	eventually(t, func() bool {
 		count := 0
 		for _, e := range s.audited() {
@@ -249,11 +249,11 @@ func TestAuditLogForged(t *testing.T) {
 	})
 	answers := s.byJQ()
 	if len(answers) != 2 {
-		t.Fatalf("two requests are shown as %v", answers)
+		t.Fatalf("got answers %v, want one for each of the two requests", answers)
 	}
 	for i, exporter := range []string{"shop/first", "shop/second"} {
 		if got := answers[i]; got["exporter"] != exporter || got["operator"] != "admin" || got["container"] != "app" || got["code"] == "101" || got["time"] == "never" {
-			t.Errorf("request %d is shown as %v", i, got)
+			t.Errorf("answer %d contains forged fields: %v", i, got)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// An attack reports whether it came to what it was for.
+// An attack's try reports whether the attack succeeded.
 type attack struct {
-	// policies are the kustomizations whose policies keep it from that.
+	// policies are the kustomizations whose policies prevent the attack.
 	policies []string
 	try      func(n *tenancy) bool
 }
@@ -99,10 +99,10 @@ func TestAuthorityAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if !attack.try(newTenancy(t)) {
-				t.Error("it fails without the policies, and proves nothing")
+				t.Error("the attack fails even without the policies, so this case proves nothing")
 			}
 			if attack.try(newTenancy(t, attack.policies...)) {
-				t.Error("it succeeds")
+				t.Error("the attack succeeds in spite of the policies")
 			}
 		})
 	}
@@ -113,15 +113,15 @@ const (
 	forgedGroups = `["system:masters"]`
 )
 
-// by reports whether a request passed. It fails the test if something else than an
-// admission policy kept it from that.
+// by reports whether a request was admitted. It fails the test if anything other than an
+// admission policy rejected it.
 func (n *tenancy) by(err error) bool {
 	n.t.Helper()
 	if err != nil && !denied(err, "jmx-exporter-operator-") {
 		n.t.Fatal(err)
 	}
 	if err != nil && !strings.Contains(err.Error(), "To allow it, ") {
-		n.t.Errorf("it does not say what to do: %v", err)
+		n.t.Errorf("the error does not say how to allow the request: %v", err)
 	}
 	return err == nil
 }
@@ -133,7 +133,7 @@ func (n *tenancy) must(err error) {
 	}
 }
 
-// forged reports whether the stamp is that of nobody who wrote the exporter.
+// forged reports whether the stamp names anyone but the users who wrote the exporter.
 func (n *tenancy) forged(e *v1alpha1.PrometheusJmxExporter) bool {
 	n.t.Helper()
 	get(n.t, e)
@@ -141,7 +141,7 @@ func (n *tenancy) forged(e *v1alpha1.PrometheusJmxExporter) bool {
 	return user != n.user("alice") && user != n.user("mallory") || groups != `["system:authenticated"]`
 }
 
-// apply applies what the text says of an exporter, by force.
+// apply force-applies fields of an exporter, given as YAML.
 func (n *tenancy) apply(as client.Client, name, says string) error {
 	e := n.anExporter(name)
 	var object unstructured.Unstructured

@@ -16,9 +16,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Of users with random rights, those act through the operator who might do so by
-// themselves, and nobody else: neither do they come past the admission policy, nor does
-// the operator attach for an exporter that was written when they had more.
+// Of users with random rights, only those who could exec themselves act through the
+// operator: the others do not pass the admission policy, and the operator does not
+// attach for an exporter that they wrote while they had more rights.
 func TestRandomUsers(t *testing.T) {
 	t.Parallel()
 	const users, operatedUsers = 100, 12
@@ -28,7 +28,7 @@ func TestRandomUsers(t *testing.T) {
 
 	c := newCluster(t)
 	c.enforce("config/policies")
-	operated := &fleet{cluster: newCluster(t)} // without policies: who had rights once
+	operated := &fleet{cluster: newCluster(t)} // without policies: its users had the rights once
 	operated.configure(rules)
 	rights := make([][]rbacv1.PolicyRule, users)
 	for i := range rights {
@@ -38,7 +38,7 @@ func TestRandomUsers(t *testing.T) {
 			operated.bind(nameOf(i), rights[i]...)
 		}
 	}
-	for _, last := range []*cluster{c, operated.cluster} { // RBAC knows of all when it knows of the last
+	for _, last := range []*cluster{c, operated.cluster} { // RBAC knows all users once it knows the last one
 		last.bind("last", mayWrite, mayExec)
 		eventually(t, func() bool {
 			return as(t, last.user("last")).Create(t.Context(), last.anExporter("last"), client.DryRunAll) == nil
@@ -52,11 +52,11 @@ func TestRandomUsers(t *testing.T) {
 		attaches := allows(rules, "create", "", "pods/exec", "") || allows(rules, "attach", v1alpha1.GroupVersion.Group, "prometheusjmxexporters", name)
 		creates := attaches && allows(rules, "create", v1alpha1.GroupVersion.Group, "prometheusjmxexporters", "")
 		if err := as(t, c.user(name)).Create(t.Context(), e); (err == nil) != creates {
-			t.Errorf("%s creates an exporter: %v, with %v", name, err, rules)
+			t.Errorf("creation of an exporter by %s: got %v with the rules %v", name, err, rules)
 		}
 		who := steps.Requester{User: c.user(name), Groups: []string{"system:authenticated"}}
 		if allowed, err := reviews.MayAttach(t.Context(), who, client.ObjectKeyFromObject(e)); allowed != attaches || err != nil {
-			t.Errorf("%s may attach: %t, %v, with %v", name, allowed, err, rules)
+			t.Errorf("MayAttach of %s: got %t, %v with the rules %v", name, allowed, err, rules)
 		}
 		if attaches {
 			act++
@@ -67,14 +67,14 @@ func TestRandomUsers(t *testing.T) {
 		}
 	}
 	if act == 0 || act == users {
-		t.Fatalf("%d of %d users may attach, which proves nothing", act, users)
+		t.Fatalf("%d of %d users may attach, so this test proves nothing", act, users)
 	}
 	t.Logf("%d of %d users may attach", act, users)
 	operated.o = operated.operate()
-	operated.expect("of the first users", want...)
+	operated.expect("after attaching for all users", want...)
 }
 
-// exportAs makes an exporter that a user wrote, with a pod of its own.
+// exportAs creates an exporter stamped with a user, and a pod for it.
 func (f *fleet) exportAs(name string) {
 	f.t.Helper()
 	e := f.anExporter(name)
@@ -88,7 +88,7 @@ func (f *fleet) exportAs(name string) {
 
 func nameOf(user int) string { return fmt.Sprintf("user-%d", user) }
 
-// randomRights are a few rights, near to those that count.
+// randomRights returns a few rights, most of them similar to the relevant ones.
 func randomRights(random *rand.Rand, name string) []rbacv1.PolicyRule {
 	pick := func(from ...string) []string { return []string{from[random.IntN(len(from))]} }
 	var rules []rbacv1.PolicyRule
@@ -106,7 +106,7 @@ func randomRights(random *rand.Rand, name string) []rbacv1.PolicyRule {
 	return rules
 }
 
-// allows is the oracle: RBAC as its documentation has it. A name is empty where the
+// allows is the oracle: RBAC according to its documentation. A name is empty if the
 // request has none.
 func allows(rules []rbacv1.PolicyRule, verb, group, resource, name string) bool {
 	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {

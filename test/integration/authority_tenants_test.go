@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Each attack on a tenant succeeds without config/tenants, and fails with it.
+// Each attack of a tenant succeeds without config/tenants, and fails with it.
 func TestTenantsAttacks(t *testing.T) {
 	t.Parallel()
 	for name, try := range map[string]func(*tenancy) bool{
@@ -23,11 +23,11 @@ func TestTenantsAttacks(t *testing.T) {
 			n.optOut()
 			return n.by(n.alice.Create(n.t.Context(), n.anExporter("another")))
 		},
-		"its spec is changed in a namespace that opted in no longer": func(n *tenancy) bool {
+		"the spec is changed in a namespace that opted out": func(n *tenancy) bool {
 			n.optOut()
 			return n.by(n.alice.Patch(n.t.Context(), n.exporter, patch(`{"spec":{"port":9500}}`)))
 		},
-		"a rollout is resumed there": func(n *tenancy) bool {
+		"a rollout is resumed in a namespace that opted out": func(n *tenancy) bool {
 			n.optOut()
 			return n.by(n.alice.Patch(n.t.Context(), n.exporter, annotate(v1alpha1.AnnotationResume, "2")))
 		},
@@ -39,7 +39,7 @@ func TestTenantsAttacks(t *testing.T) {
 				VersionedParams(&corev1.PodExecOptions{Container: "app", Command: []string{"sh"}, Stdout: true}, clientgoscheme.ParameterCodec).
 				Do(n.t.Context()).Error())
 		},
-		"the operator adds an ephemeral container there": func(n *tenancy) bool {
+		"the operator adds an ephemeral container in a namespace that did not opt in": func(n *tenancy) bool {
 			pod := n.run(aPod("app-0"))
 			n.optOut()
 			door := patch(`{"spec":{"ephemeralContainers":[{"name":"door","image":"operator","terminationMessagePolicy":"File"}]}}`)
@@ -68,16 +68,16 @@ func TestTenantsAttacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if !try(newTenancy(t)) {
-				t.Error("it fails without the policies, and proves nothing")
+				t.Error("the attack fails even without the policies, so this case proves nothing")
 			}
 			if try(newTenancy(t, "config/tenants")) {
-				t.Error("it succeeds")
+				t.Error("the attack succeeds in spite of the policies")
 			}
 		})
 	}
 }
 
-// optOut takes the namespace's label off, and waits until the policies know.
+// optOut removes the namespace's label, and waits until the policies see that.
 func (n *tenancy) optOut() {
 	n.t.Helper()
 	n.optIn(nil)
@@ -88,7 +88,7 @@ func (n *tenancy) optOut() {
 	}
 }
 
-// operator is the service account of an operator that is installed in the namespace.
+// operator returns a client of an operator's service account in the namespace.
 func (n *tenancy) operator() string {
 	user := "system:serviceaccount:" + n.namespace + ":jmx-exporter-operator"
 	n.bindUser(user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/exec", "pods/ephemeralcontainers"}, Verbs: []string{"create", "get", "patch"}})
@@ -98,8 +98,8 @@ func (n *tenancy) operator() string {
 	return user
 }
 
-// byOperator reports whether a request of the operator passed admission: there is no
-// kubelet that could answer it.
+// byOperator reports whether a request of the operator was admitted: it cannot succeed
+// without a kubelet.
 func (n *tenancy) byOperator(err error) bool {
 	n.t.Helper()
 	if apierrors.IsForbidden(err) && !denied(err, "jmx-exporter-operator-namespaces") {
@@ -108,8 +108,8 @@ func (n *tenancy) byOperator(err error) bool {
 	return !apierrors.IsForbidden(err)
 }
 
-// A ConfigMap without the label is no configuration where the operator asks for it; what
-// is attached keeps serving.
+// Where the operator requires the label, a ConfigMap without it is no configuration;
+// existing endpoints keep serving.
 func TestRulesLabelRequired(t *testing.T) {
 	t.Parallel()
 	f := aFleet(t, 1, nil)
@@ -121,7 +121,7 @@ func TestRulesLabelRequired(t *testing.T) {
 	f.expect("required", isAnnotated)
 	f.expectConfigValid("required", metav1.ConditionFalse, v1alpha1.ReasonConfigMapUnlabeled)
 	if f.endpoints(f.exporter) == "" {
-		t.Error("nothing is published")
+		t.Error("the endpoint was removed")
 	}
 	change(t, f.configMap(), func(c *corev1.ConfigMap) { c.Labels = map[string]string{v1alpha1.LabelRules: ""} })
 	f.expectConfigValid("labeled", metav1.ConditionTrue, "Valid")
@@ -135,6 +135,6 @@ func (f *fleet) expectConfigValid(when string, status metav1.ConditionStatus, re
 	f.o.settle()
 	get(f.t, f.exporter)
 	if c := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionConfigValid); c == nil || c.Status != status || c.Reason != reason {
-		f.t.Errorf("%s: ConfigValid is %+v", when, c)
+		f.t.Errorf("%s: unexpected ConfigValid %+v", when, c)
 	}
 }

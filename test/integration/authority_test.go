@@ -21,11 +21,11 @@ import (
 )
 
 // tenancy is a namespace with its users: mallory may write exporters, pods and
-// ConfigMaps, and nothing else; alice may exec, too.
+// ConfigMaps, and nothing else; alice may also exec.
 type tenancy struct {
 	*cluster
 	mallory, alice client.Client
-	// exporter is alice's, stamped by hand where no policy does.
+	// exporter is alice's, stamped by the test where no policy does.
 	exporter *v1alpha1.PrometheusJmxExporter
 	guarded  bool
 }
@@ -57,17 +57,17 @@ func newTenancy(t *testing.T, kustomizations ...string) *tenancy {
 	return n
 }
 
-// user is the name of a user who is known in this namespace alone.
+// user returns the name of a user that is unique to this namespace.
 func (c *cluster) user(name string) string { return name + "@" + c.namespace }
 
-// impersonated is how to reach the API server as a user.
+// impersonated returns a configuration that impersonates a user.
 func impersonated(user string, groups ...string) *rest.Config {
 	impersonating := rest.CopyConfig(config)
 	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
 	return impersonating
 }
 
-// as is a client of a user.
+// as returns a client of a user.
 func as(t *testing.T, user string, groups ...string) client.Client {
 	t.Helper()
 	c, err := client.New(impersonated(user, groups...), client.Options{Scheme: scheme})
@@ -77,7 +77,7 @@ func as(t *testing.T, user string, groups ...string) client.Client {
 	return c
 }
 
-// bind gives a user rights in the namespace.
+// bind grants a user rights in the namespace.
 func (c *cluster) bind(name string, rules ...rbacv1.PolicyRule) *rbacv1.RoleBinding {
 	c.t.Helper()
 	return c.bindUser(c.user(name), rules...)
@@ -95,8 +95,8 @@ func (c *cluster) bindUser(user string, rules ...rbacv1.PolicyRule) *rbacv1.Role
 	})
 }
 
-// enforce has the API server enforce the admission policies of a kustomization in the
-// namespace of the test, and no other, and waits until it does.
+// enforce enforces the admission policies of a kustomization in the namespace of the
+// test only, and waits until they are effective.
 func (c *cluster) enforce(kustomization string) {
 	c.t.Helper()
 	for _, object := range built(c.t, kustomization) {
@@ -132,14 +132,14 @@ func (c *cluster) stampEnforced() bool {
 	return err == nil && probe.Annotations[v1alpha1.AnnotationRequester] != ""
 }
 
-// tenantsEnforced asks in a namespace that has not opted in.
+// tenantsEnforced probes in a namespace that has not opted in.
 func (c *cluster) tenantsEnforced() bool {
 	prober := as(c.t, c.user("prober"))
 	return denied(prober.Create(c.t.Context(), c.anExporter("probe"), client.DryRunAll), "jmx-exporter-operator-namespaces") &&
 		denied(prober.Create(c.t.Context(), c.labeledRules("probe"), client.DryRunAll), "jmx-exporter-operator-rules")
 }
 
-// labeledRules are a ConfigMap as config/tenants asks for it.
+// labeledRules returns a ConfigMap as config/tenants requires it.
 func (c *cluster) labeledRules(name string) *corev1.ConfigMap {
 	meta := c.named(name)
 	meta.Labels = map[string]string{v1alpha1.LabelRules: ""}
@@ -167,7 +167,7 @@ func set(t *testing.T, object *unstructured.Unstructured, value any, path ...str
 	}
 }
 
-// built are the objects of a kustomization, as kustomize builds it.
+// built returns the objects of a kustomization, built by kustomize.
 func built(t *testing.T, kustomization string) []*unstructured.Unstructured {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", kustomization)
@@ -187,17 +187,17 @@ func built(t *testing.T, kustomization string) []*unstructured.Unstructured {
 	}
 }
 
-// patch is a merge patch of this text.
+// patch returns a merge patch of this text.
 func patch(format string) client.Patch {
 	return client.RawPatch("application/merge-patch+json", []byte(format))
 }
 
-// annotate sets an annotation; nil removes it.
+// annotate returns a patch that sets an annotation; nil removes it.
 func annotate(name string, value any) client.Patch {
 	return metadata(map[string]any{"annotations": map[string]any{name: value}})
 }
 
-// metadata is a merge patch of metadata.
+// metadata returns a merge patch of metadata.
 func metadata(values map[string]any) client.Patch {
 	data, err := json.Marshal(map[string]any{"metadata": values})
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// A right that is withdrawn stops new pods and no other: who is served is served on, also
-// with a new configuration. It is noticed when the right comes back.
+// A right that is withdrawn stops new pods only: existing endpoints keep serving, also
+// with a new configuration. A right that is granted again is noticed.
 func TestRightWithdrawn(t *testing.T) {
 	t.Parallel()
 	f, alice := stampedFleet(t)
@@ -31,7 +31,7 @@ func TestRightWithdrawn(t *testing.T) {
 	f.o.settle()
 	published := f.endpoints(f.exporter)
 	if published == "" {
-		t.Fatal("nothing is published")
+		t.Fatal("the exporter has no endpoint")
 	}
 
 	f.withdraw(alice)
@@ -41,14 +41,14 @@ func TestRightWithdrawn(t *testing.T) {
 	f.expectNotCalled("the right is withdrawn")
 	says := meta.FindStatusCondition(f.attachment(f.pods[1]).Status.Conditions, "JavaFound").Message
 	if !strings.Contains(says, fmt.Sprintf("%q", f.user("alice"))) || !strings.Contains(says, "jmx-exporter-operator-attach") {
-		t.Errorf("it says %q", says)
+		t.Errorf("message of app-1 names neither the user nor the role to bind: %q", says)
 	}
 	f.configure(changed)
 	f.expectAsked("another configuration", "2 0")
 	f.later(2 * time.Minute)
 	f.expect("another configuration", isAnnotated, "Discovered NotAuthorized")
 	if got := f.endpoints(f.exporter); got != published {
-		t.Errorf("published is %q, want %q", got, published)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 	}
 
 	f.restart(f.pods[0])
@@ -58,11 +58,11 @@ func TestRightWithdrawn(t *testing.T) {
 
 	again := f.o.settle()
 	if again <= 0 || again > steps.AuthorityPeriod {
-		t.Fatalf("it is asked again after %s", again)
+		t.Fatalf("the review is repeated after %s, want at most steps.AuthorityPeriod", again)
 	}
 	f.bind("alice", mayAttach)
 	f.reviewed(true)
-	for range 2 { // an answer that was kept, and then another one
+	for range 2 { // first the cached answer, then a new one
 		f.later(steps.AuthorityPeriod)
 		f.o.settle()
 	}
@@ -70,8 +70,8 @@ func TestRightWithdrawn(t *testing.T) {
 	f.expect("with the right to attach", isAnnotated, isAnnotated)
 }
 
-// Endpoints of others are no proof that a pod is served already: whoever may write a Service
-// gives it the exporter's label and a selector, and the EndpointSlice controller copies
+// Endpoints of others do not prove that a pod is served already: anyone who may write a Service
+// can give it the exporter's label and a selector, and the EndpointSlice controller copies
 // the label. Nothing is executed in the pod.
 func TestServedByOthers(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestServedByOthers(t *testing.T) {
 	f.expectNotCalled("the right is withdrawn")
 }
 
-// A preflight reports who may not attach, and executes nothing.
+// A preflight reports missing rights to attach, and executes nothing.
 func TestPreflightNotAuthorized(t *testing.T) {
 	t.Parallel()
 	f, alice := stampedFleet(t)
@@ -105,7 +105,7 @@ func TestPreflightNotAuthorized(t *testing.T) {
 	f.expectNotCalled("preflight")
 }
 
-// An API server that does not answer is asked again, with nothing executed meanwhile.
+// A failed review is retried, and nothing is executed meanwhile.
 func TestReviewFails(t *testing.T) {
 	t.Parallel()
 	f, _ := stampedFleet(t)
@@ -127,7 +127,7 @@ func TestReviewFails(t *testing.T) {
 	f.expect("an answer", isAnnotated)
 }
 
-// The rights of config/rbac, in a Role of the namespace, suffice for the review.
+// The rights of config/rbac, as a Role in the namespace, suffice for the review.
 func TestReviewByRole(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -140,11 +140,11 @@ func TestReviewByRole(t *testing.T) {
 	}
 	eventually(t, func() bool { allowed, err := may("alice"); c.later(time.Hour); return allowed && err == nil })
 	if allowed, err := may("mallory"); allowed || err != nil {
-		t.Errorf("of mallory it says %t, %v", allowed, err)
+		t.Errorf("review of mallory: got %t, %v, want false", allowed, err)
 	}
 }
 
-// stampedFleet is an exporter of alice, who has the right to exec.
+// stampedFleet is a fleet whose exporter is stamped with alice, who may exec.
 func stampedFleet(t *testing.T) (*fleet, *rbacv1.RoleBinding) {
 	t.Helper()
 	f := &fleet{cluster: newCluster(t)}
@@ -165,7 +165,7 @@ func (f *fleet) stampedBy(name string) {
 	})
 }
 
-// withdraw takes a right back, and lets the operator's answers grow old.
+// withdraw revokes a right, and expires the operator's cached answers.
 func (f *fleet) withdraw(right *rbacv1.RoleBinding) {
 	f.t.Helper()
 	remove(f.t, right)
@@ -173,7 +173,7 @@ func (f *fleet) withdraw(right *rbacv1.RoleBinding) {
 	f.later(steps.AuthorityPeriod)
 }
 
-// reviewed waits until the API server's own authorizer knows of alice's right.
+// reviewed waits until the API server's authorizer sees alice's right.
 func (f *fleet) reviewed(want bool) {
 	f.t.Helper()
 	eventually(f.t, func() bool {

@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What may mend itself is tried again, at growing intervals of up to ten minutes,
-// and not before.
+// Problems that may resolve by themselves are retried at growing intervals of up to ten
+// minutes, and not earlier.
 func TestTriedAgain(t *testing.T) {
 	fails := func(verb helperapi.Verb) func(*story, string) {
 		return func(s *story, reason string) { s.containers.fail(verb, reason) }
@@ -19,7 +19,7 @@ func TestTriedAgain(t *testing.T) {
 		wrong func(*story, string)
 		mend  func(*story)
 		want  v1alpha1.Phase
-		waits bool // it is awaited: no failure, no Event
+		waits bool // expected to resolve: no failure, no Event
 	}{
 		v1alpha1.ReasonNoJavaProcess: {
 			wrong: func(s *story, _ string) { s.container(s.pod).jvms = nil },
@@ -55,39 +55,39 @@ func TestTriedAgain(t *testing.T) {
 			again := o.settle()
 			a := s.attachment(s.pod)
 			if got, want := phaseOf(a), string(tc.want)+" "+reason; got != want {
-				t.Fatalf("the pod is %s, not %s", got, want)
+				t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, want)
 			}
-			// Tries are made when they are due, and only then.
+			// Retries happen when they are due, and only then.
 			for try := 1; try <= 12; try++ {
-				limit := min(time.Second<<(try-1), 10*time.Minute) // and a tenth, to whole seconds
+				limit := min(time.Second<<(try-1), 10*time.Minute) // plus a tenth, to whole seconds
 				if again < limit || again > min(limit*11/10, 10*time.Minute)+time.Second {
-					t.Errorf("after try %d it is tried again in %s", try, again)
+					t.Errorf("retry interval after try %d: got %s", try, again)
 				}
 				if count := s.attachment(s.pod).Status.Attempt.Count; int(count) != try {
-					t.Errorf("after try %d, %d are counted", try, count)
+					t.Errorf("after try %d: got attempt count %d", try, count)
 				}
 				o.did()
 				s.later(again - time.Millisecond)
 				if _, err := o.round(); err != nil || o.count() > 0 {
-					t.Errorf("before it was due it did %q; error: %v", o.did(), err)
+					t.Errorf("effects before the retry is due: got %q and error %v, want none", o.did(), err)
 				}
 				s.later(time.Millisecond)
 				_, _ = o.round()
-				again, _ = o.round() // the exporter sums up what came of it
+				again, _ = o.round() // the exporter updates its summary
 			}
 			want := 1
 			if tc.waits {
 				want = 0
 			}
 			if events := o.events.with(reason); len(events) != want {
-				t.Errorf("of Events there are %v", events)
+				t.Errorf("%s Events: got %v, want %d", reason, events, want)
 			}
 
 			tc.mend(s)
 			o.outlast()
 			s.isAnnotated("9400")
 			if s.attachment(s.pod).Status.Attempt != nil {
-				t.Error("the attempts are not forgotten")
+				t.Error("the attempt was not reset")
 			}
 		})
 	}

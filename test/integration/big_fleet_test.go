@@ -16,7 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// counted counts the requests that pass.
+// counted counts requests.
 type counted struct {
 	http.RoundTripper
 	requests *atomic.Int64
@@ -28,7 +28,7 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.RoundTripper.RoundTrip(r)
 }
 
-// heap is what the process keeps, in MiB: the operator, and what the test imagines.
+// heap returns the process's live heap in MiB: the operator's and the test's.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -36,8 +36,8 @@ func heap() uint64 {
 	return m.HeapAlloc >> 20
 }
 
-// Every pod of a big fleet gets its record and is Annotated, by an exporter whose
-// status counts them all. What that takes is only said. There are 100 pods, 1 000 with
+// Every pod of a big fleet gets its JmxAttachment and is Annotated, and the exporter's
+// status counts all of them. The cost is only logged. There are 100 pods, 1 000 with
 // FULL=1, or PODS.
 func TestBigFleet(t *testing.T) {
 	n := 100
@@ -50,7 +50,7 @@ func TestBigFleet(t *testing.T) {
 	c := newCluster(t)
 	begin := time.Now()
 	pods := c.runAll(n, 100, func(int) bool { return false })
-	t.Logf("%d pods were made in %s; the heap has %d MiB", n, time.Since(begin), heap())
+	t.Logf("%d pods were created in %s; the heap is %d MiB", n, time.Since(begin), heap())
 
 	var requests atomic.Int64
 	as := asInCluster()
@@ -61,29 +61,29 @@ func TestBigFleet(t *testing.T) {
 	exporter := c.exportOpen()
 	within(t, time.Hour, func() bool {
 		var records v1alpha1.JmxAttachmentList
-		c.list(&records, client.Limit(1)) // and says how many more there are
+		c.list(&records, client.Limit(1)) // the answer says how many more there are
 		return ptr.Deref(records.RemainingItemCount, 0) == int64(n-1)
 	})
-	t.Logf("all records are there after %s and %d requests; the heap has %d MiB", time.Since(begin), requests.Load(), heap())
+	t.Logf("all JmxAttachments exist after %s and %d requests; the heap is %d MiB", time.Since(begin), requests.Load(), heap())
 	within(t, time.Hour, func() bool {
 		get(t, exporter)
 		return exporter.Status.Pods == fmt.Sprintf("%d/%d", n, n)
 	})
-	t.Logf("all are Annotated after %s and %.1f requests a pod; the heap has %d MiB", time.Since(begin), float64(requests.Load())/float64(n), heap())
+	t.Logf("all pods are Annotated after %s and %.1f requests per pod; the heap is %d MiB", time.Since(begin), float64(requests.Load())/float64(n), heap())
 	if got := len(exporter.Status.MetricsEndpoints); got != min(n, 1000) {
-		t.Errorf("the status lists %d endpoints", got)
+		t.Errorf("status.metricsEndpoints has %d entries, want one per pod and at most 1000", got)
 	}
 	if a := c.attachment(pods[n-1]); phaseOf(a) != isAnnotated {
-		t.Errorf("the last one is %s", phaseOf(a))
+		t.Errorf("phase of %s: got %q, want %q", pods[n-1].Name, phaseOf(a), isAnnotated)
 	}
 }
 
-// within waits longer than eventually, and asks less often.
+// within waits longer than eventually, and polls less often.
 func within(t *testing.T, limit time.Duration, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); !condition(); time.Sleep(time.Second) {
 		if time.Now().After(deadline) {
-			t.Fatalf("what was waited for did not come about within %s", limit)
+			t.Fatalf("the condition was not met within %s", limit)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// A configuration that cannot be used leaves alone what serves: nothing is executed,
-// and nothing is written but what the exporter says of it. When it is mended, only
-// those are attached to that came meanwhile.
+// An invalid configuration does not affect existing endpoints: nothing is executed, and
+// only the exporter's status is written. Once it is fixed, only pods that were created
+// meanwhile are attached to.
 func TestBrokenConfigurationChangesNothing(t *testing.T) {
 	f := aFleet(t, 3, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
@@ -34,27 +34,27 @@ func TestBrokenConfigurationChangesNothing(t *testing.T) {
 			t.Errorf("effects when %s (-want +got):\n%s", when, diff)
 		}
 		if calls := f.containers.called(); len(calls) > 0 {
-			t.Errorf("when %s, the helper is called: %v", when, calls)
+			t.Errorf("when %s: got helper operations %v, want none", when, calls)
 		}
 	}
 	says := func(want string) {
 		t.Helper()
 		get(t, f.exporter)
 		if got := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionConfigValid); got.Reason != want {
-			t.Errorf("ConfigValid is %s %s: %q", got.Status, got.Reason, got.Message)
+			t.Errorf("ConfigValid: got %s %s %q, want reason %s", got.Status, got.Reason, got.Message, want)
 		}
 	}
 
 	published := f.endpoints(f.exporter)
 	f.configure("rules: {")
-	onlySums("it breaks")
+	onlySums("the configuration is invalid")
 	says(v1alpha1.ReasonConfigNotYAML)
-	f.expect("it breaks", isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the configuration is invalid", isAnnotated, isAnnotated, isAnnotated)
 	f.configure(rules)
-	onlySums("it is mended")
+	onlySums("the configuration is corrected")
 	says(v1alpha1.ReasonValid)
 	if got := f.endpoints(f.exporter); got != published {
-		t.Errorf("published is %q, not %q", got, published)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 	}
 
 	const broken = "JavaFound " + v1alpha1.ReasonConfigNotYAML
@@ -62,19 +62,19 @@ func TestBrokenConfigurationChangesNothing(t *testing.T) {
 	f.restart(f.pods[0])
 	f.pods = append(f.pods, f.run(aPod("app-9")))
 	f.expect("others come", broken, isAnnotated, isAnnotated, broken)
-	f.expectAsked("others come", "0 1 1 0")
+	f.expectAsked("new pods are created", "0 1 1 0")
 	f.o.did()
 	f.later(24 * time.Hour)
 	if f.o.settle(); f.o.count() > 0 {
-		t.Errorf("while it is broken, it did %q", f.o.did())
+		t.Errorf("effects while the configuration is invalid: got %q, want none", f.o.did())
 	}
 	f.configure(rules)
 	f.o.fate = func(_ int, effect effects.Effect, do func() error) error {
 		if slices.Contains([]string{f.namespace + "/app-1/app", f.namespace + "/app-2/app"}, effect.On) {
-			t.Errorf("in the end, there is %s %s in %s", effect.Kind, effect.What, effect.On)
+			t.Errorf("unexpected effect on a served container: %s %s in %s", effect.Kind, effect.What, effect.On)
 		}
 		return do()
 	}
-	f.expect("in the end", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
-	f.expectAsked("in the end", "1 1 1 1")
+	f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
+	f.expectAsked("the rollout is complete", "1 1 1 1")
 }

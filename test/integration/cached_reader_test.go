@@ -16,8 +16,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
-// cached reads from the API server what the manager's cache would have: pods
-// trimmed, of Services and EndpointSlices only ours, managedFields of pods only.
+// cached returns from the API server what the manager's cache would hold: trimmed
+// pods, only the operator's Services and EndpointSlices, and managedFields of pods only.
 type cached struct{ client.Reader }
 
 // Get implements client.Reader.

@@ -17,8 +17,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// checker checks every status that the operator writes for what always holds,
-// and remembers it, for what holds between one and the next.
+// checker checks invariants in every status that the operator writes, and remembers
+// the status to compare it with the next one.
 type checker struct {
 	mu     sync.Mutex
 	before map[types.UID][]metav1.Condition
@@ -47,17 +47,17 @@ func (c *checker) check(t *testing.T, object client.Object) {
 	}
 }
 
-// attachmentProblems: all conditions are there; phase is the longest prefix of
-// those that hold; the first that does not gives the reason; what comes after it
-// is Unknown; Ready sums them up.
+// attachmentProblems checks that all conditions exist; that phase is the longest prefix of
+// true ones; that the first that is not true gives the reason; that later ones are
+// Unknown; and that Ready summarizes them.
 func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 	if len(status.Conditions) == 0 && status.Phase == "" {
-		return nil // nobody has looked at it yet
+		return nil // not reconciled yet
 	}
-	if status.Phase == "" && status.DetachStartTime != nil { // and nobody will
+	if status.Phase == "" && status.DetachStartTime != nil { // and will not be
 		ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 		if len(status.Conditions) != 1 || ready == nil || ready.Reason != v1alpha1.ReasonDetaching || status.Reason != ready.Reason {
-			return []string{"does not just say that it is being taken out"}
+			return []string{"says more than that the operator is detaching"}
 		}
 		return nil
 	}
@@ -83,9 +83,9 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 	}
 	condition := meta.FindStatusCondition(want.Conditions, v1alpha1.ConditionReady)
 	if condition == nil || len(want.Conditions) != len(v1alpha1.Phases())+1 {
-		return []string{"has not just one condition a phase, and Ready"}
+		return []string{"does not have exactly one condition per phase, and Ready"}
 	}
-	if want.DetachStartTime != nil { // whatever its phase, it is on its way out
+	if want.DetachStartTime != nil { // whatever its phase, it is detaching
 		want.Reason = v1alpha1.ReasonDetaching
 		ready = metav1.Condition{Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonDetaching}
 	}
@@ -94,12 +94,12 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 		condition.Message = ready.Message
 	}
 	if diff := cmp.Diff(want, status); diff != "" {
-		return []string{"disagrees with itself (-want +got):\n" + diff}
+		return []string{"is inconsistent (-want +got):\n" + diff}
 	}
 	return nil
 }
 
-// exporterProblems: the sums add up, and the four conditions follow from them.
+// exporterProblems checks that the counts add up, and that the four conditions follow from them.
 func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 	status := exporter.Status
 	if len(status.Conditions) == 0 && status.Phase == "" {
@@ -114,7 +114,7 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 		}
 		holds[kind] = condition.Status == metav1.ConditionTrue
 		if condition.ObservedGeneration != status.ObservedGeneration {
-			problems = append(problems, fmt.Sprintf("%s is about another generation", kind))
+			problems = append(problems, fmt.Sprintf("has a condition %s of another generation", kind))
 		}
 	}
 	var annotated, counted int32
@@ -125,58 +125,58 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 		}
 	}
 	if want := fmt.Sprintf("%d/%d", annotated, status.Matched); status.Pods != want || counted > status.Matched || status.Refused > status.Matched {
-		problems = append(problems, fmt.Sprintf("sums do not add up: pods %s, %d counted by phase, %d refused", status.Pods, counted, status.Refused))
+		problems = append(problems, fmt.Sprintf("counts do not add up: pods %s, %d by phase, %d refused", status.Pods, counted, status.Refused))
 	}
 	if counted+status.Refused < status.Matched || status.Updated > status.Matched {
-		problems = append(problems, fmt.Sprintf("sums do not add up: of %s pods %d are updated, %d counted by phase, %d refused", status.Pods, status.Updated, counted, status.Refused))
+		problems = append(problems, fmt.Sprintf("counts do not add up: pods %s, %d updated, %d by phase, %d refused", status.Pods, status.Updated, counted, status.Refused))
 	}
 	broken := meta.IsStatusConditionFalse(status.Conditions, v1alpha1.ConditionConfigValid)
 	if status.Halt != nil && (status.Halt.Revision != status.Revision && !broken || !v1alpha1.Halts(status.Halt.Reason)) {
-		problems = append(problems, fmt.Sprintf("is halted for %s with another revision, or for no reason to", status.Halt.Reason))
+		problems = append(problems, fmt.Sprintf("is halted for %s without a matching revision or cause", status.Halt.Reason))
 	}
-	// What belongs to the exporter may fail to be written.
+	// Writing the exporter's own objects may fail.
 	ready := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionReady)
 	failed := ready.Reason == v1alpha1.ReasonAPIError
 	releasing := strings.Contains(ready.Message, " excluded JVMs ")
-	// Of a preflight, what it found is the answer: it is never Ready, and nothing stalls it.
+	// A preflight is never Ready, and nothing stalls it: its result is the answer.
 	attaches := status.Preflight == nil
 	if want := attaches && status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed && !releasing; holds[v1alpha1.ConditionReady] != want {
-		problems = append(problems, fmt.Sprintf("Ready is %t with %s pods, of which %d are updated", holds[v1alpha1.ConditionReady], status.Pods, status.Updated))
+		problems = append(problems, fmt.Sprintf("has Ready %t with pods %s, %d of them updated", holds[v1alpha1.ConditionReady], status.Pods, status.Updated))
 	}
 	if holds[v1alpha1.ConditionReady] && (holds[v1alpha1.ConditionReconciling] || holds[v1alpha1.ConditionStalled]) {
-		problems = append(problems, "is Ready and Reconciling or Stalled")
+		problems = append(problems, "is Ready while Reconciling or Stalled")
 	}
 	if want := attaches && (status.Refused > 0 || status.Halt != nil || !holds[v1alpha1.ConditionConfigValid]); holds[v1alpha1.ConditionStalled] != want {
-		problems = append(problems, fmt.Sprintf("Stalled is %t with %d refused", holds[v1alpha1.ConditionStalled], status.Refused))
+		problems = append(problems, fmt.Sprintf("has Stalled %t with %d refused pods", holds[v1alpha1.ConditionStalled], status.Refused))
 	}
 	return problems
 }
 
-// unstable is what a message must not hold, since it would change by itself:
+// unstable matches what a message must not contain, because it changes by itself:
 // dates, times of day, and the process IDs and start times of containers_test.go.
 var unstable = regexp.MustCompile(`\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?i)\bpid\W+\d|\b` + strconv.Itoa(javaStartTime/1000) + `\d\d\d\b`)
 
-// conditionProblems: reasons are words, messages are one line that does not
-// change by itself, times move with the status only.
+// conditionProblems checks that reasons are set, that messages are one stable line, and
+// that transition times change only with the status.
 func conditionProblems(before, after []metav1.Condition) []string {
 	var problems []string
 	for _, condition := range after {
 		was := meta.FindStatusCondition(before, condition.Type)
 		switch m := condition.Message; {
 		case m == "" || strings.ContainsAny(m, "\r\n") || len(m) > 600 || unstable.MatchString(m):
-			problems = append(problems, fmt.Sprintf("%s has the message %q", condition.Type, m))
+			problems = append(problems, fmt.Sprintf("condition %s has the invalid message %q", condition.Type, m))
 		case condition.Reason == "":
 			problems = append(problems, condition.Type+" has no reason")
 		case condition.LastTransitionTime.IsZero():
 			problems = append(problems, condition.Type+" has no time")
 		case was != nil && was.Status == condition.Status && !was.LastTransitionTime.Equal(&condition.LastTransitionTime):
-			problems = append(problems, condition.Type+" has another time, but the status that it had")
+			problems = append(problems, condition.Type+" has a new transition time with an unchanged status")
 		}
 	}
 	return problems
 }
 
-// holds are the reasons of the conditions that hold.
+// holds returns the reasons of the conditions that are true.
 var holds = map[v1alpha1.Phase]string{
 	v1alpha1.PhaseDiscovered: v1alpha1.ReasonSelected,
 	v1alpha1.PhaseJavaFound:  v1alpha1.ReasonJVMIdentified,

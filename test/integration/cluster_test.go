@@ -22,20 +22,20 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// cluster is a namespace of the API server, with the containers that the test
-// imagines in it and a clock of its own.
+// cluster is a namespace of the API server, with its scripted containers and a clock of
+// its own.
 type cluster struct {
 	t          *testing.T
 	namespace  string
 	containers *containers
 	clock      *testclock.FakePassiveClock
 	checker    *checker
-	// protection is what operators have that are started from now on.
+	// protection is that of operators that are started from now on.
 	protection steps.Protection
-	// requireLabel is whether they ask for v1alpha1.LabelRules.
+	// requireLabel reports whether they require v1alpha1.LabelRules.
 	requireLabel bool
-	// artifacts are what operators bring along that are started from now on,
-	// and listenEvery is how often they ask an endpoint; 0 for never.
+	// artifacts are those of operators that are started from now on,
+	// and listenEvery is the interval of their health checks; 0 for none.
 	artifacts   *transport.Artifacts
 	listenEvery time.Duration
 }
@@ -56,7 +56,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 }
 
-// later lets time pass.
+// later advances the clock.
 func (c *cluster) later(d time.Duration) { c.clock.SetTime(c.clock.Now().Add(d)) }
 
 func create[T client.Object](t *testing.T, object T) T {
@@ -67,7 +67,7 @@ func create[T client.Object](t *testing.T, object T) T {
 	return object
 }
 
-// get reads an object again; false if it is gone.
+// get reads an object again; false if it does not exist.
 func get(t *testing.T, object client.Object) bool {
 	t.Helper()
 	err := admin.Get(t.Context(), client.ObjectKeyFromObject(object), object)
@@ -77,12 +77,12 @@ func get(t *testing.T, object client.Object) bool {
 	return err == nil
 }
 
-// change reads an object, changes it, and writes what is different: Update would
-// write durations in another notation than the API's defaults have.
+// change reads an object, changes it, and patches the difference: Update would
+// write durations in another notation than the API's defaults.
 func change[T client.Object](t *testing.T, object T, how func(T)) {
 	t.Helper()
 	if !get(t, object) {
-		t.Fatalf("%T %s is gone", object, object.GetName())
+		t.Fatalf("%T %s does not exist", object, object.GetName())
 	}
 	before := object.DeepCopyObject().(T)
 	how(object)
@@ -100,7 +100,7 @@ func remove(t *testing.T, object client.Object) {
 
 const rules = "rules:\n- pattern: '.*'\n"
 
-// configure creates the ConfigMap that exporters name, or changes its content.
+// configure creates or updates the ConfigMap that exporters refer to.
 func (c *cluster) configure(content string) *corev1.ConfigMap {
 	c.t.Helper()
 	configMap := &corev1.ConfigMap{
@@ -118,7 +118,7 @@ func (c *cluster) configure(content string) *corev1.ConfigMap {
 
 const port = 9400
 
-// anExporter describes an exporter for the pods of aPod with the ConfigMap of
+// anExporter returns an exporter for the pods of aPod with the ConfigMap of
 // configure.
 func (c *cluster) anExporter(name string) *v1alpha1.PrometheusJmxExporter {
 	return &v1alpha1.PrometheusJmxExporter{
@@ -138,7 +138,7 @@ func (c *cluster) export(name string) *v1alpha1.PrometheusJmxExporter {
 	return create(c.t, c.anExporter(name))
 }
 
-// attachment is the record of the pod; nil if there is none.
+// attachment returns the JmxAttachment of the pod; nil if there is none.
 func (c *cluster) attachment(pod *corev1.Pod) *v1alpha1.JmxAttachment {
 	c.t.Helper()
 	attachment := &v1alpha1.JmxAttachment{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: selection.AttachmentName(pod)}}
@@ -148,14 +148,14 @@ func (c *cluster) attachment(pod *corev1.Pod) *v1alpha1.JmxAttachment {
 	return attachment
 }
 
-// annotations are the pod's as it is now.
+// annotations returns the pod's current annotations.
 func (c *cluster) annotations(pod *corev1.Pod) map[string]string {
 	c.t.Helper()
 	get(c.t, pod)
 	return pod.Annotations
 }
 
-// slices are the EndpointSlices of the exporter.
+// slices returns the EndpointSlices of the exporter.
 func (c *cluster) slices(exporter *v1alpha1.PrometheusJmxExporter) []discoveryv1.EndpointSlice {
 	c.t.Helper()
 	var list discoveryv1.EndpointSliceList
@@ -170,7 +170,7 @@ func (c *cluster) list(list client.ObjectList, options ...client.ListOption) {
 	}
 }
 
-// endpoints are all that stands in EndpointSlices of the exporter: pod address:port.
+// endpoints lists all endpoints in EndpointSlices of the exporter: pod address:port.
 func (c *cluster) endpoints(exporter *v1alpha1.PrometheusJmxExporter) string {
 	c.t.Helper()
 	var all []string
@@ -182,8 +182,8 @@ func (c *cluster) endpoints(exporter *v1alpha1.PrometheusJmxExporter) string {
 	return strings.Join(all, ", ")
 }
 
-// resourceVersions are those of all objects of the namespace that the operator
-// may write to: equal means that nothing was written.
+// resourceVersions returns those of all objects of the namespace that the operator
+// may write to: if they are equal, nothing was written.
 func (c *cluster) resourceVersions() map[string]string {
 	c.t.Helper()
 	versions := map[string]string{}
@@ -199,13 +199,13 @@ func (c *cluster) resourceVersions() map[string]string {
 	return versions
 }
 
-// named is an object of the namespace that is to be read.
+// named returns the metadata of an object of the namespace.
 func (c *cluster) named(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: c.namespace, Name: name}
 }
 
-// garbageCollect does what Kubernetes' garbage collector would: what is owned by
-// a pod or an exporter that is gone goes too.
+// garbageCollect does the work of Kubernetes' garbage collector: it deletes what is owned
+// by a pod or an exporter that is gone.
 func (c *cluster) garbageCollect() {
 	c.t.Helper()
 	for _, list := range []client.ObjectList{&v1alpha1.JmxAttachmentList{}, &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}} {

@@ -11,8 +11,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// What a fleet costs the API server that is attached to for the first time: of each
-// pod at most five writes and two Events, besides what its exporter writes for all.
+// The cost of attaching to a fleet for the first time: at most five writes and two Events
+// per pod, besides what its exporter writes for all.
 func TestWritesOfAColdFleet(t *testing.T) {
 	const pods, maxApplies = 5, 5
 	f := aFleet(t, pods, func(r *v1alpha1.Rollout) {
@@ -36,10 +36,10 @@ func TestWritesOfAColdFleet(t *testing.T) {
 	f.o.settle()
 	for _, pod := range f.pods {
 		if got := phaseOf(f.attachment(pod)); got != isAnnotated {
-			t.Errorf("%s is %s", pod.Name, got)
+			t.Errorf("phase of %s: got %q, want %q", pod.Name, got, isAnnotated)
 		}
 		if n := applies[pod.Name]; n > maxApplies {
-			t.Errorf("%s is written %d times", pod.Name, n)
+			t.Errorf("writes to %s and its JmxAttachment: got %d, want at most %d", pod.Name, n, maxApplies)
 		}
 	}
 	told := map[string]int{}
@@ -52,11 +52,11 @@ func TestWritesOfAColdFleet(t *testing.T) {
 		corev1.EventTypeNormal + " " + v1alpha1.ReasonAllAnnotated:     1, // of the exporter
 	} {
 		if told[what] != want {
-			t.Errorf("there are %d Events %q, not %d", told[what], what, want)
+			t.Errorf("%s Events: got %d, want %d", what, told[what], want)
 		}
 		delete(told, what)
 	}
 	if len(told) > 0 {
-		t.Errorf("there are other Events: %v", told)
+		t.Errorf("unexpected Events: %v", told)
 	}
 }

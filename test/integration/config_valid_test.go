@@ -12,25 +12,25 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// What a person got wrong in the configuration: every pod of the exporter says
-// so, in words, and so do the exporter and an Event. Nothing is loaded, looking
-// again now and then does nothing, and mending it is enough.
+// An invalid configuration is reported by every pod of the exporter, by the exporter and
+// by an Event. Nothing is loaded, a periodic reinspection has no effect, and correcting
+// the configuration is enough.
 func TestBadConfiguration(t *testing.T) {
 	cases := map[string]struct {
-		content string // of the ConfigMap; none if empty
-		key     string // that the exporter names, if another
+		content string // of the ConfigMap; no ConfigMap if empty
+		key     string // that the exporter refers to, if not the default
 		want    string
 		says    string
 	}{
-		"no ConfigMap":        {want: v1alpha1.ReasonConfigMapMissing, says: "ConfigMap rules (spec.config.configMapName) does not exist"},
-		"no such key":         {content: rules, key: "other.yaml", want: v1alpha1.ReasonConfigKeyMissing, says: "no key other.yaml"},
-		"not YAML":            {content: "rules: {", want: v1alpha1.ReasonConfigNotYAML, says: "is not YAML"},
-		"an unknown key":      {content: rules + "- patern: x\n", want: v1alpha1.ReasonConfigInvalid, says: "line 3"},
-		"a wrong type":        {content: "rules: all\n", want: v1alpha1.ReasonConfigInvalid, says: "line 1"},
-		"a hostPort in it":    {content: "hostPort: localhost:9010\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "hostPort"},
-		"a jmxUrl in it":      {content: "jmxUrl: service:jmx:rmi://x\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "jmxUrl"},
-		"more than 256 KiB":   {content: rules + strings.Repeat("# padding\n", 30000), want: v1alpha1.ReasonConfigTooLarge, says: "at most 262144"},
-		"a control character": {content: rules + "# \x01\n", want: v1alpha1.ReasonConfigNotYAML, says: "line 3"},
+		"the ConfigMap is missing":            {want: v1alpha1.ReasonConfigMapMissing, says: "ConfigMap rules (spec.config.configMapName) does not exist"},
+		"the key is missing":                  {content: rules, key: "other.yaml", want: v1alpha1.ReasonConfigKeyMissing, says: "no key other.yaml"},
+		"the content is not YAML":             {content: "rules: {", want: v1alpha1.ReasonConfigNotYAML, says: "is not YAML"},
+		"a key is unknown":                    {content: rules + "- patern: x\n", want: v1alpha1.ReasonConfigInvalid, says: "line 3"},
+		"a value has the wrong type":          {content: "rules: all\n", want: v1alpha1.ReasonConfigInvalid, says: "line 1"},
+		"hostPort is set":                     {content: "hostPort: localhost:9010\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "hostPort"},
+		"jmxUrl is set":                       {content: "jmxUrl: service:jmx:rmi://x\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "jmxUrl"},
+		"the content is larger than 256 KiB":  {content: rules + strings.Repeat("# padding\n", 30000), want: v1alpha1.ReasonConfigTooLarge, says: "at most 262144"},
+		"the content has a control character": {content: rules + "# \x01\n", want: v1alpha1.ReasonConfigNotYAML, says: "line 3"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,12 +48,12 @@ func TestBadConfiguration(t *testing.T) {
 			again := o.settle()
 			refusal{phase: v1alpha1.PhaseJavaFound, reason: tc.want, says: tc.says}.is(o, pod)
 			if again != 0 && again != 10*time.Minute {
-				t.Errorf("it is looked at again in %s, though an event will tell", again)
+				t.Errorf("the pod is reconciled again after %s, although an event triggers that", again)
 			}
 			o.did()
 			c.later(again)
 			if o.settle(); o.count() > 0 {
-				t.Errorf("looked at again, it did %q", o.did())
+				t.Errorf("effects of a reconciliation without a change: got %q, want none", o.did())
 			}
 			get(t, e)
 			for kind, want := range map[string]metav1.ConditionStatus{
@@ -63,7 +63,7 @@ func TestBadConfiguration(t *testing.T) {
 			} {
 				condition := meta.FindStatusCondition(e.Status.Conditions, kind)
 				if condition.Status != want || condition.Reason != tc.want || !strings.Contains(condition.Message, tc.says) {
-					t.Errorf("the exporter's %s is %s %s: %q", kind, condition.Status, condition.Reason, condition.Message)
+					t.Errorf("condition %s of the exporter: got %s %s %q, want %s %s with %q", kind, condition.Status, condition.Reason, condition.Message, want, tc.want, tc.says)
 				}
 			}
 
@@ -75,8 +75,8 @@ func TestBadConfiguration(t *testing.T) {
 	}
 }
 
-// What the exporter ignores in a configuration keeps nobody from being served. It
-// is said as long as it is so, also by the next operator.
+// Keys that the agent ignores do not prevent an attach. They are reported as long as they
+// are in the configuration, also by the next operator.
 func TestUnknownKeysIgnored(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -88,11 +88,11 @@ func TestUnknownKeysIgnored(t *testing.T) {
 		get(t, s.exporter)
 		valid := meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionConfigValid)
 		if valid.Status != metav1.ConditionTrue || valid.Reason != reason {
-			t.Errorf("ConfigValid is %s %s: %q", valid.Status, valid.Reason, valid.Message)
+			t.Errorf("ConfigValid: got %s %s %q, want True %s", valid.Status, valid.Reason, valid.Message, reason)
 		}
 		for _, word := range words {
 			if !strings.Contains(valid.Message, word) {
-				t.Errorf("ConfigValid says %q, without %q", valid.Message, word)
+				t.Errorf("message of ConfigValid: got %q, want it to contain %q", valid.Message, word)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func TestUnknownKeysIgnored(t *testing.T) {
 	for _, kind := range []string{v1alpha1.ConditionReady, v1alpha1.ConditionStalled} {
 		want := kind == v1alpha1.ConditionReady
 		if got := meta.IsStatusConditionTrue(s.exporter.Status.Conditions, kind); got != want {
-			t.Errorf("%s is %t", kind, got)
+			t.Errorf("condition %s: got %t, want %t", kind, got, want)
 		}
 	}
 

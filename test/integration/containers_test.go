@@ -15,21 +15,21 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// containers stands for what the operator reaches into: a fake transport.Helper
-// and steps.Prober, there to inject faults and to count. It keeps what matters
-// of a container: the files in it by their digests, its JVMs by PID and start
-// time, the agent's mark in each, and how often an agent was loaded.
+// containers stands for the containers that the operator executes in: a fake
+// transport.Helper and steps.Prober that inject faults and count calls. It keeps the
+// relevant state of a container: the digests of its files, its JVMs by PID and start
+// time, the agent's mark in each, and the number of loads.
 //
-// What a real helper does in a real JVM is the matter of internal/helper and test/e2e.
+// Real helpers in real JVMs are tested in internal/helper and test/e2e.
 type containers struct {
 	mu  sync.Mutex
 	all map[containerKey]*container
-	// faults are what a verb fails with until it is mended.
+	// faults are the errors of verbs, until mend.
 	faults map[helperapi.Verb]error
-	// calls are the verbs run, in their order.
+	// calls are the verbs run, in order.
 	calls []helperapi.Verb
-	// probe is what the endpoint answers from outside of the pod, and health
-	// what whoever listens does.
+	// probe is the endpoint's answer from outside of the pod, and health the answer of
+	// whatever process listens.
 	probe, health error
 }
 
@@ -42,20 +42,20 @@ type containerKey struct {
 type container struct {
 	files map[helperapi.File]bool
 	jvms  []*jvm
-	// busy are ports that somebody else listens on.
+	// busy are ports on which a foreign process listens.
 	busy []int32
-	// helper reports that the helper was left there, and looks counts the inspections
-	// that looked for Java.
+	// helper reports that the helper was left in the container, and looks counts the inspections
+	// that searched for Java.
 	helper bool
 	looks  int
-	// exposed: whoever has its /tmp too may replace files there.
+	// exposed: whoever shares its /tmp may replace files there.
 	exposed bool
-	// pod are the containers of the pod: they have the network in common.
+	// pod are the containers of the pod, which share its network.
 	pod func() []*container
-	// fault is what every exec into it fails with; hangs has none respond.
+	// fault is the error of every exec; hangs makes every exec block.
 	fault error
 	hangs bool
-	// noShell: no exec into it finds a shell.
+	// noShell: there is no shell for an exec.
 	noShell bool
 }
 
@@ -64,15 +64,15 @@ type jvm struct {
 	helperapi.Process
 	// loads counts the loads of an agent: rule 1 allows one.
 	loads int
-	// unloads counts how often it was stopped.
+	// unloads counts how often the agent was stopped.
 	unloads int
-	// asked are the configurations that were to be loaded, each once.
+	// asked are the configurations that loads were requested with, each once.
 	asked []string
-	// fault is what a load ends with, and stays what an unload ends with.
+	// fault is the error of a load, and of an unload after that.
 	fault, stays error
-	// argument is one on its command line, for the rules.
+	// argument is an argument of its command line, for the rules.
 	argument string
-	// identity is what its agent was told to call itself.
+	// identity is the identity that its agent was given.
 	identity string
 }
 
@@ -85,7 +85,7 @@ func newContainers() *containers {
 	return &containers{all: map[containerKey]*container{}, faults: map[helperapi.Verb]error{}}
 }
 
-// aJVM is a Java process that nothing speaks against.
+// aJVM returns a Java process that can be attached to.
 func aJVM(startTime uint64) *jvm {
 	return &jvm{Process: helperapi.Process{
 		Target: helperapi.Target{PID: javaPID, StartTime: startTime}, UID: 1000, GID: 1000,
@@ -93,7 +93,7 @@ func aJVM(startTime uint64) *jvm {
 	}}
 }
 
-// start puts a new container in the place of an earlier one.
+// start replaces a container with a new one.
 func (cs *containers) start(pod types.UID, name string, jvms ...*jvm) *container {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -131,8 +131,8 @@ func (cs *containers) mend() {
 	cs.probe, cs.health = nil, nil
 }
 
-// replace puts other JVMs into a container that runs on. Nobody listens on the
-// ports of those before, until mend.
+// replace replaces the JVMs of a running container. Nothing listens on the ports of
+// the earlier ones, until mend.
 func (cs *containers) replace(c *container, jvms ...*jvm) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -140,7 +140,7 @@ func (cs *containers) replace(c *container, jvms ...*jvm) {
 	cs.health = errors.New("nobody listens")
 }
 
-// called are the verbs run since the last time it was asked.
+// called returns the verbs run since the previous call.
 func (cs *containers) called() []helperapi.Verb {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -153,7 +153,7 @@ func fault(reason string) error {
 	return &transport.Error{Reason: reason, Message: "The container says " + reason + "."}
 }
 
-// helperFunc is a function that is a transport.Helper.
+// helperFunc is a function that implements transport.Helper.
 type helperFunc func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error)
 
 // Run implements transport.Helper.
@@ -161,8 +161,8 @@ func (f helperFunc) Run(ctx context.Context, in transport.Container, verb helper
 	return f(ctx, in, verb, request, blobs...)
 }
 
-// through is the helper as an operator has it, whose execs pass a seam. What a
-// seam fails with is an exec that broke off.
+// through returns the helper with its execs behind a seam. An error of the seam is an
+// exec that was interrupted.
 func (cs *containers) through(seam effects.Seam) transport.Helper {
 	return helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
 		var report *helperapi.Report
@@ -216,7 +216,7 @@ func (cs *containers) exec(in transport.Container, verb helperapi.Verb, request 
 	}
 }
 
-// prober asks an endpoint as an operator does, through a seam.
+// prober probes endpoints as an operator does, through a seam.
 type prober struct {
 	*containers
 	seam effects.Seam

@@ -22,13 +22,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/rights"
 )
 
-// calls are those to the API server.
+// calls are requests to the API server.
 type calls struct {
 	mu   sync.Mutex
 	seen rights.Calls
 }
 
-// wrap notes what passes.
+// wrap records the requests.
 func (c *calls) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
@@ -46,7 +46,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// callOf is the verb and the resource that RBAC sees of a request.
+// callOf returns the verb and the resource of a request, as RBAC sees them.
 func callOf(r *http.Request) (verb, resource string) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch { // api/v1/… or apis/group/version/…
@@ -82,7 +82,7 @@ func callOf(r *http.Request) (verb, resource string) {
 	return verb, resource
 }
 
-// notSeen are rights that this story has no occasion to use.
+// notSeen are rights that this story does not use.
 var notSeen = map[string]string{
 	"create endpointslices/restricted": "OpenShift asks for it where endpoints are addresses of pods",
 	"patch events":                     "an Event that repeats itself",
@@ -91,8 +91,8 @@ var notSeen = map[string]string{
 }
 
 // The operator as it is deployed, with its rights and under its policies: it attaches by
-// both transports, changes, and detaches. Each right is used, and each call is one that
-// a rule names.
+// both transports, changes the configuration, and detaches. It uses every right, and every
+// request is covered by a rule.
 func TestContainedOperator(t *testing.T) {
 	c := contain(t, "default")
 	seen := &calls{seen: rights.Calls{}}
@@ -147,14 +147,14 @@ func TestContainedOperator(t *testing.T) {
 	exporter := c.export("exporter")
 	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Rollout.RestartWindow = &metav1.Duration{}
-		// As the stamp does; who is called like the operator has its right to exec.
+		// As the stamp does; the operator's own account has the right to exec.
 		e.Annotations = map[string]string{v1alpha1.AnnotationRequester: "system:serviceaccount:" + c.namespace + ":jmx-exporter-operator", v1alpha1.AnnotationRequesterGroups: "[]"}
 	})
 	eventually(t, serves("9400"))
 	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	eventually(t, serves("9500"))
 	remove(t, exporter)
-	remove(t, c.attachment(first)) // it is made again, to detach
+	remove(t, c.attachment(first)) // it is recreated, to detach
 	eventually(t, func() bool {
 		o.startDoors()
 		return c.attachment(first) == nil && c.attachment(second) == nil && c.annotations(first)[v1alpha1.AnnotationPort] == ""

@@ -16,7 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// release is the operator of one that has another helper and agent.
+// release returns the artifacts of a release with another helper and agent.
 func release(name string) *transport.Artifacts {
 	return &transport.Artifacts{
 		Helpers: map[string]transport.Blob{
@@ -27,7 +27,7 @@ func release(name string) *transport.Artifacts {
 	}
 }
 
-// accept has the policies of the overlay accept the commands of other releases.
+// accept makes the policies of the overlay accept the commands of other releases.
 func (c *contained) accept(commands policies.Commands) {
 	c.t.Helper()
 	files, err := policies.Files(commands)
@@ -55,8 +55,8 @@ func (c *contained) accept(commands policies.Commands) {
 	}
 }
 
-// The policies of a release accept the operator of the one before, so they are
-// deployed first; the operator of a later one says which policies it lacks.
+// The policies of a release accept the operator of the previous one, so they can be
+// deployed first; an operator of a later release reports that its policies are missing.
 func TestContainmentOfReleases(t *testing.T) {
 	older, before, now, next := release("older"), release("before"), release("now"), release("next")
 	c := contain(t, "default")
@@ -76,15 +76,15 @@ func TestContainmentOfReleases(t *testing.T) {
 	c.enforce(func() bool { return !admitted(next) })
 	for name, a := range map[string]*transport.Artifacts{"now": now, "before": before} {
 		if err := opens(a); err.Reason != v1alpha1.ReasonExecFailed {
-			t.Errorf("%s comes to %s: %s", name, err.Reason, err.Message)
+			t.Errorf("release %s: got %s %q, want ExecFailed", name, err.Reason, err.Message)
 		}
 	}
 	for _, a := range []*transport.Artifacts{older, next} {
 		if err := opens(a); err.Reason != v1alpha1.ReasonExecRefused || !strings.Contains(err.Message, "deploy the config/policies") {
-			t.Errorf("it comes to %s: %s", err.Reason, err.Message)
+			t.Errorf("release next: got %s %q, want ExecRefused that names config/policies", err.Reason, err.Message)
 		}
 	}
 	if slices.Equal(now.Command(), next.Command()) {
-		t.Error("the releases are one")
+		t.Error("the releases have the same command")
 	}
 }

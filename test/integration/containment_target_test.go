@@ -12,14 +12,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// target is what is attacked: a pod of applications with an ephemeral container, an
-// exporter whose pods are attached to, and what others have.
+// target is the target of the attacks: a pod of an application with an ephemeral container,
+// an exporter whose pods are attached to, and foreign objects.
 type target struct {
 	*contained
 	pod      *corev1.Pod
 	exporter *v1alpha1.PrometheusJmxExporter
 	record   *v1alpha1.JmxAttachment
-	// service and slice are the exporter's own, and foreign somebody else's.
+	// service and slice are the exporter's own, and foreign is not.
 	service *corev1.Service
 	slice   *discoveryv1.EndpointSlice
 	foreign *corev1.Service
@@ -39,7 +39,7 @@ func newTarget(c *contained) *target {
 	o.settle()
 	t.record = c.attachment(t.pod)
 	if t.record == nil || t.record.Status.Phase != v1alpha1.PhaseAnnotated {
-		c.t.Fatalf("there is nothing to attack: %+v", t.record)
+		c.t.Fatalf("the target is not Annotated: %+v", t.record)
 	}
 	var services corev1.ServiceList
 	c.list(&services)
@@ -55,7 +55,7 @@ func newTarget(c *contained) *target {
 	return t
 }
 
-// door is one as the operator adds it.
+// door returns an ephemeral container as the operator adds it.
 func (t *target) door() corev1.EphemeralContainer {
 	return corev1.EphemeralContainer{TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{
 		Name: doorOfTest, Image: "registry.example/operator:1", ImagePullPolicy: corev1.PullIfNotPresent,
@@ -72,7 +72,7 @@ func (t *target) door() corev1.EphemeralContainer {
 func patches[T client.Object](t *target, as client.Client, object T, how func(T)) error {
 	t.t.Helper()
 	if !get(t.t, object) {
-		t.t.Fatalf("%T %s is gone", object, object.GetName())
+		t.t.Fatalf("%T %s does not exist", object, object.GetName())
 	}
 	after := object.DeepCopyObject().(T)
 	how(after)
@@ -83,7 +83,7 @@ func (t *target) pods(what string, how func(*corev1.Pod)) attempt {
 	return attempt{what, func() error { return patches(t, t.client, t.pod.DeepCopy(), how) }}
 }
 
-// adds adds an ephemeral container that is like the operator's but for a change.
+// adds adds an ephemeral container like the operator's, with a change.
 func (t *target) adds(what string, how func(*corev1.EphemeralContainer)) attempt {
 	return attempt{what, func() error {
 		pod := t.pod.DeepCopy()
@@ -97,7 +97,7 @@ func (t *target) adds(what string, how func(*corev1.EphemeralContainer)) attempt
 	}}
 }
 
-// makes creates what is like a Service of the operator's but for a change.
+// makes creates a Service like the operator's, with a change.
 func (t *target) makes(what string, how func(*corev1.Service)) attempt {
 	return attempt{what, func() error {
 		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "other-jmx-0123abcd", Labels: maps.Clone(t.service.Labels), OwnerReferences: t.service.OwnerReferences},
@@ -107,7 +107,7 @@ func (t *target) makes(what string, how func(*corev1.Service)) attempt {
 	}}
 }
 
-// slices creates what is like an EndpointSlice of the operator's but for a change.
+// slicesOf creates an EndpointSlice like the operator's, with a change.
 func (t *target) slicesOf(what string, how func(*discoveryv1.EndpointSlice)) attempt {
 	return attempt{what, func() error {
 		s := t.slice.DeepCopy()
@@ -117,7 +117,7 @@ func (t *target) slicesOf(what string, how func(*discoveryv1.EndpointSlice)) att
 	}}
 }
 
-// execs are an exec over each protocol.
+// execs returns an exec over each protocol.
 func (t *target) execs(what, container string, command []string, tty bool) []attempt {
 	var attacks []attempt
 	for _, protocol := range []string{"WebSocket", "SPDY"} {

@@ -26,8 +26,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/policies"
 )
 
-// contained is an overlay of config for the namespace of a test: with the rights that
-// it gives to the operator's service account, and the policies that bind it.
+// contained is an overlay of config for the namespace of a test, with the rights that it
+// grants the operator's service account, and the policies that bind it.
 type contained struct {
 	*cluster
 	policies []client.Object
@@ -40,8 +40,8 @@ type contained struct {
 	commands policies.Commands
 }
 
-// contain builds an overlay, and gives the operator its rights; the policies follow
-// with enforce.
+// contain builds an overlay, and grants the operator its rights; enforce enforces the
+// policies.
 func contain(t *testing.T, overlay string) *contained {
 	t.Helper()
 	nodeWithoutKubelet(t)
@@ -68,8 +68,8 @@ func contain(t *testing.T, overlay string) *contained {
 	return c
 }
 
-// build is what an overlay of one's own makes of one of config: in another namespace,
-// and with another image.
+// build builds a user's overlay of one of config: in another namespace, and with another
+// image.
 func (c *contained) build(overlay string) []client.Object {
 	c.t.Helper()
 	return c.kustomize(fmt.Sprintf(`namespace: %s
@@ -83,7 +83,7 @@ transformers: [CONFIG/policies/installation, CONFIG/policies/namespace]
 `, c.namespace, overlay))
 }
 
-// kustomize builds a kustomization, in which CONFIG is the folder config.
+// kustomize builds a kustomization, in which CONFIG stands for the folder config.
 func (c *cluster) kustomize(kustomization string) []client.Object {
 	c.t.Helper()
 	dir := c.t.TempDir()
@@ -119,7 +119,7 @@ func (c *cluster) kustomize(kustomization string) []client.Object {
 	}
 }
 
-// note takes over the rules of a role.
+// note adds the rules of a role.
 func (c *contained) note(object client.Object) {
 	c.t.Helper()
 	var role rbacv1.ClusterRole
@@ -129,7 +129,7 @@ func (c *contained) note(object client.Object) {
 	c.rules = append(c.rules, role.Rules...)
 }
 
-// renamed is a role or binding under a name of this test's own: other tests have them, too.
+// renamed returns a role or binding with a name unique to this test, because others create it too.
 func (c *contained) renamed(object client.Object) client.Object {
 	c.t.Helper()
 	u := object.(*unstructured.Unstructured)
@@ -149,8 +149,8 @@ func (c *contained) as(user string, groups ...string) *rest.Config {
 	return as
 }
 
-// tenant is somebody who may do everything with the operator's kinds in the namespace, and
-// with EndpointSlices.
+// tenant returns a client with all rights on the operator's kinds and on EndpointSlices in
+// the namespace.
 func (c *contained) tenant() client.Client {
 	c.t.Helper()
 	create(c.t, &rbacv1.Role{ObjectMeta: c.named("tenant"), Rules: []rbacv1.PolicyRule{
@@ -168,7 +168,7 @@ func (c *contained) tenant() client.Client {
 	return as
 }
 
-// enforce has the policies of the overlay count, and waits until they do.
+// enforce enforces the policies of the overlay, and waits until they are effective.
 func (c *contained) enforce(counts func() bool) {
 	c.t.Helper()
 	for _, object := range c.policies {
@@ -178,7 +178,7 @@ func (c *contained) enforce(counts func() bool) {
 	eventually(c.t, counts)
 }
 
-// executes asks for an exec. Nil: it was admitted, and failed at the kubelet, which is not there.
+// executes requests an exec. Nil means that it was admitted: there is no kubelet to run it.
 func (c *contained) executes(protocol string, pod *corev1.Pod, o corev1.PodExecOptions) error {
 	c.t.Helper()
 	url := clientsetOf(c.t, c.config).CoreV1().RESTClient().Post().Namespace(pod.Namespace).Resource("pods").Name(pod.Name).SubResource("exec").
@@ -195,7 +195,7 @@ func (c *contained) executes(protocol string, pod *corev1.Pod, o corev1.PodExecO
 	}
 	err = executor.StreamWithContext(c.t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Tty: o.TTY})
 	if err == nil {
-		c.t.Fatal("something was executed, and there is no kubelet")
+		c.t.Fatal("the exec succeeded, although there is no kubelet")
 	}
 	if strings.Contains(err.Error(), "connection refused") {
 		return nil
@@ -203,7 +203,7 @@ func (c *contained) executes(protocol string, pod *corev1.Pod, o corev1.PodExecO
 	return err
 }
 
-// deniedByAny reports whether it was a policy of the operator's that refused.
+// deniedByAny reports whether a policy of the operator denied the request.
 func deniedByAny(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'jmx-exporter-operator-") && strings.Contains(err.Error(), "denied request")
 }

@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// takeAway does what a tool does that knows nothing of our annotations.
+// takeAway removes the operator's annotations, as a tool does that does not know them.
 func takeAway(t *testing.T, pod *corev1.Pod, manager string) {
 	t.Helper()
 	get(t, pod)
@@ -26,22 +26,21 @@ func takeAway(t *testing.T, pod *corev1.Pod, manager string) {
 	}
 }
 
-// Somebody takes our annotations away again and again: five times they are put
-// back, and then there is peace, which a person is told of, with who it is as far
-// as the pod tells.
+// Annotations that are removed repeatedly are restored five times; then the operator stops
+// restoring them, and reports the remover as far as the pod identifies it.
 func TestContested(t *testing.T) {
 	for name, tc := range map[string]struct {
-		owns bool // the other side owns a field of the pod
+		owns bool // the remover owns a field of the pod
 		says string
 	}{
-		"who owns nothing":     {false, "cannot be identified; see the API server's audit log"},
-		"who owns a label too": {true, `Besides the operator, field manager "gitops" changed the pod last.`},
+		"the remover owns no field": {false, "cannot be identified; see the API server's audit log"},
+		"the remover owns a label":  {true, `Besides the operator, field manager "gitops" changed the pod last.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, o := annotated(t)
 			if tc.owns {
-				time.Sleep(1100 * time.Millisecond) // managedFields tell seconds, as does when the pod was created
+				time.Sleep(1100 * time.Millisecond) // managedFields have a resolution of seconds, as has the pod's creation time
 				before := s.pod.DeepCopy()
 				s.pod.Labels["synced"] = "true"
 				if err := admin.Patch(t.Context(), s.pod, client.MergeFrom(before), client.FieldOwner("gitops")); err != nil {
@@ -52,7 +51,7 @@ func TestContested(t *testing.T) {
 				takeAway(t, s.pod, "gitops")
 				o.settle()
 				if got := phaseOf(s.attachment(s.pod)); got != "Annotated" {
-					t.Fatalf("the %dth time the pod is %s", i+1, got)
+					t.Fatalf("phase of %s after restore %d: got %q, want %q", s.pod.Name, i+1, got, "Annotated")
 				}
 				s.isAnnotated("9400")
 			}
@@ -60,16 +59,16 @@ func TestContested(t *testing.T) {
 			o.settle()
 			a := s.attachment(s.pod)
 			if got := phaseOf(a); got != "Exposed AnnotationContested" {
-				t.Fatalf("in the end the pod is %s", got)
+				t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "Exposed AnnotationContested")
 			}
 			if got := s.message("Ready"); !strings.Contains(got, "were removed 6 times within 10m0s; the operator stopped restoring them.") || !strings.Contains(got, tc.says) {
-				t.Errorf("it says %s", got)
+				t.Errorf("message of Ready: got %q, want it to contain %q", got, tc.says)
 			}
 			if events := o.events.with(v1alpha1.ReasonAnnotationContested); len(events) != 1 || events[0].Type != corev1.EventTypeWarning {
-				t.Errorf("of Events there are %v", events)
+				t.Errorf("%s Events: got %v, want one with the expected note", v1alpha1.ReasonAnnotationContested, events)
 			}
 			if s.endpoints(s.exporter) == "" {
-				t.Error("the endpoint is withdrawn")
+				t.Error("the endpoint was removed")
 			}
 			o.did()
 			for range 3 {
@@ -77,16 +76,16 @@ func TestContested(t *testing.T) {
 				o.settle()
 			}
 			if did := o.did(); len(did) > 0 {
-				t.Errorf("in peace it did %q", did)
+				t.Errorf("effects without a change: got %q, want none", did)
 			}
 			if s.annotations(s.pod)["prometheus.io/port"] != "" {
-				t.Error("it goes on")
+				t.Error("the annotations are still restored")
 			}
 		})
 	}
 }
 
-// Once in a while is no fight.
+// A single removal is not contested.
 func TestNotContested(t *testing.T) {
 	s, o := annotated(t)
 	for range 8 {
@@ -96,6 +95,6 @@ func TestNotContested(t *testing.T) {
 		s.later(11 * time.Minute)
 	}
 	if got := s.attachment(s.pod).Status.Restores.Count; got != 1 {
-		t.Errorf("%d times are counted", got)
+		t.Errorf("restores: got %d, want 1", got)
 	}
 }

@@ -10,23 +10,22 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects/effectstest"
 )
 
-// story is one way of a pod and its exporter on which the operator may die.
+// story is one sequence of events of a pod and its exporter, in which the operator may crash.
 type story struct {
 	*cluster
 	pod      *corev1.Pod
 	exporter *v1alpha1.PrometheusJmxExporter
 }
 
-// TestCrash ends the operator before and after every effect that it has on a
-// way that was recorded; another one takes over. It also lets each effect fail
-// without an end, and lets its answer get lost. Every plan must come to the same
-// end as without an accident, with one load for each JVM. The accidents that the
-// operator survives are left to FULL=1.
+// TestCrash ends the operator before and after every effect of a recorded sequence;
+// another operator takes over. It also makes each effect fail without a crash, and loses
+// its answer. Every plan must reach the same end as without an accident, with one load per
+// JVM. The accidents that the operator survives are left to FULL=1.
 func TestCrash(t *testing.T) {
 	ways := map[string]struct {
 		// pod describes the pod; aPod if nil.
 		pod func() *podBuilder
-		// next is what happens once the pod is Annotated; nil for nothing.
+		// next is the event once the pod is Annotated; nil for none.
 		next func(*story)
 		end  func(*story)
 	}{
@@ -51,28 +50,28 @@ func TestCrash(t *testing.T) {
 			next: func(s *story) { s.deleteExporter() },
 			end:  func(s *story) { s.isTakenOut() },
 		},
-		"two JVMs": {
+		"the pod has two JVMs": {
 			pod: func() *podBuilder { return aPod("app-0").container("worker", aJVM(javaStartTime+1)) },
 			end: func(s *story) { s.areAnnotated("9400", "9404") },
 		},
-		"two JVMs, and the exporter is deleted": {
+		"the exporter of two JVMs is deleted": {
 			pod:  func() *podBuilder { return aPod("app-0").container("worker", aJVM(javaStartTime+1)) },
 			next: func(s *story) { s.deleteExporter() },
 			end: func(s *story) {
 				s.isTakenOut()
 				if j := s.containers.get(s.pod.UID, "worker").jvms[0]; j.loads != 1 || j.unloads != 1 || j.running() {
-					s.t.Errorf("the second agent was loaded %d times, stopped %d times, and is %s", j.loads, j.unloads, j.Mark.State)
+					s.t.Errorf("the second agent: got %d loads, %d unloads and state %s, want one each and not running", j.loads, j.unloads, j.Mark.State)
 				}
 			},
 		},
-		"no shell": {
+		"there is no shell": {
 			pod: func() *podBuilder { return aPod("app-0").withoutShell() },
 			end: func(s *story) {
 				s.isAnnotated("9400")
 				s.hasOneDoor()
 			},
 		},
-		"no shell, and the exporter is deleted": {
+		"the exporter of a pod without a shell is deleted": {
 			pod:  func() *podBuilder { return aPod("app-0").withoutShell() },
 			next: func(s *story) { s.deleteExporter() },
 			end: func(s *story) {
@@ -80,7 +79,7 @@ func TestCrash(t *testing.T) {
 				s.hasOneDoor()
 			},
 		},
-		"mode Preflight, and then Attach": {
+		"the mode changes from Preflight to Attach": {
 			next: func(s *story) {
 				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModePreflight })
 				s.operate().settle()
@@ -95,11 +94,11 @@ func TestCrash(t *testing.T) {
 			},
 			end: func(s *story) {
 				if got := phaseOf(s.attachment(s.pod)); got != "Staged ConfigRejected" {
-					s.t.Errorf("the pod is %s", got)
+					s.t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "Staged ConfigRejected")
 				}
 				s.isHalted()
 				if s.endpoints(s.exporter) == "" || s.annotations(s.pod)["prometheus.io/port"] != "9400" {
-					s.t.Error("the endpoint is withdrawn, though the agent goes on with what it has")
+					s.t.Error("the endpoint was removed, although the agent keeps serving its previous configuration")
 				}
 			},
 		},
@@ -110,7 +109,7 @@ func TestCrash(t *testing.T) {
 				}
 				suspend(true)
 				s.jvm(s.run(aPod("app-1"))).fault = fault(v1alpha1.ReasonConfigRejected)
-				s.operate().settle() // it is inspected, and serves nothing, so its turn is first
+				s.operate().settle() // it is inspected, and has no endpoint, so it is first
 				s.configure("lowercaseOutputName: true\n" + rules)
 				suspend(false)
 			},
@@ -118,12 +117,12 @@ func TestCrash(t *testing.T) {
 				canary := &corev1.Pod{ObjectMeta: s.named("app-1")}
 				get(s.t, canary)
 				if got := phaseOf(s.attachment(canary)); got != "Staged ConfigRejected" {
-					s.t.Errorf("the canary is %s", got)
+					s.t.Errorf("phase of %s: got %q, want %q", canary.Name, got, "Staged ConfigRejected")
 				}
 				s.isHalted()
-				// A canary that cannot be looked into at first lets the other one go.
+				// A canary that cannot be inspected at first lets the other pod proceed.
 				if got := phaseOf(s.attachment(s.pod)); got != "Annotated" {
-					s.t.Errorf("the other pod is %s", got)
+					s.t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "Annotated")
 				}
 			},
 		},
@@ -163,7 +162,7 @@ func TestCrash(t *testing.T) {
 					o.fate = func(_ int, e effects.Effect, do func() error) error { return a.Perform(described(e), do) }
 					for range 10 {
 						if !a.Happened() {
-							_, _ = o.round() // which fails, as it must
+							_, _ = o.round() // the error is expected
 						}
 					}
 					if a.Restart() {
@@ -171,7 +170,7 @@ func TestCrash(t *testing.T) {
 					}
 					o.outlast()
 					if !a.Happened() {
-						t.Error("the effect did not come about again")
+						t.Error("the effect did not occur again")
 					}
 					way.end(s)
 				})

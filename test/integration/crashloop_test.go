@@ -10,7 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// crash ends the pod's container app, which lived for so long, and starts it again.
+// crash ends the pod's container app after a lifetime, and restarts it.
 func (f *fleet) crash(pod *corev1.Pod, lived time.Duration) {
 	f.t.Helper()
 	f.restart(pod)
@@ -23,9 +23,9 @@ func (f *fleet) crash(pod *corev1.Pod, lived time.Duration) {
 	})
 }
 
-// A pod that crashes by itself is none that the operator hurt: nothing is attached to
-// it, and nobody waits for it, until it runs for longer than its previous instance did, by
-// the window in which a restart would be the operator's fault.
+// The operator is not blamed for a pod that crashes by itself: it does not attach to the
+// pod, and the rollout does not wait for it, until the container has run longer than its
+// previous instance by the window in which a restart would count as the operator's.
 func TestCrashLoop(t *testing.T) {
 	const restarting = "JavaFound ContainerRestarting"
 	f := aFleet(t, 2, nil)
@@ -35,47 +35,47 @@ func TestCrashLoop(t *testing.T) {
 		f.crash(f.pods[0], 15*time.Second)
 		f.o.settle() // it has just started
 		f.later(5 * time.Second)
-		f.expect("it crashes", restarting, isAnnotated)
+		f.expect("the container crashes", restarting, isAnnotated)
 	}
 	f.later(5 * time.Second)
-	f.expectSums("it crashes", "2/1/2, Ready False Progressing, Stalled False Reconciled")
+	f.expectSums("the container crashes", "2/1/2, Ready False Progressing, Stalled False Reconciled")
 	if f.jvm(f.pods[0]).loads > 0 {
-		t.Error("it was attached to")
+		t.Error("the agent was loaded into a crashing container")
 	}
 	if f.exporter.Status.Halt != nil {
-		t.Errorf("halt is %+v", f.exporter.Status.Halt)
+		t.Errorf("got halt %+v, want none", f.exporter.Status.Halt)
 	}
 	if got := f.attachment(f.pods[0]).Spec.Revision; got != "" {
-		t.Errorf("it was granted %q", got)
+		t.Errorf("revision granted to %s: got %q, want none", f.pods[0].Name, got)
 	}
 	started := f.pods[0].Status.ContainerStatuses[0].State.Running.StartedAt.Time
 	again := f.o.settle()
 	if want := started.Add(75 * time.Second).Sub(f.clock.Now()); again != want {
-		t.Errorf("it is looked at again in %s, not in %s", again, want)
+		t.Errorf("next reconciliation: got %s, want %s", again, want)
 	}
 	f.o.did()
 	f.later(again - 2*time.Second)
 	if f.o.settle(); f.o.count() > 0 {
-		t.Errorf("before its time, it did %q", f.o.did())
+		t.Errorf("effects before the container is old enough: got %q, want none", f.o.did())
 	}
 	f.later(time.Second)
-	f.expect("it runs", isAnnotated, isAnnotated)
+	f.expect("the container is old enough", isAnnotated, isAnnotated)
 
 	f.later(time.Hour)
 	f.crash(f.pods[0], time.Hour)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("it ended old", isAnnotated, isAnnotated)
+	f.expect("the old container exits", isAnnotated, isAnnotated)
 	f.later(30 * time.Minute)
 	f.crash(f.pods[0], 10*time.Second)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("it ended young, and has its turn", restarting, isAnnotated)
+	f.expect("the container exits young", restarting, isAnnotated)
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
-	f.expect("it may restart whenever it likes", isAnnotated, isAnnotated)
+	f.expect("the restart window is 0", isAnnotated, isAnnotated)
 }
 
-// What is attached is not changed either when the container is about to exit by itself:
+// An attached pod is not changed either while its container is likely to exit by itself:
 // the change would look like the cause, and halt the rollout.
 func TestChangeBeforeAnExit(t *testing.T) {
 	f := aFleet(t, 2, func(r *v1alpha1.Rollout) {
@@ -89,7 +89,7 @@ func TestChangeBeforeAnExit(t *testing.T) {
 	f.configure(changed)
 	f.expect("the configuration changes", "JavaFound ContainerRestarting", isAnnotated)
 	if got := f.portsOf(f.pods[0]); got != "9400" {
-		t.Errorf("meanwhile, published is %q", got)
+		t.Errorf("ports of %s in EndpointSlices: got %q, want %q", f.pods[0].Name, got, "9400")
 	}
 	f.later(25 * time.Second)
 	f.crash(f.pods[0], 10*time.Minute)

@@ -12,17 +12,17 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Why a pod is taken out, and what is left: what is not ours. The agent is stopped.
+// Every cause of a detach, and what remains: only foreign annotations. The agent is stopped.
 func TestTakenOut(t *testing.T) {
 	cases := map[string]func(*story){
 		"the exporter is deleted": func(s *story) {
 			remove(s.t, s.exporter)
-			s.garbageCollect() // agents serve until their endpoints are withdrawn
+			s.garbageCollect() // agents serve until their endpoints are removed
 		},
 		"the label is removed": func(s *story) {
 			change(s.t, s.pod, func(pod *corev1.Pod) { delete(pod.Labels, "app") })
 		},
-		"the selector is another": func(s *story) {
+		"the selector changes": func(s *story) {
 			change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 				e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "other"}
 			})
@@ -30,7 +30,7 @@ func TestTakenOut(t *testing.T) {
 		"the pod opts out": func(s *story) {
 			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Annotations["banzaicloud.com/jmx-exporter-opt-out"] = "true" })
 		},
-		"the pod ends": func(s *story) {
+		"the pod terminates": func(s *story) {
 			s.changeStatus(s.pod, func(status *corev1.PodStatus) { status.Phase = corev1.PodSucceeded })
 		},
 	}
@@ -48,20 +48,20 @@ func TestTakenOut(t *testing.T) {
 				want["banzaicloud.com/jmx-exporter-opt-out"] = "true"
 			}
 			if diff := cmp.Diff(want, s.annotations(s.pod)); diff != "" {
-				t.Errorf("annotations (-want +got):\n%s", diff)
+				t.Errorf("annotations of app-0 (-want +got):\n%s", diff)
 			}
 			if a := s.attachment(s.pod); a != nil {
-				t.Errorf("the record is left: %+v", a)
+				t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 			}
 			if got := s.slices(s.exporter); len(got) > 0 {
-				t.Errorf("slices are left: %v", got)
+				t.Errorf("EndpointSlices still exist: %v", got)
 			}
 			if j := s.jvm(s.pod); j.unloads != 1 || j.running() {
-				t.Errorf("the agent was stopped %d times, and is %s", j.unloads, j.Mark.State)
+				t.Errorf("the agent: got %d unloads and state %s, want one unload", j.unloads, j.Mark.State)
 			}
 			if events := o.events.with("Detached"); len(events) != 1 || events[0].Type != corev1.EventTypeNormal ||
 				!strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
-				t.Errorf("of Events there are %v", events)
+				t.Errorf("unexpected Events: %v", events)
 			}
 			if get(t, s.exporter) && s.exporter.Status.Phase != v1alpha1.PhasePending {
 				t.Errorf("the exporter still counts the pod: %+v", s.exporter.Status)
@@ -70,8 +70,8 @@ func TestTakenOut(t *testing.T) {
 	}
 }
 
-// A record that knows nothing of the pod's JVMs, as one that was made anew: agents
-// are looked for before it goes.
+// A JmxAttachment without processes, such as one that was recreated: agents are searched
+// for before it is deleted.
 func TestTakenOutUnknown(t *testing.T) {
 	s, o := longRunning(t, withWorker(), nil)
 	remove(t, s.attachment(s.pod))
@@ -79,7 +79,7 @@ func TestTakenOutUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := s.attachment(s.pod); a == nil || len(a.Status.Containers) != 0 {
-		t.Fatalf("the record is %+v", a)
+		t.Fatalf("the JmxAttachment is missing, or lists containers: %+v", a)
 	}
 	remove(t, s.exporter)
 	s.garbageCollect()
@@ -89,20 +89,20 @@ func TestTakenOutUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.attachment(s.pod) == nil || s.jvm(s.pod).unloads != 1 {
-		t.Error("it does not stop what it sees, or does not wait for what it does not")
+		t.Error("the agent in app was not stopped, or the JmxAttachment was deleted before worker was inspected")
 	}
 	worker.fault = nil
 	o.outlast()
 	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 || worker.jvms[0].unloads != 1 {
-		t.Errorf("it is not taken out: %+v", a)
+		t.Errorf("the pod is not detached: %+v", a)
 	}
 	if left := s.annotations(s.pod); len(left) > 0 {
-		t.Errorf("annotations are left: %v", left)
+		t.Errorf("annotations of %s: got %v, want none", s.pod.Name, left)
 	}
 }
 
-// The order of taking out: the annotations, then the endpoints, then the agents,
-// which serve until then; but not for ever, should nobody withdraw the endpoints.
+// The order of a detach: the annotations, then the endpoints, then the agents, which serve
+// until the endpoints are removed, or a timeout expires.
 func TestOrderOfTakingOut(t *testing.T) {
 	optOut := func(s *story) {
 		change(s.t, s.pod, func(pod *corev1.Pod) {
@@ -115,35 +115,35 @@ func TestOrderOfTakingOut(t *testing.T) {
 		s.verbs()
 		for range 3 {
 			if _, again := s.check(o); again != time.Second {
-				t.Errorf("it is looked at again in %s", again)
+				t.Errorf("next reconciliation: got %s, want 1s", again)
 			}
 			s.later(time.Second)
 		}
 		if left := s.annotations(s.pod); len(left) != 1 {
-			t.Errorf("annotations are left: %v", left)
+			t.Errorf("annotations of app-0: got %v, want one", left)
 		}
 		if got := s.verbs(); got != "" || strings.Count(s.endpoints(s.exporter), "app-0") != 2 {
-			t.Errorf("run was %q; published is %q", got, s.endpoints(s.exporter))
+			t.Errorf("got helper operations %q and endpoints %q, want none and two", got, s.endpoints(s.exporter))
 		}
 		return s, o
 	}
-	t.Run("when the endpoints are withdrawn", func(t *testing.T) {
+	t.Run("the endpoints are removed", func(t *testing.T) {
 		t.Parallel()
 		s, o := begun(t)
 		if _, err := o.round(); err != nil { // the exporter's turn is first
 			t.Fatal(err)
 		}
 		if got := s.verbs(); got != "unload unload" || s.endpoints(s.exporter) != "" {
-			t.Errorf("run was %q; published is %q", got, s.endpoints(s.exporter))
+			t.Errorf("got helper operations %q and endpoints %q, want two unloads and none", got, s.endpoints(s.exporter))
 		}
 	})
-	t.Run("when nobody withdraws them", func(t *testing.T) {
+	t.Run("the endpoints are not removed in time", func(t *testing.T) {
 		t.Parallel()
 		s, o := begun(t)
 		s.later(2 * time.Second)
 		s.check(o)
 		if got := s.verbs(); got != "unload unload" || s.attachment(s.pod) != nil {
-			t.Errorf("run was %q", got)
+			t.Errorf("helper operations: got %q, want %q, and no JmxAttachment", got, "unload unload")
 		}
 	})
 }

@@ -9,36 +9,36 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A pod in which nothing was loaded is detached: the helper is removed.
+// A pod without an agent is detached: the helper is removed.
 func TestDetachedUntouched(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound Suspended" {
-		t.Fatalf("it is %s", got)
+		t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound Suspended")
 	}
 	s.verbs()
 	remove(t, s.exporter)
 	s.garbageCollect()
 	o.settle()
 	if got := s.verbs(); got != "unload" || s.attachment(s.pod) != nil {
-		t.Errorf("run was %q; the record is %v", got, s.attachment(s.pod))
+		t.Errorf("got helper operations %q and JmxAttachment %v, want an unload and none", got, s.attachment(s.pod))
 	}
 }
 
-// What is not unloaded: a JVM whose container ended, or whose pod goes, and one
-// that was never attached to.
+// A JVM is not unloaded if its container ended, its pod is deleted, or it was never
+// attached to.
 func TestNothingToUnload(t *testing.T) {
 	cases := map[string]func(*story, *operator){
-		"its container ended": func(s *story, _ *operator) {
+		"the container ended": func(s *story, _ *operator) {
 			s.changeStatus(s.pod, func(status *corev1.PodStatus) {
 				status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
 			})
 			remove(s.t, s.exporter)
 		},
-		"its pod is terminating": func(s *story, _ *operator) {
+		"the pod is terminating": func(s *story, _ *operator) {
 			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/wait"} })
 			remove(s.t, s.pod)
 		},
-		"its pod is gone, the record is not": func(s *story, _ *operator) { remove(s.t, s.pod) },
+		"the pod is deleted before its JmxAttachment": func(s *story, _ *operator) { remove(s.t, s.pod) },
 	}
 	for name, leave := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -47,27 +47,27 @@ func TestNothingToUnload(t *testing.T) {
 			leave(s, o)
 			o.settle()
 			if a := s.attachment(s.pod); a != nil {
-				t.Errorf("the record is left: %+v", a.Status)
+				t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 			}
 			if got := s.verbs(); got != "" {
-				t.Errorf("run was %s", got)
+				t.Errorf("helper operations: got %q, want %q", got, "")
 			}
 			for _, reason := range []string{"Detached", "AgentLeft"} {
 				if events := o.events.with(reason); len(events) > 0 {
-					t.Errorf("of Events there are %v", events)
+					t.Errorf("%s Events: got %v, want none", reason, events)
 				}
 			}
 		})
 	}
 }
 
-// The helper that looked into a container goes, too, where no agent was loaded.
+// The helper is removed, too, from containers that were inspected without a load.
 func TestHelperIsRemoved(t *testing.T) {
 	cases := map[string]func(*jvm){
-		"refused": func(j *jvm) {
+		"the JVM is refused": func(j *jvm) {
 			j.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."}
 		},
-		"adopted": func(j *jvm) { j.Exporter = &helperapi.Exporter{Port: 9999} },
+		"the stock exporter is adopted": func(j *jvm) { j.Exporter = &helperapi.Exporter{Port: 9999} },
 	}
 	for name, how := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -80,11 +80,11 @@ func TestHelperIsRemoved(t *testing.T) {
 			s.garbageCollect()
 			o.settle()
 			if got := s.verbs(); got != "unload" || s.attachment(s.pod) != nil {
-				t.Errorf("run was %q, and the record is %v", got, s.attachment(s.pod))
+				t.Errorf("got helper operations %q and JmxAttachment %v, want an unload and none", got, s.attachment(s.pod))
 			}
 			for _, reason := range []string{"Detached", "AgentLeft"} {
 				if events := o.events.with(reason); len(events) > 0 {
-					t.Errorf("of Events there are %v", events)
+					t.Errorf("%s Events: got %v, want none", reason, events)
 				}
 			}
 		})

@@ -16,9 +16,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// byTransport is the helper by the way that is meant: an exec into the scripted
-// container, or the operator's own Door, whose ephemeral containers are in the API
-// server and lead to the scripted container.
+// byTransport is the helper by either transport: an exec into the scripted container, or
+// the operator's own Door, whose ephemeral containers exist in the API server and lead to
+// the scripted container.
 func (o *operator) byTransport(as client.Client, writer *records.Writer) transport.Helper {
 	exec := o.containers.through(o.seam)
 	limits := transport.NewLimits(16, 16, 16)
@@ -33,7 +33,7 @@ func (o *operator) byTransport(as client.Client, writer *records.Writer) transpo
 	})
 }
 
-// doorPods are the pods of the API server.
+// doorPods reads pods from the API server.
 type doorPods struct {
 	*records.Writer
 	reader client.Reader
@@ -45,8 +45,8 @@ func (p doorPods) Live(ctx context.Context, namespace, name string) (*corev1.Pod
 	return &pod, p.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
 }
 
-// doorStreams are execs into ephemeral containers, each of which leads to the scripted
-// container that it was added for.
+// doorStreams are execs into ephemeral containers, each of which leads to its target, the
+// scripted container.
 type doorStreams struct {
 	*containers
 	pods doorPods
@@ -57,7 +57,7 @@ func (s doorStreams) Stream(ctx context.Context, in transport.Container, command
 	if command[0] != helperapi.DoorProgram {
 		return fmt.Errorf("in an ephemeral container there is no %q", command)
 	}
-	pod, err := s.pods.Live(ctx, in.Namespace, in.Pod) // a cache has no more than the names
+	pod, err := s.pods.Live(ctx, in.Namespace, in.Pod) // a cache holds only the names
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (s doorStreams) Stream(ctx context.Context, in transport.Container, command
 	return fmt.Errorf("the pod has no ephemeral container %s", in.Name)
 }
 
-// startDoors starts the ephemeral containers that were added to pods, as a kubelet
+// startDoors starts the ephemeral containers of pods, as a kubelet
 // would.
 func (c *cluster) startDoors() {
 	c.t.Helper()

@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Nothing is loaded into a JVM that would warn of it, and no slot is held for it, until
-// the exporter accepts that; what was loaded before is kept and reconfigured.
+// With dynamicAgentLoading RefuseOnWarning, the agent is not loaded into a JVM that would warn,
+// and no slot is held for the pod; agents that were loaded before are kept and reconfigured.
 func TestRefuseOnWarning(t *testing.T) {
 	t.Parallel()
 	policy := func(f *fleet, is v1alpha1.DynamicAgentLoading) {
@@ -20,9 +20,9 @@ func TestRefuseOnWarning(t *testing.T) {
 	f.jvm(f.pods[0]).LoadWarns = true
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("allowed, which is the default", isAnnotated)
+	f.expect("dynamic loading is allowed by default", isAnnotated)
 	if got := f.exporter; got.Spec.DynamicAgentLoading != v1alpha1.DynamicAgentLoadingAllow {
-		t.Errorf("the default is %q", got.Spec.DynamicAgentLoading)
+		t.Errorf("default of spec.dynamicAgentLoading: got %q, want Allow", got.Spec.DynamicAgentLoading)
 	}
 	f.later(2 * time.Minute)
 
@@ -33,13 +33,13 @@ func TestRefuseOnWarning(t *testing.T) {
 	f.expect("refused", isAnnotated, isAnnotated, refused)
 	f.expectSums("refused", "3/2/3, Ready False PodsRefused, Stalled True PodsRefused")
 	if says := (&story{f.cluster, f.pods[2], f.exporter}).message("JavaFound"); !strings.Contains(says, "-XX:+EnableDynamicAgentLoading") {
-		t.Errorf("it says %q", says)
+		t.Errorf("message of JavaFound does not name the JVM option: %q", says)
 	}
 	f.containers.called()
 	f.o.did()
 	f.later(24 * time.Hour)
 	if f.o.settle(); f.o.count() > 0 || len(f.containers.called()) > 0 {
-		t.Errorf("refused, it did %q", f.o.did())
+		t.Errorf("effects in a refused pod: got %q, want none", f.o.did())
 	}
 
 	f.configure(changed)
@@ -47,7 +47,7 @@ func TestRefuseOnWarning(t *testing.T) {
 	f.later(5 * time.Second)
 	f.expect("reconfigured", isAnnotated, isAnnotated, refused)
 	if j := f.jvm(f.pods[0]); j.loads != 1 || len(j.asked) != 2 {
-		t.Errorf("it was loaded %d times, for %d configurations", j.loads, len(j.asked))
+		t.Errorf("got %d loads for %d configurations, want one for two", j.loads, len(j.asked))
 	}
 
 	policy(f, v1alpha1.DynamicAgentLoadingAllow)

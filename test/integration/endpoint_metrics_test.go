@@ -26,8 +26,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// The operator's own metrics are for who may get /metrics, over TLS; the certificate in
-// the folder is the one served, also after another one took its place.
+// The operator's own metrics are served over TLS to clients with the right to get /metrics;
+// a certificate that is replaced in its folder is served without a restart.
 func TestMetricsEndpoint(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -38,7 +38,7 @@ func TestMetricsEndpoint(t *testing.T) {
 	nobody, outsider, prometheus := "", c.token("outsider"), c.token("prometheus")
 	c.grantEverywhere(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: c.namespace, Name: "prometheus"}, "../../config/metrics-auth/reader_role.yaml")
 
-	// Its first start takes a while; what it may not answer, it never does.
+	// Its first start takes a while; a request that it must reject is never answered.
 	eventually(t, func() bool { return scrape(t, address, first, prometheus) == http.StatusOK })
 	for name, test := range map[string]struct {
 		token string
@@ -52,24 +52,24 @@ func TestMetricsEndpoint(t *testing.T) {
 		"with a forged token":  {prometheus + "x", http.StatusInternalServerError},
 	} {
 		if got := scrape(t, address, first, test.token); got != test.want {
-			t.Errorf("%s it answers %d, want %d", name, got, test.want)
+			t.Errorf("scrape %s: got status %d, want %d", name, got, test.want)
 		}
 	}
 	if response, err := http.Get("http://" + address + "/metrics"); err == nil {
 		if response.Body.Close(); response.StatusCode == http.StatusOK {
-			t.Error("it answers in plain HTTP")
+			t.Error("metrics are served over plain HTTP")
 		}
 	}
 
 	second := writeCertificate(t, folder)
 	eventually(t, func() bool { return scrape(t, address, second, prometheus) == http.StatusOK })
 	if got := scrape(t, address, first, prometheus); got != 0 {
-		t.Errorf("with the replaced certificate alone it answers %d", got)
+		t.Errorf("scrape that trusts the replaced certificate: got status %d, want no connection", got)
 	}
 }
 
-// A certificate that is named and not there stops the operator: a self-signed one would
-// make up for it, and nobody would know.
+// A named certificate that does not exist stops the operator: a self-signed replacement
+// would go unnoticed.
 func TestMetricsCertificateMissing(t *testing.T) {
 	t.Parallel()
 	_, err := manager.New(config, manager.Options{
@@ -77,12 +77,12 @@ func TestMetricsCertificateMissing(t *testing.T) {
 		MetricsCertificate: manager.CertificateFiles{Dir: t.TempDir(), Cert: "tls.crt", Key: "tls.key"},
 	})
 	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the manager is made, or fails otherwise: %v", err)
+		t.Errorf("start without the certificate: got %v, want fs.ErrNotExist", err)
 	}
 }
 
-// serveMetrics runs an operator with the rights of config/metrics-auth and returns
-// where its metrics are.
+// serveMetrics runs an operator with the rights of config/metrics-auth and returns the
+// address of its metrics.
 func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	c.t.Helper()
 	name := "operator-of-" + c.namespace
@@ -115,7 +115,7 @@ func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	return address
 }
 
-// grantEverywhere binds a shipped ClusterRole, under a name of this test's own.
+// grantEverywhere binds a shipped ClusterRole, with a name unique to this test.
 func (c *cluster) grantEverywhere(subject rbacv1.Subject, file string) {
 	c.t.Helper()
 	data, err := os.ReadFile(file)
@@ -135,7 +135,7 @@ func (c *cluster) grantEverywhere(subject rbacv1.Subject, file string) {
 	})
 }
 
-// token is one of a service account of this name.
+// token returns a token of a service account of this name.
 func (c *cluster) token(name string) string {
 	c.t.Helper()
 	account := create(c.t, &corev1.ServiceAccount{ObjectMeta: c.named(name)})
@@ -146,8 +146,8 @@ func (c *cluster) token(name string) string {
 	return request.Status.Token
 }
 
-// writeCertificate puts a new certificate and its key into a folder as the kubelet does,
-// and returns what trusts it alone.
+// writeCertificate writes a new certificate and its key into a folder as the kubelet does,
+// and returns a pool that trusts only it.
 func writeCertificate(t *testing.T, folder string) *x509.CertPool {
 	t.Helper()
 	certificate, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
@@ -168,8 +168,8 @@ func writeCertificate(t *testing.T, folder string) *x509.CertPool {
 	return pool
 }
 
-// scrape returns the status of GET /metrics; 0 when there is no connection to whom the
-// pool trusts.
+// scrape returns the status of GET /metrics; 0 if the server's certificate is not in the
+// pool.
 func scrape(t *testing.T, address string, trusted *x509.CertPool, token string) int {
 	t.Helper()
 	client := http.Client{

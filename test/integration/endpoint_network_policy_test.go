@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The NetworkPolicy that is shipped is one to the API server, selects the operator's
-// pods, and lets in on the ports that they have and nowhere else: on metrics only from
-// namespaces that are labeled.
+// The shipped NetworkPolicy is accepted by the API server, selects the operator's pods, and
+// admits traffic to their ports and no others: to metrics only from labeled
+// namespaces.
 func TestNetworkPolicyOfOperator(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -41,10 +41,10 @@ func TestNetworkPolicyOfOperator(t *testing.T) {
 	}
 	pod := operator.Spec.Template
 	if !selector.Matches(labels.Set(pod.Labels)) || selector.Empty() {
-		t.Errorf("it selects %s, not the operator's pods", selector)
+		t.Errorf("selector %s does not match the operator's pods", selector)
 	}
 	if !slices.Equal(policy.Spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}) {
-		t.Errorf("it is about %v", policy.Spec.PolicyTypes)
+		t.Errorf("policyTypes: got %v, want Ingress only", policy.Spec.PolicyTypes)
 	}
 	for port, test := range map[string]struct {
 		from labels.Set
@@ -54,21 +54,21 @@ func TestNetworkPolicyOfOperator(t *testing.T) {
 		"metrics": {labels.Set{}, false},
 	} {
 		if got := admits(t, &policy, port, test.from); got != test.want {
-			t.Errorf("port %s is open to everybody: %t", port, got)
+			t.Errorf("port %s admits every namespace: got %t, want %t", port, got, test.want)
 		}
 		if !admits(t, &policy, port, labels.Set{"metrics": "enabled"}) {
-			t.Errorf("port %s is closed to Prometheus", port)
+			t.Errorf("port %s does not admit Prometheus", port)
 		}
 		if !slices.ContainsFunc(pod.Spec.Containers[0].Ports, func(p corev1.ContainerPort) bool { return p.Name == port }) {
-			t.Errorf("the operator has no port %s", port)
+			t.Errorf("the Deployment has no port %s", port)
 		}
 	}
 	if admits(t, &policy, "other", labels.Set{"metrics": "enabled"}) {
-		t.Error("other ports are open")
+		t.Error("other ports are admitted")
 	}
 }
 
-// admits reports whether a policy lets in from a namespace with these labels.
+// admits reports whether a policy admits traffic from a namespace with these labels.
 func admits(t *testing.T, policy *networkingv1.NetworkPolicy, port string, namespace labels.Set) bool {
 	t.Helper()
 	for _, rule := range policy.Spec.Ingress {

@@ -18,7 +18,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
-// 250 pods: slices of at most 100, and one pod's change writes one slice.
+// 250 pods are in slices of at most 100, and a change of one pod writes one slice.
 func TestEndpointSlices(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -42,7 +42,7 @@ func TestEndpointSlices(t *testing.T) {
 	}
 	const slice = "apply jmx-exporter-operator/endpoints"
 	if diff := cmp.Diff([]string{slice, slice, slice}, reconcile()); diff != "" {
-		t.Errorf("250 endpoints (-want +got):\n%s", diff)
+		t.Errorf("EndpointSlices of 250 pods (-want +got):\n%s", diff)
 	}
 	spread := func() (spread map[string]string, sizes []int) {
 		spread = map[string]string{}
@@ -57,23 +57,23 @@ func TestEndpointSlices(t *testing.T) {
 	}
 	before, sizes := spread()
 	if diff := cmp.Diff([]int{50, 100, 100}, sizes); diff != "" {
-		t.Errorf("sizes (-want +got):\n%s", diff)
+		t.Errorf("sizes of the EndpointSlices (-want +got):\n%s", diff)
 	}
 	if get(t, s.exporter); len(s.exporter.Status.MetricsEndpoints) != 250 || s.exporter.Status.Pods != "250/250" {
-		t.Errorf("the status lists %d endpoints of %s pods", len(s.exporter.Status.MetricsEndpoints), s.exporter.Status.Pods)
+		t.Errorf("the status lists %d endpoints and pods %s, want 250 and 250/250", len(s.exporter.Status.MetricsEndpoints), s.exporter.Status.Pods)
 	}
 	if did := reconcile(); len(did) > 0 {
-		t.Errorf("without a change it did %q", did)
+		t.Errorf("effects without a change: got %q, want none", did)
 	}
 
 	s.changeStatus(pods[7], func(status *corev1.PodStatus) { status.Conditions[0].Status = corev1.ConditionFalse })
 	if diff := cmp.Diff([]string{slice}, reconcile()); diff != "" {
-		t.Errorf("one pod is not ready (-want +got):\n%s", diff)
+		t.Errorf("effects when one pod is not ready (-want +got):\n%s", diff)
 	}
 	for _, slice := range s.slices(s.exporter) {
 		for _, endpoint := range slice.Endpoints {
 			if ready := endpoint.TargetRef.Name != pods[7].Name; *endpoint.Conditions.Ready != ready || *endpoint.Conditions.Serving != ready {
-				t.Errorf("%s is published as ready: %t", endpoint.TargetRef.Name, *endpoint.Conditions.Ready)
+				t.Errorf("endpoint of %s: got ready %t", endpoint.TargetRef.Name, *endpoint.Conditions.Ready)
 			}
 		}
 	}
@@ -81,28 +81,28 @@ func TestEndpointSlices(t *testing.T) {
 	remove(t, pods[8])
 	s.garbageCollect()
 	if diff := cmp.Diff([]string{slice}, reconcile()); diff != "" {
-		t.Errorf("one pod is gone (-want +got):\n%s", diff)
+		t.Errorf("effects when one pod is deleted (-want +got):\n%s", diff)
 	}
 	delete(before, pods[8].Name)
 	after, _ := spread()
 	if diff := cmp.Diff(before, after); diff != "" {
-		t.Errorf("pods moved from slice to slice:\n%s", diff)
+		t.Errorf("pods moved to another EndpointSlice:\n%s", diff)
 	}
 
 	young := s.run(aPod("app-999"))
 	reconcile()
 	s.answers(young)
 	if diff := cmp.Diff([]string{slice}, reconcile()); diff != "" {
-		t.Errorf("one pod is new (-want +got):\n%s", diff)
+		t.Errorf("effects when one pod is created (-want +got):\n%s", diff)
 	}
 	after, _ = spread()
 	delete(after, young.Name)
 	if !maps.Equal(before, after) {
-		t.Errorf("pods moved from slice to slice")
+		t.Errorf("pods moved to another EndpointSlice")
 	}
 }
 
-// answers writes into the pod's record that it is Annotated.
+// answers sets the pod's record to Annotated.
 func (s *story) answers(pod *corev1.Pod) {
 	s.t.Helper()
 	a := s.attachment(pod)
@@ -126,7 +126,7 @@ func (s *story) answers(pod *corev1.Pod) {
 	}
 }
 
-// The slices are as those who read them expect, one family and one port each.
+// The EndpointSlices are in the form that consumers expect, with one family and one port each.
 func TestSlicesByFamilyAndPort(t *testing.T) {
 	s, o := annotated(t)
 	six := s.run(aPod("app-6").at("fd00::6"))
@@ -134,7 +134,7 @@ func TestSlicesByFamilyAndPort(t *testing.T) {
 	got := map[string]string{}
 	for _, slice := range s.slices(s.exporter) {
 		if slice.Labels[discoveryv1.LabelServiceName] != selection.ServiceName(s.exporter) || !metav1.IsControlledBy(&slice, s.exporter) {
-			t.Errorf("slice %s does not belong to the Service and the exporter: %v", slice.Name, slice.ObjectMeta)
+			t.Errorf("EndpointSlice %s does not belong to the Service and the exporter: %v", slice.Name, slice.ObjectMeta)
 		}
 		endpoint := slice.Endpoints[0]
 		got[slice.Name] = fmt.Sprintf("%s %s %s %d on %s", slice.AddressType, endpoint.Addresses[0], *slice.Ports[0].Name, *slice.Ports[0].Port, *endpoint.NodeName)
@@ -145,7 +145,7 @@ func TestSlicesByFamilyAndPort(t *testing.T) {
 		service + "-9400-ipv6-1": fmt.Sprintf("IPv6 %s metrics 9400 on node-1", six.Status.PodIP),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("EndpointSlices (-want +got):\n%s", diff)
 	}
 
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
@@ -156,24 +156,24 @@ func TestSlicesByFamilyAndPort(t *testing.T) {
 		ports = append(ports, *slice.Ports[0].Port)
 	}
 	if diff := cmp.Diff([]int32{9500, 9500}, ports); diff != "" {
-		t.Errorf("ports after the change (-want +got):\n%s", diff)
+		t.Errorf("EndpointSlices after the change (-want +got):\n%s", diff)
 	}
 	var list corev1.ServiceList
 	known := client.MatchingLabels{"app.kubernetes.io/managed-by": "jmx-exporter-operator", "banzaicloud.com/exporter": "exporter"}
-	s.list(&list, known) // without the UID, which nobody knows beforehand
+	s.list(&list, known) // without the UID, which is not known beforehand
 	if len(list.Items) != 1 || list.Items[0].Labels[v1alpha1.LabelExporterUID] != string(s.exporter.UID) || list.Items[0].Spec.ClusterIP != corev1.ClusterIPNone || list.Items[0].Spec.Ports[0].Port != 9500 ||
 		len(list.Items[0].Spec.Selector) > 0 || len(list.Items[0].Annotations) > 0 {
-		t.Fatalf("Services: %+v", list.Items)
+		t.Fatalf("unexpected Services: %+v", list.Items)
 	}
 	change(t, &list.Items[0], func(s *corev1.Service) { delete(s.Labels, "banzaicloud.com/exporter") })
 	o.settle()
 	if s.list(&list, known); len(list.Items) != 1 {
-		t.Error("a label that is taken off the Service is not put back")
+		t.Error("a label removed from the Service is not restored")
 	}
 }
 
-// A Service that has the name of ours by hand is not touched, and gets no
-// endpoints of ours behind it.
+// A Service that a user created under the operator's name is not changed, and gets no
+// endpoints of the operator.
 func TestServiceByHand(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -185,22 +185,22 @@ func TestServiceByHand(t *testing.T) {
 	before := byHand.DeepCopy()
 	for range 5 {
 		if _, err := o.round(); err == nil || !strings.Contains(err.Error(), "is not controlled by this exporter") {
-			t.Errorf("the operator says %v", err)
+			t.Errorf("got error %v, want one about the foreign Service", err)
 		}
 	}
 	get(t, byHand)
 	if diff := cmp.Diff(before, byHand); diff != "" {
-		t.Errorf("the Service was touched:\n%s", diff)
+		t.Errorf("the foreign Service was changed:\n%s", diff)
 	}
 	if got := s.slices(s.exporter); len(got) > 0 {
-		t.Errorf("slices were put behind it: %v", got)
+		t.Errorf("EndpointSlices were created for the foreign Service: %v", got)
 	}
 	if got := phaseOf(s.attachment(s.pod)); got != "Loaded EndpointPending" {
-		t.Errorf("the pod is %s", got)
+		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "Loaded EndpointPending")
 	}
 	get(t, s.exporter)
 	if ready := meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionReady); s.exporter.Status.Pods != "0/1" || !strings.Contains(ready.Message, "is not controlled by this exporter") {
-		t.Errorf("the exporter says %q of %s pods", ready.Message, s.exporter.Status.Pods)
+		t.Errorf("message of Ready: got %q with pods %s", ready.Message, s.exporter.Status.Pods)
 	}
 
 	remove(t, byHand)

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// recorder keeps the Events.
+// recorder records Events.
 type recorder struct {
 	mu     sync.Mutex
 	events []event
@@ -22,7 +22,7 @@ func (r *recorder) Eventf(regarding, _ runtime.Object, eventType, reason, _, not
 	r.events = append(r.events, event{eventType, reason, fmt.Sprintf(note, args...), fmt.Sprintf("%T", regarding)})
 }
 
-// with are the Events of a reason since the last time they were asked for.
+// with returns the Events of a reason since the previous call.
 func (r *recorder) with(reason string) []event {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// The older of two exporters keeps the pod, the younger says whose it is, and
-// takes it when the older is gone: the agent is told, not loaded again.
+// The older of two exporters keeps the pod, and the younger reports its name and takes the
+// pod over when the older is deleted: the agent is reconfigured, not loaded again.
 func TestTwoExporters(t *testing.T) {
 	type exporter = v1alpha1.PrometheusJmxExporter
 	again := func(t *testing.T, exporters ...*exporter) {
@@ -22,10 +22,10 @@ func TestTwoExporters(t *testing.T) {
 	}
 	cases := map[string]struct {
 		create func(t *testing.T, first, second *exporter)
-		// keeps tells which of the two keeps the pod.
+		// keeps returns the exporter that keeps the pod.
 		keeps func(first, second *exporter) *exporter
 	}{
-		"the older keeps it": {
+		"the older exporter keeps the pod": {
 			create: func(t *testing.T, first, second *exporter) {
 				create(t, first)
 				eventually(t, func() bool {
@@ -38,7 +38,7 @@ func TestTwoExporters(t *testing.T) {
 			},
 			keeps: func(first, _ *exporter) *exporter { return first },
 		},
-		"of the same second, the lower UID keeps it": {
+		"of two exporters of the same second, the lower UID keeps the pod": {
 			create: func(t *testing.T, first, second *exporter) {
 				eventually(t, func() bool {
 					create(t, first)
@@ -77,14 +77,14 @@ func TestTwoExporters(t *testing.T) {
 			s.isAnnotatedOf(2, fmt.Sprint(keeps.Spec.Port))
 			get(t, waits)
 			if waits.Status.Phase != v1alpha1.PhaseRefused || waits.Status.Pods != "0/1" || waits.Status.Refused != 1 {
-				t.Errorf("the other says %+v", waits.Status)
+				t.Errorf("status of the other exporter: got %+v, want Refused 0/1", waits.Status)
 			}
 			want := fmt.Sprintf("Refused pods: app-0: PodClaimed by the older exporter %s.", keeps.Name)
 			if ready := meta.FindStatusCondition(waits.Status.Conditions, v1alpha1.ConditionReady); ready.Message != want {
-				t.Errorf("the other says %q, not %q", ready.Message, want)
+				t.Errorf("message of the other exporter: got %q, want %q", ready.Message, want)
 			}
 			if events := o.events.with(v1alpha1.ReasonPodsRefused); len(events) != 1 || events[0].Note != want {
-				t.Errorf("of Events there are %v", events)
+				t.Errorf("%s Events: got %v, want one with the expected note", v1alpha1.ReasonPodsRefused, events)
 			}
 
 			remove(t, keeps)

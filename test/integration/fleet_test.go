@@ -22,7 +22,7 @@ type fleet struct {
 	exporter *v1alpha1.PrometheusJmxExporter
 }
 
-// aFleet has this many pods, two on each node.
+// aFleet returns a fleet of this many pods, two on each node.
 func aFleet(t *testing.T, n int, how func(*v1alpha1.Rollout)) *fleet {
 	t.Helper()
 	f := &fleet{cluster: newCluster(t)}
@@ -42,8 +42,8 @@ func aFleet(t *testing.T, n int, how func(*v1alpha1.Rollout)) *fleet {
 	return f
 }
 
-// aFleetWith is app-0, and app-1 with a second container; both are Annotated, and
-// have been for some time.
+// aFleetWith returns app-0, and app-1 with a second container; both have been Annotated
+// for some time.
 func aFleetWith(t *testing.T, container string, jvms ...*jvm) (*fleet, *story) {
 	t.Helper()
 	f := aFleet(t, 1, nil)
@@ -56,7 +56,7 @@ func aFleetWith(t *testing.T, container string, jvms ...*jvm) (*fleet, *story) {
 	return f, &story{f.cluster, f.pods[1], f.exporter}
 }
 
-// are says of each pod how far it is.
+// are returns the phase of each pod.
 func (f *fleet) are() []string {
 	f.t.Helper()
 	var are []string
@@ -70,11 +70,11 @@ func (f *fleet) expect(when string, want ...string) {
 	f.t.Helper()
 	f.o.settle()
 	if diff := cmp.Diff(want, f.are()); diff != "" {
-		f.t.Errorf("%s (-want +got):\n%s", when, diff)
+		f.t.Errorf("%s: phases (-want +got):\n%s", when, diff)
 	}
 }
 
-// asked says of each pod how many configurations were to be loaded in it.
+// asked returns the number of configurations that were to be loaded in each pod.
 func (f *fleet) asked() string {
 	f.t.Helper()
 	var asked []string
@@ -88,11 +88,11 @@ func (f *fleet) expectAsked(when, want string) {
 	f.t.Helper()
 	f.o.settle()
 	if got := f.asked(); got != want {
-		f.t.Errorf("%s, of configurations the pods got %s, not %s", when, got, want)
+		f.t.Errorf("%s: configurations per pod: got %s, want %s", when, got, want)
 	}
 }
 
-// sums are Updated, Ready and Stalled of the exporter.
+// sums returns Updated, Ready and Stalled of the exporter.
 func (f *fleet) sums() string {
 	f.t.Helper()
 	get(f.t, f.exporter)
@@ -106,11 +106,11 @@ func (f *fleet) sums() string {
 func (f *fleet) expectSums(when, want string) {
 	f.t.Helper()
 	if got := f.sums(); got != want {
-		f.t.Errorf("%s, the exporter says %q, not %q", when, got, want)
+		f.t.Errorf("%s: status of the exporter: got %q, want %q", when, got, want)
 	}
 }
 
-// portsOf are the ports of a pod that are published.
+// portsOf returns the ports of a pod in EndpointSlices.
 func (f *fleet) portsOf(pod *corev1.Pod) string {
 	f.t.Helper()
 	var ports []string
@@ -126,6 +126,6 @@ const (
 	isAnnotated = "Annotated"
 	isPending   = "JavaFound RolloutPending"
 	changed     = "lowercaseOutputName: true\n" + rules
-	// The form is right; the JVM judges the pattern.
+	// The syntax is valid; the JVM rejects the pattern.
 	badPattern = "rules: [{pattern: 'java.lang<(type'}]"
 )

@@ -9,7 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// heir is an exporter that is younger, as the API makes it but for a change.
+// heir creates a younger exporter with the API's defaults, with a change.
 func (s *story) heir(how func(*v1alpha1.PrometheusJmxExporter)) *v1alpha1.PrometheusJmxExporter {
 	s.t.Helper()
 	var heir *v1alpha1.PrometheusJmxExporter
@@ -27,8 +27,8 @@ func (s *story) heir(how func(*v1alpha1.PrometheusJmxExporter)) *v1alpha1.Promet
 	return heir
 }
 
-// Another exporter takes the pod on: its record goes over with all that is in it,
-// its agent goes on, and its annotations stay all the while.
+// Another exporter takes the pod over: its JmxAttachment is kept with its status, its agent
+// keeps running, and its annotations stay all the while.
 func TestTakenOver(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), nil)
 	heir := s.heir(nil)
@@ -38,7 +38,7 @@ func TestTakenOver(t *testing.T) {
 	o.fate = func(_ int, effect effects.Effect, do func() error) error {
 		err := do()
 		if s.annotations(s.pod)["prometheus.io/port"] != "9400" {
-			t.Errorf("after %s the annotations are %v", effect.What, s.pod.Annotations)
+			t.Errorf("annotations after %s: got %v", effect.What, s.pod.Annotations)
 		}
 		return err
 	}
@@ -47,32 +47,32 @@ func TestTakenOver(t *testing.T) {
 	s.exporter = heir
 	s.isAnnotated("9400")
 	if j := s.jvm(s.pod); j.unloads > 0 || j.loads != 1 {
-		t.Errorf("the agent was loaded %d times and stopped %d times", j.loads, j.unloads)
+		t.Errorf("the agent: got %d loads and %d unloads, want one load", j.loads, j.unloads)
 	}
 	a := s.attachment(s.pod)
 	if a.UID != record || a.Spec.Exporter.Name != "heir" || a.Labels[v1alpha1.LabelExporterUID] != string(heir.UID) {
-		t.Errorf("the record is another one: %+v", a)
+		t.Errorf("the JmxAttachment was not kept with a new owner: %+v", a)
 	}
 	if got, want := s.message("Discovered"), "True Selected: PrometheusJmxExporter heir selects the pod."; got != want {
-		t.Errorf("it says %q", got)
+		t.Errorf("condition Discovered: got %q, want %q", got, want)
 	}
 }
 
-// What serves goes on being published under the new owner, whatever it waits for,
-// and goes when the new owner goes.
+// An existing endpoint stays published under the new owner, whatever the owner waits for,
+// and is removed when the new owner is deleted.
 func TestTakenOverByOneThatDoesNothing(t *testing.T) {
 	cases := map[string]struct {
 		pod  *podBuilder
 		heir func(*v1alpha1.PrometheusJmxExporter)
 		want string
 	}{
-		"its configuration is missing": {
+		"the new owner's configuration is missing": {
 			pod: aPod("app-0"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Config.ConfigMapName = "missing" }, want: "Annotated",
 		},
-		"it is suspended": {
+		"the new owner is suspended": {
 			pod: aPod("app-0"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true }, want: "Annotated",
 		},
-		"it is suspended, and the annotations are somebody else's": {
+		"the new owner is suspended, and the annotations are foreign": {
 			pod: aPod("app-0").annotated("prometheus.io/scrape", "true"), heir: func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true },
 			want: "Exposed AnnotationConflict",
 		},
@@ -88,25 +88,25 @@ func TestTakenOverByOneThatDoesNothing(t *testing.T) {
 			s.garbageCollect()
 			o.tire()
 			if got := phaseOf(s.attachment(s.pod)); got != tc.want {
-				t.Errorf("it is %s, want %s", got, tc.want)
+				t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, tc.want)
 			}
 			if got := s.endpoints(heir); got != before {
-				t.Errorf("published is %q, want %q", got, before)
+				t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 			}
 			if got := s.verbs(); got != "" {
-				t.Errorf("run was %s", got)
+				t.Errorf("helper operations: got %q, want %q", got, "")
 			}
 			remove(t, heir)
 			s.garbageCollect()
 			o.outlast()
 			if s.attachment(s.pod) != nil || s.jvm(s.pod).running() || s.jvm(s.pod).unloads != 1 {
-				t.Errorf("the agent is left: %+v", s.attachment(s.pod))
+				t.Errorf("the agent or its JmxAttachment still exists: %+v", s.attachment(s.pod))
 			}
 		})
 	}
 }
 
-// A fleet that changes hands waits for its turn under the new owner, and is
+// A fleet that changes owners waits for rollout slots of the new owner, and stays
 // published meanwhile.
 func TestFleetTakenOver(t *testing.T) {
 	f := aFleet(t, 4, nil)
@@ -127,19 +127,19 @@ func TestFleetTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := f.endpoints(heir); got != before {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	f.o.settle()
 	f.later(5 * time.Second)
 	f.o.settle()
 	for _, pod := range f.pods {
 		if j := f.jvm(pod); j.loads != 1 || j.unloads > 0 || j.Mark.Port != 9500 {
-			t.Errorf("%s was loaded %d times, stopped %d times, and serves %d", pod.Name, j.loads, j.unloads, j.Mark.Port)
+			t.Errorf("the agent in %s: got %d loads, %d unloads and port %d, want one load and port 9500", pod.Name, j.loads, j.unloads, j.Mark.Port)
 		}
 	}
 }
 
-// An agent that is found is known to be there, also before it is told anything.
+// An agent that is found is recorded before it is reconfigured.
 func TestRecordRemade(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), nil)
 	before := s.endpoints(s.exporter)
@@ -148,20 +148,20 @@ func TestRecordRemade(t *testing.T) {
 	clear(s.container(s.pod).files)
 	o.settle()
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound NoSpace" {
-		t.Errorf("it is %s", got)
+		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound NoSpace")
 	}
 	if got := s.endpoints(s.exporter); got != before {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	remove(t, s.exporter)
 	s.garbageCollect()
 	o.outlast()
 	if s.attachment(s.pod) != nil || s.jvm(s.pod).running() {
-		t.Errorf("the agent is left: %+v", s.attachment(s.pod))
+		t.Errorf("the agent or its JmxAttachment still exists: %+v", s.attachment(s.pod))
 	}
 }
 
-// Who deletes records while the rollout is stopped takes nobody's endpoint away.
+// JmxAttachments that are deleted while the rollout is halted are recreated without removing an endpoint.
 func TestRecordsRemadeWhileHalted(t *testing.T) {
 	f := aFleet(t, 2, nil)
 	f.o.settle()
@@ -183,14 +183,14 @@ func TestRecordsRemadeWhileHalted(t *testing.T) {
 	f.expect("remade", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
 	f.expectAsked("remade", asked)
 	if got := f.endpoints(f.exporter); got != before {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	remove(t, f.exporter)
 	f.garbageCollect()
 	f.o.outlast()
 	for _, pod := range f.pods {
 		if f.jvm(pod).running() {
-			t.Errorf("the agent in %s is left", pod.Name)
+			t.Errorf("the agent in %s is still running", pod.Name)
 		}
 	}
 }

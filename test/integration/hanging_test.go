@@ -24,13 +24,13 @@ import (
 )
 
 // startManager starts an operator as cmd/manager does with its default flags, whose execs
-// reach the scripted containers. The test's end ends it.
+// reach the scripted containers, until the test ends.
 func (c *cluster) startManager(as *rest.Config) {
 	c.t.Helper()
 	c.startManagerIn(as, prober{c.containers, effects.Direct}, c.namespace)
 }
 
-// startManagerIn does so for several namespaces, whose endpoints the prober asks.
+// startManagerIn does so for several namespaces, whose endpoints the prober probes.
 func (c *cluster) startManagerIn(as *rest.Config, asks steps.Prober, namespaces ...string) {
 	c.t.Helper()
 	limits := transport.NewLimits(16, 5, 12)
@@ -53,14 +53,14 @@ func (c *cluster) startManagerIn(as *rest.Config, asks steps.Prober, namespaces 
 	})
 }
 
-// asInCluster is the API server as cmd/manager asks it: with the same limits.
+// asInCluster returns the API server's configuration as cmd/manager uses it: with the same limits.
 func asInCluster() *rest.Config {
 	as := rest.CopyConfig(config)
 	as.QPS, as.Burst = 100, 200
 	return as
 }
 
-// runAll creates this many pods on a number of nodes, some of which hang.
+// runAll creates this many pods on a number of nodes, and makes some of them hang.
 func (c *cluster) runAll(n, nodes int, hangs func(int) bool) (pods []*corev1.Pod) {
 	c.t.Helper()
 	pods = make([]*corev1.Pod, n)
@@ -106,7 +106,7 @@ func (c *cluster) annotatedAfter(n int) []time.Duration {
 		if err != nil {
 			c.t.Fatalf("only %d pods are Annotated: %v", len(after), err)
 		}
-		for event := range events.ResultChan() { // it ends when the API server ends it
+		for event := range events.ResultChan() { // the channel closes when the API server ends the watch
 			a, ok := event.Object.(*v1alpha1.JmxAttachment)
 			if ok && after[a.Name] == 0 && a.Status.Phase == v1alpha1.PhaseAnnotated {
 				after[a.Name] = time.Since(begin)
@@ -122,9 +122,9 @@ func (c *cluster) annotatedAfter(n int) []time.Duration {
 
 func full() bool { return os.Getenv("FULL") != "" }
 
-// One pod in ten hangs: all others are Annotated, and the way back and the withdrawal of
-// annotations work, while those hang on. How much later that is, is only said: see
-// pkg/transport, where the clock is simulated. With FULL=1 there are 500 pods.
+// One pod in ten hangs: all others become Annotated, and regress and detach work meanwhile.
+// The delay is only logged: see pkg/transport, where the clock is simulated. With FULL=1
+// there are 500 pods.
 func TestHangingPods(t *testing.T) {
 	n := 60
 	if full() {
@@ -137,7 +137,7 @@ func TestHangingPods(t *testing.T) {
 			c := newCluster(t)
 			hangs := func(i int) bool { return some && i%10 == 3 }
 			pods := c.runAll(n, 10, hangs)
-			if !some { // the same others
+			if !some { // the same other pods
 				pods = slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
 					hang := pod.Name[len(pod.Name)-1] == '3'
 					if hang {
@@ -155,7 +155,7 @@ func TestHangingPods(t *testing.T) {
 			}
 			for i, pod := range pods {
 				if a := c.attachment(pod); hangs(i) && (a.Status.Phase == v1alpha1.PhaseAnnotated || a.Status.Processes != nil) {
-					t.Errorf("%s, which hangs, is %s", pod.Name, phaseOf(a))
+					t.Errorf("phase of the hanging %s: got %q", pod.Name, phaseOf(a))
 				}
 			}
 			c.detachesWhileOthersHang(pods[0], pods[1])
@@ -167,8 +167,8 @@ func TestHangingPods(t *testing.T) {
 	}
 }
 
-// More pods hang than the operator has workers: one whose container ended loses its
-// annotations, and another is detached.
+// More pods hang than the operator has workers: a pod whose container ended loses its
+// annotations, and another pod is detached.
 func TestAllOthersHang(t *testing.T) {
 	c := newCluster(t)
 	pods := c.runAll(2, 10, func(int) bool { return false })
@@ -184,7 +184,7 @@ func TestAllOthersHang(t *testing.T) {
 	c.detachesWhileOthersHang(pods[0], pods[1])
 }
 
-// detachesWhileOthersHang has the annotations of one pod withdrawn, and another detached.
+// detachesWhileOthersHang waits until one pod loses its annotations and another is detached.
 func (c *cluster) detachesWhileOthersHang(ended, left *corev1.Pod) {
 	c.t.Helper()
 	begin := time.Now()
@@ -193,8 +193,8 @@ func (c *cluster) detachesWhileOthersHang(ended, left *corev1.Pod) {
 	withdrawn := time.Since(begin)
 	change(c.t, left, func(pod *corev1.Pod) { pod.Labels["app"] = "other" })
 	eventually(c.t, func() bool { return c.attachment(left) == nil && c.annotations(left)["prometheus.io/port"] == "" })
-	c.t.Logf("the annotations were withdrawn after %s; then the other was detached after %s", withdrawn, time.Since(begin)-withdrawn)
+	c.t.Logf("the annotations were removed after %s; then the other pod was detached after %s", withdrawn, time.Since(begin)-withdrawn)
 	if unloads := c.jvm(left).unloads; unloads != 1 {
-		c.t.Errorf("the agent was stopped %d times", unloads)
+		c.t.Errorf("unloads in %s: got %d, want 1", left.Name, unloads)
 	}
 }

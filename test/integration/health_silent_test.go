@@ -10,15 +10,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// The agent in a JVM was stopped by somebody: it is told to serve again, and its
-// files are brought anew if they went with it, as jmx-attach unload has them go.
+// An agent that was stopped by someone else serves again, and its files are staged again
+// if they were removed as jmx-attach unload does.
 func TestListenStopped(t *testing.T) {
 	for name, tc := range map[string]struct {
 		without bool
 		want    string
 	}{
-		"the files stay": {false, "status load"},
-		"they are gone":  {true, "status load inspect stage load"},
+		"the files stay":        {false, "status load"},
+		"the files are removed": {true, "status load inspect stage load"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,19 +34,19 @@ func TestListenStopped(t *testing.T) {
 			o.outlastFor(12)
 			s.isAnnotated("9400")
 			if got := s.verbs(); got != tc.want || !s.jvm(s.pod).running() {
-				t.Errorf("run was %q", got)
+				t.Errorf("got helper operations %q, or the agent is not running", got)
 			}
 		})
 	}
 }
 
-// The agent serves, but the operator is kept from the pod: that is written down
-// once, and the pod is asked every ten minutes without another exec, until it
+// The agent serves, but the operator cannot reach the pod: that is recorded once, and the
+// endpoint is checked every ten minutes without another exec, until it
 // answers again.
 func TestHealthCutOff(t *testing.T) {
 	for name, err := range map[string]error{
-		"by a NetworkPolicy": errors.Join(steps.ErrUnreachable, errors.New("no route")),
-		"by a mesh":          errors.New("malformed HTTP response"),
+		"a NetworkPolicy blocks the operator": errors.Join(steps.ErrUnreachable, errors.New("no route")),
+		"a mesh blocks the operator":          errors.New("malformed HTTP response"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,32 +63,32 @@ func isCutOff(t *testing.T, err error) {
 	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
 	s.staySilent(o)
 	if got := s.verbs(); got != "status" || from() != v1alpha1.CheckedFromPod {
-		t.Errorf("run was %q, and it is checked from %s", got, from())
+		t.Errorf("got helper operations %q and checkedFrom %s, want a status from the pod", got, from())
 	}
 	for i := range 4 {
 		did, after := s.nextCheck(o)
-		if i == 0 { // the pause from before it was written down
+		if i == 0 { // the interval from before it was recorded
 			continue
 		}
 		if len(did) != 1 || did[0] != "http health" || after < 10*time.Minute || after > 12*time.Minute {
-			t.Errorf("it did %q, and it is asked again after %s", did, after)
+			t.Errorf("got effects %q and the next check after %s, want one http health after 10m to 12m", did, after)
 		}
 	}
 	if got := s.verbs(); got != "" {
-		t.Errorf("run was %q", got)
+		t.Errorf("helper operations: got %q, want %q", got, "")
 	}
 	s.isAnnotated("9400")
 	s.containers.mend()
 	s.nextCheck(o)
 	if from() != v1alpha1.CheckedFromOperator {
-		t.Errorf("it is checked from %s", from())
+		t.Errorf("checkedFrom: got %s, want %s", from(), v1alpha1.CheckedFromOperator)
 	}
 	o.outlastFor(3)
 	s.isAnnotated("9400")
 }
 
-// The endpoint is dead in a JVM that lives: after the third time the record says
-// so, and it is asked again until it answers.
+// The endpoint does not serve although its JVM lives: after the third check the status
+// reports that, and the endpoint is checked until it answers.
 func TestHealthSilent(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
@@ -98,13 +98,13 @@ func TestHealthSilent(t *testing.T) {
 	for i, want := range []string{isAnnotated, isAnnotated, "Loaded EndpointNotServing"} {
 		s.nextCheck(o)
 		if got := phaseOf(s.attachment(s.pod)); got != want {
-			t.Errorf("after it was silent %d times, it is %s", i+1, got)
+			t.Errorf("phase of %s after %d failed checks: got %q, want %q", s.pod.Name, i+1, got, want)
 		}
 	}
 	s.containers.mend()
 	o.outlastFor(20)
 	s.isAnnotated("9400")
 	if j := s.jvm(s.pod); len(j.asked) != 1 {
-		t.Error("the JVM was touched")
+		t.Error("the agent was reconfigured")
 	}
 }

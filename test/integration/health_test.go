@@ -13,7 +13,7 @@ import (
 
 const interval = time.Minute
 
-// checked is a pod that is Annotated, with an operator that checks its endpoints.
+// checked is an Annotated pod, with an operator that checks its endpoints.
 func checked(t *testing.T, pod *podBuilder, how func(*story)) (*story, *operator) {
 	t.Helper()
 	s := &story{cluster: newCluster(t)}
@@ -26,7 +26,7 @@ func checked(t *testing.T, pod *podBuilder, how func(*story)) (*story, *operator
 	s.exporter = s.export("exporter")
 	o.settle()
 	s.later(interval)
-	o.settle() // the first time counts from here
+	o.settle() // health check intervals start here
 	s.later(interval)
 	o.settle()
 	o.did()
@@ -34,8 +34,8 @@ func checked(t *testing.T, pod *podBuilder, how func(*story)) (*story, *operator
 	return s, o
 }
 
-// check asks the endpoints that are due, reconciles the record alone, and returns
-// what was done and when it is reconciled again.
+// check checks the endpoints that are due, reconciles the JmxAttachment alone, and returns
+// the effects and when it is reconciled again.
 func (s *story) check(o *operator) ([]string, time.Duration) {
 	s.t.Helper()
 	o.health.CheckDue(s.t.Context())
@@ -46,13 +46,13 @@ func (s *story) check(o *operator) ([]string, time.Duration) {
 	return o.did(), result.RequeueAfter
 }
 
-// nextCheck lets time pass until an endpoint is asked, and reconciles the record
-// then; it returns what was done, and how long that took.
+// nextCheck lets time pass until an endpoint is checked, and reconciles the JmxAttachment
+// then; it returns the effects, and how long that took.
 func (s *story) nextCheck(o *operator) (did []string, after time.Duration) {
 	s.t.Helper()
 	for o.count() == 0 {
 		if after > time.Hour {
-			s.t.Fatal("no endpoint is asked within an hour")
+			s.t.Fatal("no endpoint was checked within an hour")
 		}
 		s.later(interval / 12)
 		after += interval / 12
@@ -62,7 +62,7 @@ func (s *story) nextCheck(o *operator) (did []string, after time.Duration) {
 	return did, after
 }
 
-// An endpoint is asked once in an interval, however often it is reconciled, and
+// An endpoint is checked once in an interval, however often it is reconciled, and
 // nothing is written or executed.
 func TestHealthChecks(t *testing.T) {
 	s, o := checked(t, withWorker(), nil)
@@ -73,16 +73,16 @@ func TestHealthChecks(t *testing.T) {
 		did, again := s.check(o)
 		for _, effect := range did {
 			if effect != "http health" {
-				t.Errorf("it did %s", effect)
+				t.Errorf("unexpected effect %q, want only http health", effect)
 			}
 			asked++
 		}
 		if again != 0 {
-			t.Errorf("after %d it is reconciled again in %s", i, again)
+			t.Errorf("after reconciliation %d, the next one is in %s, want none", i, again)
 		}
 	}
-	if asked < 14 || asked > 20 { // two endpoints in ten intervals, and a tenth longer each
-		t.Errorf("%d times endpoints were asked", asked)
+	if asked < 14 || asked > 20 { // two endpoints in ten intervals, each up to a tenth longer
+		t.Errorf("health checks: got %d, want 14 to 20", asked)
 	}
 	for kind, version := range s.resourceVersions() {
 		if before[kind] != version {
@@ -90,11 +90,11 @@ func TestHealthChecks(t *testing.T) {
 		}
 	}
 	if got := s.verbs(); got != "" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "")
 	}
 }
 
-// The JVM was replaced while its container ran on: it is found again.
+// A JVM that was replaced in its running container is discovered again.
 func TestHealthJVMReplaced(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
@@ -104,11 +104,11 @@ func TestHealthJVMReplaced(t *testing.T) {
 	o.outlastFor(20)
 	s.isAnnotated("9400")
 	if got := s.attachment(s.pod).Status.Processes[0].StartTime; got != javaStartTime+1 {
-		t.Errorf("the record is of the process started at %d", got)
+		t.Errorf("start time of the recorded process: got %d, want that of the new JVM", got)
 	}
 }
 
-// Of two JVMs one was replaced: the other is not touched.
+// If one of two JVMs is replaced, the other is not changed.
 func TestHealthOneJVMReplaced(t *testing.T) {
 	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
@@ -119,11 +119,11 @@ func TestHealthOneJVMReplaced(t *testing.T) {
 	o.outlastFor(20)
 	s.areAnnotated("9400", "9404")
 	if s.jvm(s.pod).Target != other || len(s.jvm(s.pod).asked) != 1 {
-		t.Error("the other JVM was touched")
+		t.Error("the other JVM was changed")
 	}
 }
 
-// Another JVM answers where the agent should: the agent is there, so it is
+// Another JVM answers on the agent's port: the agent is still loaded, so it is
 // reconfigured, and not loaded again.
 func TestHealthForeignProcess(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
@@ -133,18 +133,18 @@ func TestHealthForeignProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.verbs(); got != "status load" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "status load")
 	}
 	s.containers.mend()
 	o.outlastFor(20)
 	s.isAnnotated("9400")
 	if loads := s.jvm(s.pod).loads; loads != 1 {
-		t.Errorf("the agent was loaded %d times", loads)
+		t.Errorf("loads of the agent: got %d, want 1", loads)
 	}
 }
 
-// The agent serves, but the operator reaches it no more: it is looked at in the
-// pod, less and less often, and nothing is written or loaded.
+// The agent serves, but the operator cannot reach it: it is inspected in the pod at growing
+// intervals, and nothing is written or loaded.
 func TestHealthUnreachable(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
@@ -155,10 +155,10 @@ func TestHealthUnreachable(t *testing.T) {
 	s.verbs()
 	for _, longest := range []time.Duration{2 * interval, 4 * interval, 8 * interval, 10 * time.Minute, 10 * time.Minute} {
 		if _, after := s.nextCheck(o); after < longest*9/10 || after > longest*13/10 {
-			t.Errorf("it is asked again after %s, not about %s", after, longest)
+			t.Errorf("next health check: got %s, want about %s", after, longest)
 		}
 		if got := s.verbs(); got != "status" {
-			t.Errorf("run was %s", got)
+			t.Errorf("helper operations: got %q, want %q", got, "status")
 		}
 	}
 	s.isAnnotated("9400")
@@ -169,8 +169,8 @@ func TestHealthUnreachable(t *testing.T) {
 	}
 }
 
-// A silence that is over when it is looked into takes nothing back: the endpoint counts as
-// seen from the pod until it answers the operator again.
+// Failed checks that have recovered before the inspection do not regress the pod: the endpoint
+// counts as checked from the pod until it answers the operator again.
 func TestHealthRecovers(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
@@ -180,39 +180,39 @@ func TestHealthRecovers(t *testing.T) {
 	s.isAnnotated("9400")
 	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
 	if got := from(); got != v1alpha1.CheckedFromPod {
-		t.Errorf("it is checked from %s", got)
+		t.Errorf("checkedFrom: got %s, want %s", got, v1alpha1.CheckedFromPod)
 	}
 	s.nextCheck(o)
 	if got := from(); got != v1alpha1.CheckedFromOperator {
-		t.Errorf("when it answers, it is checked from %s", got)
+		t.Errorf("checkedFrom after an answer: got %s, want %s", got, v1alpha1.CheckedFromOperator)
 	}
 	if got := s.verbs(); got != "status" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "status")
 	}
 }
 
-// An endpoint that is silent for a moment is not looked into.
+// An endpoint with a single failed check is not inspected.
 func TestHealthBlip(t *testing.T) {
 	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
 	if did, again := s.check(o); len(did) != 2 || again != 0 {
-		t.Errorf("it did %q, and looks again in %s", did, again)
+		t.Errorf("got effects %q and the next reconciliation in %s, want the two checks and none", did, again)
 	}
 	s.containers.mend()
 	s.later(interval)
 	if did, again := s.check(o); len(did) != 2 || again != 0 {
-		t.Errorf("then it did %q, and looks again in %s", did, again)
+		t.Errorf("after the second check: got effects %q and the next reconciliation in %s, want two and none", did, again)
 	}
 	if got := s.verbs(); got != "" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "")
 	}
 }
 
-// What is not exposed is not asked.
+// An endpoint that is not exposed is not checked.
 func TestHealthOfWhatIsNotExposed(t *testing.T) {
 	cases := map[string]func(*story){
-		"not exposed": func(s *story) { s.jvm(s.pod).fault = fault(v1alpha1.ReasonMissingModule) },
+		"the endpoint is not exposed": func(s *story) { s.jvm(s.pod).fault = fault(v1alpha1.ReasonMissingModule) },
 	}
 	for name, how := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -221,15 +221,15 @@ func TestHealthOfWhatIsNotExposed(t *testing.T) {
 			for range 3 {
 				s.later(time.Hour)
 				if did, again := s.check(o); len(did) > 0 || again != 0 {
-					t.Errorf("it did %q, and looks again in %s", did, again)
+					t.Errorf("got effects %q and the next reconciliation in %s, want none", did, again)
 				}
 			}
 		})
 	}
 }
 
-// The stock exporter that falls silent is looked at, and found again when its JVM is
-// gone.
+// A stock exporter that stops answering is inspected, and discovered again when its JVM is
+// replaced.
 func TestHealthOfAdopted(t *testing.T) {
 	pod := aPod("app-0")
 	pod.jvms["app"][0].Exporter = &helperapi.Exporter{Port: 9999}
@@ -238,7 +238,7 @@ func TestHealthOfAdopted(t *testing.T) {
 	s.containers.health = errors.New("nobody listens")
 	s.staySilent(o)
 	if got := s.verbs(); got != "status probe" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "status probe")
 	}
 	s.areAnnotated("9999")
 	s.containers.mend()
@@ -257,7 +257,7 @@ func TestHealthOfAdopted(t *testing.T) {
 	}
 }
 
-// staySilent lets the endpoints be asked until their silence is looked into.
+// staySilent checks the endpoints until their failure is inspected.
 func (s *story) staySilent(o *operator) {
 	s.t.Helper()
 	if _, err := o.round(); err != nil {
@@ -270,8 +270,8 @@ func (s *story) staySilent(o *operator) {
 	o.did()
 }
 
-// outlastFor goes on for so many rounds, each when it is due for another reason
-// than to check health.
+// outlastFor reconciles for this many rounds, each when it is due for another reason
+// than a health check.
 func (o *operator) outlastFor(rounds int) {
 	o.t.Helper()
 	for range rounds {

@@ -29,7 +29,7 @@ func (c *container) inspect(request helperapi.Request) *helperapi.Report {
 	return report
 }
 
-// excluded is what internal/helper decides, with equality instead of patterns.
+// excluded evaluates the rules as internal/helper does, with equality instead of patterns.
 func (j *jvm) excluded(rules []helperapi.ProcessRule) bool {
 	for _, rule := range rules {
 		if (rule.MainClass == "" || rule.MainClass == j.MainClass) && (rule.Argument == "" || rule.Argument == j.argument) {
@@ -39,7 +39,7 @@ func (j *jvm) excluded(rules []helperapi.ProcessRule) bool {
 	return false
 }
 
-// listening are the ports on which somebody listens in the pod.
+// listening are the ports in the pod with a listener.
 func (c *container) listening() []int32 {
 	var ports []int32
 	for _, each := range c.pod() {
@@ -69,7 +69,7 @@ func (c *container) stage(files []helperapi.File, blobs []transport.Blob) (*help
 	return &helperapi.Report{}, nil
 }
 
-// load is idempotent: an agent that is there is told, not loaded.
+// load is idempotent: an agent that is present is reconfigured, not loaded.
 func (c *container) load(request helperapi.Request) (*helperapi.Report, error) {
 	j := c.jvm(request)
 	if j == nil {
@@ -107,8 +107,8 @@ func (c *container) load(request helperapi.Request) (*helperapi.Report, error) {
 	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 }
 
-// choose is the port to serve on: the one desired, else the one served, else the
-// lowest one free that is not to be avoided. It may be somebody else's.
+// choose returns the port to serve on: the desired one, else the current one, else the
+// lowest free one that is not to be avoided. A foreign process may listen on it.
 func (c *container) choose(j *jvm, desired *helperapi.Desired) (port int32, free bool) {
 	taken := c.listening()
 	switch {
@@ -124,7 +124,7 @@ func (c *container) choose(j *jvm, desired *helperapi.Desired) (port int32, free
 	return port, true
 }
 
-// unload is idempotent: what is stopped is, and what is gone too.
+// unload is idempotent, also for an agent that is stopped or gone.
 func (c *container) unload(request helperapi.Request) (*helperapi.Report, error) {
 	j := c.jvm(request)
 	switch {
@@ -147,7 +147,7 @@ func (c *container) status(request helperapi.Request) (*helperapi.Report, error)
 	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 }
 
-// jvm is the one that a request is about; nil if it is gone.
+// jvm returns the JVM of a request; nil if it is gone.
 func (c *container) jvm(request helperapi.Request) *jvm {
 	i := slices.IndexFunc(c.jvms, func(j *jvm) bool { return j.Target == *request.Target })
 	if i < 0 {
@@ -165,7 +165,7 @@ func (c *container) has(name string) bool {
 	return false
 }
 
-// answer is what a port answers from within the pod.
+// answer is the answer of a port from within the pod.
 func (c *container) answer(port int32) (*helperapi.Report, error) {
 	if slices.Contains(c.listening(), port) {
 		return &helperapi.Report{}, nil

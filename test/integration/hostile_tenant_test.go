@@ -21,13 +21,13 @@ import (
 
 const (
 	silentEndpoints, hangingShells = 64, 32
-	// silentNetwork is that of the pods whose endpoints accept and never answer.
+	// silentNetwork is the network of pods whose endpoints accept connections and never answer.
 	silentNetwork = "192.0.2."
 	// answerTimeout is how long the operator waits for an endpoint (pkg/steps).
 	answerTimeout = 10 * time.Second
 )
 
-// silences is a prober, and some endpoints that it asks never answer.
+// silences is a prober for which some endpoints never answer.
 type silences struct{ prober }
 
 // Probe implements steps.Prober.
@@ -43,10 +43,10 @@ func (s silences) Probe(ctx context.Context, address string, process *v1alpha1.J
 	}
 }
 
-// A tenant whose endpoints are silent and whose shells hang, all of them new and on the
-// node of another tenant's pod, delays the attach of that pod hardly: beside it, one
-// operator works for both, and another for a third tenant alone. The medians of the last
-// rounds are compared.
+// A tenant with silent endpoints and hanging shells, all in new pods on the node of another
+// tenant's pod, hardly delays the attach of that pod. One operator serves both tenants,
+// and another operator serves a third tenant alone; the medians of the last rounds are
+// compared.
 func TestHostileTenant(t *testing.T) {
 	const rounds, most, patience = 5, 1.2, 3 * time.Minute
 	alone, beside, hostile := newCluster(t), newCluster(t), newCluster(t)
@@ -82,7 +82,7 @@ func TestHostileTenant(t *testing.T) {
 
 func median(all []time.Duration) time.Duration { return slices.Sorted(slices.Values(all))[len(all)/2] }
 
-// harass replaces the pods of a hostile tenant by new ones.
+// harass replaces the pods of a hostile tenant with new ones.
 func (c *cluster) harass(old []*corev1.Pod) []*corev1.Pod {
 	c.t.Helper()
 	pods := make([]*corev1.Pod, silentEndpoints+hangingShells)
@@ -105,8 +105,8 @@ func (c *cluster) harass(old []*corev1.Pod) []*corev1.Pod {
 	return pods
 }
 
-// attachOne returns how long it takes until a new pod is Annotated after its exporter was
-// created, and takes both away.
+// attachOne returns how long a new pod takes to become Annotated after its exporter was
+// created, and deletes both.
 func (c *cluster) attachOne(n int) time.Duration {
 	c.t.Helper()
 	pod := c.run(aPod(fmt.Sprintf("app-%d", n)))
@@ -133,7 +133,7 @@ func (c *cluster) attachOne(n int) time.Duration {
 	return took
 }
 
-// An endpoint is probed when there is room for it: until then nothing is asked or tried.
+// A probe that waits for a slot is neither sent nor counted as an attempt.
 func TestProbeQueued(t *testing.T) {
 	t.Parallel()
 	s := &story{cluster: newCluster(t)}
@@ -146,10 +146,10 @@ func TestProbeQueued(t *testing.T) {
 	}
 	s.exporter = s.export("exporter")
 	if again := o.settle(); again != statemachine.QueuedFor {
-		t.Errorf("it is tried again after %s", again)
+		t.Errorf("next try: got %s, want statemachine.QueuedFor", again)
 	}
 	if a := s.attachment(s.pod); a.Status.Phase != v1alpha1.PhaseLoaded || a.Status.Processes[0].Attempt.Tries() != 0 || slices.Contains(o.did(), "http probe") {
-		t.Errorf("without room for a probe it is %s", phaseOf(a))
+		t.Errorf("without a slot for the probe: got phase %s, want Loaded without an attempt", phaseOf(a))
 	}
 	done()
 	o.settle()

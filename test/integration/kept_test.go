@@ -9,7 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What keeps an exporter from doing anything new.
+// The reasons why an exporter changes nothing new.
 var stops = map[string]func(*story){
 	"suspended": func(s *story) {
 		change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
@@ -23,7 +23,7 @@ var stops = map[string]func(*story){
 	},
 }
 
-// stopped runs a test for each of them, with a pod that serves.
+// stopped runs a test for each of them, with a serving pod.
 func stopped(t *testing.T, pod func() *podBuilder, test func(s *story, o *operator)) {
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
@@ -37,22 +37,22 @@ func stopped(t *testing.T, pod func() *podBuilder, test func(s *story, o *operat
 	}
 }
 
-// One container of two restarts: the other JVM is kept, and annotated.
+// One of two containers restarts: the other JVM is kept, and annotated.
 func TestOtherIsKept(t *testing.T) {
 	stopped(t, withWorker, func(s *story, o *operator) {
 		s.restart(s.pod)
 		o.tire()
 		if got := s.attachment(s.pod).Status.Phase; got != v1alpha1.PhaseJavaFound {
-			s.t.Errorf("it is %s", got)
+			s.t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, v1alpha1.PhaseJavaFound)
 		}
 		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9404" {
-			s.t.Errorf("annotated is port %s", got)
+			s.t.Errorf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, got, "9404")
 		}
 	})
 }
 
-// A JVM that starts late is not loaded into while the rollout is stopped, and the
-// other one keeps serving.
+// The agent is not loaded into a JVM that starts late while the rollout is stopped, and the
+// other JVM keeps serving.
 func TestLateJVMWhileStopped(t *testing.T) {
 	starting := &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
 	pod := func() *podBuilder {
@@ -69,23 +69,23 @@ func TestLateJVMWhileStopped(t *testing.T) {
 			o.settle()
 		}
 		if got, verbs := s.attachment(s.pod).Status.Phase, s.verbs(); got != v1alpha1.PhaseJavaFound || verbs != "inspect" || worker.loads > 0 {
-			s.t.Errorf("it is %s, run was %q", got, verbs)
+			s.t.Errorf("got phase %s with helper operations %q, want JavaFound with one inspect", got, verbs)
 		}
 		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
-			s.t.Errorf("annotated is port %s", got)
+			s.t.Errorf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, got, "9400")
 		}
 	})
 }
 
-// A new record is filled from what is there, whenever that can be seen, and by no
-// rule that has yet to get its turn.
+// A recreated JmxAttachment is filled from the agents that run, as soon as they can be
+// inspected, and without rules that are not yet rolled out.
 func TestRemadeWhileStopped(t *testing.T) {
 	for name, hide := range map[string]func(*story) (show func()){
-		"exec fails for some time": func(s *story) func() {
+		"exec fails temporarily": func(s *story) func() {
 			s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
 			return s.containers.mend
 		},
-		"the agent does not answer for some time": func(s *story) func() {
+		"the agent does not answer temporarily": func(s *story) func() {
 			j := s.jvm(s.pod)
 			mark := j.Mark
 			j.Mark = nil
@@ -99,27 +99,27 @@ func TestRemadeWhileStopped(t *testing.T) {
 				remove(s.t, s.attachment(s.pod))
 				o.tire()
 				if got := s.endpoints(s.exporter); got != before {
-					s.t.Errorf("published is %q, want %q", got, before)
+					s.t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 				}
 				show()
 				s.later(10 * time.Minute)
 				o.settle()
 				if got := s.endpoints(s.exporter); got != before {
-					s.t.Errorf("in the end published is %q, want %q", got, before)
+					s.t.Errorf("in the end, the endpoints of the exporter: got %q, want %q", got, before)
 				}
 				remove(s.t, s.exporter)
 				s.garbageCollect()
 				o.outlast()
 				if s.attachment(s.pod) != nil || s.jvm(s.pod).running() {
-					s.t.Errorf("the agent is left: %+v", s.attachment(s.pod))
+					s.t.Errorf("the agent or its JmxAttachment still exists: %+v", s.attachment(s.pod))
 				}
 			})
 		})
 	}
 }
 
-// Rules that came while the exporter was suspended are followed when it goes on,
-// also by a record that was made anew meanwhile.
+// Rules that change while the exporter is suspended apply when it resumes, also to a
+// JmxAttachment that was recreated meanwhile.
 func TestRulesOfARemadeRecord(t *testing.T) {
 	for name, how := range releases {
 		t.Run(name, func(t *testing.T) {
@@ -137,21 +137,21 @@ func TestRulesOfARemadeRecord(t *testing.T) {
 			remove(t, s.attachment(s.pod))
 			o.settle()
 			if got := s.endpoints(s.exporter); got != before || worker.unloads > 0 {
-				t.Errorf("published is %q, want %q; the agent was stopped %d times", got, before, worker.unloads)
+				t.Errorf("endpoints of the exporter: got %q, want %q; the agent was stopped %d times", got, before, worker.unloads)
 			}
 			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = false })
 			o.settle()
 			if worker.running() || worker.unloads != 1 {
-				t.Errorf("the agent was stopped %d times", worker.unloads)
+				t.Errorf("unloads in worker: got %d, want 1", worker.unloads)
 			}
 			if got := s.endpoints(s.exporter); strings.Contains(got, "9404") {
-				t.Errorf("published is %q", got)
+				t.Errorf("endpoints of the exporter: got %q, want none on port 9404", got)
 			}
 		})
 	}
 }
 
-// The first JVM moves to another port though the other cannot be told.
+// The first JVM moves to another port although the other JVM's load fails.
 func TestPortMovesBesideOneThatFails(t *testing.T) {
 	s, o := longRunning(t, withWorker(), nil)
 	s.containers.get(s.pod.UID, "worker").jvms[0].fault = fault(v1alpha1.ReasonAgentNotAnswering)
@@ -159,15 +159,15 @@ func TestPortMovesBesideOneThatFails(t *testing.T) {
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	o.tire()
 	if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9500" {
-		t.Errorf("annotated is port %s: it is %s", got, phaseOf(s.attachment(s.pod)))
+		t.Errorf("prometheus.io/port of %s: got %q, want 9500; the phase is %s", s.pod.Name, got, phaseOf(s.attachment(s.pod)))
 	}
 	if got := s.endpoints(s.exporter); !strings.HasSuffix(got, ":9500") || !strings.Contains(got, ":9404") {
-		t.Errorf("published is %q", got)
+		t.Errorf("endpoints of the exporter: got %q, want one on 9500 and one on 9404", got)
 	}
 }
 
-// Retries of one JVM take no other back: a canary with one that fails proves the
-// other, and the rollout continues.
+// Retries of one JVM do not regress another: a canary with a failing JVM proves the
+// other JVM, and the rollout continues.
 func TestCanaryBesideAFailure(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -184,14 +184,14 @@ func TestCanaryBesideAFailure(t *testing.T) {
 		s.later(10 * time.Minute)
 		o.settle()
 		if got := phaseOf(s.attachment(s.pod)); got != "Staged AttachTimeout" {
-			t.Errorf("the canary is %s", got)
+			t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "Staged AttachTimeout")
 		}
 	}
 	if got := phaseOf(s.attachment(second)); got != isAnnotated {
-		t.Errorf("the second is %s", got)
+		t.Errorf("phase of %s: got %q, want %q", second.Name, got, isAnnotated)
 	}
 	if events := o.events.with(v1alpha1.ReasonAgentChanged); len(events) > 0 {
-		t.Errorf("told was %v", events)
+		t.Errorf("AgentChanged Events: got %v, want none", events)
 	}
 	var loads int
 	for _, effect := range o.did() {
@@ -200,6 +200,6 @@ func TestCanaryBesideAFailure(t *testing.T) {
 		}
 	}
 	if loads < 5 {
-		t.Errorf("it was tried again %d times", loads)
+		t.Errorf("retries: got %d loads, want at least 5", loads)
 	}
 }

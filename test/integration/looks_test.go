@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// The gate is before the load, not before the inspection: all pods are inspected at
-// once, and one that is refused by then takes no slot and is no canary.
+// A slot is needed for the load, not for the inspection: all pods are inspected at
+// once, and one that is refused takes no slot and is no canary.
 func TestRefusedPodsTakeNoSlot(t *testing.T) {
 	const pods = 13
 	f := aFleet(t, pods, careful)
@@ -33,45 +33,45 @@ func TestRefusedPodsTakeNoSlot(t *testing.T) {
 	}
 	for i, pod := range f.pods[:pods-1] {
 		if got := phaseOf(f.attachment(pod)); got != want[i] {
-			t.Errorf("after one round, %s is %s", pod.Name, got)
+			t.Errorf("phase of %s after one round: got %q, want %q", pod.Name, got, want[i])
 		}
 	}
 	f.expect("inspected", want...)
 	for i, revision := range f.grants() {
 		if granted := revision != ""; granted != (i == pods-1) {
-			t.Errorf("%s is granted %q", f.pods[i].Name, revision)
+			t.Errorf("revision granted to %s: got %q, want one for the last pod only", f.pods[i].Name, revision)
 		}
 	}
 	if writes != pods+1 {
-		t.Errorf("records were written %d times", writes)
+		t.Errorf("writes of JmxAttachments: got %d, want %d", writes, pods+1)
 	}
-	f.expectSums("inspected", "13/1/13, Ready False PodsRefused, Stalled True PodsRefused")
+	f.expectSums("all pods are inspected", "13/1/13, Ready False PodsRefused, Stalled True PodsRefused")
 
 	f.later(24 * time.Hour)
 	f.configure(changed)
 	f.expect("another revision", want...)
-	f.expectSums("another revision", "13/1/13, Ready False PodsRefused, Stalled True PodsRefused")
+	f.expectSums("the revision changes", "13/1/13, Ready False PodsRefused, Stalled True PodsRefused")
 	if writes != pods+2 {
-		t.Errorf("after another revision, records were written %d times", writes)
+		t.Errorf("writes of JmxAttachments after another revision: got %d, want %d", writes, pods+2)
 	}
 
 	f.jvm(f.pods[0]).Refusal = nil
 	f.restart(f.pods[0])
 	want[0] = isPending
-	f.expect("one is another JVM, and the canary is not proven", want...)
+	f.expect("a refused JVM is replaced before the canary is proven", want...)
 	f.later(24 * time.Hour)
 	want[0] = isAnnotated
-	f.expect("in the end", want...)
+	f.expect("the canary is proven", want...)
 }
 
-// What the exporter chooses counts at once in pods to which nothing was attached.
+// The selection of processes applies at once to pods without an agent.
 func TestRefusedPodsFollowTheExporter(t *testing.T) {
 	f := aFleet(t, 2, nil)
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Main"}}
 	})
 	excluded := "Discovered NoProcessIncluded"
-	f.expect("all are excluded", excluded, excluded)
+	f.expect("all processes are excluded", excluded, excluded)
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Processes = nil })
 	f.expect("none is", isAnnotated, isPending)
 }

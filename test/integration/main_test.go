@@ -21,7 +21,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// The API server of this package's tests, as an administrator sees it.
+// The API server of this package's tests, with the rights of an administrator.
 var (
 	environment *envtest.Environment
 	config      *rest.Config
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) int {
 	assets, err := binaries()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "SKIP: there is no etcd and kube-apiserver to test with:", err)
+		fmt.Fprintln(os.Stderr, "SKIP: etcd and kube-apiserver are not available:", err)
 		if os.Getenv("CI") == "true" {
 			return 1
 		}
@@ -47,13 +47,13 @@ func run(m *testing.M) int {
 		BinaryAssetsDirectory: assets,
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "config", "crd", "bases")},
 		ErrorIfCRDPathMissing: true,
-		// The defaults, 20 and 10 seconds, are for a machine that does nothing else.
+		// The defaults of 20 and 10 seconds are too short for a busy machine.
 		ControlPlaneStartTimeout: 3 * time.Minute,
 		ControlPlaneStopTimeout:  time.Minute,
 		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: 2 * time.Minute},
 	}
-	// No controller manager runs, hence nobody makes the service accounts that
-	// this plugin asks for.
+	// No controller manager runs, so nothing creates the service accounts that
+	// this plugin requires.
 	environment.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
 	unaudit, err := audit(environment)
 	if err != nil {
@@ -81,8 +81,8 @@ func run(m *testing.M) int {
 // add users at the same time race for its serial numbers.
 var certificates sync.Mutex
 
-// addUser returns how the API server is reached as the user of this name, who has
-// no rights of its own.
+// addUser returns the configuration of a client with this user name, which has no
+// rights.
 func addUser(t *testing.T, name string) *rest.Config {
 	t.Helper()
 	certificates.Lock()
@@ -94,8 +94,8 @@ func addUser(t *testing.T, name string) *rest.Config {
 	return user.Config()
 }
 
-// binaries is the directory with etcd and kube-apiserver: that of the variable,
-// or what hack/binaries builds once and keeps.
+// binaries returns the directory with etcd and kube-apiserver: KUBEBUILDER_ASSETS,
+// or what hack/binaries builds once and caches.
 func binaries() (string, error) {
 	if assets := os.Getenv("KUBEBUILDER_ASSETS"); assets != "" {
 		return assets, nil
@@ -109,7 +109,7 @@ func binaries() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// logs is where the operator's log goes: nowhere, unless LOGS names a file.
+// logs is the destination of the operator's log: discarded, unless LOGS names a file.
 func logs() *os.File {
 	name := os.Getenv("LOGS")
 	if name == "" {

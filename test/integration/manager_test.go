@@ -17,8 +17,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// The operator as cmd/manager runs it, with its cache and its watches: whatever
-// happens wakes it, and it comes to the right end by itself.
+// The operator as cmd/manager runs it, with its cache and its watches: every event
+// triggers a reconciliation, which reaches the right end without help.
 func TestManager(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	mgr, err := manager.New(config, manager.Options{
@@ -54,26 +54,26 @@ func TestManager(t *testing.T) {
 		t.Helper()
 		eventually(t, func() bool { return s.attachment(s.pod) == nil && s.endpoints(s.exporter) == "" })
 		if left := s.annotations(s.pod); left["prometheus.io/port"] != "" {
-			t.Errorf("annotations are left: %v", left)
+			t.Errorf("annotations of the terminating pod: got %v, want none", left)
 		}
 	}
 	uid := func() types.UID { return s.slices(s.exporter)[0].UID }
 
 	s.exporter = s.export("exporter")
-	s.neverHalt() // what happens to the container comes soon after each attach
+	s.neverHalt() // containers are replaced soon after each attach
 	s.pod = s.run(aPod("app-0"))
 	happens := []struct {
 		what string
 		test func(*testing.T)
 	}{
-		{"an exporter and a pod come", func(t *testing.T) { isAnnotated(t, "9400") }},
+		{"an exporter and a pod are created", func(t *testing.T) { isAnnotated(t, "9400") }},
 		{"the ConfigMap changes", func(t *testing.T) {
 			before := s.attachment(s.pod).Status.Processes[0].Staged.ConfigSHA256
 			s.configure("lowercaseOutputName: true\n" + rules)
 			eventually(t, func() bool { return s.attachment(s.pod).Status.Processes[0].ConfigSHA256 != before })
 			isAnnotated(t, "9400")
 		}},
-		{"the ConfigMap breaks, and is mended", func(t *testing.T) {
+		{"the ConfigMap is invalid, and is corrected", func(t *testing.T) {
 			valid := func() *metav1.Condition {
 				get(t, s.exporter)
 				return meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionConfigValid)
@@ -82,13 +82,13 @@ func TestManager(t *testing.T) {
 			s.configure("rules: {")
 			eventually(t, func() bool { return valid().Reason == v1alpha1.ReasonConfigNotYAML })
 			if after := s.attachment(s.pod); after.ResourceVersion != before {
-				t.Errorf("the record was written: it is %s", phaseOf(after))
+				t.Errorf("the JmxAttachment was written; its phase is %s", phaseOf(after))
 			}
 			s.configure(rules)
 			eventually(t, func() bool { return valid().Status == metav1.ConditionTrue })
 			isAnnotated(t, "9400")
 		}},
-		{"the slice is deleted", func(t *testing.T) {
+		{"the EndpointSlice is deleted", func(t *testing.T) {
 			before := uid()
 			remove(t, &s.slices(s.exporter)[0])
 			eventually(t, func() bool { return s.endpoints(s.exporter) != "" && uid() != before })
@@ -104,7 +104,7 @@ func TestManager(t *testing.T) {
 			change(t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, "prometheus.io/port") })
 			isAnnotated(t, "9400")
 		}},
-		{"the record is deleted", func(t *testing.T) {
+		{"the JmxAttachment is deleted", func(t *testing.T) {
 			remove(t, s.attachment(s.pod))
 			isAnnotated(t, "9400")
 		}},
@@ -121,7 +121,7 @@ func TestManager(t *testing.T) {
 			})
 			isAnnotated(t, "9500")
 		}},
-		{"the JVM is replaced while its container runs on", func(t *testing.T) {
+		{"the JVM is replaced in its running container", func(t *testing.T) {
 			another := aJVM(javaStartTime + 1000000)
 			s.containers.replace(s.container(s.pod), another)
 			eventually(t, func() bool {
@@ -135,7 +135,7 @@ func TestManager(t *testing.T) {
 			change(t, s.pod, func(pod *corev1.Pod) { pod.Labels["app"] = "other" })
 			isTakenOut(t)
 		}},
-		{"the pod's label comes back", func(t *testing.T) {
+		{"the pod's label is restored", func(t *testing.T) {
 			change(t, s.pod, func(pod *corev1.Pod) { pod.Labels["app"] = "dummyapp" })
 			isAnnotated(t, "9500")
 		}},

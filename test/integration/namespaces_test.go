@@ -16,7 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// kustomizations are those that docs/security.md shows for some namespaces, by their
+// kustomizations returns those that docs/security.md shows for some namespaces, by their
 // folders, with the namespaces of the test in them.
 func kustomizations(t *testing.T, namespaces *strings.Replacer) map[string]string {
 	t.Helper()
@@ -31,7 +31,7 @@ func kustomizations(t *testing.T, namespaces *strings.Replacer) map[string]strin
 	for text := range strings.SplitSeq(section, "---\n") {
 		name := regexp.MustCompile(`^# (?:(\w+)/)?kustomization`).FindStringSubmatch(text)
 		if name == nil {
-			t.Fatalf("which kustomization is this?\n%s", text)
+			t.Fatalf("the kustomization names no folder:\n%s", text)
 		}
 		shown[name[1]] = namespaces.Replace(strings.ReplaceAll(text, "github.com/banzaicloud/jmx-exporter-operator/config", "CONFIG"))
 	}
@@ -39,7 +39,7 @@ func kustomizations(t *testing.T, namespaces *strings.Replacer) map[string]strin
 }
 
 // The operator for some namespaces, as docs/security.md shows it: it works in each with
-// the rights of their roles alone, and in no other; its records are its own in each.
+// the rights of its Role only, and in no other; its JmxAttachments are protected in each.
 func TestSomeNamespaces(t *testing.T) {
 	ops, shop, elsewhere := newCluster(t), newCluster(t), newCluster(t)
 	shop.containers, elsewhere.containers = ops.containers, ops.containers
@@ -49,7 +49,7 @@ func TestSomeNamespaces(t *testing.T) {
 	for _, object := range append(ops.kustomize(shown["ops"]), shop.kustomize(shown["shop"])...) {
 		switch object.GetObjectKind().GroupVersionKind().Kind {
 		case "ClusterRole", "ClusterRoleBinding":
-			t.Errorf("%s is the cluster's", object.GetName())
+			t.Errorf("%s is cluster-scoped", object.GetName())
 		case "Role", "RoleBinding":
 			create(t, object)
 		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
@@ -81,14 +81,14 @@ func TestSomeNamespaces(t *testing.T) {
 		return true
 	})
 	if a := elsewhere.attachment(pods[elsewhere]); a != nil {
-		t.Errorf("elsewhere the pod is %s", phaseOf(a))
+		t.Errorf("JmxAttachment in another namespace, with phase %s", phaseOf(a))
 	}
 	operator, err := newClient(as)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := operator.List(t.Context(), &corev1.PodList{}, client.InNamespace(elsewhere.namespace)); !apierrors.IsForbidden(err) {
-		t.Errorf("the operator lists the pods elsewhere: %v", err)
+		t.Errorf("list of pods in another namespace: got %v, want Forbidden", err)
 	}
 
 	forged := func(c *cluster) error {
@@ -99,6 +99,6 @@ func TestSomeNamespaces(t *testing.T) {
 	}
 	c.enforce(func() bool { return deniedByAny(forged(ops)) && deniedByAny(forged(shop)) })
 	if err := forged(elsewhere); err != nil {
-		t.Errorf("elsewhere another installation may write records: %v", err)
+		t.Errorf("write of JmxAttachments by another installation in its namespace: got %v, want admission", err)
 	}
 }

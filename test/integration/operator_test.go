@@ -25,8 +25,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// operator is one instance of the operator, whose reconcilers are called by the
-// test. It remembers its effects.
+// operator is one instance of the operator, whose reconcilers the test calls. It records
+// its effects.
 type operator struct {
 	*cluster
 	exporters   reconcile.Reconciler
@@ -36,13 +36,13 @@ type operator struct {
 
 	mu      sync.Mutex
 	effects []effects.Effect
-	// fate, if set, performs an effect or has it fail: n counts from 0. Records are
-	// written side by side, but it is asked of one effect at a time.
+	// fate, if set, performs an effect or makes it fail; n counts from 0. JmxAttachments are
+	// written concurrently, but fate is called for one effect at a time.
 	fate func(n int, effect effects.Effect, do func() error) error
 	one  sync.Mutex
 }
 
-// artifacts are files as good as any: no JVM reads them.
+// artifacts have arbitrary content: no JVM reads them.
 var artifacts = &transport.Artifacts{
 	Helpers: map[string]transport.Blob{
 		"x86_64":  transport.NewBlob("jmx-attach-", []byte("amd64"), ""),
@@ -56,8 +56,8 @@ var artifacts = &transport.Artifacts{
 // containers.
 func (c *cluster) operate() *operator { return c.operateAs(admin, nil) }
 
-// operateAs starts an operator with a client, and a helper if the scripted
-// containers are not meant.
+// operateAs starts an operator with a client, and a helper other than the scripted
+// containers if it is not nil.
 func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator {
 	o := &operator{cluster: c, events: &recorder{}}
 	reader := cached{as}
@@ -126,7 +126,7 @@ func (o *operator) checkWritten(effect effects.Effect) {
 	}
 }
 
-// did are the effects since the last time it was asked.
+// did returns the effects since the previous call.
 func (o *operator) did() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -138,11 +138,11 @@ func (o *operator) did() []string {
 	return did
 }
 
-// doorName is the name of an ephemeral container, which has a digest of the container's
+// doorName matches the name of an ephemeral container, which has a digest of the container's
 // ID: it differs from run to run.
 var doorName = regexp.MustCompile(`jmx-exporter-door-[0-9a-f]+`)
 
-// described is an effect as the ways of TestCrash know it.
+// described is an effect in the form of TestCrash's stories.
 func described(e effects.Effect) string {
 	return fmt.Sprintf("%s %s", e.Kind, doorName.ReplaceAllString(e.What, "jmx-exporter-door"))
 }
@@ -153,12 +153,12 @@ func (o *operator) count() int {
 	return len(o.effects)
 }
 
-// settle reconciles everything until nothing more happens, as the watches would
-// bring it about, and returns when the operator wants to look again by itself;
+// settle reconciles everything until there are no more effects, as the watches would,
+// and returns when the operator wants to reconcile next without an event;
 // 0 for never.
 func (o *operator) settle() time.Duration {
 	o.t.Helper()
-	o.later(time.Second) // or a time that moves in a status could not be seen
+	o.later(time.Second) // otherwise a changed time in a status would go unnoticed
 	var err error
 	for range 40 {
 		before := o.count()
@@ -167,7 +167,7 @@ func (o *operator) settle() time.Duration {
 			return again
 		}
 	}
-	o.t.Fatalf("the operator does not come to rest; last error: %v; it did %q", err, o.did())
+	o.t.Fatalf("the operator does not settle; last error: %v; effects: %q", err, o.did())
 	return 0
 }
 
@@ -203,8 +203,8 @@ func requestFor(object client.Object) ctrl.Request {
 	return ctrl.Request{NamespacedName: client.ObjectKeyFromObject(object)}
 }
 
-// outlast settles again and again, each time when the operator wants to, until
-// it does not want to any more. Errors are tried again, as the queue does.
+// outlast settles repeatedly, each time when a reconciliation is due, until none is.
+// Errors are retried, as the queue does.
 func (o *operator) outlast() {
 	o.t.Helper()
 	var err error
@@ -219,10 +219,10 @@ func (o *operator) outlast() {
 			o.later(again)
 		}
 	}
-	o.t.Fatalf("the operator does not come to rest; last error: %v; it did %q", err, o.did())
+	o.t.Fatalf("the operator does not settle; last error: %v; effects: %q", err, o.did())
 }
 
-// tire settles until what may pass was waited for.
+// tire settles until everything temporary was waited for.
 func (o *operator) tire() {
 	o.t.Helper()
 	for range 6 {

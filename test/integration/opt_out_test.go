@@ -14,8 +14,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A pod that opts out is taken out, and stays so; one that changes its mind, also
-// while it is being taken out, is looked at anew.
+// A pod that opts out is detached, and stays so; a pod that opts in again, even
+// while it is being detached, is inspected again.
 func TestOptOut(t *testing.T) {
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
 	says := func(s *story, value string) {
@@ -28,24 +28,24 @@ func TestOptOut(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), nil)
 	says(s, "false")
 	if o.settle(); o.count() > 0 {
-		t.Errorf("not to opt out made it do %q", o.did())
+		t.Errorf("effects of an opt-out of false: got %q, want none", o.did())
 	}
 	says(s, "true")
 	o.settle()
 	s.garbageCollect()
 	if diff := cmp.Diff(map[string]string{optOut: "true"}, s.annotations(s.pod)); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
+		t.Errorf("annotations of app-0 (-want +got):\n%s", diff)
 	}
 	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.unloads != 1 || s.endpoints(s.exporter) != "" {
-		t.Errorf("it is not taken out: %v", a)
+		t.Errorf("the pod is not detached: %v", a)
 	}
 	if get(t, s.exporter); s.exporter.Status.Matched != 0 {
-		t.Errorf("the exporter still counts it: %+v", s.exporter.Status)
+		t.Errorf("the exporter still counts the pod: %+v", s.exporter.Status)
 	}
 	says(s, "")
 	o.settle()
 	if got := phaseOf(s.attachment(s.pod)); got != "Annotated" || s.jvm(s.pod).loads != 1 {
-		t.Errorf("it is %s, and was loaded %d times", got, s.jvm(s.pod).loads)
+		t.Errorf("after opting in again: got phase %q and %d loads, want Annotated and one", got, s.jvm(s.pod).loads)
 	}
 
 	s.prove(o)
@@ -54,25 +54,25 @@ func TestOptOut(t *testing.T) {
 	_, _ = o.round()
 	_, _ = o.round()
 	if a := s.attachment(s.pod); a == nil || a.Status.DetachStartTime == nil {
-		t.Fatalf("it is not being taken out: %v", a)
+		t.Fatalf("the pod is not detaching: %v", a)
 	}
 	says(s, "")
 	s.verbs()
 	o.settle()
 	a := s.attachment(s.pod)
 	if got := phaseOf(a); got != "Annotated" || a.Status.DetachStartTime != nil || a.Status.Attempt != nil {
-		t.Errorf("it is %s: %+v", got, a.Status)
+		t.Errorf("after opting in again: got phase %q and status %+v, want Annotated", got, a.Status)
 	}
 	if got := s.verbs(); got != "inspect inspect load" {
-		t.Errorf("run was %s", got)
+		t.Errorf("helper operations: got %q, want %q", got, "inspect inspect load")
 	}
 	if got, want := s.endpoints(s.exporter), fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP); got != want {
-		t.Errorf("published is %q", got)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, want)
 	}
 }
 
-// A pod that comes back while it is taken out: that agents may be there is not
-// forgotten, should it leave again before it was looked into.
+// A pod that is selected again while it is detaching still records that agents may be
+// loaded, in case it is deselected before it was inspected.
 func TestComesBackMidway(t *testing.T) {
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
 	s, o := longRunning(t, aPod("app-0"), nil)
@@ -80,7 +80,7 @@ func TestComesBackMidway(t *testing.T) {
 	change(t, s.pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
 	_, _ = o.round()
 	if a := s.attachment(s.pod); a == nil || a.Status.Reason != v1alpha1.ReasonDetaching {
-		t.Fatalf("it is not being taken out: %+v", a)
+		t.Fatalf("the pod is not detaching: %+v", a)
 	}
 	change(t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
 	s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
@@ -88,10 +88,10 @@ func TestComesBackMidway(t *testing.T) {
 	_, _ = o.round()
 	a := s.attachment(s.pod)
 	if a == nil || a.Status.DetachStartTime != nil || phaseOf(a) != "Discovered ExecFailed" || len(a.Status.Processes) != 1 {
-		t.Fatalf("it is not back: %+v", a)
+		t.Fatalf("the pod is not attached again: %+v", a)
 	}
 	if p := a.Status.Processes[0]; p.Intent == nil || p.Endpoint != nil || p.Port != 0 || p.Staged != nil {
-		t.Errorf("of the process is known: %+v", p)
+		t.Errorf("the process lost its intent, or has more: %+v", p)
 	}
 	s.containers.mend()
 	s.jvm(s.pod).stays = nil
@@ -99,17 +99,17 @@ func TestComesBackMidway(t *testing.T) {
 	s.verbs()
 	o.outlast()
 	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 {
-		t.Errorf("it is not taken out: %+v", a)
+		t.Errorf("the pod is not detached: %+v", a)
 	}
 	if got := s.verbs(); got != "inspect unload" {
-		t.Errorf("run was %q", got)
+		t.Errorf("helper operations: got %q, want %q", got, "inspect unload")
 	}
 	if events := o.events.with("Detached"); len(events) != 1 || !strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
-		t.Errorf("of Events there are %v", events)
+		t.Errorf("Detached Events: got %v, want one with the expected note", events)
 	}
 }
 
-// Pods that come back while they are detached take slots like new ones: a selector that
+// Pods that are selected again while they are detaching need slots like new ones: a selector that
 // was wrong for a moment must not attach to a whole fleet at once.
 func TestComeBackInTurns(t *testing.T) {
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
@@ -125,15 +125,15 @@ func TestComeBackInTurns(t *testing.T) {
 	_, _ = f.o.round()
 	for _, pod := range f.pods {
 		if a := f.attachment(pod); a == nil || a.Status.DetachStartTime == nil {
-			t.Fatalf("%s is not being detached: %+v", pod.Name, a)
+			t.Fatalf("%s is not detaching: %+v", pod.Name, a)
 		}
 		f.jvm(pod).stays, f.jvm(pod).fault = nil, fault(v1alpha1.ReasonJVMStarting)
 		change(t, pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
 	}
-	f.expect("they come back", "Staged JVMStarting", isPending, isPending)
+	f.expect("the pods are selected again", "Staged JVMStarting", isPending, isPending)
 	for _, pod := range f.pods {
 		f.jvm(pod).fault = nil
 	}
 	f.later(time.Minute)
-	f.expect("in the end", isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated)
 }

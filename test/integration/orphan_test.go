@@ -15,7 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// manage starts the operator as cmd/manager runs it, until it is stopped.
+// manage starts the operator as cmd/manager runs it, and returns a function that stops it.
 func (c *cluster) manage() (stop func()) {
 	c.t.Helper()
 	mgr, err := manager.New(config, manager.Options{
@@ -43,21 +43,21 @@ func (cs *containers) serves(j *jvm) bool {
 	return j.running()
 }
 
-// Exporter and record are deleted, as by `kubectl delete monitoring --all`: nothing
-// knows of the pod any more, and it is detached all the same.
+// The exporter and its JmxAttachments are deleted, as by `kubectl delete monitoring --all`:
+// no object refers to the pod any more, and it is still detached.
 func TestOrphaned(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pod *podBuilder
-		// way is how both are deleted.
+		// way deletes both.
 		way  func(s *story, stop func()) func()
-		left int // annotations
+		left int // annotations that remain
 	}{
-		"the record first": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
+		"the JmxAttachment is deleted first": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
 			remove(s.t, s.attachment(s.pod))
 			remove(s.t, s.exporter)
 			return stop
 		}},
-		"the exporter first, and it is being detached": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
+		"the exporter is deleted first, and the pod is detaching": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
 			s.containers.fail(helperapi.VerbUnload, v1alpha1.ReasonAttachTimeout)
 			remove(s.t, s.exporter)
 			s.garbageCollect()
@@ -69,13 +69,13 @@ func TestOrphaned(t *testing.T) {
 			s.containers.mend()
 			return stop
 		}},
-		"while no operator runs": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
+		"both are deleted while no operator runs": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
 			stop()
 			remove(s.t, s.exporter)
 			remove(s.t, s.attachment(s.pod))
 			return s.manage()
 		}},
-		"somebody else annotates the pod": {pod: aPod("app-0").annotated("prometheus.io/scrape", "true"), way: func(s *story, stop func()) func() {
+		"the pod has foreign annotations": {pod: aPod("app-0").annotated("prometheus.io/scrape", "true"), way: func(s *story, stop func()) func() {
 			remove(s.t, s.attachment(s.pod))
 			remove(s.t, s.exporter)
 			return stop
@@ -99,7 +99,7 @@ func TestOrphaned(t *testing.T) {
 			eventually(t, func() bool { return !s.containers.serves(agent) })
 			eventually(t, func() bool { return s.attachment(s.pod) == nil })
 			if left := s.annotations(s.pod); len(left) != tc.left {
-				t.Errorf("annotations are left: %v", left)
+				t.Errorf("annotations of %s: got %v, want %d", s.pod.Name, left, tc.left)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Every phase that rests on the record alone is persisted before the next effect
+// Every phase that the status alone can prove is persisted before the next effect
 // begins, and the intent to load before the load.
 func TestForward(t *testing.T) {
 	c := newCluster(t)
@@ -34,7 +34,7 @@ func TestForward(t *testing.T) {
 		return do()
 	}
 	if again := o.settle(); again != 5*time.Second {
-		t.Errorf("a canary that is Annotated is looked at again in %s, not when it has proven itself", again)
+		t.Errorf("next reconciliation of an Annotated canary: got %s, want 5s, when it is proven", again)
 	}
 	want := []string{
 		"apply endpoints", // the Service
@@ -57,14 +57,14 @@ func TestForward(t *testing.T) {
 		"intent, Annotated: apply exporter-status",
 	}
 	if diff := cmp.Diff(want, way); diff != "" {
-		t.Errorf("phase and reason, and then the effect (-want +got):\n%s", diff)
+		t.Errorf("phases, reasons and effects (-want +got):\n%s", diff)
 	}
 	(&story{c, pod, exporter}).isAnnotated("9400")
 
 	o.did()
 	c.later(5 * time.Second)
 	if again := o.settle(); again != 0 || o.count() > 0 {
-		t.Errorf("a pod that is Annotated is looked at again in %s, and it did %q", again, o.did())
+		t.Errorf("an Annotated pod is reconciled again in %s, with effects %q, want never and none", again, o.did())
 	}
 
 	a, config := c.attachment(pod), transport.NewBlob("", []byte(rules), "").SHA256
@@ -81,13 +81,13 @@ func TestForward(t *testing.T) {
 		Endpoint: &v1alpha1.Endpoint{Address: pod.Status.PodIP, Port: port, CheckedFrom: v1alpha1.CheckedFromOperator},
 	}
 	if diff := cmp.Diff([]v1alpha1.JavaProcess{process}, a.Status.Processes); diff != "" {
-		t.Errorf("processes (-want +got):\n%s", diff)
+		t.Errorf("processes in the status (-want +got):\n%s", diff)
 	}
 	if process.Identity == "" {
-		t.Error("the agent was told no identity")
+		t.Error("the agent was given no identity")
 	}
 	if diff := cmp.Diff([]v1alpha1.MetricsEndpoint{{Pod: "app-0", Container: "app", Port: port}}, exporter.Status.MetricsEndpoints); diff != "" {
-		t.Errorf("metricsEndpoints (-want +got):\n%s", diff)
+		t.Errorf("status.metricsEndpoints (-want +got):\n%s", diff)
 	}
 	for _, phase := range v1alpha1.Phases() {
 		want := 0
@@ -95,7 +95,7 @@ func TestForward(t *testing.T) {
 			want = 1
 		}
 		if events := o.events.with(string(phase)); len(events) != want || want > 0 && events[0].Type != corev1.EventTypeNormal {
-			t.Errorf("Events of phase %s: %v", phase, events)
+			t.Errorf("%s Events: got %v, want %d of type Normal", phase, events, want)
 		}
 	}
 }

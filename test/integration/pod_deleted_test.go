@@ -10,8 +10,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// The pod is deleted midway: at every effect, nothing is left and nothing is
-// made again under its name.
+// The pod is deleted at each effect: nothing remains, and nothing is recreated under its
+// name.
 func TestPodGoneMidway(t *testing.T) {
 	begin := func(t *testing.T) (*story, *operator) {
 		s := &story{cluster: newCluster(t)}
@@ -38,22 +38,22 @@ func TestPodGoneMidway(t *testing.T) {
 				_, _ = o.round()
 			}
 			if !happened {
-				t.Fatal("the effect did not come about again")
+				t.Fatal("the effect did not occur again")
 			}
 			s.garbageCollect()
 			o.settle()
 			var pods corev1.PodList
 			if s.list(&pods); len(pods.Items) > 0 {
-				t.Errorf("there is a pod again: %v", pods.Items)
+				t.Errorf("the pod was recreated: %v", pods.Items)
 			}
 			if got := s.endpoints(s.exporter); got != "" {
-				t.Errorf("published is %q", got)
+				t.Errorf("endpoints of the exporter: got %q, want none", got)
 			}
 			if get(t, s.exporter); s.exporter.Status.Matched != 0 || s.exporter.Status.Phase != v1alpha1.PhasePending {
-				t.Errorf("the exporter still counts it: %+v", s.exporter.Status)
+				t.Errorf("the exporter still counts the pod: %+v", s.exporter.Status)
 			}
 			if a := s.attachment(s.pod); a != nil {
-				t.Errorf("the record is left: %+v", a)
+				t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 			}
 		})
 	}

@@ -7,15 +7,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// podBuilder describes a pod to be; by default it has one container, app, with
-// one JVM, carries the label app: dummyapp, and is Ready.
+// podBuilder describes a pod to create; by default it has one container, app, with
+// one JVM, the label app: dummyapp, and is Ready.
 type podBuilder struct {
 	pod     corev1.Pod
 	address string
 	jvms    map[string][]*jvm
-	// hangs has no exec into any of its containers respond.
+	// hangs makes every exec into its containers block.
 	hangs bool
-	// noShell: none finds a shell.
+	// noShell means that its containers have no shell.
 	noShell bool
 }
 
@@ -54,7 +54,7 @@ func (p *podBuilder) without(container string) *podBuilder {
 	return p
 }
 
-// run creates the pod and does what a kubelet would: its containers run.
+// run creates the pod and runs its containers, as a kubelet would.
 func (c *cluster) run(p *podBuilder) *corev1.Pod {
 	c.t.Helper()
 	pod := p.pod.DeepCopy()
@@ -98,7 +98,7 @@ func (c *cluster) updateStatus(pod *corev1.Pod) {
 // restart replaces a pod's container app: another ID, another JVM, no files.
 func (c *cluster) restart(pod *corev1.Pod) {
 	c.t.Helper()
-	// It runs before anybody is told.
+	// It runs before any watch event.
 	c.containers.start(pod.UID, "app", aJVM(javaStartTime+restarts.Add(1)))
 	c.changeStatus(pod, func(status *corev1.PodStatus) {
 		status.ContainerStatuses[0] = running("app")
@@ -112,7 +112,7 @@ func (c *cluster) changeStatus(pod *corev1.Pod, how func(*corev1.PodStatus)) {
 	c.updateStatus(pod)
 }
 
-// setContainer puts another status in the place of a container's.
+// setContainer replaces a container's status.
 func (c *cluster) setContainer(pod *corev1.Pod, status corev1.ContainerStatus) {
 	c.t.Helper()
 	c.changeStatus(pod, func(all *corev1.PodStatus) {
@@ -124,8 +124,8 @@ func (c *cluster) setContainer(pod *corev1.Pod, status corev1.ContainerStatus) {
 	})
 }
 
-// container is the pod's container app.
+// container returns the pod's container app.
 func (c *cluster) container(pod *corev1.Pod) *container { return c.containers.get(pod.UID, "app") }
 
-// jvm is the only JVM in the pod's container app.
+// jvm returns the only JVM in the pod's container app.
 func (c *cluster) jvm(pod *corev1.Pod) *jvm { return c.container(pod).jvms[0] }

@@ -24,8 +24,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// RBAC does not let the operator exec: said with what is missing, and the pod
-// comes on when the right is granted.
+// RBAC does not allow the operator to exec: the missing rule is reported, and the pod
+// continues when the right is granted.
 func TestExecForbidden(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	user := addUser(t, "operator")
@@ -52,7 +52,7 @@ func TestExecForbidden(t *testing.T) {
 	s.isAnnotated("9400")
 }
 
-// An admission policy denied the exec: said in the policy's words.
+// An admission policy denies the exec: its message is reported.
 func TestExecRefused(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operateAs(admin, s.admitted(config))
@@ -76,7 +76,7 @@ func TestExecRefused(t *testing.T) {
 	s.isAnnotated("9400")
 }
 
-// An admission policy refuses the annotation: the endpoint stands all the same.
+// An admission policy denies the annotation: the endpoint is exposed nevertheless.
 func TestAnnotationRefused(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -92,16 +92,16 @@ func TestAnnotationRefused(t *testing.T) {
 	o.settle()
 	a := s.attachment(s.pod)
 	if got := phaseOf(a); got != "Exposed AnnotationRefused" {
-		t.Fatalf("the pod is %s", got)
+		t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "Exposed AnnotationRefused")
 	}
 	if events := o.events.with(v1alpha1.ReasonAnnotationRefused); len(events) != 1 || events[0].Type != corev1.EventTypeWarning {
-		t.Errorf("of Events there are %v", events)
+		t.Errorf("%s Events: got %v, want one with the expected note", v1alpha1.ReasonAnnotationRefused, events)
 	}
 	if ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "nobody annotates here") {
-		t.Errorf("the pod says %q", ready.Message)
+		t.Errorf("message of Ready does not contain the policy's: %q", ready.Message)
 	}
 	if s.endpoints(s.exporter) == "" {
-		t.Error("the endpoint is withdrawn")
+		t.Error("the endpoint was removed")
 	}
 
 	remove(t, policy)
@@ -113,7 +113,7 @@ func TestAnnotationRefused(t *testing.T) {
 	s.isAnnotated("9400")
 }
 
-// The API server's own words for an exec into a pod that is not there.
+// The API server's own error of an exec into a pod that does not exist.
 func TestExecGone(t *testing.T) {
 	c := newCluster(t)
 	pod := c.run(aPod("app-0"))
@@ -121,13 +121,13 @@ func TestExecGone(t *testing.T) {
 	_, err := c.admitted(config).Run(t.Context(), c.inApp(pod), helperapi.VerbInspect, helperapi.Request{})
 	var known *transport.Error
 	if !errors.As(err, &known) || known.Reason != v1alpha1.ReasonPodGone {
-		t.Errorf("got %v", err)
+		t.Errorf("got error %v, want PodGone", err)
 	}
 }
 
-// admitted is a helper that asks the API server for each exec as an operator
-// does. When the exec is admitted, it fails at the kubelet, which is not there,
-// and the scripted containers answer instead.
+// admitted is a helper that sends each exec to the API server as an operator does. An
+// exec that is admitted fails without a kubelet, and the scripted containers answer
+// instead.
 func (c *cluster) admitted(as *rest.Config) transport.Helper {
 	c.t.Helper()
 	nodeWithoutKubelet(c.t)
@@ -152,8 +152,8 @@ func (c *cluster) admitted(as *rest.Config) transport.Helper {
 
 var nodeOnce sync.Once
 
-// nodeWithoutKubelet is the node that the pods of aPod are on: nobody listens
-// where its kubelet should.
+// nodeWithoutKubelet creates the node of the pods of aPod: nothing listens on the
+// kubelet's port.
 func nodeWithoutKubelet(t *testing.T) {
 	t.Helper()
 	nodeOnce.Do(func() {
@@ -170,7 +170,7 @@ func (c *cluster) inApp(pod *corev1.Pod) transport.Container {
 	return transport.Container{Namespace: pod.Namespace, Pod: pod.Name, PodUID: pod.UID, Name: "app", Node: pod.Spec.NodeName}
 }
 
-// forbid makes an admission policy that refuses an operation in the namespace.
+// forbid creates an admission policy that denies an operation in the namespace.
 func (c *cluster) forbid(resource string, operation admissionv1.OperationType, unless, says string) client.Object {
 	c.t.Helper()
 	policy := create(c.t, &admissionv1.ValidatingAdmissionPolicy{
@@ -199,13 +199,13 @@ func (c *cluster) forbid(resource string, operation admissionv1.OperationType, u
 	return binding
 }
 
-// eventually waits for what comes about by itself.
+// eventually waits for a condition.
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		return condition(), nil
 	})
 	if err != nil {
-		t.Fatalf("what was waited for did not come about: %v", err)
+		t.Fatalf("the condition was not met: %v", err)
 	}
 }

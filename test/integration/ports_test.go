@@ -7,26 +7,26 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Which port each JVM of a pod serves, and what a change of the port changes.
+// The port of each JVM of a pod, and the effect of a change of spec.port.
 func TestPortsOfSeveral(t *testing.T) {
 	cases := map[string]struct {
 		pod     func() *podBuilder
 		port    int32
 		busy    []int32
 		want    []string
-		changed int32 // the exporter's port to be; none if 0
+		changed int32 // the new spec.port; no change if 0
 		then    []string
 	}{
-		"one named, one chosen":     {pod: withWorker, port: 9400, want: []string{"9400", "9404"}},
-		"none named":                {pod: withWorker, want: []string{"9404", "9405"}},
-		"a single JVM, none named":  {pod: func() *podBuilder { return aPod("app-0") }, want: []string{"9404"}},
-		"the first choice is taken": {pod: withWorker, port: 9400, busy: []int32{9404, 9405}, want: []string{"9400", "9406"}},
-		"the named is the first":    {pod: withWorker, port: 9404, want: []string{"9404", "9405"}},
-		"three": {
+		"one port is set, one is chosen":           {pod: withWorker, port: 9400, want: []string{"9400", "9404"}},
+		"no port is set":                           {pod: withWorker, want: []string{"9404", "9405"}},
+		"no port is set for a single JVM":          {pod: func() *podBuilder { return aPod("app-0") }, want: []string{"9404"}},
+		"the first choices are in use":             {pod: withWorker, port: 9400, busy: []int32{9404, 9405}, want: []string{"9400", "9406"}},
+		"the port that is set is the first choice": {pod: withWorker, port: 9404, want: []string{"9404", "9405"}},
+		"there are three JVMs": {
 			pod:  func() *podBuilder { return withWorker().container("third", aJVM(javaStartTime+2)) },
 			port: 9400, want: []string{"9400", "9404", "9405"},
 		},
-		"in one container": {
+		"two JVMs are in one container": {
 			pod: func() *podBuilder {
 				p := aPod("app-0")
 				second := aJVM(javaStartTime + 1)
@@ -36,8 +36,8 @@ func TestPortsOfSeveral(t *testing.T) {
 			},
 			port: 9400, want: []string{"9400", "9404"},
 		},
-		"another is named":            {pod: withWorker, port: 9400, want: []string{"9400", "9404"}, changed: 9500, then: []string{"9500", "9404"}},
-		"one is named where none was": {pod: withWorker, want: []string{"9404", "9405"}, changed: 9500, then: []string{"9500", "9405"}},
+		"another port is set":          {pod: withWorker, port: 9400, want: []string{"9400", "9404"}, changed: 9500, then: []string{"9500", "9404"}},
+		"a port is set where none was": {pod: withWorker, want: []string{"9404", "9405"}, changed: 9500, then: []string{"9500", "9405"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -60,14 +60,14 @@ func TestPortsOfSeveral(t *testing.T) {
 			}
 			s.prove(o)
 			if o.did(); o.settle() != 0 || o.count() > 0 {
-				t.Errorf("at rest it did %q", o.did())
+				t.Errorf("effects without a change: got %q, want none", o.did())
 			}
 		})
 	}
 }
 
-// The exporter's port is promised to the first JVM, also while that cannot be
-// attached to yet: the second does not choose it.
+// The port of the exporter is reserved for the first JVM, even while that JVM cannot be
+// attached to yet: the second JVM does not choose it.
 func TestPromisedPort(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()

@@ -10,7 +10,7 @@ import (
 )
 
 // A preflight adds no ephemeral container to a pod without a shell; mode Attach does at
-// once, though nothing else of the pod has changed since it was refused.
+// once, although nothing else of the pod has changed since it was refused.
 func TestPreflightWithoutShell(t *testing.T) {
 	t.Parallel()
 	f := &fleet{cluster: newCluster(t)}
@@ -22,7 +22,7 @@ func TestPreflightWithoutShell(t *testing.T) {
 	f.expectFound("preflight", f.exporter, "0/1, pending 0, NoShell 1 app-0, True PodsInspected")
 	s := &story{f.cluster, f.pods[0], f.exporter}
 	if get(t, s.pod); len(s.pod.Spec.EphemeralContainers) > 0 {
-		t.Errorf("there is an ephemeral container: %v", s.pod.Spec.EphemeralContainers)
+		t.Errorf("ephemeral containers of %s: got %v, want none", s.pod.Name, s.pod.Spec.EphemeralContainers)
 	}
 
 	f.mode(f.exporter, v1alpha1.ModeAttach)

@@ -35,7 +35,7 @@ func (c *cluster) preflight(name string) *v1alpha1.PrometheusJmxExporter {
 	return create(c.t, e)
 }
 
-// found is what a preflight says: attachable, pending, each reason, and its condition.
+// found summarizes a preflight's report: attachable, pending, each reason, and its condition.
 func (c *cluster) found(e *v1alpha1.PrometheusJmxExporter) string {
 	c.t.Helper()
 	get(c.t, e)
@@ -51,16 +51,16 @@ func (c *cluster) found(e *v1alpha1.PrometheusJmxExporter) string {
 	return strings.Join(append(says, fmt.Sprintf("%s %s", complete.Status, complete.Reason)), ", ")
 }
 
-// expectFound checks what a preflight says.
+// expectFound checks a preflight's report.
 func (c *cluster) expectFound(when string, e *v1alpha1.PrometheusJmxExporter, want string) {
 	c.t.Helper()
 	if got := c.found(e); got != want {
-		c.t.Errorf("%s, %s reports %q, want %q", when, e.Name, got, want)
+		c.t.Errorf("%s: report of %s: got %q, want %q", when, e.Name, got, want)
 	}
 }
 
-// mixed is a fleet in mode Preflight: two pods can be attached to, and each other has
-// something that keeps it from that.
+// mixed is a fleet in mode Preflight: two pods can be attached to, and each other pod has
+// a different reason why not.
 func mixed(t *testing.T) *fleet {
 	t.Helper()
 	f := &fleet{cluster: newCluster(t)}
@@ -83,8 +83,8 @@ func mixed(t *testing.T) *fleet {
 
 const mixedFound = "2/6, pending 0, AttachDisabled 1 app-2, InsufficientMemory 1 app-3, NoShell 1 app-4, UnsupportedOS 1 app-5, True PodsInspected"
 
-// A preflight inspects and reports, loads and leaves nothing, and then does nothing;
-// from what it found, the attach continues.
+// A preflight inspects and reports, loads nothing and leaves nothing behind, and then stays
+// idle; mode Attach continues from its inspection.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	f := mixed(t)
@@ -92,40 +92,40 @@ func TestPreflight(t *testing.T) {
 	f.expectFound("preflight", f.exporter, mixedFound)
 	found := f.exporter.Status.Preflight
 	if found.LoadWarnings != 1 || !slices.Equal(found.Transports, []v1alpha1.TransportCount{{Transport: v1alpha1.TransportEphemeralContainer, Count: 1}, {Transport: v1alpha1.TransportExec, Count: 2}}) {
-		t.Errorf("of warnings and transports it reports %+v", found)
+		t.Errorf("warnings and transports in the report: got %+v", found)
 	}
 	if m := found.Memory; m == nil || m.Minimum == nil || m.Minimum.String() != "16Mi" || m.Pod != "app-3" || m.Unlimited != 2 {
-		t.Errorf("of memory it reports %+v", m)
+		t.Errorf("memory in the report: got %+v", m)
 	}
 	if says := found.Reasons[1].Message; !strings.Contains(says, "97 MiB") || !strings.Contains(says, "16Mi") {
-		t.Errorf("of app-3 it says %q", says)
+		t.Errorf("message about app-3: got %q", says)
 	}
 	f.expectSums("preflight", "3/0/6, Ready False Preflight, Stalled False Reconciled")
 	if table := f.table("prometheusjmxexporters"); !strings.Contains(table, "2/6") {
-		t.Errorf("the table is\n%s", table)
+		t.Errorf("the table does not show 2/6:\n%s", table)
 	}
 	for _, verb := range f.containers.called() {
 		if verb != helperapi.VerbInspect {
-			t.Errorf("%s was run", verb)
+			t.Errorf("helper operation %s was run, want inspect only", verb)
 		}
 	}
 	for _, pod := range f.pods {
 		if f.container(pod).helper || len(f.annotations(pod)) > 0 {
-			t.Errorf("something is left in %s", pod.Name)
+			t.Errorf("the helper or annotations remain in %s", pod.Name)
 		}
 	}
 	var services corev1.ServiceList
 	if f.list(&services); len(services.Items) > 0 || f.exporter.Status.ServiceName != "" {
-		t.Errorf("there are Services: %v", services.Items)
+		t.Errorf("got Services %v, want none", services.Items)
 	}
 	if events := f.o.events.with(v1alpha1.ReasonPodsInspected); len(events) != 1 {
-		t.Errorf("of Events there are %v", events)
+		t.Errorf("%s Events: got %v, want one", v1alpha1.ReasonPodsInspected, events)
 	}
 
 	f.o.did()
 	f.later(24 * time.Hour)
 	if f.o.settle(); f.o.count() > 0 {
-		t.Errorf("with nothing new, it did %q", f.o.did())
+		t.Errorf("effects without a change: got %q, want none", f.o.did())
 	}
 
 	f.mode(f.exporter, v1alpha1.ModeAttach)
@@ -135,15 +135,15 @@ func TestPreflight(t *testing.T) {
 	f.expectFound("attach", f.exporter, "nothing")
 	for _, pod := range f.pods[:3] {
 		if looks := f.container(pod).looks; looks != 1 {
-			t.Errorf("%s was inspected %d times", pod.Name, looks)
+			t.Errorf("inspections of %s: got %d, want 1", pod.Name, looks)
 		}
 	}
 	if c := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionPreflightComplete); c != nil {
-		t.Errorf("the condition is left: %+v", c)
+		t.Errorf("condition PreflightComplete still exists: %+v", c)
 	}
 }
 
-// A preflight that is deleted runs nothing in the pods: there is nothing in them.
+// Deleting a preflight executes nothing in the pods, which contain nothing of the operator.
 func TestPreflightDeleted(t *testing.T) {
 	t.Parallel()
 	f := mixed(t)
@@ -153,16 +153,16 @@ func TestPreflightDeleted(t *testing.T) {
 	f.garbageCollect()
 	f.o.outlast()
 	if called := f.containers.called(); len(called) > 0 {
-		t.Errorf("run was %v", called)
+		t.Errorf("helper operations: got %v, want none", called)
 	}
 	for _, pod := range f.pods {
 		if f.attachment(pod) != nil {
-			t.Errorf("the record of %s is left", pod.Name)
+			t.Errorf("the JmxAttachment of %s still exists", pod.Name)
 		}
 	}
 }
 
-// Less is asked for: that is judged by what was found.
+// A smaller memoryHeadroom is evaluated with the existing inspection.
 func TestPreflightHeadroom(t *testing.T) {
 	t.Parallel()
 	f := mixed(t)
@@ -172,12 +172,12 @@ func TestPreflightHeadroom(t *testing.T) {
 	f.o.settle()
 	f.expectFound("8Mi", f.exporter, strings.Replace(strings.Replace(mixedFound, "2/6", "3/6", 1), "InsufficientMemory 1 app-3, ", "", 1))
 	if looks := f.container(f.pods[3]).looks; looks != 1 {
-		t.Errorf("it was inspected %d times", looks)
+		t.Errorf("inspections of %s: got %d, want 1", f.pods[3].Name, looks)
 	}
 }
 
-// An exporter that attaches has the pods, however young it is; of two that do not, the
-// older. A record passes on as it was found.
+// An exporter in mode Attach gets the pods, even if it is younger; of two preflights, the
+// older gets them. An inspection is handed over with the JmxAttachment.
 func TestPreflightNeverCompetes(t *testing.T) {
 	t.Parallel()
 	f := aFleet(t, 1, nil)
@@ -196,7 +196,7 @@ func TestPreflightNeverCompetes(t *testing.T) {
 		f.expectFound("one attaches", e, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
 	}
 	if a := f.attachment(f.pods[0]); a.Spec.Exporter.UID != attaching.UID || f.container(f.pods[0]).looks != 1 {
-		t.Errorf("the pod was inspected %d times, and is %s's", f.container(f.pods[0]).looks, a.Spec.Exporter.Name)
+		t.Errorf("inspections: got %d, want 1; the pod belongs to %s", f.container(f.pods[0]).looks, a.Spec.Exporter.Name)
 	}
 	f.later(2 * time.Minute)
 	f.o.settle()
@@ -204,14 +204,14 @@ func TestPreflightNeverCompetes(t *testing.T) {
 	remove(t, attaching)
 	f.garbageCollect()
 	f.o.tire()
-	f.expect("it is gone", isPreflight)
+	f.expect("the attaching exporter is deleted", isPreflight)
 	if j := f.jvm(f.pods[0]); j.unloads != 1 || len(f.annotations(f.pods[0])) > 0 {
-		t.Errorf("the agent was stopped %d times, and the annotations are %v", j.unloads, f.pods[0].Annotations)
+		t.Errorf("got %d unloads and annotations %v, want one and none", j.unloads, f.pods[0].Annotations)
 	}
-	f.expectFound("it is gone", f.exporter, "1/1, pending 0, True PodsInspected")
+	f.expectFound("the attaching exporter is deleted", f.exporter, "1/1, pending 0, True PodsInspected")
 }
 
-// What is attached when the mode changes keeps serving, also where an older exporter
+// Pods that are attached when the mode changes keep serving, even if an older exporter
 // is in mode Preflight; nothing new is attached or changed.
 func TestAttachedInPreflight(t *testing.T) {
 	t.Parallel()
@@ -233,22 +233,22 @@ func TestAttachedInPreflight(t *testing.T) {
 	f.expectFound("preflight", older, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
 	f.expectSums("preflight", "0/1/1, Ready False Preflight, Stalled False Reconciled")
 	if ready := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "Existing endpoints keep serving.") {
-		t.Errorf("it says %q", ready.Message)
+		t.Errorf("message of Ready does not say that existing endpoints keep serving: %q", ready.Message)
 	}
 	f.expectAsked("preflight", "1")
 	if got := f.endpoints(f.exporter); got != before || got == "" {
-		t.Errorf("published is %q, want %q", got, before)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
 	if j := f.jvm(f.pods[0]); j.unloads > 0 || !j.running() {
-		t.Errorf("the agent was stopped %d times", j.unloads)
+		t.Errorf("unloads: got %d, want none", j.unloads)
 	}
 
 	f.restart(f.pods[0])
-	f.expect("its container restarts", isPreflight)
+	f.expect("the container restarts", isPreflight)
 	if f.container(f.pods[0]).helper {
-		t.Error("the helper is left")
+		t.Error("the helper remains in the container")
 	}
 	if diff := cmp.Diff("", f.endpoints(f.exporter)); diff != "" {
-		t.Errorf("published (-want +got):\n%s", diff)
+		t.Errorf("endpoints of the exporter (-want +got):\n%s", diff)
 	}
 }

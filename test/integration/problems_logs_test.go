@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 )
 
-// scriptedLogs stand in for a kubelet's, of which there is none here.
+// scriptedLogs stand in for a kubelet's logs.
 type scriptedLogs func(pod types.NamespacedName, previous bool) (string, error)
 
 // Tail implements problem.Logs.
@@ -48,25 +48,25 @@ func TestProblemLogs(t *testing.T) {
 	}
 	first := []string{"scripted log of app-0, previous: false, read number 1", "scripted log of app-0, previous: true, read number 2"}
 	if diff := cmp.Diff(first, logs()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("logs in the status (-want +got):\n%s", diff)
 	}
 	o.did()
 	if diff := cmp.Diff(first, logs()); diff != "" || o.count() > 0 {
-		t.Errorf("looked at again, it did %q (-want +got):\n%s", o.did(), diff)
+		t.Errorf("without a restart: effects %q, logs (-want +got):\n%s", o.did(), diff)
 	}
 	c.runAgain(pod, 2)
 	second := []string{"scripted log of app-0, previous: false, read number 3", "scripted log of app-0, previous: true, read number 4"}
 	if diff := cmp.Diff(second, logs()); diff != "" {
-		t.Errorf("after a restart (-want +got):\n%s", diff)
+		t.Errorf("logs after a restart (-want +got):\n%s", diff)
 	}
 	change(t, e, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Alerts.LogLines = 0 })
 	if diff := cmp.Diff([]string{"", ""}, logs()); diff != "" {
-		t.Errorf("without lines (-want +got):\n%s", diff)
+		t.Errorf("logs with logLines 0 (-want +got):\n%s", diff)
 	}
 }
 
-// The operator may not read logs with config/rbac, and says so once; with
-// config/logs it may. Both are asked of the API server itself.
+// The operator cannot read logs with the rights of config/rbac, and reports that once; with
+// config/logs it can. Both roles are evaluated by the API server.
 func TestLogsForbidden(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -81,19 +81,19 @@ func TestLogsForbidden(t *testing.T) {
 
 	again := o.settle()
 	if p := c.problems(e); len(p) != 1 || !strings.Contains(p[0], "pods/log") || !strings.Contains(p[0], crashed) {
-		t.Fatalf("it says %q", p)
+		t.Fatalf("problems: got %q, want one that names pods/log and the exit code", p)
 	}
 	if again <= 0 || again > 10*time.Minute {
-		t.Errorf("it is tried again in %s", again)
+		t.Errorf("next try: got %s, want at most 10m", again)
 	}
 	o.did()
 	if o.settle(); o.count() > 0 {
-		t.Errorf("without a change it did %q", o.did())
+		t.Errorf("effects without a change: got %q, want none", o.did())
 	}
 	c.crash(pod, 2)
 	o.settle()
 	if p := c.problems(e); strings.Count(p[0], "pods/log") != 1 || len(o.events.with("CrashLoopBackOff")) != 1 {
-		t.Errorf("after a restart it says %q", p)
+		t.Errorf("problems after a restart: got %q, want pods/log named once", p)
 	}
 
 	c.grant(name, "../../config/logs/role.yaml")
@@ -104,7 +104,7 @@ func TestLogsForbidden(t *testing.T) {
 	})
 	o.did()
 	if o.settle(); o.count() > 0 {
-		t.Errorf("once it may, without a change it did %q", o.did())
+		t.Errorf("effects without a change after the right is granted: got %q, want none", o.did())
 	}
 }
 

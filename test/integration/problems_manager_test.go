@@ -15,8 +15,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// With its watches and its own recorder the operator comes to the same, and the
-// Event is the API server's.
+// With its watches and its own recorder the operator reports the same problems, and the
+// Event is stored by the API server.
 func TestProblemPodsOfManager(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -57,5 +57,5 @@ func TestProblemPodsOfManager(t *testing.T) {
 	c.changeStatus(pod, func(status *corev1.PodStatus) {
 		status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(time.Now().Add(-58 * time.Second))
 	})
-	eventually(t, func() bool { return len(c.problems(e)) == 0 }) // time alone brings it about
+	eventually(t, func() bool { return len(c.problems(e)) == 0 }) // without an event
 }

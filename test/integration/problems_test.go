@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 )
 
-// alerts has the exporter tell of pods that do not run, with lines of their logs.
+// alerts turns on problem reports of the exporter, with log lines.
 func (c *cluster) alerts(name string, lines int32) *v1alpha1.PrometheusJmxExporter {
 	c.t.Helper()
 	c.configure(rules)
@@ -29,11 +29,11 @@ func (c *cluster) alerts(name string, lines int32) *v1alpha1.PrometheusJmxExport
 	return create(c.t, e)
 }
 
-// tell has the operator read these logs.
+// tell makes the operator read these logs.
 func (o *operator) tell(logs problem.Logs) { o.exporters.(*exporter.Reconciler).Logs = logs }
 
-// crash does what a kubelet would when the pod's container app ends with an
-// error for the n-th time, and is to be restarted after a while.
+// crash does what a kubelet would when the pod's container app fails for the n-th time,
+// and is in back-off.
 func (c *cluster) crash(pod *corev1.Pod, n int32) {
 	c.t.Helper()
 	c.changeStatus(pod, func(status *corev1.PodStatus) {
@@ -60,7 +60,7 @@ func (c *cluster) runAgain(pod *corev1.Pod, n int32) {
 	})
 }
 
-// problems are the exporter's, one a line.
+// problems returns the exporter's, one per line.
 func (c *cluster) problems(e *v1alpha1.PrometheusJmxExporter) []string {
 	c.t.Helper()
 	get(c.t, e)
@@ -73,7 +73,7 @@ func (c *cluster) problems(e *v1alpha1.PrometheusJmxExporter) []string {
 
 const crashed = "The container terminated with exit code 1 (Error)"
 
-// What does not run is told of, once, and what does is attached to all the same.
+// A pod that does not run is reported once, and running pods are attached to nevertheless.
 func TestProblemPods(t *testing.T) {
 	t.Parallel()
 	s := &story{cluster: newCluster(t)}
@@ -103,10 +103,10 @@ func TestProblemPods(t *testing.T) {
 		"app-3/ Unschedulable x0: 0/3 nodes are available: 3 Insufficient cpu",
 	}
 	if diff := cmp.Diff(want, s.problems(s.exporter)); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
+		t.Errorf("problem pods (-want +got):\n%s", diff)
 	}
 	if a := s.attachment(s.pod); phaseOf(a) != "Annotated" {
-		t.Errorf("the pod that runs is %s", phaseOf(a))
+		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, phaseOf(a), "Annotated")
 	}
 	for reason, note := range map[string]string{
 		"CrashLoopBackOff": "Pod app-1, container app: CrashLoopBackOff: " + crashed,
@@ -119,7 +119,7 @@ func TestProblemPods(t *testing.T) {
 	}
 	for reason, want := range map[string]float64{"CrashLoopBackOff": 1, "Evicted": 1, "Unschedulable": 1, "Omitted": 0} {
 		if got := s.measured(s.exporter, reason); got != want {
-			t.Errorf("%v pods with the reason %s are measured, not %v", got, reason, want)
+			t.Errorf("metric of problem pods with reason %s: got %v, want %v", reason, got, want)
 		}
 	}
 
@@ -132,67 +132,67 @@ func TestProblemPods(t *testing.T) {
 		s.changeStatus(pending, func(status *corev1.PodStatus) {
 			status.Conditions[0].Message = "0/4 nodes are available: 4 Insufficient cpu."
 		})
-		// Trimmed as in the cache, so it is not these two that are compared.
+		// The cache trims these pods, so the test does not compare these two messages.
 		delete(before, "pod/app-1")
 		delete(before, "pod/app-3")
 		if o.settle(); o.count() > 0 {
-			t.Errorf("it did %q", o.did())
+			t.Errorf("effects without a change: got %q, want none", o.did())
 		}
 		after := s.resourceVersions()
 		delete(after, "pod/app-1")
 		delete(after, "pod/app-3")
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("(-before +after):\n%s", diff)
+			t.Errorf("resourceVersions (-before +after):\n%s", diff)
 		}
 	})
-	t.Run("one crash loop is one Event, and a write for each restart", func(t *testing.T) {
+	t.Run("a crash loop is one Event, and one write per restart", func(t *testing.T) {
 		for n := int32(2); n < 4; n++ {
 			s.runAgain(crashing, n)
 			o.did()
 			o.settle()
 			if diff := cmp.Diff(fmt.Sprintf("app-1/app CrashLoopBackOff x%d: %s", n, crashed), s.problems(s.exporter)[0]); diff != "" {
-				t.Errorf("restarted (-want +got):\n%s", diff)
+				t.Errorf("problem after a restart (-want +got):\n%s", diff)
 			}
 			before := s.problems(s.exporter)
 			s.later(10 * time.Second)
 			s.crash(crashing, n)
 			o.settle()
 			if diff := cmp.Diff(before, s.problems(s.exporter)); diff != "" {
-				t.Errorf("another state of the back-off (-before +after):\n%s", diff)
+				t.Errorf("problems after another back-off (-before +after):\n%s", diff)
 			}
 		}
 		if events := o.events.with("CrashLoopBackOff"); len(events) > 0 {
-			t.Errorf("of Events there are %v", events)
+			t.Errorf("CrashLoopBackOff Events: got %v, want none", events)
 		}
 	})
-	t.Run("what runs for a minute is well", func(t *testing.T) {
+	t.Run("a pod that runs for a minute is no problem", func(t *testing.T) {
 		s.runAgain(crashing, 4)
 		if again := o.settle(); again <= 0 || again > time.Minute {
-			t.Errorf("it is looked at again in %s", again)
+			t.Errorf("next reconciliation: got %s, want at most 1m", again)
 		}
 		s.later(time.Minute)
 		o.settle()
 		if diff := cmp.Diff(want[1:], s.problems(s.exporter)); diff != "" {
-			t.Errorf("problems (-want +got):\n%s", diff)
+			t.Errorf("problem pods (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("turned off", func(t *testing.T) {
+	t.Run("problem reports are turned off", func(t *testing.T) {
 		ready, phase := s.exporter.Status.Conditions, s.exporter.Status.Phase
 		change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Alerts.CheckRunningPods = false })
 		o.settle()
 		if left := s.problems(s.exporter); len(left) > 0 || s.measured(s.exporter, "Evicted") > 0 {
-			t.Errorf("left are %v", left)
+			t.Errorf("problem pods after turning reports off: got %v, want none", left)
 		}
 		for i := range ready {
 			ready[i].ObservedGeneration++
 		}
 		if diff := cmp.Diff(ready, s.exporter.Status.Conditions); diff != "" || phase != s.exporter.Status.Phase {
-			t.Errorf("it changed what the exporter says otherwise:\n%s", diff)
+			t.Errorf("turning reports off changes the exporter's phase or conditions:\n%s", diff)
 		}
 	})
 }
 
-// measured is the metric of the exporter's problem pods, as a scrape has it.
+// measured returns the scraped metric of the exporter's problem pods.
 func (c *cluster) measured(e *v1alpha1.PrometheusJmxExporter, reason string) float64 {
 	c.t.Helper()
 	registry := prometheus.NewRegistry()
@@ -215,7 +215,7 @@ func (c *cluster) measured(e *v1alpha1.PrometheusJmxExporter, reason string) flo
 	return 0
 }
 
-// inNamespace lists what is in one namespace.
+// inNamespace lists the objects of one namespace.
 type inNamespace struct {
 	client.Reader
 	namespace string
@@ -226,8 +226,8 @@ func (r inNamespace) List(ctx context.Context, list client.ObjectList, _ ...clie
 	return r.Reader.List(ctx, list, client.InNamespace(r.namespace))
 }
 
-// Of many the first 50 are listed, by name, and the API server takes them at
-// their largest.
+// Of many problem pods, the first 50 by name are listed, and the API server accepts them at
+// their maximum size.
 func TestManyProblemPods(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -247,19 +247,19 @@ func TestManyProblemPods(t *testing.T) {
 	}
 	problems := c.problems(e)
 	if len(problems) != 50 || e.Status.ProblemPodsOmitted != 3 {
-		t.Fatalf("%d are listed, %d are not", len(problems), e.Status.ProblemPodsOmitted)
+		t.Fatalf("got %d listed and %d omitted problem pods, want 50 and 3", len(problems), e.Status.ProblemPodsOmitted)
 	}
 	for i, p := range problems {
 		if !strings.HasPrefix(p, fmt.Sprintf("app-%02d/", i)) {
-			t.Errorf("number %d is %s", i, p)
+			t.Errorf("problem pod %d: got %s", i, p)
 		}
 	}
 	for _, p := range e.Status.ProblemPods {
 		if len(p.Log) < 4000 || len(p.Log) > 4096 || len(p.Message) > 512 {
-			t.Errorf("%d bytes of log, %d of message", len(p.Log), len(p.Message))
+			t.Errorf("got %d bytes of log and %d of message", len(p.Log), len(p.Message))
 		}
 	}
 	if got := c.measured(e, "Omitted"); got != 3 {
-		t.Errorf("%v omitted pods are measured", got)
+		t.Errorf("metric of omitted pods: got %v, want 3", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Which processes are meant: spec.containers, and the rules.
+// The processes that are selected by spec.containers and by the rules.
 func TestChosen(t *testing.T) {
 	exclude := func(mainClass string) func(*v1alpha1.PrometheusJmxExporter) {
 		return func(e *v1alpha1.PrometheusJmxExporter) {
@@ -29,14 +29,14 @@ func TestChosen(t *testing.T) {
 		want []string
 		is   string
 	}{
-		"all":                     {nil, []string{"app 9400", "worker 9404"}, "Annotated"},
-		"a container":             {only("worker"), []string{"worker 9400"}, "Annotated"},
-		"a container that is not": {only("other"), nil, "Discovered ContainerNotRunning"},
-		"not a main class":        {exclude("com.example.Worker"), []string{"app 9400", "worker 0 Excluded"}, "Annotated"},
-		"not the first":           {exclude("com.example.Main"), []string{"worker 9400", "app 0 Excluded"}, "Annotated"},
-		"a class that nobody has": {exclude("com.example.Other"), []string{"app 9400", "worker 9404"}, "Annotated"},
-		"none":                    {exclude(""), []string{"app 0 Excluded", "worker 0 Excluded"}, "Discovered NoProcessIncluded"},
-		"the first rule that fits": {func(e *v1alpha1.PrometheusJmxExporter) {
+		"everything is selected":            {nil, []string{"app 9400", "worker 9404"}, "Annotated"},
+		"a container is selected":           {only("worker"), []string{"worker 9400"}, "Annotated"},
+		"a missing container is selected":   {only("other"), nil, "Discovered ContainerNotRunning"},
+		"a main class is excluded":          {exclude("com.example.Worker"), []string{"app 9400", "worker 0 Excluded"}, "Annotated"},
+		"the first process is excluded":     {exclude("com.example.Main"), []string{"worker 9400", "app 0 Excluded"}, "Annotated"},
+		"an unknown main class is excluded": {exclude("com.example.Other"), []string{"app 9400", "worker 9404"}, "Annotated"},
+		"everything is excluded":            {exclude(""), []string{"app 0 Excluded", "worker 0 Excluded"}, "Discovered NoProcessIncluded"},
+		"the first matching rule applies": {func(e *v1alpha1.PrometheusJmxExporter) {
 			e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleInclude, Argument: "-Dwork"}, {Action: v1alpha1.RuleExclude}}
 		}, []string{"worker 9400", "app 0 Excluded"}, "Annotated"},
 	}
@@ -47,25 +47,25 @@ func TestChosen(t *testing.T) {
 			pod.jvms["worker"][0].MainClass, pod.jvms["worker"][0].argument = "com.example.Worker", "-Dwork"
 			s, _ := longRunning(t, pod, tc.how)
 			if got := phaseOf(s.attachment(s.pod)); got != tc.is {
-				t.Errorf("the pod is %s", got)
+				t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, tc.is)
 			}
 			if diff := cmp.Diff(tc.want, s.processes()); diff != "" {
-				t.Errorf("processes (-want +got):\n%s", diff)
+				t.Errorf("processes in the status (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// releases are how an exporter lets go of one JVM of two, the worker's.
+// releases are the ways in which an exporter releases one JVM of two, the worker's.
 var releases = map[string]func(*v1alpha1.PrometheusJmxExporter){
 	"the rules exclude it": func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Worker"}}
 	},
-	"its container is not named": func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Containers = []v1alpha1.ContainerName{"app"} },
+	"spec.containers does not list its container": func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Containers = []v1alpha1.ContainerName{"app"} },
 }
 
-// The rules change: what they exclude now is unloaded, and comes back when they
-// change again, without another load.
+// The rules change: agents in processes that are now excluded are stopped, and serve again
+// when the rules change back, without another load.
 func TestRulesChange(t *testing.T) {
 	for name, how := range releases {
 		t.Run(name, func(t *testing.T) {
@@ -78,19 +78,19 @@ func TestRulesChange(t *testing.T) {
 			change(t, s.exporter, how)
 			o.settle()
 			if worker.unloads != 1 || worker.running() {
-				t.Errorf("the agent was stopped %d times, and is %s", worker.unloads, worker.Mark.State)
+				t.Errorf("the agent in worker: got %d unloads and state %s, want one unload", worker.unloads, worker.Mark.State)
 			}
 			for _, p := range s.attachment(s.pod).Status.Processes[1:] {
 				if steps.MayHaveAgent(&p) {
-					t.Errorf("it is on record as loaded into: %+v", p)
+					t.Errorf("the excluded process may still have an agent by its status: %+v", p)
 				}
 			}
 			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) {
-				t.Errorf("published is %q", got)
+				t.Errorf("endpoints of the exporter: got %q, want app-0 on port 9400 only", got)
 			}
 			s.prove(o)
 			if o.did(); o.settle() != 0 || o.count() > 0 {
-				t.Errorf("at rest it did %q", o.did())
+				t.Errorf("effects without a change: got %q, want none", o.did())
 			}
 			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Processes, e.Spec.Containers = nil, nil })
 			o.settle()
@@ -102,8 +102,8 @@ func TestRulesChange(t *testing.T) {
 	}
 }
 
-// The agent in a JVM that the rules exclude cannot be stopped: said, and what the
-// other JVM has stays.
+// The agent in an excluded JVM cannot be stopped: that is reported, and the other JVM's
+// endpoint is kept.
 func TestExcludedAgentStays(t *testing.T) {
 	pod := withWorker()
 	worker := pod.jvms["worker"][0]
@@ -117,30 +117,30 @@ func TestExcludedAgentStays(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.Contains(s.endpoints(s.exporter), ":9400") || s.annotations(s.pod)["prometheus.io/port"] != "9400" {
-			t.Fatalf("published is %q", s.endpoints(s.exporter))
+			t.Fatalf("endpoints of the exporter: got %q, want one on port 9400, and its annotation", s.endpoints(s.exporter))
 		}
 		if ready := s.exporterReady(); ready.Reason != v1alpha1.ReasonProgressing {
-			t.Fatalf("while the agent is not stopped, Ready is %+v", ready)
+			t.Fatalf("Ready while the agent is not stopped: got %+v, want Progressing", ready)
 		}
 		s.later(time.Minute)
 	}
 	if got := s.message("JavaFound"); !strings.Contains(got, "The agent in container worker, process 7 is not yet stopped: AttachTimeout.") {
-		t.Errorf("it says %s", got)
+		t.Errorf("message of JavaFound does not name the agent: %s", got)
 	}
 	if ready := s.exporterReady(); !strings.Contains(ready.Message, "excluded JVMs of 1 pods") {
-		t.Errorf("while the agent is not stopped, the exporter says %q", ready.Message)
+		t.Errorf("message of the exporter's Ready while the agent is not stopped: %q", ready.Message)
 	}
 	worker.stays = nil
 	o.outlast()
 	if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) || worker.unloads != 1 {
-		t.Errorf("published is %q; the agent was stopped %d times", got, worker.unloads)
+		t.Errorf("endpoints of the exporter: got %q, want app-0 on port 9400 only; the agent was stopped %d times, want 1", got, worker.unloads)
 	}
 	if ready := s.exporterReady(); ready.Status != metav1.ConditionTrue {
-		t.Errorf("after the agent is stopped, Ready is %+v", ready)
+		t.Errorf("Ready after the agent is stopped: got %+v, want True", ready)
 	}
 }
 
-// exporterReady is the condition Ready of the exporter.
+// exporterReady returns the condition Ready of the exporter.
 func (s *story) exporterReady() *metav1.Condition {
 	get(s.t, s.exporter)
 	return meta.FindStatusCondition(s.exporter.Status.Conditions, v1alpha1.ConditionReady)

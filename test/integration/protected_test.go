@@ -13,9 +13,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// A protected pod is counted by a preflight and refused by an attach, with nothing ever
-// executed in it; its flag allows it. What was attached then goes on without the flag,
-// until its JVM ends.
+// A protected pod is counted by a preflight and refused by an attach, without any exec;
+// its flag allows it. A pod that is attached keeps serving without the flag,
+// until its JVM exits.
 func TestPodProtected(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -24,13 +24,13 @@ func TestPodProtected(t *testing.T) {
 		flag      string
 		allow     steps.Protection
 	}{
-		"kube-system":   {namespace: metav1.NamespaceSystem, flag: "--allow-kube-system", allow: steps.Protection{AllowKubeSystem: true}},
-		"own namespace": {flag: "--allow-own-namespace", allow: steps.Protection{AllowOwnNamespace: true}},
-		"hostPID": {flag: "--allow-host-pid", allow: steps.Protection{AllowHostPID: true},
+		"the pod is in kube-system":              {namespace: metav1.NamespaceSystem, flag: "--allow-kube-system", allow: steps.Protection{AllowKubeSystem: true}},
+		"the pod is in the operator's namespace": {flag: "--allow-own-namespace", allow: steps.Protection{AllowOwnNamespace: true}},
+		"the pod uses hostPID": {flag: "--allow-host-pid", allow: steps.Protection{AllowHostPID: true},
 			pod: func(pod *corev1.Pod) { pod.Spec.HostPID = true }},
-		"hostNetwork": {flag: "--allow-host-network", allow: steps.Protection{AllowHostNetwork: true},
+		"the pod uses hostNetwork": {flag: "--allow-host-network", allow: steps.Protection{AllowHostNetwork: true},
 			pod: func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }},
-		"privileged": {flag: "--allow-privileged", allow: steps.Protection{AllowPrivileged: true},
+		"a container is privileged": {flag: "--allow-privileged", allow: steps.Protection{AllowPrivileged: true},
 			pod: func(pod *corev1.Pod) {
 				pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 			}},
@@ -66,7 +66,7 @@ func TestPodProtected(t *testing.T) {
 			f.expect("attach", "Discovered PodProtected")
 			f.expectSums("attach", "1/0/1, Ready False PodsRefused, Stalled True PodsRefused")
 			if says := meta.FindStatusCondition(f.attachment(f.pods[0]).Status.Conditions, "JavaFound").Message; !strings.Contains(says, tc.flag+".") {
-				t.Errorf("it says %q", says)
+				t.Errorf("message of JavaFound does not name the flag: %q", says)
 			}
 			f.expectNotCalled("attach")
 
@@ -82,30 +82,30 @@ func TestPodProtected(t *testing.T) {
 			f.later(2 * time.Minute)
 			f.expect("without the flag", isAnnotated)
 			if got := f.endpoints(f.exporter); got != published || got == "" {
-				t.Errorf("published is %q, want %q", got, published)
+				t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 			}
 			f.containers.called()
 
 			f.restart(f.pods[0])
-			f.expect("its container restarted", "Discovered PodProtected")
+			f.expect("the container restarts", "Discovered PodProtected")
 			if got := f.endpoints(f.exporter); got != "" {
-				t.Errorf("published is %q", got)
+				t.Errorf("endpoints of the exporter: got %q, want none", got)
 			}
 			remove(t, f.exporter)
 			f.garbageCollect()
 			f.o.outlast()
 			if a := f.attachment(f.pods[0]); a != nil {
-				t.Errorf("the record is left: %+v", a)
+				t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 			}
-			f.expectNotCalled("the rest of its life")
+			f.expectNotCalled("the pod's remaining lifetime")
 		})
 	}
 }
 
-// expectNotCalled checks that nothing was executed in any container since it was asked last.
+// expectNotCalled checks that nothing was executed in any container since the previous call.
 func (f *fleet) expectNotCalled(when string) {
 	f.t.Helper()
 	if called := f.containers.called(); len(called) > 0 {
-		f.t.Errorf("%s: run was %v", when, called)
+		f.t.Errorf("%s: helper operations: got %v, want none", when, called)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A pod with a JVM that serves, and a container that cannot be inspected: when the
-// JVM's container ends, its endpoint and the annotations go all the same.
+// A pod has a serving JVM, and a container that cannot be inspected: when the
+// JVM's container ends, its endpoint and annotations are removed nevertheless.
 func TestPrunedBesideAFailure(t *testing.T) {
 	ways := maps.Clone(kept)
 	ways["failing"] = func(*fleet) {}
@@ -27,26 +27,26 @@ func TestPrunedBesideAFailure(t *testing.T) {
 			}
 			rounds()
 			if got := phaseOf(s.attachment(s.pod)); got != isAnnotated || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
-				t.Fatalf("it is %s; published is %q", got, f.portsOf(s.pod))
+				t.Fatalf("got phase %q and ports %q, want Annotated on port 9400", got, f.portsOf(s.pod))
 			}
 			way(f)
 			rounds()
 			if got := s.attachment(s.pod); phaseOf(got) != isAnnotated || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
-				t.Fatalf("it is %s; published is %q", phaseOf(got), f.portsOf(s.pod))
+				t.Fatalf("got phase %q and ports %q, want Annotated on port 9400", phaseOf(got), f.portsOf(s.pod))
 			}
 			f.setContainer(s.pod, crashing("app"))
 			rounds()
 			if got := f.portsOf(s.pod); got != "" {
-				t.Errorf("published is %q", got)
+				t.Errorf("ports of %s in EndpointSlices: got %q, want none", s.pod.Name, got)
 			}
 			if left := f.annotations(s.pod); len(left) > 0 {
-				t.Errorf("annotations are left: %v", left)
+				t.Errorf("annotations of %s: got %v, want none", s.pod.Name, left)
 			}
 			if got := s.attachment(s.pod).Status.Processes; len(got) > 0 {
-				t.Errorf("on record is %+v", got)
+				t.Errorf("processes in the status: got %+v, want none", got)
 			}
 			if get(t, s.exporter); s.exporter.Status.Halt != nil {
-				t.Errorf("it halts: %+v", s.exporter.Status.Halt)
+				t.Errorf("got halt %+v, want none", s.exporter.Status.Halt)
 			}
 		})
 	}

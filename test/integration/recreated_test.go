@@ -7,8 +7,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// An exporter that is deleted and made again under its name, while its pods are
-// detached: what the old one had granted is not granted by the new one, whose canary
+// An exporter is deleted and recreated under its name while its pods are detaching: grants
+// of the old exporter do not count for the new one, whose canary
 // goes first.
 func TestExporterRecreated(t *testing.T) {
 	f := aFleet(t, 3, func(r *v1alpha1.Rollout) {
@@ -24,7 +24,7 @@ func TestExporterRecreated(t *testing.T) {
 	}
 	for _, pod := range f.pods {
 		if a := f.attachment(pod); a == nil || a.Status.DetachStartTime == nil {
-			t.Fatalf("%s is not being detached: %+v", pod.Name, a)
+			t.Fatalf("%s is not detaching: %+v", pod.Name, a)
 		}
 	}
 	before := f.exporter
@@ -34,8 +34,8 @@ func TestExporterRecreated(t *testing.T) {
 	create(t, f.exporter)
 	f.garbageCollect()
 	f.expect("made again", isAnnotated, isPending, isPending)
-	f.expectSums("made again", "1/1/3, Ready False Progressing, Stalled False Reconciled")
+	f.expectSums("the exporter is recreated", "1/1/3, Ready False Progressing, Stalled False Reconciled")
 	f.later(time.Minute)
-	f.expect("when the canary is proven", isAnnotated, isAnnotated, isAnnotated)
-	f.expectSums("in the end", "3/3/3, Ready True AllAnnotated, Stalled False Reconciled")
+	f.expect("the canary is proven", isAnnotated, isAnnotated, isAnnotated)
+	f.expectSums("the rollout is complete", "3/3/3, Ready True AllAnnotated, Stalled False Reconciled")
 }

@@ -12,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What is wrong in a pod and needs a person: said once, and never looked at
-// again before the pod's containers are others.
+// A problem that needs a person is reported once, and the pod is not inspected
+// again before its containers change.
 func TestNeedsPerson(t *testing.T) {
 	refuse := func(reason helperapi.Reason) func(*container) {
 		return func(c *container) {
@@ -58,15 +58,15 @@ func TestNeedsPerson(t *testing.T) {
 			again := o.settle()
 			refusal{phase: tc.want, reason: reason, says: "The container says " + reason + "."}.is(o, pod)
 			if again != 0 {
-				t.Errorf("it is looked at again in %s, though only a person helps", again)
+				t.Errorf("the pod is reconciled again in %s, although only a person can resolve the problem", again)
 			}
 			get(t, e)
 			if e.Status.Phase != v1alpha1.PhaseRefused || e.Status.Refused != 1 || !meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionStalled) {
-				t.Errorf("the exporter does not say that its only pod is refused: %+v", e.Status)
+				t.Errorf("the exporter's status does not report its only pod as refused: %+v", e.Status)
 			}
 			if ready := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionReady); v1alpha1.Halts(reason) && ready.Reason != reason ||
 				!v1alpha1.Halts(reason) && ready.Message != "Refused pods: app-0: "+reason+"." {
-				t.Errorf("the exporter says %s %q", ready.Reason, ready.Message)
+				t.Errorf("Ready of the exporter: got %s %q", ready.Reason, ready.Message)
 			}
 
 			o.did()
@@ -76,11 +76,11 @@ func TestNeedsPerson(t *testing.T) {
 				o.settle()
 			}
 			if calls, did := c.containers.called(), o.did(); len(calls)+len(did) > 0 {
-				t.Errorf("without anything new it did %q and ran %q", did, calls)
+				t.Errorf("without a change: got effects %q and helper operations %q, want none", did, calls)
 			}
 
 			c.restart(pod)
-			if v1alpha1.Halts(reason) { // the restart alone does not take the rollout up again
+			if v1alpha1.Halts(reason) { // a restart alone does not resume the rollout
 				o.settle()
 				change(t, e, func(e *v1alpha1.PrometheusJmxExporter) {
 					e.Annotations = map[string]string{v1alpha1.AnnotationResume: "now"}
@@ -92,22 +92,22 @@ func TestNeedsPerson(t *testing.T) {
 	}
 }
 
-// refusal is what is expected of a pod that does not come further.
+// refusal is the expected state of a refused pod.
 type refusal struct {
 	phase        v1alpha1.Phase
 	reason, says string
 }
 
-// is checks the record, one Warning with the same sentence, and that nothing was loaded.
+// is checks the status, one Warning with the same message, and that nothing was loaded.
 func (r refusal) is(o *operator, pod *corev1.Pod) {
 	o.t.Helper()
 	a := o.attachment(pod)
 	if got, want := phaseOf(a), string(r.phase)+" "+r.reason; got != want {
-		o.t.Fatalf("the pod is %s, not %s", got, want)
+		o.t.Fatalf("phase of %s: got %q, want %q", pod.Name, got, want)
 	}
 	ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady)
 	if !strings.Contains(ready.Message, r.says) || !strings.HasSuffix(ready.Message, ".") {
-		o.t.Errorf("the pod says %q", ready.Message)
+		o.t.Errorf("message of Ready: got %q, want it to contain %q", ready.Message, r.says)
 	}
 	told := 0
 	for _, e := range o.events.with(r.reason) {
@@ -116,7 +116,7 @@ func (r refusal) is(o *operator, pod *corev1.Pod) {
 		}
 	}
 	if told == 0 {
-		o.t.Errorf("no Event says %q", ready.Message)
+		o.t.Errorf("no Event has the message %q", ready.Message)
 	}
 	for _, j := range o.container(pod).jvms {
 		if j.loads > 0 {
@@ -124,6 +124,6 @@ func (r refusal) is(o *operator, pod *corev1.Pod) {
 		}
 	}
 	if left := o.annotations(pod); len(left) > 0 {
-		o.t.Errorf("the pod was annotated: %v", left)
+		o.t.Errorf("annotations of %s: got %v, want none", pod.Name, left)
 	}
 }

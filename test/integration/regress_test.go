@@ -14,9 +14,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// What a phase rests on is no longer so, and what comes next does not succeed:
-// the phase goes back, and with it goes only what nobody may scrape any more.
-// When that is mended, the pod comes all the way again, with one load a JVM.
+// A condition of a phase no longer holds, and the next step fails: the phase regresses,
+// and only what can no longer be scraped is removed. Once the failure is resolved, the pod
+// becomes Annotated again, with one load per JVM.
 func TestBackward(t *testing.T) {
 	refused := func(owner client.FieldOwner) func(*operator) {
 		return func(o *operator) {
@@ -33,14 +33,14 @@ func TestBackward(t *testing.T) {
 	}
 	cases := map[string]struct {
 		event func(*story)
-		// next is what does not succeed.
+		// next makes the next step fail.
 		next func(*operator)
 		want string
-		// left is what is not withdrawn; endpoint and annotations if empty.
+		// left is what remains; endpoint and annotations if empty.
 		left string
-		// mend ends what does not succeed; nil if that is only next.
+		// mend resolves the failure; nil if only next failed.
 		mend func(*story)
-		// port is the one in the end, if another than before.
+		// port is the port in the end, if it changes.
 		port string
 	}{
 		"the container is replaced": {
@@ -48,7 +48,7 @@ func TestBackward(t *testing.T) {
 			next:  fails(helperapi.VerbInspect, v1alpha1.ReasonExecFailed),
 			want:  "Discovered ExecFailed", left: "nothing",
 		},
-		"the container waits to be started again": {
+		"the container waits for a restart": {
 			event: func(s *story) {
 				s.changeStatus(s.pod, func(status *corev1.PodStatus) {
 					status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
@@ -57,7 +57,7 @@ func TestBackward(t *testing.T) {
 			want: "Discovered ContainerNotRunning", left: "nothing",
 			mend: func(s *story) { s.restart(s.pod) },
 		},
-		"the JVM is gone midway": {
+		"the JVM exits during the attach": {
 			event: func(s *story) {
 				another := aJVM(javaStartTime + 1)
 				another.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
@@ -88,19 +88,19 @@ func TestBackward(t *testing.T) {
 			},
 			want: "Loaded EndpointNotServing", left: "annotations",
 		},
-		"the slice is deleted by hand": {
+		"the EndpointSlice is deleted by a user": {
 			event: func(s *story) { remove(s.t, &s.slices(s.exporter)[0]) },
 			next:  refused(records.OwnerEndpoints),
 			want:  "Loaded EndpointPending", left: "annotations",
 		},
-		"the annotation is removed by hand": {
+		"the annotation is removed by a user": {
 			event: func(s *story) {
 				change(s.t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, "prometheus.io/scrape") })
 			},
 			next: refused(records.OwnerPodAnnotations),
 			want: "Exposed APIError",
 		},
-		"the record is deleted by hand": {
+		"the JmxAttachment is deleted by a user": {
 			event: func(s *story) { remove(s.t, s.attachment(s.pod)) },
 			next:  fails(helperapi.VerbInspect, v1alpha1.ReasonExecFailed),
 			want:  "Discovered ExecFailed",
@@ -115,10 +115,10 @@ func TestBackward(t *testing.T) {
 				tc.next(o)
 			}
 			for range 5 {
-				_, _ = o.round() // the next thing fails, as it must here
+				_, _ = o.round() // the next step fails on purpose
 			}
 			if got := phaseOf(s.attachment(s.pod)); got != tc.want {
-				t.Errorf("the pod is %s, not %s", got, tc.want)
+				t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, tc.want)
 			}
 			left := "nothing"
 			switch published, scraped := s.endpoints(s.exporter) != "", s.annotations(s.pod)["prometheus.io/port"] != ""; {
@@ -130,7 +130,7 @@ func TestBackward(t *testing.T) {
 				left = "annotations"
 			}
 			if left != tc.left {
-				t.Errorf("left is %q, not %q", left, tc.left)
+				t.Errorf("remaining: got %q, want %q", left, tc.left)
 			}
 
 			o.fate = nil

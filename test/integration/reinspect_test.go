@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A JVM starts late, in a container that was looked into: it is found when the pod
-// becomes ready, though not before half a minute has passed; without that nothing
+// A JVM that starts late, in a container that was already inspected, is found when the pod
+// becomes ready, but not earlier than after half a minute; otherwise nothing
 // is executed.
 func TestLateJVM(t *testing.T) {
 	begin := func(t *testing.T) (*story, *operator, *container) {
@@ -20,12 +20,12 @@ func TestLateJVM(t *testing.T) {
 		s.exporter = s.export("exporter")
 		o.settle()
 		if got := s.processes(); len(got) != 1 || phaseOf(s.attachment(s.pod)) != isAnnotated {
-			t.Fatalf("it is %s: %v", phaseOf(s.attachment(s.pod)), got)
+			t.Fatalf("got phase %q and processes %v, want Annotated and one process", phaseOf(s.attachment(s.pod)), got)
 		}
 		s.verbs()
 		return s, o, s.containers.get(s.pod.UID, "late")
 	}
-	t.Run("long after", func(t *testing.T) {
+	t.Run("the pod becomes ready long after the inspection", func(t *testing.T) {
 		t.Parallel()
 		s, o, late := begin(t)
 		late.jvms = []*jvm{aJVM(javaStartTime + 1)}
@@ -34,14 +34,14 @@ func TestLateJVM(t *testing.T) {
 			o.settle()
 		}
 		if got := s.verbs(); got != "" {
-			t.Errorf("not ready, run was %q", got)
+			t.Errorf("helper operations while not ready: got %q, want none", got)
 		}
 		s.ready(corev1.ConditionTrue)
 		s.later(o.settle())
 		o.settle()
 		s.areAnnotated("9400", "9404")
 		if j := s.jvm(s.pod); j.loads != 1 || len(j.asked) != 1 {
-			t.Error("the other JVM was touched")
+			t.Error("the other JVM was changed")
 		}
 		s.verbs()
 		for range 3 {
@@ -49,10 +49,10 @@ func TestLateJVM(t *testing.T) {
 			o.settle()
 		}
 		if got := s.verbs(); got != "" {
-			t.Errorf("ready as before, run was %q", got)
+			t.Errorf("helper operations while readiness is unchanged: got %q, want none", got)
 		}
 	})
-	t.Run("right after", func(t *testing.T) {
+	t.Run("the pod becomes ready right after the inspection", func(t *testing.T) {
 		t.Parallel()
 		s, o, late := begin(t)
 		late.jvms = []*jvm{aJVM(javaStartTime + 1)}
@@ -61,17 +61,17 @@ func TestLateJVM(t *testing.T) {
 		s.ready(corev1.ConditionTrue)
 		_, again := s.check(o)
 		if got := s.verbs(); got != "" || again < 20*time.Second || again > 80*time.Second {
-			t.Errorf("after 10s run was %q, and it is reconciled again in %s", got, again)
+			t.Errorf("after 10s: got helper operations %q and the next reconciliation in %s, want none and 20s to 80s", got, again)
 		}
 		s.later(again)
 		s.check(o)
 		if got := s.verbs(); !strings.HasPrefix(got, "inspect inspect ") {
-			t.Errorf("after %s run was %q", again, got)
+			t.Errorf("after %s: got helper operations %q, want two inspections first", again, got)
 		}
 		o.settle()
 		s.areAnnotated("9400", "9404")
 	})
-	t.Run("never", func(t *testing.T) {
+	t.Run("no further JVM starts", func(t *testing.T) {
 		t.Parallel()
 		s, o, _ := begin(t)
 		s.later(time.Hour)
@@ -80,15 +80,15 @@ func TestLateJVM(t *testing.T) {
 		s.later(o.settle())
 		o.settle()
 		if got := s.verbs(); got != "inspect inspect" {
-			t.Errorf("run was %q", got)
+			t.Errorf("helper operations: got %q, want inspections only", got)
 		}
 		after := s.attachment(s.pod).Status
 		if after.Containers[0].Time.Equal(before.Containers[0].Time) || after.Phase != before.Phase {
-			t.Errorf("the record is %+v", after)
+			t.Errorf("the inspection is not recorded, or the phase changed: %+v", after)
 		}
 		o.outlast()
 		if got := s.verbs(); got != "" {
-			t.Errorf("again, run was %q", got)
+			t.Errorf("helper operations after the second readiness: got %q, want none", got)
 		}
 	})
 }

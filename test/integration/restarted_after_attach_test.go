@@ -13,22 +13,22 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// A container ends soon after an attach: that stops everything, and the container
-// is left alone; later, it is attached to again at once and without a turn.
+// A container that exits soon after an attach halts the rollout, and is skipped; one that
+// exits later is attached to again at once and without a slot.
 func TestRestart(t *testing.T) {
 	cases := map[string]struct {
-		after  time.Duration // the attach
-		window time.Duration // none if 0
-		ended  time.Duration // the kubelet says so long after the attach, if not 0
-		how    func(*fleet)  // it is replaced, if otherwise
+		after  time.Duration // time since the attach
+		window time.Duration // restartWindow; none if 0
+		ended  time.Duration // time between the attach and the reported exit, if not 0
+		how    func(*fleet)  // replaces the container, if not by a restart
 		halts  bool
 		says   string
 	}{
-		"at once":                      {window: time.Minute, after: 3 * time.Second, halts: true, says: "Container app exited 3s after an attach."},
-		"within the window":            {window: time.Minute, after: 50 * time.Second, halts: true, says: "exited 50s after"},
-		"after it":                     {window: time.Minute, after: 2 * time.Minute},
-		"seen late, but it ended soon": {window: time.Minute, after: time.Hour, ended: 7 * time.Second, halts: true, says: "exited 7s after an attach: exit code 137, OOMKilled"},
-		"seen late, and ended late":    {window: time.Minute, after: time.Hour, ended: 5 * time.Minute},
+		"the container exits at once":             {window: time.Minute, after: 3 * time.Second, halts: true, says: "Container app exited 3s after an attach."},
+		"the container exits within the window":   {window: time.Minute, after: 50 * time.Second, halts: true, says: "exited 50s after"},
+		"the container exits after the window":    {window: time.Minute, after: 2 * time.Minute},
+		"the exit within the window is seen late": {window: time.Minute, after: time.Hour, ended: 7 * time.Second, halts: true, says: "exited 7s after an attach: exit code 137, OOMKilled"},
+		"the exit after the window is seen late":  {window: time.Minute, after: time.Hour, ended: 5 * time.Minute},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -52,37 +52,37 @@ func TestRestart(t *testing.T) {
 			if !tc.halts {
 				f.expect("it restarted", isAnnotated, isPending)
 				if f.jvm(f.pods[0]).loads != 1 {
-					t.Errorf("it is attached to %d times", f.jvm(f.pods[0]).loads)
+					t.Errorf("loads after the restart: got %d, want 1", f.jvm(f.pods[0]).loads)
 				}
 				if get(t, f.exporter); f.exporter.Status.Halt != nil {
-					t.Errorf("halt is %+v", f.exporter.Status.Halt)
+					t.Errorf("got halt %+v, want none", f.exporter.Status.Halt)
 				}
 				return
 			}
 			f.expect("it restarted", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
-			f.expectSums("it restarted", "1/0/2, Ready False RestartedAfterAttach, Stalled True RestartedAfterAttach")
+			f.expectSums("the container restarted", "1/0/2, Ready False RestartedAfterAttach, Stalled True RestartedAfterAttach")
 			if !strings.Contains(f.exporter.Status.Halt.Message, tc.says) {
-				t.Errorf("halt says %q", f.exporter.Status.Halt.Message)
+				t.Errorf("message of the halt: got %q, want it to contain %q", f.exporter.Status.Halt.Message, tc.says)
 			}
 			if got := f.endpoints(f.exporter); got != "" {
-				t.Errorf("published is %q", got)
+				t.Errorf("endpoints of the exporter: got %q, want none", got)
 			}
-			f.restart(f.pods[0]) // and again
+			f.restart(f.pods[0]) // a second time
 			f.later(time.Hour)
-			f.expect("it restarts again", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
+			f.expect("the container restarts again", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
 			if f.jvm(f.pods[0]).loads > 0 {
-				t.Error("it was attached to again")
+				t.Error("the agent was loaded again during the halt")
 			}
 			change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 				e.Annotations = map[string]string{v1alpha1.AnnotationResume: "I have looked"}
 			})
-			f.expect("a person says so", isAnnotated, isPending)
+			f.expect("the rollout is resumed", isAnnotated, isPending)
 		})
 	}
 }
 
-// A JVM that was replaced while its container ran on, long ago, did not end of the
-// change that finds it gone.
+// A JVM that was replaced in its running container long ago is not blamed on the change
+// that detects it.
 func TestGoneBeforeTheChange(t *testing.T) {
 	s, o := annotated(t)
 	s.container(s.pod).jvms = []*jvm{aJVM(javaStartTime + 1)}
@@ -91,14 +91,14 @@ func TestGoneBeforeTheChange(t *testing.T) {
 	s.isAnnotated("9400")
 	get(t, s.exporter)
 	if s.exporter.Status.Halt != nil {
-		t.Errorf("halt is %+v", s.exporter.Status.Halt)
+		t.Errorf("got halt %+v, want none", s.exporter.Status.Halt)
 	}
 }
 
-// The JVM ends after the load, before its endpoint has answered, while its
-// container runs on: it is found anew, and left alone if that was soon.
+// The JVM exits after the load, before its endpoint has answered, while its container runs
+// on: the new JVM is discovered, and skipped if the exit was soon after the load.
 func TestGoneBeforeItAnswers(t *testing.T) {
-	for name, after := range map[string]time.Duration{"soon": 10 * time.Second, "late": 2 * time.Minute} {
+	for name, after := range map[string]time.Duration{"the JVM exits soon": 10 * time.Second, "the JVM exits late": 2 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &story{cluster: newCluster(t)}
@@ -108,7 +108,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			s.exporter = s.export("exporter")
 			o.settle()
 			if got := phaseOf(s.attachment(s.pod)); got != "Loaded EndpointNotServing" {
-				t.Fatalf("it is %s", got)
+				t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "Loaded EndpointNotServing")
 			}
 			s.later(after)
 			another := aJVM(javaStartTime + 1)
@@ -117,26 +117,26 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := s.attachment(s.pod); phaseOf(got) != "Discovered Replaced" || len(got.Status.Processes) > 0 {
-				t.Errorf("it is %s: %+v", phaseOf(got), got.Status.Processes)
+				t.Errorf("got phase %q with processes %+v, want Discovered Replaced with none", phaseOf(got), got.Status.Processes)
 			}
 			s.containers.mend()
 			o.outlast()
-			if name == "late" {
+			if name == "the JVM exits late" {
 				s.isAnnotated("9400")
 				return
 			}
 			if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" || another.loads > 0 {
-				t.Errorf("it is %s, and was loaded into %d times", got, another.loads)
+				t.Errorf("got phase %q with %d loads into the new JVM, want JavaFound RestartedAfterAttach with none", got, another.loads)
 			}
 			if get(t, s.exporter); s.exporter.Status.Halt == nil || !strings.HasPrefix(s.exporter.Status.Halt.Message, "Pod app-0: Java process 7 in container app exited 1") {
-				t.Errorf("halt is %+v", s.exporter.Status.Halt)
+				t.Errorf("got halt %+v, want one for the exited process", s.exporter.Status.Halt)
 			}
 		})
 	}
 }
 
-// A pod that is not restarted fails as a whole: within the window that halts the
-// rollout, and then its record goes; after it, the record just goes.
+// A pod that is not restarted fails as a whole: within the window that halts the rollout,
+// and then its JmxAttachment is deleted; after the window, it is just deleted.
 func TestPodFails(t *testing.T) {
 	cases := map[string]struct {
 		after time.Duration
@@ -145,11 +145,11 @@ func TestPodFails(t *testing.T) {
 		before, how func(*fleet)
 		halts       bool
 	}{
-		"soon":                              {after: 7 * time.Second, phase: corev1.PodFailed, halts: true},
-		"late":                              {after: 5 * time.Minute, phase: corev1.PodFailed},
-		"while the configuration is broken": {after: 7 * time.Second, phase: corev1.PodFailed, halts: true, before: func(f *fleet) { f.configure("rules: {") }},
-		"it succeeds":                       {after: 7 * time.Second, phase: corev1.PodSucceeded},
-		"it has left the exporter":          {after: 7 * time.Second, phase: corev1.PodFailed, how: func(f *fleet) { change(f.t, f.pods[0], func(pod *corev1.Pod) { delete(pod.Labels, "app") }) }},
+		"the pod fails soon": {after: 7 * time.Second, phase: corev1.PodFailed, halts: true},
+		"the pod fails late": {after: 5 * time.Minute, phase: corev1.PodFailed},
+		"the pod fails soon while the configuration is invalid": {after: 7 * time.Second, phase: corev1.PodFailed, halts: true, before: func(f *fleet) { f.configure("rules: {") }},
+		"the pod succeeds": {after: 7 * time.Second, phase: corev1.PodSucceeded},
+		"the pod fails soon after its label is removed": {after: 7 * time.Second, phase: corev1.PodFailed, how: func(f *fleet) { change(f.t, f.pods[0], func(pod *corev1.Pod) { delete(pod.Labels, "app") }) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -176,32 +176,32 @@ func TestPodFails(t *testing.T) {
 				tc.how(f)
 			}
 			f.o.settle()
-			f.configure(rules) // it is mended, where it was broken
+			f.configure(rules) // corrected, where it was invalid
 			f.o.settle()
 			if a := f.attachment(pod); a != nil {
-				t.Errorf("its record is left: %+v", a.Status)
+				t.Errorf("JmxAttachment still exists: %+v", a.Status)
 			}
 			get(t, f.exporter)
 			halt, other := f.exporter.Status.Halt, phaseOf(f.attachment(f.pods[1]))
 			if !tc.halts {
 				if halt != nil || other != isAnnotated {
-					t.Errorf("the other pod is %s; halt is %+v", other, halt)
+					t.Errorf("other pod: got phase %q; got halt %+v, want none", other, halt)
 				}
 				return
 			}
 			if halt == nil || halt.Reason != v1alpha1.ReasonRestartedAfterAttach || other != "JavaFound RolloutHalted" ||
 				!strings.HasPrefix(halt.Message, "Pod app-0: Container app exited 7s after an attach: exit code 134, Error.") {
-				t.Errorf("the other pod is %s; halt is %+v", other, halt)
+				t.Errorf("other pod: got phase %q; got halt %+v, want one for app-0", other, halt)
 			}
 			if j := f.jvm(pod); j.unloads > 0 || f.endpoints(f.exporter) != "" {
-				t.Errorf("published is %q; the agent was stopped %d times", f.endpoints(f.exporter), j.unloads)
+				t.Errorf("endpoints of the exporter: got %q, want none; the agent was stopped %d times, want none", f.endpoints(f.exporter), j.unloads)
 			}
 		})
 	}
 }
 
-// A Java tool that runs for a moment beside the application halts nothing when it
-// is done, and is not missed.
+// A Java tool that runs briefly beside the application does not halt the rollout when it
+// exits, and is not reported as missing.
 func TestToolBesideTheApplication(t *testing.T) {
 	pod := aPod("app-0")
 	tool := aJVM(javaStartTime + 1)
@@ -219,10 +219,10 @@ func TestToolBesideTheApplication(t *testing.T) {
 	s.container(s.pod).jvms = s.container(s.pod).jvms[:1]
 	o.outlastFor(5)
 	if get(t, s.exporter); s.exporter.Status.Halt != nil {
-		t.Errorf("it halts: %+v", s.exporter.Status.Halt)
+		t.Errorf("got halt %+v, want none", s.exporter.Status.Halt)
 	}
 	s.isAnnotated("9400")
 	if j := s.jvm(s.pod); len(j.asked) != 1 || j.unloads > 0 {
-		t.Error("the application was touched")
+		t.Error("the application's agent was changed")
 	}
 }

@@ -16,7 +16,7 @@ func (f *fleet) resume(value string) {
 	})
 }
 
-// grants says of each pod which revision it has.
+// grants returns the revision granted to each pod.
 func (f *fleet) grants() []string {
 	f.t.Helper()
 	var grants []string
@@ -26,8 +26,8 @@ func (f *fleet) grants() []string {
 	return grants
 }
 
-// Resuming is no new revision: who has it keeps it, no canary goes first again, and
-// only the pod that halted the rollout is tried again.
+// Resuming creates no new revision: pods keep their grants, no canary is needed again, and
+// only the pod that halted the rollout is retried.
 func TestResumeStartsNothingOver(t *testing.T) {
 	f := aFleet(t, 4, careful)
 	f.o.settle()
@@ -40,35 +40,35 @@ func TestResumeStartsNothingOver(t *testing.T) {
 	f.later(24 * time.Hour)
 	f.o.settle()
 	f.restart(f.pods[1])
-	f.expect("one restarts", isAnnotated, "JavaFound RestartedAfterAttach", isAnnotated, isAnnotated)
-	f.expectAsked("one restarts", "2 0 2 2")
+	f.expect("a container restarts", isAnnotated, "JavaFound RestartedAfterAttach", isAnnotated, isAnnotated)
+	f.expectAsked("a container restarts", "2 0 2 2")
 	granted := f.grants()
 	if cmp.Equal(before, granted) {
-		t.Fatal("the change is no new revision")
+		t.Fatal("the change creates no new revision")
 	}
 
 	f.resume("1")
 	f.expect("resumed", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
-	f.expectAsked("resumed", "2 1 2 2")
-	f.expectSums("resumed", "4/4/4, Ready True AllAnnotated, Stalled False Reconciled")
+	f.expectAsked("the rollout is resumed", "2 1 2 2")
+	f.expectSums("the rollout is resumed", "4/4/4, Ready True AllAnnotated, Stalled False Reconciled")
 	if diff := cmp.Diff(granted, f.grants()); diff != "" {
-		t.Errorf("resumed, other revisions are granted (-want +got):\n%s", diff)
+		t.Errorf("grants after resuming (-want +got):\n%s", diff)
 	}
 	if f.exporter.Status.Halt != nil {
-		t.Errorf("halt is %+v", f.exporter.Status.Halt)
+		t.Errorf("got halt %+v, want none", f.exporter.Status.Halt)
 	}
 	if restart := f.attachment(f.pods[1]).Status.Restart; restart != nil {
-		t.Errorf("the restart stands: %+v", restart)
+		t.Errorf("the restart is still recorded: %+v", restart)
 	}
 
-	f.restart(f.pods[1]) // soon after it was attached to again
-	f.expect("it restarts again", isAnnotated, "JavaFound RestartedAfterAttach", isAnnotated, isAnnotated)
-	f.expectSums("it restarts again", "4/3/4, Ready False RestartedAfterAttach, Stalled True RestartedAfterAttach")
+	f.restart(f.pods[1]) // soon after the retry
+	f.expect("the container restarts again", isAnnotated, "JavaFound RestartedAfterAttach", isAnnotated, isAnnotated)
+	f.expectSums("the container restarts again", "4/3/4, Ready False RestartedAfterAttach, Stalled True RestartedAfterAttach")
 	f.resume("2")
 	f.expect("resumed again", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
 }
 
-// A canary that fails is tried again before any other pod gets what it failed with.
+// A failed canary is retried before any other pod gets the rejected configuration.
 func TestResumeTriesTheCanary(t *testing.T) {
 	f := aFleet(t, 3, nil)
 	f.o.settle()
@@ -80,20 +80,20 @@ func TestResumeTriesTheCanary(t *testing.T) {
 	f.expect("rejected", "Staged ConfigRejected", isAnnotated, isAnnotated)
 	asked := len(f.jvm(f.pods[0]).asked)
 	f.resume("1")
-	f.expect("resumed, and rejected again", "Staged ConfigRejected", isAnnotated, isAnnotated)
-	f.expectSums("resumed, and rejected again", "1/2/3, Ready False ConfigRejected, Stalled True ConfigRejected")
+	f.expect("the canary rejects the configuration again", "Staged ConfigRejected", isAnnotated, isAnnotated)
+	f.expectSums("the canary rejects the configuration again", "1/2/3, Ready False ConfigRejected, Stalled True ConfigRejected")
 	for _, pod := range f.pods[1:] {
 		if len(f.jvm(pod).asked) != 1 {
-			t.Errorf("%s got what the canary rejects", pod.Name)
+			t.Errorf("%s got the configuration that the canary rejects", pod.Name)
 		}
 	}
 	f.jvm(f.pods[0]).fault = nil
 	f.resume("2")
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("in the end", isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated)
 	if len(f.jvm(f.pods[0]).asked) != asked {
-		t.Error("the canary was asked for something else")
+		t.Error("the canary was asked to load another configuration")
 	}
-	f.expectAsked("in the end", "2 2 2")
+	f.expectAsked("the rollout is complete", "2 2 2")
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
@@ -13,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// The rights of exec alone, config/rbac, add no ephemeral container; those of
-// config/ephemeral-containers do. Both are asked of the API server itself.
+// The rights of config/rbac, exec only, do not allow ephemeral containers; those of
+// config/ephemeral-containers do. Both roles are evaluated by the API server.
 func TestRightsOfTransports(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -33,7 +32,7 @@ func TestRightsOfTransports(t *testing.T) {
 		_, err := door.Open(t.Context(), in)
 		known, _ := errors.AsType[*transport.Error](err)
 		if known == nil {
-			t.Fatalf("no door is opened, and it says %v", err)
+			t.Fatalf("the door was not opened, with error %v", err)
 		}
 		return known.Reason
 	}
@@ -41,17 +40,17 @@ func TestRightsOfTransports(t *testing.T) {
 	c.grant(name, "../../config/rbac/role.yaml")
 	eventually(t, func() bool { _, err := pods.Live(t.Context(), pod.Namespace, pod.Name); return err == nil })
 	if got := reason(); got != v1alpha1.ReasonDoorForbidden {
-		t.Errorf("with config/rbac it comes to %s", got)
+		t.Errorf("reason with config/rbac: got %s, want %s", got, v1alpha1.ReasonDoorForbidden)
 	}
 	c.grant(name, "../../config/ephemeral-containers/role.yaml")
 	eventually(t, func() bool { return reason() == v1alpha1.ReasonDoorPending })
 	if get(t, pod); len(pod.Spec.EphemeralContainers) != 1 {
-		t.Errorf("the pod has %d ephemeral containers", len(pod.Spec.EphemeralContainers))
+		t.Errorf("ephemeral containers: got %d, want 1", len(pod.Spec.EphemeralContainers))
 	}
 }
 
-// An exporter that asks for a transport that the operator may not use is refused until it
-// does not, and nothing is done meanwhile; another operator that may use it goes on.
+// An exporter whose transport the operator may not use is refused until its transport
+// changes, without any effect meanwhile; an operator that may use the transport continues.
 func TestTransportForbidden(t *testing.T) {
 	t.Parallel()
 	s := &story{cluster: newCluster(t)}
@@ -61,19 +60,19 @@ func TestTransportForbidden(t *testing.T) {
 	s.exporter = s.export("exporter")
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Transport = v1alpha1.TransportExec })
 	if again := o.settle(); again != 0 {
-		t.Errorf("it is tried again in %s", again)
+		t.Errorf("next try: got %s, want none", again)
 	}
 	refusal{phase: v1alpha1.PhaseDiscovered, reason: v1alpha1.ReasonTransportForbidden, says: "--transport=EphemeralContainer"}.is(o, s.pod)
 	o.did()
 	if o.later(time.Hour); o.settle() != 0 || o.count() > 0 {
-		t.Errorf("looked at again, it did %q", o.did())
+		t.Errorf("effects without a change: got %q, want none", o.did())
 	}
 
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Transport = v1alpha1.TransportAuto })
 	o.settle()
 	s.isAnnotated("9400")
 	if got := s.attachment(s.pod).Status.Containers[0].Transport; got != v1alpha1.TransportEphemeralContainer {
-		t.Errorf("with Auto the container is reached by %q", got)
+		t.Errorf("transport with Auto: got %q, want %q", got, v1alpha1.TransportEphemeralContainer)
 	}
 
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Transport = v1alpha1.TransportExec })

@@ -11,14 +11,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// The canary rejects the configuration: nothing goes on, until something changes.
+// The canary rejects the configuration: the rollout is halted until something changes.
 func TestConfigRejectedHalts(t *testing.T) {
 	resume := map[string]func(*fleet){
-		"the ConfigMap": func(f *fleet) { f.configure("lowercaseOutputLabelNames: true\n" + rules) },
-		"the exporter": func(f *fleet) {
+		"the ConfigMap changes": func(f *fleet) { f.configure("lowercaseOutputLabelNames: true\n" + rules) },
+		"the exporter changes": func(f *fleet) {
 			change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 		},
-		"the annotation": func(f *fleet) {
+		"the resume annotation is set": func(f *fleet) {
 			change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 				e.Annotations = map[string]string{v1alpha1.AnnotationResume: "again"}
 			})
@@ -34,18 +34,18 @@ func TestConfigRejectedHalts(t *testing.T) {
 			f.later(2 * time.Minute)
 			f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
 			f.configure(badPattern)
-			f.expect("the canary rejects it", "Staged ConfigRejected", isAnnotated, isAnnotated)
+			f.expect("the canary rejects the configuration", "Staged ConfigRejected", isAnnotated, isAnnotated)
 			loaded := meta.FindStatusCondition(f.attachment(f.pods[0]).Status.Conditions, string(v1alpha1.PhaseLoaded))
 			if loaded == nil || loaded.Status != metav1.ConditionFalse || loaded.Reason != v1alpha1.ReasonConfigRejected || !strings.Contains(loaded.Message, "The container says ConfigRejected.") {
-				t.Errorf("the canary's condition Loaded is %+v", loaded)
+				t.Errorf("condition Loaded of the canary: got %+v, want ConfigRejected", loaded)
 			}
-			f.expectSums("the canary rejects it", "1/2/3, Ready False ConfigRejected, Stalled True ConfigRejected")
+			f.expectSums("the canary rejects the configuration", "1/2/3, Ready False ConfigRejected, Stalled True ConfigRejected")
 			halt := f.exporter.Status.Halt
 			if halt == nil || halt.Reason != v1alpha1.ReasonConfigRejected || !strings.HasPrefix(halt.Message, "Pod app-0: The container says ConfigRejected.") {
-				t.Fatalf("halt is %+v", halt)
+				t.Fatalf("got halt %+v, want ConfigRejected of app-0", halt)
 			}
 			if events := f.o.events.with(v1alpha1.ReasonConfigRejected); len(events) == 0 || events[len(events)-1].Note != halt.Message {
-				t.Errorf("of Events there are %v", events)
+				t.Errorf("unexpected Events: %v", events)
 			}
 			late := f.run(aPod("app-9"))
 			f.pods = append(f.pods, late)
@@ -56,22 +56,22 @@ func TestConfigRejectedHalts(t *testing.T) {
 				f.o.settle()
 			}
 			if did := f.o.did(); len(did) > 0 {
-				t.Errorf("stopped, it did %q", did)
+				t.Errorf("effects during the halt: got %q, want none", did)
 			}
-			f.expect("a pod that comes late", "Staged ConfigRejected", isAnnotated, isAnnotated, "JavaFound RolloutHalted")
-			f.expectAsked("stopped", "2 1 1 0")
+			f.expect("a pod is created during the halt", "Staged ConfigRejected", isAnnotated, isAnnotated, "JavaFound RolloutHalted")
+			f.expectAsked("a pod is created during the halt", "2 1 1 0")
 			if strings.Count(f.endpoints(f.exporter), ":9400") != 3 {
-				t.Errorf("published is %q", f.endpoints(f.exporter))
+				t.Errorf("endpoints of the exporter: got %q, want three on port 9400", f.endpoints(f.exporter))
 			}
 
 			f.jvm(f.pods[0]).fault = nil
 			resume(f)
 			f.o.settle()
 			f.later(5 * time.Second)
-			f.expect("in the end", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
-			f.expectSums("in the end", "4/4/4, Ready True AllAnnotated, Stalled False Reconciled")
+			f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
+			f.expectSums("the rollout is complete", "4/4/4, Ready True AllAnnotated, Stalled False Reconciled")
 			if f.exporter.Status.Halt != nil {
-				t.Errorf("halt stands: %+v", f.exporter.Status.Halt)
+				t.Errorf("got halt %+v, want none", f.exporter.Status.Halt)
 			}
 		})
 	}

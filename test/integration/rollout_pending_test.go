@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// kept are the ways in which a pod is kept from what is new: app-1 of a fleet, in
-// which app-0 goes first and does not come through.
+// kept are the reasons why a pod is not changed: app-1 of a fleet, whose canary app-0
+// does not succeed.
 var kept = map[string]func(*fleet){
 	"suspended": func(f *fleet) {
 		change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
@@ -21,8 +21,8 @@ var kept = map[string]func(*fleet){
 	},
 }
 
-// A pod that waits for the rollout keeps what serves when another of its containers
-// starts: that is inspected, and nothing is loaded until the rollout grants it.
+// A pod that waits for a slot keeps its endpoint when another of its containers starts: the
+// container is inspected, and nothing is loaded until the rollout grants a slot.
 func TestKeptPodStays(t *testing.T) {
 	for name, keep := range kept {
 		t.Run(name, func(t *testing.T) {
@@ -39,19 +39,19 @@ func TestKeptPodStays(t *testing.T) {
 				}
 			}
 			if got := s.attachment(s.pod); got.Status.Phase != v1alpha1.PhaseJavaFound || !meta.IsStatusConditionFalse(got.Status.Conditions, v1alpha1.ConditionReady) {
-				t.Errorf("it is %s", phaseOf(got))
+				t.Errorf("phase of %s: got %q, want JavaFound and not Ready", s.pod.Name, phaseOf(got))
 			}
 			if got := s.verbs(); got != "inspect" || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
-				t.Errorf("run was %q; published is %q", got, f.portsOf(s.pod))
+				t.Errorf("got helper operations %q and ports %q, want an inspect and 9400", got, f.portsOf(s.pod))
 			}
 			f.jvm(f.pods[0]).fault = nil
 			change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = false })
 			f.later(time.Minute)
 			f.o.settle()
 			f.later(5 * time.Second)
-			f.expect("in the end", isAnnotated, isAnnotated)
+			f.expect("the rollout is complete", isAnnotated, isAnnotated)
 			if got := f.portsOf(s.pod); got != "9400 9404" {
-				t.Errorf("published is %q", got)
+				t.Errorf("ports of %s in EndpointSlices: got %q, want %q", s.pod.Name, got, "9400 9404")
 			}
 		})
 	}

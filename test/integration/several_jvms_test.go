@@ -13,9 +13,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// Several containers and JVMs: all are recorded, and attached to if they can be;
-// one without Java or shell is no reason to refuse. The first has the port of the
-// exporter, the others are told to choose.
+// All containers and JVMs are recorded, and attached to if possible; a container without
+// Java or shell is no reason to refuse the pod. The first JVM gets the port of the
+// exporter, the others choose theirs.
 func TestSeveralContainers(t *testing.T) {
 	c := newCluster(t)
 	o := c.operate()
@@ -28,35 +28,35 @@ func TestSeveralContainers(t *testing.T) {
 
 	a := c.attachment(pod)
 	if got := phaseOf(a); got != "Annotated" {
-		t.Fatalf("the pod is %s", got)
+		t.Fatalf("phase of %s: got %q, want %q", pod.Name, got, "Annotated")
 	}
 	var found []string
 	for _, p := range a.Status.Processes {
 		found = append(found, fmt.Sprintf("%s %d %s", p.Container, p.Port, left(&p)))
 	}
 	if diff := cmp.Diff([]string{"second 9400 ", "second 9404 ", "off 0 AttachDisabled"}, found); diff != "" {
-		t.Errorf("processes (-want +got):\n%s", diff)
+		t.Errorf("processes in the status (-want +got):\n%s", diff)
 	}
 	second := c.containers.get(pod.UID, "second")
 	if off.loads != 0 || second.jvms[0].loads != 1 || second.jvms[1].loads != 1 {
-		t.Errorf("the wrong JVMs were attached to")
+		t.Errorf("the agent was not loaded into exactly the two JVMs of second")
 	}
 }
 
-// One of two JVMs does not come through: the other does, at once. The pod is as far
-// as the first, unless that needs a person.
+// One of two JVMs fails, and the other succeeds at once. The phase of the pod is that of the
+// failing JVM, unless it needs a person.
 func TestOneOfSeveral(t *testing.T) {
 	cases := map[string]struct {
 		wrong func(*jvm)
-		first string // after one try
+		first string // phase after one try
 		want  []string
 		event string
 	}{
-		"refuses":           {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."} }, "Annotated", []string{"app 9400", "worker 0 AttachDisabled"}, ""},
-		"cannot be loaded":  {func(j *jvm) { j.fault = fault(v1alpha1.ReasonMissingModule) }, "Annotated", []string{"app 9400", "worker 0 MissingModule"}, ""},
-		"fails on and on":   {func(j *jvm) { j.fault = fault(v1alpha1.ReasonAttachTimeout) }, "Staged AttachTimeout", []string{"app 9400", "worker 0 AttachTimeout"}, "AttachTimeout"},
-		"starts for ever":   {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."} }, "JavaFound JVMStarting", []string{"app 9400", "worker 0 JVMStarting"}, ""},
-		"rejects the rules": {func(j *jvm) { j.fault = fault(v1alpha1.ReasonConfigRejected) }, "Staged ConfigRejected", []string{"app 9400", "worker 0 ConfigRejected"}, "ConfigRejected"},
+		"a JVM refuses agents":          {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."} }, "Annotated", []string{"app 9400", "worker 0 AttachDisabled"}, ""},
+		"a JVM cannot load the agent":   {func(j *jvm) { j.fault = fault(v1alpha1.ReasonMissingModule) }, "Annotated", []string{"app 9400", "worker 0 MissingModule"}, ""},
+		"a JVM fails repeatedly":        {func(j *jvm) { j.fault = fault(v1alpha1.ReasonAttachTimeout) }, "Staged AttachTimeout", []string{"app 9400", "worker 0 AttachTimeout"}, "AttachTimeout"},
+		"a JVM never finishes starting": {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."} }, "JavaFound JVMStarting", []string{"app 9400", "worker 0 JVMStarting"}, ""},
+		"a JVM rejects the rules":       {func(j *jvm) { j.fault = fault(v1alpha1.ReasonConfigRejected) }, "Staged ConfigRejected", []string{"app 9400", "worker 0 ConfigRejected"}, "ConfigRejected"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -68,42 +68,42 @@ func TestOneOfSeveral(t *testing.T) {
 			s.exporter = s.export("exporter")
 			o.settle()
 			if got := phaseOf(s.attachment(s.pod)); got != tc.first {
-				t.Errorf("at first the pod is %s, not %s", got, tc.first)
+				t.Errorf("phase of %s after one try: got %q, want %q", s.pod.Name, got, tc.first)
 			}
 			o.tire()
 			if diff := cmp.Diff(tc.want, s.processes()); diff != "" {
-				t.Errorf("processes (-want +got):\n%s", diff)
+				t.Errorf("processes in the status (-want +got):\n%s", diff)
 			}
 			if j := s.jvm(s.pod); j.loads != 1 {
-				t.Errorf("into the other the agent was loaded %d times", j.loads)
+				t.Errorf("loads of the agent in the other JVM: got %d, want 1", j.loads)
 			}
-			if name == "rejects the rules" {
+			if name == "a JVM rejects the rules" {
 				if got := phaseOf(s.attachment(s.pod)); got != tc.first {
-					t.Errorf("in the end the pod is %s", got)
+					t.Errorf("phase of %s in the end: got %q, want %q", s.pod.Name, got, tc.first)
 				}
 				return
 			}
 			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) {
-				t.Errorf("published is %q", got)
+				t.Errorf("endpoints of the exporter: got %q, want app-0 on port 9400 only", got)
 			}
 			if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
-				t.Errorf("annotated is port %q", got)
+				t.Errorf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, got, "9400")
 			}
 			get(t, s.exporter)
 			if ready := meta.IsStatusConditionTrue(s.exporter.Status.Conditions, v1alpha1.ConditionReady); ready != (tc.first == "Annotated") {
-				t.Errorf("the exporter is Ready: %t", ready)
+				t.Errorf("Ready of the exporter: got %t, want %t", ready, tc.first == "Annotated")
 			}
 			if tc.event != "" {
 				if events := o.events.with(tc.event); len(events) == 0 || !strings.HasPrefix(events[0].Note, "Container worker, process 7: ") {
-					t.Errorf("of Events there are %v", events)
+					t.Errorf("unexpected Events: %v", events)
 				}
 			}
 		})
 	}
 }
 
-// One of two containers is replaced: the other JVM's endpoint stands, and the
-// annotations name it.
+// One of two containers is replaced: the other JVM's endpoint is kept, and the annotations
+// name it.
 func TestOneOfSeveralIsReplaced(t *testing.T) {
 	for gone, left := range map[string]string{"app": "9404", "worker": "9400"} {
 		t.Run(gone, func(t *testing.T) {
@@ -123,21 +123,21 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 				_, _ = o.round()
 			}
 			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:%s", s.pod.Status.PodIP, left) {
-				t.Errorf("published is %q", got)
+				t.Errorf("endpoints of the exporter: got %q, want app-0 on port %s only", got, left)
 			}
 			scraped := s.annotations(s.pod)["prometheus.io/port"]
-			if scraped != left { // of the JVM that is left
-				t.Errorf("the annotation names port %q", scraped)
+			if scraped != left { // of the remaining JVM
+				t.Errorf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, scraped, left)
 			}
 
 			s.containers.mend()
 			o.outlast()
-			// The only one there is now keeps its port.
+			// The only remaining JVM keeps its port.
 			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:%s", s.pod.Status.PodIP, left) {
-				t.Errorf("with one JVM, published is %q", got)
+				t.Errorf("endpoints with one JVM: got %q, want app-0 on port %s only", got, left)
 			}
 			if got := s.annotations(s.pod)["prometheus.io/port"]; got != left {
-				t.Errorf("with one JVM, the annotation names %q", got)
+				t.Errorf("prometheus.io/port with one JVM: got %q, want %q", got, left)
 			}
 			s.changeStatus(s.pod, func(status *corev1.PodStatus) {
 				for i := range status.ContainerStatuses {
@@ -148,14 +148,14 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 			})
 			s.containers.start(s.pod.UID, gone, aJVM(javaStartTime+9))
 			o.outlast()
-			s.areAnnotated("9400", "9404") // the new one is where the other was, and that stays where it is
+			s.areAnnotated("9400", "9404") // the new JVM gets the old port, and the other keeps its own
 			for _, name := range []string{"app", "worker"} {
 				if j := s.containers.get(s.pod.UID, name).jvms[0]; j.loads != 1 || !j.running() {
-					t.Errorf("into %s the agent was loaded %d times", name, j.loads)
+					t.Errorf("loads of the agent in %s: got %d, want 1 that runs", name, j.loads)
 				}
 			}
 			if got := strings.Count(s.endpoints(s.exporter), "app-0"); got != 2 {
-				t.Errorf("published is %q", s.endpoints(s.exporter))
+				t.Errorf("endpoints of the exporter: got %q, want two of app-0", s.endpoints(s.exporter))
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A volume that two containers have their /tmp in is seen in the pod's spec, and
-// attached to only where somebody says so.
+// A volume that is /tmp of two containers is detected in the pod's spec, and attaching
+// there needs an explicit permission.
 func TestSharedTmp(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -35,9 +35,9 @@ func TestSharedTmp(t *testing.T) {
 	change(t, e, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.AllowSharedTmp = false })
 	o.settle()
 	if a := c.attachment(pod); a.Status.Reason != v1alpha1.ReasonTmpShared {
-		t.Errorf("not allowed any more, the record says %s: %v", a.Status.Reason, a.Status.Conditions)
+		t.Errorf("permission revoked: got reason %s and conditions %v, want TmpShared", a.Status.Reason, a.Status.Conditions)
 	}
 	if got := c.endpoints(e); got != published {
-		t.Errorf("not allowed any more, published is %q, was %q", got, published)
+		t.Errorf("permission revoked: endpoints of the exporter: got %q, want %q", got, published)
 	}
 }

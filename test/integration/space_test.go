@@ -11,8 +11,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// A pod that would be evicted for what we bring is refused by its spec: nothing is
-// written to it.
+// A pod that the agent's files would get evicted is refused because of its spec: nothing
+// is written to it.
 func TestPodWithoutSpace(t *testing.T) {
 	for name, limit := range map[string]func(*corev1.PodSpec){
 		"sizeLimit": func(spec *corev1.PodSpec) {
@@ -35,10 +35,10 @@ func TestPodWithoutSpace(t *testing.T) {
 			s.export("exporter")
 			o.settle()
 			if got, want := phaseOf(s.attachment(s.pod)), string(v1alpha1.PhaseJavaFound)+" "+v1alpha1.ReasonStorageLimitTooLow; got != want {
-				t.Errorf("the pod is %s, not %s", got, want)
+				t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, want)
 			}
 			if calls := s.containers.called(); slices.Contains(calls, helperapi.VerbStage) || slices.Contains(calls, helperapi.VerbLoad) {
-				t.Errorf("done to it: %v", calls)
+				t.Errorf("helper operations: got %v, want no stage and no load", calls)
 			}
 		})
 	}

@@ -19,7 +19,7 @@ import (
 // kubeletUID is the UID under which the kubelet runs the pods of aStaticPod.
 const kubeletUID = types.UID("8c2b1a4de0f95d3b7a6c1e2f3d4b5a69")
 
-// aStaticPod is the mirror of a static pod, whose container runs under another UID.
+// aStaticPod returns the mirror of a static pod, whose container runs under another UID.
 func (c *cluster) aStaticPod(address string, jvms ...*jvm) *corev1.Pod {
 	c.t.Helper()
 	pod := c.run(aPod("app-node-1").at(address).annotated(corev1.MirrorPodAnnotationKey, string(kubeletUID)).annotated("kubernetes.io/config.hash", string(kubeletUID)))
@@ -32,9 +32,9 @@ func (c *cluster) aStaticPod(address string, jvms ...*jvm) *corev1.Pod {
 	return pod
 }
 
-// A static pod is attached to under the UID that its container shows, and the API
-// server lets its mirror be annotated. A mirror that is made again is the same
-// JVM, which nothing is loaded into a second time.
+// A static pod is attached to under the UID of its container, and the API
+// server allows annotations on its mirror. A recreated mirror has the same
+// JVM, into which nothing is loaded again.
 func TestStaticPod(t *testing.T) {
 	t.Parallel()
 	f := &fleet{cluster: newCluster(t)}
@@ -46,7 +46,7 @@ func TestStaticPod(t *testing.T) {
 	f.later(5 * time.Second)
 	f.expect("attach", isAnnotated)
 	if port := f.annotations(f.pods[0])["prometheus.io/port"]; port != "9400" {
-		t.Errorf("the mirror names port %q", port)
+		t.Errorf("prometheus.io/port of the mirror: got %q, want %q", port, "9400")
 	}
 	f.later(2 * time.Minute)
 	f.o.settle()
@@ -59,14 +59,14 @@ func TestStaticPod(t *testing.T) {
 	f.changeStatus(f.pods[0], func(status *corev1.PodStatus) { status.ContainerStatuses[0].ContainerID = id })
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("with another mirror", isAnnotated)
+	f.expect("the mirror is recreated", isAnnotated)
 	if jvm.loads != 1 {
-		t.Errorf("the agent was loaded %d times", jvm.loads)
+		t.Errorf("loads of the agent: got %d, want 1", jvm.loads)
 	}
 }
 
-// The API server refuses an ephemeral container in a static pod, which is reported in
-// its words.
+// The API server rejects an ephemeral container in a static pod; its message is
+// reported.
 func TestDoorOfStaticPod(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -79,6 +79,6 @@ func TestDoorOfStaticPod(t *testing.T) {
 	_, err = door.Open(t.Context(), steps.Target(pod, "app"))
 	refused, ok := errors.AsType[*transport.Error](err)
 	if !ok || refused.Reason != v1alpha1.ReasonDoorRefused || !strings.Contains(refused.Message, "static pods do not support ephemeral containers") {
-		t.Errorf("it comes to %v", err)
+		t.Errorf("got error %v, want DoorRefused with the API server's message", err)
 	}
 }

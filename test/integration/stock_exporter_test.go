@@ -11,8 +11,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// The stock exporter is in the JVM: nothing is brought into the container, its
-// endpoint is exposed as it is, and left so.
+// A JVM has the stock exporter: nothing is staged in the container, and its endpoint is
+// exposed unchanged.
 func TestAdopted(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
@@ -25,37 +25,37 @@ func TestAdopted(t *testing.T) {
 	o.settle()
 	s.areAnnotated("9999")
 	if stock.loads > 0 || len(s.container(s.pod).files) > 0 || len(stock.asked) > 0 {
-		t.Errorf("the agent was loaded %d times; files: %v", stock.loads, s.container(s.pod).files)
+		t.Errorf("got %d loads and files %v, want none", stock.loads, s.container(s.pod).files)
 	}
 	if got := s.message("Loaded"); !strings.HasPrefix(got, "True Adopted: The stock exporter serves port 9999") {
-		t.Errorf("Loaded is %s", got)
+		t.Errorf("condition Loaded: got %s, want Adopted on port 9999", got)
 	}
 	if diff := cmp.Diff([]string{"app 9999 adopted"}, s.processes()); diff != "" {
-		t.Errorf("processes (-want +got):\n%s", diff)
+		t.Errorf("processes in the status (-want +got):\n%s", diff)
 	}
 	s.prove(o)
 	s.configure("lowercaseOutputName: true\n" + rules)
 	o.settle()
 	s.areAnnotated("9999")
 	if stock.loads > 0 || len(s.container(s.pod).files) > 0 {
-		t.Error("a change of the configuration reached it")
+		t.Error("a change of the configuration has an effect on the stock exporter")
 	}
 	remove(t, s.exporter)
 	o.settle()
 	if a := s.attachment(s.pod); a != nil || s.annotations(s.pod)["prometheus.io/port"] != "" {
-		t.Errorf("it is not taken out: %v", a)
+		t.Errorf("the pod is not detached: %v", a)
 	}
 	for _, verb := range s.containers.called() {
 		if verb != helperapi.VerbInspect && verb != helperapi.VerbUnload { // which removes the helper
-			t.Errorf("verb %s was run", verb)
+			t.Errorf("helper operation %s was run, want inspect and unload only", verb)
 		}
 	}
 	if stock.unloads > 0 {
-		t.Error("it was stopped")
+		t.Error("the stock exporter was stopped")
 	}
 }
 
-// The stock exporter does not serve: said, and looked at again.
+// A stock exporter that does not serve is reported, and inspected again.
 func TestAdoptedNotServing(t *testing.T) {
 	pod := aPod("app-0")
 	stock := pod.jvms["app"][0]
@@ -72,7 +72,7 @@ func TestAdoptedNotServing(t *testing.T) {
 	s.areAnnotated("9999")
 }
 
-// The stock exporter comes into a JVM after it was looked at: it is adopted.
+// A stock exporter that starts in a JVM after its inspection is adopted.
 func TestStockExporterComes(t *testing.T) {
 	pod := aPod("app-0")
 	stock := pod.jvms["app"][0]
@@ -86,20 +86,20 @@ func TestStockExporterComes(t *testing.T) {
 	o.outlast()
 	s.areAnnotated("9999")
 	if stock.loads > 0 {
-		t.Error("an agent was loaded beside it")
+		t.Error("an agent was loaded beside the stock exporter")
 	}
 }
 
-// One JVM has the stock exporter, the other gets ours, on another port.
+// One JVM has the stock exporter, and the operator's agent in the other gets another port.
 func TestAdoptedBesideOurs(t *testing.T) {
 	pod := withWorker()
 	pod.jvms["worker"][0].Exporter = &helperapi.Exporter{Port: 9404}
 	s, _ := longRunning(t, pod, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 0 })
 	if diff := cmp.Diff([]string{"app 9405", "worker 9404 adopted"}, s.processes()); diff != "" {
-		t.Errorf("processes (-want +got):\n%s", diff)
+		t.Errorf("processes in the status (-want +got):\n%s", diff)
 	}
 	if got := s.message("Loaded"); !strings.HasPrefix(got, "True AgentServing: The agent serves port 9405, 9404.") {
-		t.Errorf("Loaded is %s", got)
+		t.Errorf("condition Loaded: got %s, want AgentServing on ports 9405 and 9404", got)
 	}
 	s.areAnnotated("9405", "9404")
 }

@@ -13,7 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// annotated is a pod that has come all the way, and some time ago.
+// annotated is a pod that has been Annotated for some time.
 func annotated(t *testing.T) (*story, *operator) {
 	t.Helper()
 	s := &story{cluster: newCluster(t)}
@@ -31,8 +31,8 @@ func annotated(t *testing.T) (*story, *operator) {
 	return s, o
 }
 
-// longRunning is a pod with these containers, of an exporter that is as the API makes
-// it but for a change, after some time.
+// longRunning is a pod with these containers, of an exporter with the API's defaults and
+// a change, after some time.
 func longRunning(t *testing.T, pod *podBuilder, how func(*v1alpha1.PrometheusJmxExporter)) (*story, *operator) {
 	t.Helper()
 	s := &story{cluster: newCluster(t)}
@@ -51,23 +51,23 @@ func longRunning(t *testing.T, pod *podBuilder, how func(*v1alpha1.PrometheusJmx
 	return s, o
 }
 
-// withWorker is a pod with a second container that has a JVM too.
+// withWorker returns a pod with a second container that has a JVM, too.
 func withWorker() *podBuilder { return aPod("app-0").container("worker", aJVM(javaStartTime+1)) }
 
-// prove lets as much time pass as it takes the attach to prove harmless.
+// prove lets enough time pass for the attach to prove harmless.
 func (s *story) prove(o *operator) {
 	s.t.Helper()
 	s.later(2 * time.Minute)
 	o.settle()
 }
 
-// neverHalt lets containers end as soon after an attach as they like.
+// neverHalt allows containers to exit at any time after an attach.
 func (s *story) neverHalt() {
 	s.t.Helper()
 	change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.RestartWindow = &metav1.Duration{} })
 }
 
-// ready says whether the pod is ready, from now on.
+// ready sets whether the pod is ready.
 func (s *story) ready(is corev1.ConditionStatus) {
 	s.t.Helper()
 	s.changeStatus(s.pod, func(status *corev1.PodStatus) {
@@ -80,7 +80,7 @@ func phaseOf(a *v1alpha1.JmxAttachment) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s", a.Status.Phase, a.Status.Reason), " ")
 }
 
-// annotatedBy are the annotations of a pod that is Annotated, as are its own.
+// annotatedBy returns the annotations of an Annotated pod, in addition to its own.
 func annotatedBy(attachment *v1alpha1.JmxAttachment, port string) map[string]string {
 	return map[string]string{
 		"prometheus.io/scrape": "true", "prometheus.io/port": port, "prometheus.io/path": "/metrics",
@@ -88,7 +88,7 @@ func annotatedBy(attachment *v1alpha1.JmxAttachment, port string) map[string]str
 	}
 }
 
-// left is why a process is not attached to; empty when it is.
+// left returns why a process is not attached to; empty if it is.
 func left(p *v1alpha1.JavaProcess) string {
 	if p.Excluded {
 		return "Excluded"
@@ -96,7 +96,7 @@ func left(p *v1alpha1.JavaProcess) string {
 	return p.Reason
 }
 
-// processes are lines: container, port and refusal of each.
+// processes returns a line for each: container, port and refusal.
 func (s *story) processes() []string {
 	s.t.Helper()
 	var lines []string
@@ -116,7 +116,7 @@ func (s *story) message(condition string) string {
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
 }
 
-// verbs are those run since the last time it was asked.
+// verbs returns those run since the previous call.
 func (s *story) verbs() string {
 	var verbs []string
 	for _, verb := range s.containers.called() {

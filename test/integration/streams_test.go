@@ -14,8 +14,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// streams are execs into the scripted containers, in each of which the helper lies
-// already: what is above, the limits and the timeouts included, is the operator's own.
+// streams are execs into the scripted containers, each of which already contains the
+// helper: the layers above, with limits and timeouts, are the operator's own.
 type streams struct{ *containers }
 
 // Stream implements transport.Streams.
@@ -32,7 +32,7 @@ func (s streams) Stream(ctx context.Context, in transport.Container, _ []string,
 	return s.serve(in, from, to)
 }
 
-// serve is the helper that runs in a container.
+// serve acts as the helper in a container.
 func (cs *containers) serve(in transport.Container, from *bufio.Reader, to *json.Encoder) error {
 	if err := to.Encode(helperapi.Answer{Hello: &helperapi.Hello{Version: "1"}}); err != nil {
 		return err

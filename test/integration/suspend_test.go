@@ -9,7 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Suspended: nothing new is done, and what is there stays, or goes with its JVM.
+// While suspended, existing endpoints stay until their JVMs exit, and nothing new is done.
 func TestSuspend(t *testing.T) {
 	suspend := func(f *fleet, is bool) {
 		change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = is })
@@ -24,32 +24,32 @@ func TestSuspend(t *testing.T) {
 	f.configure(changed)
 	f.pods = append(f.pods, f.run(aPod("app-9")))
 	f.expect("suspended", isAnnotated, isAnnotated, isSuspended)
-	f.expectSums("suspended", "0/2/3, Ready False Suspended, Stalled False Reconciled")
-	f.expectAsked("suspended", "1 1 0")
+	f.expectSums("the exporter is suspended", "0/2/3, Ready False Suspended, Stalled False Reconciled")
+	f.expectAsked("the exporter is suspended", "1 1 0")
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	f.restart(f.pods[0])
 	f.expect("a container restarts", isSuspended, isAnnotated, isSuspended)
 	if got, want := f.endpoints(f.exporter), "app-1 "+f.pods[1].Status.PodIP+":9400"; got != want {
-		t.Errorf("published is %q, not %q", got, want)
+		t.Errorf("endpoints of the exporter: got %q, want %q", got, want)
 	}
 	if left := f.annotations(f.pods[0]); len(left) > 0 {
-		t.Errorf("what named the JVM that is gone is left: %v", left)
+		t.Errorf("annotations of %s, whose JVM exited: got %v, want none", f.pods[0].Name, left)
 	}
 	f.o.did()
 	f.later(24 * time.Hour)
 	if f.o.settle(); f.o.count() > 0 {
-		t.Errorf("suspended, it did %q", f.o.did())
+		t.Errorf("effects while suspended: got %q, want none", f.o.did())
 	}
 
 	change(t, f.pods[1], func(pod *corev1.Pod) { pod.Labels["app"] = "other" })
 	f.o.settle()
 	if j := f.jvm(f.pods[1]); j.unloads != 1 || f.attachment(f.pods[1]) != nil {
-		t.Error("suspended, a pod is not taken out")
+		t.Error("a deselected pod is not detached while suspended")
 	}
 	f.pods = []*corev1.Pod{f.pods[0], f.pods[2]}
 
 	suspend(f, false)
-	f.expect("it goes on", isAnnotated, isPending)
+	f.expect("the exporter is resumed", isAnnotated, isPending)
 	f.later(5 * time.Second)
-	f.expect("in the end", isAnnotated, isAnnotated)
+	f.expect("the rollout is complete", isAnnotated, isAnnotated)
 }

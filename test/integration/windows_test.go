@@ -9,8 +9,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A pod that runs on Windows is refused, and nothing is ever executed in it: not for
-// the first look, and not when its exporter is deleted.
+// A Windows pod is refused, and nothing is ever executed in it: neither for
+// the first inspection, nor when its exporter is deleted.
 func TestWindowsPod(t *testing.T) {
 	t.Parallel()
 	f := aFleet(t, 1, nil)
@@ -22,9 +22,9 @@ func TestWindowsPod(t *testing.T) {
 	windows.pod.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
 	pod := f.run(windows)
 	f.pods = append(f.pods, pod)
-	f.expect("in between", isAnnotated, "Discovered UnsupportedOS")
+	f.expect("the pods are inspected", isAnnotated, "Discovered UnsupportedOS")
 	if a := f.attachment(pod); a.Spec.Revision == "" {
-		t.Error("a pod that is ready is granted with its record; this one was not")
+		t.Errorf("revision granted to %s, which is ready: got none", pod.Name)
 	}
 	remove(t, f.attachment(pod))
 	f.o.settle()
@@ -33,11 +33,11 @@ func TestWindowsPod(t *testing.T) {
 	})
 	f.o.outlast()
 	if a := f.attachment(pod); a != nil {
-		t.Errorf("the record is left: %+v", a)
+		t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 	}
 	for _, verb := range f.containers.called() {
 		if verb != "unload" { // of the other pod
-			t.Errorf("%s was run", verb)
+			t.Errorf("helper operation %s was run, want unload only", verb)
 		}
 	}
 }

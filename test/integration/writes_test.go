@@ -12,9 +12,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Every kind of event, and all that the operator does about it: what is changed
-// is written once, what is not is not. Afterwards, and however long nothing
-// happens, it does nothing.
+// Every kind of event, and all of its effects: each change is written once, and nothing
+// else is written. Afterwards, the operator is idle however much time
+// passes.
 func TestWrites(t *testing.T) {
 	const (
 		record    = "apply attachment-status"
@@ -27,29 +27,29 @@ func TestWrites(t *testing.T) {
 		event func(*story)
 		want  []string
 	}{
-		"nothing": {event: func(*story) {}},
-		"a label that nobody selects by": {event: func(s *story) {
+		"there is no event": {event: func(*story) {}},
+		"an unselected label is added": {event: func(s *story) {
 			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Labels["version"] = "2" })
 		}},
-		"an annotation of somebody else": {event: func(s *story) {
+		"a foreign annotation is added": {event: func(s *story) {
 			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Annotations["example.com/x"] = "y" })
 		}},
-		"a label of the exporter": {event: func(s *story) {
+		"a label of the exporter is added": {event: func(s *story) {
 			change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Labels = map[string]string{"a": "b"} })
 		}},
-		"a label of the ConfigMap": {event: func(s *story) {
+		"a label of the ConfigMap is added": {event: func(s *story) {
 			change(s.t, &corev1.ConfigMap{ObjectMeta: s.named("rules")}, func(c *corev1.ConfigMap) { c.Labels = map[string]string{"a": "b"} })
 		}},
-		"another key of the ConfigMap": {event: func(s *story) {
+		"another key of the ConfigMap is added": {event: func(s *story) {
 			change(s.t, &corev1.ConfigMap{ObjectMeta: s.named("rules")}, func(c *corev1.ConfigMap) { c.Data["other"] = "x" })
 		}},
-		"an endpoint of a slice is edited": {
+		"an endpoint in an EndpointSlice is edited": {
 			event: func(s *story) {
 				change(s.t, &s.slices(s.exporter)[0], func(slice *discoveryv1.EndpointSlice) { slice.Endpoints[0].Zone = new("a") })
 			},
 			want: []string{endpoints},
 		},
-		"the pod is not ready": {
+		"the pod becomes not ready": {
 			event: func(s *story) {
 				s.changeStatus(s.pod, func(status *corev1.PodStatus) { status.Conditions[0].Status = corev1.ConditionFalse })
 			},
@@ -59,7 +59,7 @@ func TestWrites(t *testing.T) {
 			event: func(s *story) { change(s.t, s.pod, func(pod *corev1.Pod) { pod.Annotations = nil }) },
 			want:  []string{annotate, record},
 		},
-		"the slice is deleted": {
+		"the EndpointSlice is deleted": {
 			event: func(s *story) { remove(s.t, &s.slices(s.exporter)[0]) },
 			want:  []string{endpoints},
 		},
@@ -70,13 +70,13 @@ func TestWrites(t *testing.T) {
 			},
 			want: []string{endpoints},
 		},
-		"the record is deleted": {
+		"the JmxAttachment is deleted": {
 			event: func(s *story) { remove(s.t, s.attachment(s.pod)) },
-			// The endpoint stays, so it is not asked again.
+			// The endpoint is kept, so it is not probed again.
 			want: []string{
 				grant, sums,
 				"exec inspect", record,
-				grant, sums, // its turn
+				grant, sums, // its slot
 				"exec inspect", record, "exec load", record,
 				sums,
 			},
@@ -84,12 +84,12 @@ func TestWrites(t *testing.T) {
 		"the configuration changes": {
 			event: func(s *story) { s.configure("lowercaseOutputName: true\n" + rules) },
 			want: []string{
-				grant, sums, // the revision is new, and the pod's turn
+				grant, sums, // the new revision, and the pod's slot
 				"exec inspect", "exec stage", record, "exec load", record,
-				sums, // it is updated
+				sums, // the updated count
 			},
 		},
-		"the configuration breaks": {
+		"the configuration becomes invalid": {
 			event: func(s *story) { s.configure("rules: {") },
 			want:  []string{sums},
 		},
@@ -107,7 +107,7 @@ func TestWrites(t *testing.T) {
 		"the container is replaced": {
 			event: func(s *story) { s.restart(s.pod) },
 			want: []string{
-				annotate, record, // withdrawn
+				annotate, record, // removed
 				"exec inspect", "exec stage", record, "exec load", "http probe",
 				annotate, record,
 			},
@@ -146,16 +146,16 @@ func TestWrites(t *testing.T) {
 				o.settle()
 			}
 			if idle := o.did(); len(idle) > 0 {
-				t.Errorf("without an event it did %q", idle)
+				t.Errorf("effects without an event: got %q, want none", idle)
 			}
 			if diff := cmp.Diff(before, s.resourceVersions()); diff != "" {
-				t.Errorf("without an event something was written:\n%s", diff)
+				t.Errorf("resourceVersions changed without an event:\n%s", diff)
 			}
 		})
 	}
 }
 
-// shortened are effects without the field managers' prefix.
+// shortened returns effects without the field managers' prefix.
 func shortened(did []string) []string {
 	var short []string
 	for _, effect := range did {

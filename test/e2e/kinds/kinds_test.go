@@ -8,23 +8,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Each kind has a name that a namespace can have, a title, and changes that can be made.
+// Each kind has a valid namespace name, a title, and valid changes.
 func TestAll(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range All() {
 		t.Run(k.Name, func(t *testing.T) {
 			if seen[k.Name] || seen[k.Title] {
-				t.Error("the name or the title is that of another kind")
+				t.Error("another kind has the same name or title")
 			}
 			seen[k.Name], seen[k.Title] = true, true
 			if problems := validation.IsDNS1123Label(k.Name); len(problems) > 0 {
 				t.Error(problems)
 			}
 			if k.Title == "" || strings.Contains(k.Title, "|") {
-				t.Errorf("title %q", k.Title)
+				t.Errorf("title %q is empty or contains |", k.Title)
 			}
 			if k.Reason != "" && k.Phase == "" || k.Reason == "" && k.Mended != nil {
-				t.Error("what is refused has a phase, and only that can be mended")
+				t.Error("a refused kind has no phase, or a kind that is not refused has a correction")
 			}
 			changes := []Change{k.Change}
 			if k.Mended != nil {
@@ -42,7 +42,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A change keeps what it does not name.
+// A patch keeps every field that it does not name.
 func TestPatchPod(t *testing.T) {
 	deployment := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
 		"containers": []any{map[string]any{"name": "dummyapp", "image": "dummyapp:17", "resources": map[string]any{"limits": map[string]any{"memory": "256Mi"}}}},
@@ -57,7 +57,7 @@ func TestPatchPod(t *testing.T) {
 	}
 	for _, want := range []string{`"hostNetwork":true`, `"image":"dummyapp:25"`, `"memory":"256Mi"`, `"cpu":1`} {
 		if !strings.Contains(string(text), want) {
-			t.Errorf("no %s", want)
+			t.Errorf("patched pod lacks %s", want)
 		}
 	}
 }
