@@ -37,8 +37,8 @@ const (
 	// ReasonNotAuthorized surfaces when the user who wrote the exporter's spec has no
 	// right any more to attach in the namespace, or to get the Secret that it names.
 	ReasonNotAuthorized = "NotAuthorized"
-	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM,
-	// but answers on no port.
+	// ReasonStockExporterNotServing surfaces when the stock exporter is in the JVM, but
+	// answers on no port, or is not the only one that answers like it.
 	ReasonStockExporterNotServing = "StockExporterNotServing"
 	// ReasonNoShell surfaces when the container has no shell, or lacks a tool that exec needs.
 	ReasonNoShell = "NoShell"

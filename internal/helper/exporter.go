@@ -21,18 +21,21 @@ import (
 
 const (
 	// exportersTimeout limits the search for the ports of all stock exporters, and
-	// exporterTimeout the request to one of several ports: the answer takes as long as a
-	// scrape, and a port that does not speak HTTP never answers.
+	// exporterTimeout the request to one of several ports: a port that does not speak
+	// HTTP never answers.
 	exportersTimeout = 2 * time.Second
 	exporterTimeout  = time.Second
+
+	// stockPath is the health page of the stock exporter. It is answered without a
+	// collection, which may take longer than the timeouts: when a client disconnects
+	// during one, version 1 prints a stack trace on the application's output.
+	// Version 0.12 has no health page and serves the metrics at every path, here only
+	// stockMetric.
+	stockPath   = "/-/healthy?name%5B%5D=" + stockMetric
+	stockMetric = "jmx_scrape_error"
+	// stockHealth is the health page, whose case differs between versions.
+	stockHealth = "exporter is healthy."
 )
-
-// stockMetrics identify a stock exporter. The first one exists since 0.17, the others
-// since the beginning.
-var stockMetrics = []string{"jmx_exporter_build_info", "jmx_config_reload_success_total", "jmx_scrape_error"}
-
-// stockPath requests only those metrics.
-var stockPath = metricsPath + "?name%5B%5D=" + strings.Join(stockMetrics, "&name%5B%5D=")
 
 // stockExporter returns the stock exporter in a process, or nil. It is present if its jar
 // is open, which it stays however the agent was loaded, or if the JVM was started with
@@ -72,7 +75,8 @@ type exporterIn struct {
 	exporter *helperapi.Exporter
 }
 
-// askExporters determines the ports of the exporters.
+// askExporters determines the ports of the exporters. If several ports of a process answer
+// like the exporter, none is taken: other Prometheus servers have the same health page.
 func askExporters(ctx context.Context, exporters []exporterIn) {
 	ctx, cancel := context.WithTimeout(ctx, exportersTimeout)
 	defer cancel()
@@ -81,11 +85,9 @@ func askExporters(ctx context.Context, exporters []exporterIn) {
 		if len(ports) > 1 {
 			timeout = exporterTimeout
 		}
-		for _, port := range ports {
-			if answersAsStock(ctx, port, timeout) {
-				in.exporter.Port = port
-				break
-			}
+		ports = slices.DeleteFunc(ports, func(port int32) bool { return !answersAsStock(ctx, port, timeout) })
+		if len(ports) == 1 {
+			in.exporter.Port = ports[0]
 		}
 	}
 }
@@ -127,33 +129,34 @@ func namedPorts(agents []jvm.JavaAgent) (ports []int32) {
 	return ports
 }
 
-// answersAsStock reports whether a port serves a metric of the stock exporter.
+// answersAsStock reports whether a port answers like the stock exporter.
 func answersAsStock(ctx context.Context, port int32, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	found := false
 	err := getPage(ctx, helperapi.Endpoint{Port: port, Path: stockPath}, func(page *bufio.Reader) (err error) {
-		found, err = hasStockMetric(page)
+		found, err = isStockPage(page)
 		return err
 	})
 	return err == nil && found
 }
 
-// hasStockMetric reports whether a line of the page begins with one of stockMetrics.
-func hasStockMetric(page *bufio.Reader) (bool, error) {
+// isStockPage reads a response, and reports whether a line is stockHealth or begins with
+// stockMetric. The operator's agent has the same health page, but identifies itself.
+func isStockPage(page *bufio.Reader) (found bool, err error) {
+	identity := []byte(strings.ToLower(helperapi.IdentityHeader + ":"))
 	for begins := true; ; {
 		line, err := page.ReadSlice('\n')
-		if begins && slices.ContainsFunc(stockMetrics, func(name string) bool {
-			rest, found := bytes.CutPrefix(line, []byte(name))
-			return found && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '{')
-		}) {
-			// Read to the end: the stock exporter prints a stack trace on the
-			// application's output if a client disconnects early.
-			_, err := io.Copy(io.Discard, page)
-			return true, err
+		if begins {
+			text := bytes.ToLower(bytes.TrimSpace(line))
+			if bytes.HasPrefix(text, identity) {
+				return false, nil
+			}
+			rest, metric := bytes.CutPrefix(text, []byte(stockMetric))
+			found = found || string(text) == stockHealth || metric && len(rest) > 0 && (rest[0] == ' ' || rest[0] == '{')
 		}
 		if errors.Is(err, io.EOF) {
-			return false, nil
+			return found, nil
 		}
 		if begins = err == nil; err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return false, err

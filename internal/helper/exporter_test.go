@@ -69,6 +69,24 @@ func inspected(t *testing.T, req helperapi.Request) helperapi.Process {
 	return report.Processes[0]
 }
 
+// An inspection does not wait for a slow collection of the stock exporter, which prints
+// a stack trace on the application's output when a client disconnects meanwhile.
+func TestStockExporterSlow(t *testing.T) {
+	port := jvmtest.FreePort(t)
+	jar, options := stock(t, port)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-javaagent:" + jar + "=" + options}})
+	app.Tell("slow")
+	for range 3 {
+		if diff := cmp.Diff(&helperapi.Exporter{Port: port}, inspected(t, helperapi.Request{}).Exporter); diff != "" {
+			t.Errorf("exporter (-want +got):\n%s", diff)
+		}
+	}
+	if page := scrape(port); !strings.Contains(page, "app_Slow_Value 1.0") { // ends after what an inspection began
+		t.Errorf("the stock exporter serves %q", page)
+	}
+	app.Unharmed()
+}
+
 // awaitExporter waits until an inspection finds a stock exporter: its first scrape may
 // take longer than an inspection waits.
 func awaitExporter(t *testing.T, app *jvmtest.Process, want *helperapi.Exporter) {
@@ -206,25 +224,31 @@ func TestNamedPorts(t *testing.T) {
 	}
 }
 
-func TestHasStockMetric(t *testing.T) {
+func TestIsStockPage(t *testing.T) {
 	long := strings.Repeat("x", 10000)
+	const headers = "Date: now\r\nContent-length: 20\r\n\r\n"
 	for name, test := range map[string]struct {
 		page string
 		want bool
 	}{
-		"build info":           {"Date: now\r\n\r\n# TYPE jmx_exporter_build_info gauge\njmx_exporter_build_info{version=\"1\"} 1\n", true},
-		"before 0.17":          {"\njvm_info 1\njmx_scrape_error 0.0\n", true},
-		"without newline":      {"jmx_config_reload_success_total 0.0", true},
-		"behind a long line":   {long + "\njmx_scrape_error 0\n", true},
-		"inside a long line":   {long[:8190] + "jmx_scrape_error 0\n", false},
-		"inside of its buffer": {long[:4096] + "jmx_scrape_error 0\n", false},
-		"another":              {"jmx_scrape_error_rate 0\nmy_jmx_scrape_error 0\n", false},
-		"comment":              {"# HELP jmx_scrape_error Non-zero\n", false},
-		"name alone":           {"jmx_scrape_error\n", false},
-		"empty":                {"", false},
+		"the health page of version 1":    {headers + "Exporter is healthy.\n", true},
+		"the health page of version 0":    {headers + "Exporter is Healthy.", true},
+		"the health page of the agent":    {"Jmx-exporter-identity: 1f\r\n" + headers + "Exporter is healthy.", false},
+		"another health page":             {headers + "OK\n", false},
+		"a sentence of another page":      {headers + "My exporter is healthy. Really.\n", false},
+		"the metric of version 0.12":      {headers + "# HELP jmx_scrape_error Non-zero\njmx_scrape_error 0.0\n", true},
+		"the metric without newline":      {"jmx_scrape_error 0.0", true},
+		"the metric with labels":          {"jmx_scrape_error{a=\"b\"} 0.0\n", true},
+		"the metric behind a long line":   {long + "\njmx_scrape_error 0\n", true},
+		"the metric inside a long line":   {long[:8190] + "jmx_scrape_error 0\n", false},
+		"the metric inside of its buffer": {long[:4096] + "jmx_scrape_error 0\n", false},
+		"another metric":                  {"jmx_scrape_error_rate 0\nmy_jmx_scrape_error 0\n", false},
+		"a comment":                       {"# HELP jmx_scrape_error Non-zero\n", false},
+		"the name alone":                  {"jmx_scrape_error\n", false},
+		"an empty page":                   {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := hasStockMetric(bufio.NewReader(strings.NewReader(test.page)))
+			got, err := isStockPage(bufio.NewReader(strings.NewReader(test.page)))
 			if got != test.want || err != nil {
 				t.Errorf("got %v, %v", got, err)
 			}
@@ -234,16 +258,7 @@ func TestHasStockMetric(t *testing.T) {
 
 // Not every HTTP server is the stock exporter.
 func TestAnswersAsStock(t *testing.T) {
-	const page = "jmx_scrape_error 0.0\n"
-	listener, port := listen(t)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if len(r.URL.Query()["name[]"]) != len(stockMetrics) {
-			w.WriteHeader(http.StatusNotFound)
-		}
-		fmt.Fprint(w, page)
-	})}
-	go func() { _ = server.Serve(listener) }() // returns at Close
-	defer server.Close()
+	port := servesHealth(t)
 	_, silent := listen(t)
 	for port, test := range map[int32]struct {
 		timeout time.Duration
@@ -256,5 +271,42 @@ func TestAnswersAsStock(t *testing.T) {
 		if got := answersAsStock(t.Context(), port, test.timeout); got != test.want {
 			t.Errorf("port %d: got %v", port, got)
 		}
+	}
+}
+
+// servesHealth is a server with the stock exporter's health page, and fails any other request.
+func servesHealth(t *testing.T) int32 {
+	t.Helper()
+	listener, port := listen(t)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/-/healthy" {
+			t.Errorf("%s was requested", r.URL.Path)
+		}
+		fmt.Fprintln(w, "Exporter is healthy.")
+	})}
+	go func() { _ = server.Serve(listener) }() // returns at Close
+	t.Cleanup(func() { server.Close() })
+	return port
+}
+
+// An application may have a Prometheus server of its own, with the same health page.
+func TestStockExporterBesideOwnServer(t *testing.T) {
+	start, err := jvm.StartTime(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := jvm.Process{PID: os.Getpid(), StartTime: start}
+	ask := func() int32 {
+		in := exporterIn{process: self, exporter: &helperapi.Exporter{}}
+		askExporters(t.Context(), []exporterIn{in})
+		return in.exporter.Port
+	}
+	port := servesHealth(t)
+	if got := ask(); got != port {
+		t.Errorf("the exporter is at port %d, want %d", got, port)
+	}
+	servesHealth(t)
+	if got := ask(); got != 0 {
+		t.Errorf("of two ports %d was taken for the exporter's", got)
 	}
 }

@@ -52,7 +52,7 @@ func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
 	if !errors.Is(err, ErrUnreachable) {
 		return v1alpha1.CheckedFromOperator, err
 	}
-	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: MetricsPath, TLS: secured(j.Process)}}
+	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: probedPath(j.Process), TLS: secured(j.Process)}}
 	_, err = j.Helper.Run(ctx, j.at(), helperapi.VerbProbe, request)
 	return v1alpha1.CheckedFromPod, err
 }

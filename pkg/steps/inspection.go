@@ -94,7 +94,7 @@ func attachability(p helperapi.Process) statemachine.Outcome {
 		return Done()
 	case adopted(p) && p.Exporter.Port == 0:
 		return NotDone(v1alpha1.ReasonStockExporterNotServing,
-			"The stock exporter is already in the JVM, but answers on no port; see the application's output. The operator's agent is not loaded next to it.")
+			"The stock exporter is already in the JVM, but its port was not found: it does not answer, or several ports answer like it; see the application's output. The operator's agent is not loaded next to it.")
 	case adopted(p) || p.Refusal == nil:
 		return Done()
 	}

@@ -32,9 +32,10 @@ var ErrUnreachable = errors.New("unreachable")
 
 // Prober probes endpoints.
 type Prober interface {
-	// Probe returns nil if the process's port at the address serves metrics, an error
-	// that is ErrUnreachable if it cannot be reached, and another *transport.Error if it
-	// answers otherwise or not in time. It ends in bounded time.
+	// Probe returns nil if the process's port at the address serves metrics or, where
+	// those cannot be requested, is healthy. It returns an error that is ErrUnreachable
+	// if the port cannot be reached, and another *transport.Error if it answers otherwise
+	// or not in time. It ends in bounded time.
 	Probe(ctx context.Context, address string, p *v1alpha1.JavaProcess) error
 	// Answers checks whether the process still serves the endpoint in its record. It
 	// returns an error that is ErrUnreachable if the endpoint cannot be reached,
@@ -53,8 +54,7 @@ const (
 	// healthTimeout is longer than connectTimeout, so that the two can be distinguished.
 	healthTimeout = 5 * time.Second
 	// maxProbed limits how much of the response is read. The response is not parsed, but
-	// read to its end: the stock exporter prints a stack trace on the application's
-	// output if the client disconnects early.
+	// read to its end, as Prometheus does.
 	maxProbed = 16 << 20
 )
 
@@ -84,12 +84,19 @@ func NewHTTPProber(seam effects.Seam) *HTTPProber {
 // Probe implements Prober.
 func (p *HTTPProber) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
 	host := net.JoinHostPort(address, strconv.Itoa(int(process.Port)))
-	path := MetricsPath
-	if secured(process) { // the metrics may take credentials, which the operator does not have
-		path = healthPath
-	}
 	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: host}
-	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, process, host, path) })
+	return p.seam(ctx, effect, func(ctx context.Context) error { return p.get(ctx, process, host, probedPath(process)) })
+}
+
+// probedPath returns the path to probe at an endpoint. It is the health page where the
+// metrics may need credentials, which the operator does not have, and for the stock
+// exporter, which prints a stack trace on the application's output when a client gives up
+// on a slow collection.
+func probedPath(p *v1alpha1.JavaProcess) string {
+	if secured(p) || p.Adopted {
+		return healthPath
+	}
+	return MetricsPath
 }
 
 // healthPath is the health endpoint of both the stock exporter and the operator's agent.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -128,5 +130,29 @@ func TestHTTPProber(t *testing.T) {
 				t.Errorf("%s: Probe: got %v, want ErrUnreachable only for an unreachable endpoint", tc.reason, err)
 			}
 		})
+	}
+}
+
+// A collection of the stock exporter is never begun by the operator: it prints a stack trace
+// on the application's output if the client gives up.
+func TestStockExporterIsNotScraped(t *testing.T) {
+	var requested []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { requested = append(requested, r.URL.Path) }))
+	defer server.Close()
+	host, text, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.ParseInt(text, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stock := &v1alpha1.JavaProcess{Adopted: true, Port: int32(port), Endpoint: &v1alpha1.Endpoint{Address: host, Port: int32(port)}}
+	prober := NewHTTPProber(effects.Direct)
+	if err := errors.Join(prober.Probe(t.Context(), host, stock), prober.Answers(t.Context(), stock)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{healthPath, healthPath}, requested); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }

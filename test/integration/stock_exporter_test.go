@@ -65,7 +65,7 @@ func TestAdoptedNotServing(t *testing.T) {
 	s.pod = s.run(pod)
 	s.exporter = s.export("exporter")
 	o.settle()
-	refusal{phase: v1alpha1.PhaseDiscovered, reason: v1alpha1.ReasonStockExporterNotServing, says: "answers on no port"}.is(o, s.pod)
+	refusal{phase: v1alpha1.PhaseDiscovered, reason: v1alpha1.ReasonStockExporterNotServing, says: "its port was not found"}.is(o, s.pod)
 	stock.Exporter.Port = 9999
 	s.later(10 * time.Minute)
 	o.settle()

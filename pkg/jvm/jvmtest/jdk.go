@@ -157,6 +157,8 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.Properties;
 import java.util.logging.LogManager;
+import javax.management.ObjectName;
+import javax.management.StandardMBean;
 
 public class App {
     public static void main(String[] args) throws Exception {
@@ -171,6 +173,7 @@ public class App {
             switch (line) {
                 case "forget": System.setProperties(new Properties()); break;
                 case "ping": break;
+                case "slow": ManagementFactory.getPlatformMBeanServer().registerMBean(new StandardMBean(new Value(), SlowMBean.class), new ObjectName("app:type=Slow")); break;
                 case "work": work(100); break;
                 case "logmanager":
                     if (!(LogManager.getLogManager() instanceof Logs)) System.out.println("the application's LogManager is not there");
@@ -186,6 +189,13 @@ public class App {
         ThreadMXBean threads = ManagementFactory.getThreadMXBean();
         long end = threads.getCurrentThreadCpuTime() + millis * 1000000;
         while (threads.getCurrentThreadCpuTime() < end) { }
+    }
+
+    /** An MBean whose attribute takes longer to read than clients like to wait. */
+    public interface SlowMBean { int getValue() throws InterruptedException; }
+
+    private static class Value implements SlowMBean {
+        public int getValue() throws InterruptedException { Thread.sleep(3000); return 1; }
     }
 
     /** A LogManager of the application's own, named before anybody logs. */
