@@ -22,7 +22,7 @@ type onePod struct{ client.Reader }
 // Get implements client.Reader.
 func (onePod) Get(_ context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if !(&client.GetOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	if key != (client.ObjectKey{Namespace: "shop", Name: "app-0"}) {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)

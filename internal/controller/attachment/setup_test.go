@@ -19,7 +19,7 @@ type behind struct{ client.Reader }
 // List implements client.Reader.
 func (behind) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if !(&client.ListOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	switch l := list.(type) {
 	case *v1alpha1.PrometheusJmxExporterList:

@@ -22,7 +22,7 @@ type behind struct {
 // Get implements client.Reader: the exporter selects each pod.
 func (b *behind) Get(_ context.Context, _ client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if !(&client.GetOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	pod := object.(*corev1.Pod)
 	pod.Labels, pod.Status.Phase = map[string]string{"app": "dummyapp"}, corev1.PodRunning
@@ -32,7 +32,7 @@ func (b *behind) Get(_ context.Context, _ client.ObjectKey, object client.Object
 // List implements client.Reader.
 func (b *behind) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if !(&client.ListOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	list.(*v1alpha1.PrometheusJmxExporterList).Items = []v1alpha1.PrometheusJmxExporter{b.exporter}
 	return nil

@@ -90,7 +90,7 @@ type behind struct{ client.Reader }
 // List implements client.Reader.
 func (behind) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if !(&client.ListOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	list.(*corev1.PodList).Items = []corev1.Pod{*aPod(ours), *aPod("kubectl")}
 	return nil

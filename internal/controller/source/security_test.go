@@ -46,7 +46,7 @@ func (s *secrets) Get(ctx context.Context, at client.ObjectKey, object client.Ob
 type readers struct{ user string }
 
 func (readers) MayAttach(context.Context, steps.Requester, types.NamespacedName) (bool, error) {
-	return false, errors.New("nobody attaches here")
+	return false, errors.New("no one attaches in these tests")
 }
 
 func (r readers) MayRead(_ context.Context, who steps.Requester, _ types.NamespacedName) (bool, error) {
