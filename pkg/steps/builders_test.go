@@ -169,7 +169,7 @@ func (p probing) Probe(context.Context, string, *v1alpha1.JavaProcess) error { r
 
 // Answers implements Prober.
 func (probing) Answers(context.Context, *v1alpha1.JavaProcess) error {
-	return errors.New("nobody listens here")
+	return errors.New("connection refused")
 }
 
 // podWith returns a pod whose annotations have these owners: manager -> annotations.

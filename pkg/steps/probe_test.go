@@ -68,31 +68,31 @@ func TestHTTPProber(t *testing.T) {
 		probe           string
 		silent, foreign bool
 	}{
-		"an agent without an identity shows none": {"an agent that was told no identity shows none", process, answers(http.StatusOK), "", false, false},
-		"its own JVM answers":                     {"its own JVM says so", process, identifies(*process), "", false, false},
-		"its own JVM answers with its identity":   {"its own JVM says so, as it was told", told, identifies(*process), "", false, false},
-		"Foreign":                                 {"another JVM's agent has the port", process, identifies(other), "", true, true},
-		"ToldOther":                               {"another JVM's agent has the port", told, identifies(other), "", true, true},
-		"its agent would show its identity":       {"its agent would say who it is", told, answers(http.StatusOK), "", true, true},
-		"ToldNoPage":                              {"its agent has this page", told, answers(http.StatusNotFound), "HTTP status 404", true, true},
-		"KeptOut":                                 {"a proxy in front of the agent may refuse", told, answers(http.StatusForbidden), "HTTP status 403", false, false},
-		"Redirected":                              {"a proxy in front of the agent may want a login", told, answers(http.StatusFound), "HTTP status 302", false, false},
-		"Failing":                                 {"a proxy in front of the agent may fail", told, answers(http.StatusServiceUnavailable), "HTTP status 503", false, false},
-		"an old stock exporter has no health page, but serves": {"an old stock exporter has no health page, but is there", process, answers(http.StatusNotFound), "HTTP status 404", false, false},
-		"redirects are not followed":                           {"nobody is followed", process, answers(http.StatusFound), "HTTP status 302", false, false},
-		"Slow":                                                 {"a JVM that collects garbage is the same JVM", told, accepts(func(net.Conn) {}), "-", false, false},
-		"a mesh that requires mutual TLS closes the connection": {"a mesh that wants mutual TLS does so in front of the agent", process, accepts(func(c net.Conn) { c.Close() }), unreachable, true, false},
-		"another mesh resets the connection": {"another mesh does it this way", process, accepts(func(c net.Conn) {
+		"the agent has no identity":                           {"an agent without an identity shows none", process, answers(http.StatusOK), "", false, false},
+		"the process answers":                                 {"the headers identify the process", process, identifies(*process), "", false, false},
+		"the process answers with its identity":               {"the headers have the agent's identity", told, identifies(*process), "", false, false},
+		"a foreign process answers":                           {"the agent of another JVM has the port", process, identifies(other), "", true, true},
+		"a foreign process answers an agent with an identity": {"the agent of another JVM has the port", told, identifies(other), "", true, true},
+		"the answer lacks the identity":                       {"the agent would show its identity", told, answers(http.StatusOK), "", true, true},
+		"the agent's health page is missing":                  {"the agent has this page", told, answers(http.StatusNotFound), "HTTP status 404", true, true},
+		"a proxy refuses access":                              {"a proxy in front of the agent may refuse", told, answers(http.StatusForbidden), "HTTP status 403", false, false},
+		"a proxy redirects":                                   {"a proxy in front of the agent may require a login", told, answers(http.StatusFound), "HTTP status 302", false, false},
+		"a proxy fails":                                       {"a proxy in front of the agent may fail", told, answers(http.StatusServiceUnavailable), "HTTP status 503", false, false},
+		"the stock exporter's health page is missing":         {"an old stock exporter has no health page, but serves", process, answers(http.StatusNotFound), "HTTP status 404", false, false},
+		"the endpoint redirects":                              {"redirects are not followed", process, answers(http.StatusFound), "HTTP status 302", false, false},
+		"the endpoint is slow":                                {"a JVM that collects garbage is the same JVM", told, accepts(func(net.Conn) {}), "-", false, false},
+		"the connection is closed":                            {"a mesh that requires mutual TLS closes connections", process, accepts(func(c net.Conn) { c.Close() }), unreachable, true, false},
+		"the connection is reset": {"another mesh resets connections", process, accepts(func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 1))
 			_ = c.(*net.TCPConn).SetLinger(0)
 			c.Close()
 		}), unreachable, true, false},
-		"Babbles": {"it does not speak HTTP", process, accepts(func(c net.Conn) {
+		"the answer is not HTTP": {"the listener does not speak HTTP", process, accepts(func(c net.Conn) {
 			_, _ = c.Read(make([]byte, 1))
 			_, _ = c.Write([]byte("220 mail\r\n"))
 			c.Close()
 		}), "does not speak HTTP", true, false},
-		"nothing listens": {"nobody is there", told, func(t *testing.T) string {
+		"the port is closed": {"nothing listens", told, func(t *testing.T) string {
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)

@@ -31,7 +31,7 @@ func TestOperatorLife(t *testing.T) {
 			funcs.AllAnnotated(going, funcs.Exporter, 1, port),
 			funcs.AllAnnotated(orphaned, funcs.Exporter, 1, port))).
 		WithSetup("the agents are recorded", orphans.Remember()).
-		WithSetup("somebody scrapes", scraper.Begin(port)).
+		WithSetup("the pods are scraped", scraper.Begin(port)).
 		WithSetup("the running implementation is recorded", implementations.Remember()).
 		Assess("deleted records are rebuilt with the same agents", funcs.All(
 			funcs.RecordsRebuilt(namespace),

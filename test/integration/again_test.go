@@ -111,7 +111,7 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 		t.Fatalf("the attempt of phase Annotated is %+v, want a count of at least 10", a)
 	}
 	s.jvm(s.pod).Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped}
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("nobody listens"))
+	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
 	for range 6 {
 		s.later(interval)
 		s.check(o)
@@ -192,13 +192,13 @@ func TestTurnBeforeTheHalt(t *testing.T) {
 		f.jvm(pod).Refusal = nil
 	}
 	f.later(time.Hour)
-	f.expect("halted", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
+	f.expect("the rollout is halted", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Annotations = map[string]string{v1alpha1.AnnotationResume: "1"}
 	})
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("resumed", isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the rollout is resumed", isAnnotated, isAnnotated, isAnnotated)
 }
 
 // A halt persists while the configuration is temporarily missing.
@@ -210,13 +210,13 @@ func TestHaltOutlastsABrokenConfiguration(t *testing.T) {
 	remove(t, f.pods[0])
 	f.pods = f.pods[1:]
 	f.garbageCollect()
-	f.expect("halted", "JavaFound RolloutHalted")
+	f.expect("the rollout is halted", "JavaFound RolloutHalted")
 	configMap := f.configure("rules: [")
-	f.expect("broken", "JavaFound ConfigNotYAML")
+	f.expect("the configuration is invalid", "JavaFound ConfigNotYAML")
 	remove(t, configMap)
-	f.expect("gone", "JavaFound ConfigMapMissing")
+	f.expect("the ConfigMap is missing", "JavaFound ConfigMapMissing")
 	f.configure(rules)
-	f.expect("back", "JavaFound RolloutHalted")
+	f.expect("the ConfigMap is restored", "JavaFound RolloutHalted")
 	if f.jvm(f.pods[0]).loads > 0 {
 		t.Error("the agent was loaded during the halt")
 	}

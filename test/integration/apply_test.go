@@ -141,9 +141,9 @@ func TestGone(t *testing.T) {
 	a := &v1alpha1.JmxAttachment{ObjectMeta: c.named("record")}
 	get(t, a)
 	writes := map[string]func() error{
-		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
-		"withdrawal":  func() error { return w.PodAnnotations(t.Context(), pod, nil) },
-		"attachment":  func() error { return w.Attachment(t.Context(), a.UID, a.Name, pod, e, "another") },
+		"annotations":            func() error { return w.PodAnnotations(t.Context(), pod, ours) },
+		"removal of annotations": func() error { return w.PodAnnotations(t.Context(), pod, nil) },
+		"attachment":             func() error { return w.Attachment(t.Context(), a.UID, a.Name, pod, e, "another") },
 		"attachment status": func() error {
 			return w.AttachmentStatus(t.Context(), a, &v1alpha1.JmxAttachmentStatus{Phase: "Annotated"})
 		},

@@ -115,17 +115,17 @@ func TestRulesLabelRequired(t *testing.T) {
 	f := aFleet(t, 1, nil)
 	f.o.settle()
 	f.later(2 * time.Minute)
-	f.expect("not required", isAnnotated)
+	f.expect("the label is not required", isAnnotated)
 	f.requireLabel = true
 	f.o = f.operate()
-	f.expect("required", isAnnotated)
-	f.expectConfigValid("required", metav1.ConditionFalse, v1alpha1.ReasonConfigMapUnlabeled)
+	f.expect("the label is required", isAnnotated)
+	f.expectConfigValid("the label is required", metav1.ConditionFalse, v1alpha1.ReasonConfigMapUnlabeled)
 	if f.endpoints(f.exporter) == "" {
 		t.Error("the endpoint was removed")
 	}
 	change(t, f.configMap(), func(c *corev1.ConfigMap) { c.Labels = map[string]string{v1alpha1.LabelRules: ""} })
-	f.expectConfigValid("labeled", metav1.ConditionTrue, "Valid")
-	f.expect("labeled", isAnnotated)
+	f.expectConfigValid("the ConfigMap is labeled", metav1.ConditionTrue, "Valid")
+	f.expect("the ConfigMap is labeled", isAnnotated)
 }
 
 func (f *fleet) configMap() *corev1.ConfigMap { return &corev1.ConfigMap{ObjectMeta: f.named("rules")} }

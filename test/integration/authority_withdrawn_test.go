@@ -26,7 +26,7 @@ func TestRightWithdrawn(t *testing.T) {
 	t.Parallel()
 	f, alice := stampedFleet(t)
 	f.pods = []*corev1.Pod{f.run(aPod("app-0"))}
-	f.expect("with the right", isAnnotated)
+	f.expect("the requester has the right", isAnnotated)
 	f.later(2 * time.Minute)
 	f.o.settle()
 	published := f.endpoints(f.exporter)
@@ -44,17 +44,17 @@ func TestRightWithdrawn(t *testing.T) {
 		t.Errorf("message of app-1 names neither the user nor the role to bind: %q", says)
 	}
 	f.configure(changed)
-	f.expectAsked("another configuration", "2 0")
+	f.expectAsked("the configuration changes", "2 0")
 	f.later(2 * time.Minute)
-	f.expect("another configuration", isAnnotated, "Discovered NotAuthorized")
+	f.expect("the configuration changes", isAnnotated, "Discovered NotAuthorized")
 	if got := f.endpoints(f.exporter); got != published {
 		t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 	}
 
 	f.restart(f.pods[0])
 	f.containers.called()
-	f.expect("its container restarted", "Discovered NotAuthorized", "Discovered NotAuthorized")
-	f.expectNotCalled("its container restarted")
+	f.expect("the container restarts", "Discovered NotAuthorized", "Discovered NotAuthorized")
+	f.expectNotCalled("the container restarts")
 
 	again := f.o.settle()
 	if again <= 0 || again > steps.AuthorityPeriod {
@@ -67,7 +67,7 @@ func TestRightWithdrawn(t *testing.T) {
 		f.o.settle()
 	}
 	f.later(2 * time.Minute)
-	f.expect("with the right to attach", isAnnotated, isAnnotated)
+	f.expect("the requester has the verb attach", isAnnotated, isAnnotated)
 }
 
 // Endpoints of others do not prove that a pod is served already: anyone who may write a Service
@@ -100,9 +100,9 @@ func TestPreflightNotAuthorized(t *testing.T) {
 	f.mode(f.exporter, v1alpha1.ModePreflight)
 	f.stampedBy("alice")
 	f.pods = []*corev1.Pod{f.run(aPod("app-0"))}
-	f.expect("preflight", "Discovered NotAuthorized")
-	f.expectFound("preflight", f.exporter, "0/1, pending 0, NotAuthorized 1 app-0, True PodsInspected")
-	f.expectNotCalled("preflight")
+	f.expect("the mode is Preflight", "Discovered NotAuthorized")
+	f.expectFound("the mode is Preflight", f.exporter, "0/1, pending 0, NotAuthorized 1 app-0, True PodsInspected")
+	f.expectNotCalled("the mode is Preflight")
 }
 
 // A failed review is retried, and nothing is executed meanwhile.

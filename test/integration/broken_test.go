@@ -61,7 +61,7 @@ func TestBrokenConfigurationChangesNothing(t *testing.T) {
 	f.configure("rules: {")
 	f.restart(f.pods[0])
 	f.pods = append(f.pods, f.run(aPod("app-9")))
-	f.expect("others come", broken, isAnnotated, isAnnotated, broken)
+	f.expect("new pods are created", broken, isAnnotated, isAnnotated, broken)
 	f.expectAsked("new pods are created", "0 1 1 0")
 	f.o.did()
 	f.later(24 * time.Hour)

@@ -137,7 +137,7 @@ func (cs *containers) replace(c *container, jvms ...*jvm) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c.jvms = jvms
-	cs.health = errors.New("nobody listens")
+	cs.health = errors.New("connection refused")
 }
 
 // called returns the verbs run since the previous call.

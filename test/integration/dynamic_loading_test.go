@@ -30,8 +30,8 @@ func TestRefuseOnWarning(t *testing.T) {
 	quiet, warns := aPod("app-1"), aPod("app-2")
 	warns.jvms["app"][0].LoadWarns = true
 	f.pods = append(f.pods, f.run(quiet), f.run(warns))
-	f.expect("refused", isAnnotated, isAnnotated, refused)
-	f.expectSums("refused", "3/2/3, Ready False PodsRefused, Stalled True PodsRefused")
+	f.expect("JVMs that would warn are refused", isAnnotated, isAnnotated, refused)
+	f.expectSums("JVMs that would warn are refused", "3/2/3, Ready False PodsRefused, Stalled True PodsRefused")
 	if says := (&story{f.cluster, f.pods[2], f.exporter}).message("JavaFound"); !strings.Contains(says, "-XX:+EnableDynamicAgentLoading") {
 		t.Errorf("message of JavaFound does not name the JVM option: %q", says)
 	}
@@ -45,7 +45,7 @@ func TestRefuseOnWarning(t *testing.T) {
 	f.configure(changed)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("reconfigured", isAnnotated, isAnnotated, refused)
+	f.expect("the configuration changes", isAnnotated, isAnnotated, refused)
 	if j := f.jvm(f.pods[0]); j.loads != 1 || len(j.asked) != 2 {
 		t.Errorf("got %d loads for %d configurations, want one for two", j.loads, len(j.asked))
 	}
@@ -53,5 +53,5 @@ func TestRefuseOnWarning(t *testing.T) {
 	policy(f, v1alpha1.DynamicAgentLoadingAllow)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("allowed again", isAnnotated, isAnnotated, isAnnotated)
+	f.expect("dynamic loading is allowed again", isAnnotated, isAnnotated, isAnnotated)
 }

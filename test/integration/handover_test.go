@@ -180,8 +180,8 @@ func TestRecordsRemadeWhileHalted(t *testing.T) {
 		f.later(time.Hour)
 		f.o.settle()
 	}
-	f.expect("remade", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
-	f.expectAsked("remade", asked)
+	f.expect("the JmxAttachments are recreated", "JavaFound RolloutHalted", "JavaFound RolloutHalted")
+	f.expectAsked("the JmxAttachments are recreated", asked)
 	if got := f.endpoints(f.exporter); got != before {
 		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}

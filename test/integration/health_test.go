@@ -235,7 +235,7 @@ func TestHealthOfAdopted(t *testing.T) {
 	pod.jvms["app"][0].Exporter = &helperapi.Exporter{Port: 9999}
 	s, o := checked(t, pod, nil)
 	s.later(time.Hour)
-	s.containers.health = errors.New("nobody listens")
+	s.containers.health = errors.New("connection refused")
 	s.staySilent(o)
 	if got := s.verbs(); got != "status probe" {
 		t.Errorf("helper operations: got %q, want %q", got, "status probe")
@@ -244,7 +244,7 @@ func TestHealthOfAdopted(t *testing.T) {
 	s.containers.mend()
 	s.nextCheck(o) // it answers the operator again
 	s.later(time.Hour)
-	s.containers.health = errors.New("nobody listens")
+	s.containers.health = errors.New("connection refused")
 	another := aJVM(javaStartTime + 1)
 	another.Exporter = &helperapi.Exporter{Port: 9998}
 	s.containers.replace(s.container(s.pod), another)

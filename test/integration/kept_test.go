@@ -11,10 +11,10 @@ import (
 
 // The reasons why an exporter changes nothing new.
 var stops = map[string]func(*story){
-	"suspended": func(s *story) {
+	"the exporter is suspended": func(s *story) {
 		change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
 	},
-	"halted": func(s *story) { // by another pod
+	"the rollout is halted": func(s *story) { // by another pod
 		get(s.t, s.exporter)
 		s.exporter.Status.Halt = &v1alpha1.Halt{Revision: s.exporter.Status.Revision, Reason: v1alpha1.ReasonConfigRejected, Message: "Pod other: No."}
 		if err := admin.Status().Update(s.t.Context(), s.exporter); err != nil {

@@ -36,7 +36,7 @@ func TestRefusedPodsTakeNoSlot(t *testing.T) {
 			t.Errorf("phase of %s after one round: got %q, want %q", pod.Name, got, want[i])
 		}
 	}
-	f.expect("inspected", want...)
+	f.expect("all pods are inspected", want...)
 	for i, revision := range f.grants() {
 		if granted := revision != ""; granted != (i == pods-1) {
 			t.Errorf("revision granted to %s: got %q, want one for the last pod only", f.pods[i].Name, revision)
@@ -49,7 +49,7 @@ func TestRefusedPodsTakeNoSlot(t *testing.T) {
 
 	f.later(24 * time.Hour)
 	f.configure(changed)
-	f.expect("another revision", want...)
+	f.expect("the revision changes", want...)
 	f.expectSums("the revision changes", "13/1/13, Ready False PodsRefused, Stalled True PodsRefused")
 	if writes != pods+2 {
 		t.Errorf("writes of JmxAttachments after another revision: got %d, want %d", writes, pods+2)
@@ -73,5 +73,5 @@ func TestRefusedPodsFollowTheExporter(t *testing.T) {
 	excluded := "Discovered NoProcessIncluded"
 	f.expect("all processes are excluded", excluded, excluded)
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Processes = nil })
-	f.expect("none is", isAnnotated, isPending)
+	f.expect("no process is excluded", isAnnotated, isPending)
 }

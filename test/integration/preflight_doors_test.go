@@ -18,8 +18,8 @@ func TestPreflightWithoutShell(t *testing.T) {
 	f.pods = []*corev1.Pod{f.run(aPod("app-0").withoutShell())}
 	f.configure(rules)
 	f.exporter = f.preflight("exporter")
-	f.expect("preflight", "Discovered NoShell")
-	f.expectFound("preflight", f.exporter, "0/1, pending 0, NoShell 1 app-0, True PodsInspected")
+	f.expect("the mode is Preflight", "Discovered NoShell")
+	f.expectFound("the mode is Preflight", f.exporter, "0/1, pending 0, NoShell 1 app-0, True PodsInspected")
 	s := &story{f.cluster, f.pods[0], f.exporter}
 	if get(t, s.pod); len(s.pod.Spec.EphemeralContainers) > 0 {
 		t.Errorf("ephemeral containers of %s: got %v, want none", s.pod.Name, s.pod.Spec.EphemeralContainers)
@@ -29,6 +29,6 @@ func TestPreflightWithoutShell(t *testing.T) {
 	f.o.settle()
 	f.later(5 * time.Second)
 	f.o.tire()
-	f.expect("attach", isAnnotated)
+	f.expect("the mode is Attach", isAnnotated)
 	s.hasOneDoor()
 }

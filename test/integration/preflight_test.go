@@ -88,8 +88,8 @@ const mixedFound = "2/6, pending 0, AttachDisabled 1 app-2, InsufficientMemory 1
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	f := mixed(t)
-	f.expect("preflight", isPreflight, isPreflight, "Discovered AttachDisabled", "JavaFound InsufficientMemory", "Discovered NoShell", "Discovered UnsupportedOS")
-	f.expectFound("preflight", f.exporter, mixedFound)
+	f.expect("the mode is Preflight", isPreflight, isPreflight, "Discovered AttachDisabled", "JavaFound InsufficientMemory", "Discovered NoShell", "Discovered UnsupportedOS")
+	f.expectFound("the mode is Preflight", f.exporter, mixedFound)
 	found := f.exporter.Status.Preflight
 	if found.LoadWarnings != 1 || !slices.Equal(found.Transports, []v1alpha1.TransportCount{{Transport: v1alpha1.TransportEphemeralContainer, Count: 1}, {Transport: v1alpha1.TransportExec, Count: 2}}) {
 		t.Errorf("warnings and transports in the report: got %+v", found)
@@ -100,7 +100,7 @@ func TestPreflight(t *testing.T) {
 	if says := found.Reasons[1].Message; !strings.Contains(says, "97 MiB") || !strings.Contains(says, "16Mi") {
 		t.Errorf("message about app-3: got %q", says)
 	}
-	f.expectSums("preflight", "3/0/6, Ready False Preflight, Stalled False Reconciled")
+	f.expectSums("the mode is Preflight", "3/0/6, Ready False Preflight, Stalled False Reconciled")
 	if table := f.table("prometheusjmxexporters"); !strings.Contains(table, "2/6") {
 		t.Errorf("the table does not show 2/6:\n%s", table)
 	}
@@ -131,8 +131,8 @@ func TestPreflight(t *testing.T) {
 	f.mode(f.exporter, v1alpha1.ModeAttach)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("attach", isAnnotated, isAnnotated, "Discovered AttachDisabled", isAnnotated, "Discovered NoShell", "Discovered UnsupportedOS")
-	f.expectFound("attach", f.exporter, "nothing")
+	f.expect("the mode is Attach", isAnnotated, isAnnotated, "Discovered AttachDisabled", isAnnotated, "Discovered NoShell", "Discovered UnsupportedOS")
+	f.expectFound("the mode is Attach", f.exporter, "nothing")
 	for _, pod := range f.pods[:3] {
 		if looks := f.container(pod).looks; looks != 1 {
 			t.Errorf("inspections of %s: got %d, want 1", pod.Name, looks)
@@ -170,7 +170,7 @@ func TestPreflightHeadroom(t *testing.T) {
 	f.containers.called()
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.MemoryHeadroom = new(resource.MustParse("8Mi")) })
 	f.o.settle()
-	f.expectFound("8Mi", f.exporter, strings.Replace(strings.Replace(mixedFound, "2/6", "3/6", 1), "InsufficientMemory 1 app-3, ", "", 1))
+	f.expectFound("memoryHeadroom is 8Mi", f.exporter, strings.Replace(strings.Replace(mixedFound, "2/6", "3/6", 1), "InsufficientMemory 1 app-3, ", "", 1))
 	if looks := f.container(f.pods[3]).looks; looks != 1 {
 		t.Errorf("inspections of %s: got %d, want 1", f.pods[3].Name, looks)
 	}
@@ -184,9 +184,9 @@ func TestPreflightNeverCompetes(t *testing.T) {
 	f.mode(f.exporter, v1alpha1.ModePreflight)
 	s := &story{f.cluster, f.pods[0], f.exporter}
 	second := s.heir(func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Mode = v1alpha1.ModePreflight })
-	f.expect("two preflights", isPreflight)
-	f.expectFound("two preflights", f.exporter, "1/1, pending 0, True PodsInspected")
-	f.expectFound("two preflights", second, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
+	f.expect("both exporters are in mode Preflight", isPreflight)
+	f.expectFound("both exporters are in mode Preflight", f.exporter, "1/1, pending 0, True PodsInspected")
+	f.expectFound("both exporters are in mode Preflight", second, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
 
 	attaching := create(t, f.anExporter("attaching"))
 	f.o.settle()
@@ -221,21 +221,21 @@ func TestAttachedInPreflight(t *testing.T) {
 	f.exporter = (&story{f.cluster, f.pods[0], older}).heir(nil)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("attached", isAnnotated)
+	f.expect("the pod is attached", isAnnotated)
 	f.later(2 * time.Minute)
 	f.o.settle()
 	before := f.endpoints(f.exporter)
 
 	f.mode(f.exporter, v1alpha1.ModePreflight)
 	f.configure(changed)
-	f.expect("preflight", isAnnotated)
-	f.expectFound("preflight", f.exporter, "1/1, pending 0, True PodsInspected")
-	f.expectFound("preflight", older, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
-	f.expectSums("preflight", "0/1/1, Ready False Preflight, Stalled False Reconciled")
+	f.expect("the mode is Preflight", isAnnotated)
+	f.expectFound("the mode is Preflight", f.exporter, "1/1, pending 0, True PodsInspected")
+	f.expectFound("the mode is Preflight", older, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
+	f.expectSums("the mode is Preflight", "0/1/1, Ready False Preflight, Stalled False Reconciled")
 	if ready := meta.FindStatusCondition(f.exporter.Status.Conditions, v1alpha1.ConditionReady); !strings.Contains(ready.Message, "Existing endpoints keep serving.") {
 		t.Errorf("message of Ready does not say that existing endpoints keep serving: %q", ready.Message)
 	}
-	f.expectAsked("preflight", "1")
+	f.expectAsked("the mode is Preflight", "1")
 	if got := f.endpoints(f.exporter); got != before || got == "" {
 		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}

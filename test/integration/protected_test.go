@@ -61,26 +61,26 @@ func TestPodProtected(t *testing.T) {
 			f.exporter = f.preflight("exporter")
 
 			operate(steps.Protection{})
-			f.expectFound("preflight", f.exporter, "0/1, pending 0, PodProtected 1 app-0, True PodsInspected")
+			f.expectFound("the mode is Preflight", f.exporter, "0/1, pending 0, PodProtected 1 app-0, True PodsInspected")
 			f.mode(f.exporter, v1alpha1.ModeAttach)
-			f.expect("attach", "Discovered PodProtected")
-			f.expectSums("attach", "1/0/1, Ready False PodsRefused, Stalled True PodsRefused")
+			f.expect("the mode is Attach", "Discovered PodProtected")
+			f.expectSums("the mode is Attach", "1/0/1, Ready False PodsRefused, Stalled True PodsRefused")
 			if says := meta.FindStatusCondition(f.attachment(f.pods[0]).Status.Conditions, "JavaFound").Message; !strings.Contains(says, tc.flag+".") {
 				t.Errorf("message of JavaFound does not name the flag: %q", says)
 			}
-			f.expectNotCalled("attach")
+			f.expectNotCalled("the mode is Attach")
 
 			operate(tc.allow)
-			f.expect("with the flag", isAnnotated)
+			f.expect("the operator has the flag", isAnnotated)
 			f.later(2 * time.Minute)
 			f.o.settle()
 			published := f.endpoints(f.exporter)
 
 			operate(steps.Protection{})
 			f.configure(changed)
-			f.expectAsked("without the flag", "2")
+			f.expectAsked("the operator lost the flag", "2")
 			f.later(2 * time.Minute)
-			f.expect("without the flag", isAnnotated)
+			f.expect("the operator lost the flag", isAnnotated)
 			if got := f.endpoints(f.exporter); got != published || got == "" {
 				t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 			}

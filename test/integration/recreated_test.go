@@ -33,7 +33,7 @@ func TestExporterRecreated(t *testing.T) {
 	f.exporter.Spec.Rollout.Canary.Count = new(int32(1))
 	create(t, f.exporter)
 	f.garbageCollect()
-	f.expect("made again", isAnnotated, isPending, isPending)
+	f.expect("the exporter is recreated", isAnnotated, isPending, isPending)
 	f.expectSums("the exporter is recreated", "1/1/3, Ready False Progressing, Stalled False Reconciled")
 	f.later(time.Minute)
 	f.expect("the canary is proven", isAnnotated, isAnnotated, isAnnotated)

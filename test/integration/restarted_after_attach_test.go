@@ -50,7 +50,7 @@ func TestRestart(t *testing.T) {
 				})
 			}
 			if !tc.halts {
-				f.expect("it restarted", isAnnotated, isPending)
+				f.expect("the container restarted", isAnnotated, isPending)
 				if f.jvm(f.pods[0]).loads != 1 {
 					t.Errorf("loads after the restart: got %d, want 1", f.jvm(f.pods[0]).loads)
 				}
@@ -59,7 +59,7 @@ func TestRestart(t *testing.T) {
 				}
 				return
 			}
-			f.expect("it restarted", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
+			f.expect("the container restarted", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
 			f.expectSums("the container restarted", "1/0/2, Ready False RestartedAfterAttach, Stalled True RestartedAfterAttach")
 			if !strings.Contains(f.exporter.Status.Halt.Message, tc.says) {
 				t.Errorf("message of the halt: got %q, want it to contain %q", f.exporter.Status.Halt.Message, tc.says)

@@ -48,7 +48,7 @@ func TestResumeStartsNothingOver(t *testing.T) {
 	}
 
 	f.resume("1")
-	f.expect("resumed", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the rollout is resumed", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
 	f.expectAsked("the rollout is resumed", "2 1 2 2")
 	f.expectSums("the rollout is resumed", "4/4/4, Ready True AllAnnotated, Stalled False Reconciled")
 	if diff := cmp.Diff(granted, f.grants()); diff != "" {
@@ -65,7 +65,7 @@ func TestResumeStartsNothingOver(t *testing.T) {
 	f.expect("the container restarts again", isAnnotated, "JavaFound RestartedAfterAttach", isAnnotated, isAnnotated)
 	f.expectSums("the container restarts again", "4/3/4, Ready False RestartedAfterAttach, Stalled True RestartedAfterAttach")
 	f.resume("2")
-	f.expect("resumed again", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the rollout is resumed again", isAnnotated, isAnnotated, isAnnotated, isAnnotated)
 }
 
 // A failed canary is retried before any other pod gets the rejected configuration.
@@ -77,7 +77,7 @@ func TestResumeTriesTheCanary(t *testing.T) {
 	f.later(2 * time.Minute)
 	f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
 	f.configure(changed)
-	f.expect("rejected", "Staged ConfigRejected", isAnnotated, isAnnotated)
+	f.expect("the canary rejects the configuration", "Staged ConfigRejected", isAnnotated, isAnnotated)
 	asked := len(f.jvm(f.pods[0]).asked)
 	f.resume("1")
 	f.expect("the canary rejects the configuration again", "Staged ConfigRejected", isAnnotated, isAnnotated)

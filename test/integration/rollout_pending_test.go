@@ -12,10 +12,10 @@ import (
 // kept are the reasons why a pod is not changed: app-1 of a fleet, whose canary app-0
 // does not succeed.
 var kept = map[string]func(*fleet){
-	"suspended": func(f *fleet) {
+	"the exporter is suspended": func(f *fleet) {
 		change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
 	},
-	"waiting": func(f *fleet) {
+	"the pod waits for a slot": func(f *fleet) {
 		f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonAttachTimeout)
 		f.configure(changed)
 	},

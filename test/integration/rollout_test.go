@@ -19,7 +19,7 @@ func TestCanary(t *testing.T) {
 	f.later(2 * time.Second)
 	f.expect("the canary is not proven", isAnnotated, isPending, isPending)
 	f.later(2 * time.Second)
-	f.expect("then", isAnnotated, isAnnotated, isAnnotated)
+	f.expect("the canary is proven", isAnnotated, isAnnotated, isAnnotated)
 	f.expectSums("the canary is proven", "3/3/3, Ready True AllAnnotated, Stalled False Reconciled")
 
 	f.configure(changed)

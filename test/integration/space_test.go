@@ -15,13 +15,13 @@ import (
 // is written to it.
 func TestPodWithoutSpace(t *testing.T) {
 	for name, limit := range map[string]func(*corev1.PodSpec){
-		"sizeLimit": func(spec *corev1.PodSpec) {
+		"the emptyDir has a sizeLimit": func(spec *corev1.PodSpec) {
 			spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{
 				EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("20"))},
 			}}}
 			spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp"}}
 		},
-		"ephemeral-storage": func(spec *corev1.PodSpec) {
+		"the container has a limit of ephemeral-storage": func(spec *corev1.PodSpec) {
 			spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("20")}
 		},
 	} {

@@ -44,7 +44,7 @@ func TestStaticPod(t *testing.T) {
 	f.exporter = f.export("exporter")
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("attach", isAnnotated)
+	f.expect("the pod is attached", isAnnotated)
 	if port := f.annotations(f.pods[0])["prometheus.io/port"]; port != "9400" {
 		t.Errorf("prometheus.io/port of the mirror: got %q, want %q", port, "9400")
 	}

@@ -23,7 +23,7 @@ func TestSuspend(t *testing.T) {
 	suspend(f, true)
 	f.configure(changed)
 	f.pods = append(f.pods, f.run(aPod("app-9")))
-	f.expect("suspended", isAnnotated, isAnnotated, isSuspended)
+	f.expect("the exporter is suspended", isAnnotated, isAnnotated, isSuspended)
 	f.expectSums("the exporter is suspended", "0/2/3, Ready False Suspended, Stalled False Reconciled")
 	f.expectAsked("the exporter is suspended", "1 1 0")
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })

@@ -16,7 +16,7 @@ func TestWindowsPod(t *testing.T) {
 	f := aFleet(t, 1, nil)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("canaries", isAnnotated)
+	f.expect("the first pod is attached", isAnnotated)
 	f.o.containers.called()
 	windows := aPod("app-windows")
 	windows.pod.Spec.OS = &corev1.PodOS{Name: corev1.Windows}

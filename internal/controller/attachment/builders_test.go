@@ -26,7 +26,7 @@ const revision = "new"
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// aScope is a pod with one container, app, which runs, and the JVM in it.
+// aScope returns a pod with one running container, app, and its JVM.
 func aScope() *steps.Scope {
 	s := &steps.Scope{
 		Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{},
@@ -46,7 +46,7 @@ func aScope() *steps.Scope {
 	return s
 }
 
-// servingScope is a pod whose JVM serves and was asked by the operator.
+// servingScope returns a pod whose JVM serves and was probed by the operator.
 func servingScope() *steps.Scope {
 	s := aScope()
 	s.Granted = true
@@ -61,8 +61,8 @@ func servingScope() *steps.Scope {
 	return s
 }
 
-// answering is a Helper that answers by the container and the verb, and notes what
-// was run.
+// answering is a Helper that answers by container and verb, and records its
+// calls.
 type answering struct {
 	answers map[string]func() (*helperapi.Report, error)
 	ran     []string
@@ -75,10 +75,10 @@ func (a *answering) Run(_ context.Context, in transport.Container, verb helperap
 	if answer := a.answers[key]; answer != nil {
 		return answer()
 	}
-	return nil, fmt.Errorf("nobody expects %s", key)
+	return nil, fmt.Errorf("unexpected call %s", key)
 }
 
-// Open implements steps.Helper: there is room, if nothing else is said.
+// Open implements steps.Helper: there is capacity, unless an answer is set.
 func (a *answering) Open(_ context.Context, in transport.Container) error {
 	if answer := a.answers[in.Name+" open"]; answer != nil {
 		_, err := answer()
@@ -97,7 +97,7 @@ func says(reason string) func() (*helperapi.Report, error) {
 
 var aTarget = helperapi.Target{PID: 7, StartTime: 11}
 
-// prober is a Prober of which all endpoints answer the same.
+// prober is a Prober whose endpoints all answer the same.
 type prober struct{ err error }
 
 // Probe implements steps.Prober.
@@ -106,7 +106,7 @@ func (p *prober) Probe(context.Context, string, *v1alpha1.JavaProcess) error { r
 // Answers implements steps.Prober.
 func (p *prober) Answers(context.Context, *v1alpha1.JavaProcess) error { return p.err }
 
-// accepting is an API server that accepts each apply; another call is a panic.
+// accepting is an API server that accepts each apply; any other call panics.
 type accepting struct {
 	client.Client
 	writes int
@@ -135,7 +135,7 @@ func (s status) Apply(ctx context.Context, _ runtime.ApplyConfiguration, _ ...cl
 	return nil
 }
 
-// bench is a Reconciler on fakes.
+// bench is a Reconciler with fakes.
 type bench struct {
 	*Reconciler
 	api      *accepting
@@ -157,7 +157,7 @@ func aBench() *bench {
 	return b
 }
 
-// of is a visit of a scope, whose steps work with the fakes.
+// of returns a visit of a scope, whose steps use the fakes.
 func (b *bench) of(s *steps.Scope) *visit {
 	s.Helper, s.Prober, s.Writer = b.helper, b.prober, b.Writer
 	return b.visit(s)

@@ -24,7 +24,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// holding is a reader of one pod and of exporters, that notes what was read.
+// holding is a reader of one pod and of exporters, which records its reads.
 type holding struct {
 	client.Reader
 	pod       *corev1.Pod
@@ -63,7 +63,7 @@ func (h *holding) List(_ context.Context, list client.ObjectList, _ ...client.Li
 	return nil
 }
 
-// deleting is an API server that accepts deletes, too.
+// deleting is an API server that also accepts deletes.
 type deleting struct {
 	accepting
 	deletes int
@@ -80,8 +80,8 @@ func (d *deleting) Delete(context.Context, client.Object, ...client.DeleteOption
 	return nil
 }
 
-// What a detach reads past the cache: the pod and the exporter on record, before its
-// first effect and not again, and never all exporters.
+// The live reads of a detach: the pod and the recorded exporter, once before the first
+// effect, and never a list of all exporters.
 func TestDetachConfirms(t *testing.T) {
 	exporter := func(name, uid string) v1alpha1.PrometheusJmxExporter {
 		e := v1alpha1.PrometheusJmxExporter{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid)}}
@@ -98,14 +98,14 @@ func TestDetachConfirms(t *testing.T) {
 		deletes      int
 		err          string
 	}{
-		"its exporter is gone":             {read: both, deletes: 1},
-		"so it is, and the detach began":   {begun: true, deletes: 1},
-		"so is the pod":                    {podGone: true, read: both[:1], deletes: 1},
-		"nothing is left of its exporter":  {orphan: true, read: both[:1], deletes: 1},
-		"the cache is behind":              {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "1")}, read: both, err: "stale cache"},
-		"it was made again":                {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "2")}, read: both},
-		"another one owns the pod":         {cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
-		"another one owns the pod by then": {begun: true, cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
+		"the exporter is gone":                                    {read: both, deletes: 1},
+		"the exporter is gone, and the detach has begun":          {begun: true, deletes: 1},
+		"the exporter and the pod are gone":                       {podGone: true, read: both[:1], deletes: 1},
+		"the record has no exporter":                              {orphan: true, read: both[:1], deletes: 1},
+		"the cache is stale":                                      {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "1")}, read: both, err: "stale cache"},
+		"the exporter was recreated":                              {live: []v1alpha1.PrometheusJmxExporter{exporter("exporter", "2")}, read: both},
+		"another exporter owns the pod":                           {cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
+		"another exporter owns the pod, and the detach has begun": {begun: true, cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
 	} {
 		b, s := aBench(), aScope()
 		s.Pod.Name, s.Pod.UID, s.Pod.Labels = "app-0", "pod", map[string]string{"app": "dummyapp"}
@@ -128,13 +128,13 @@ func TestDetachConfirms(t *testing.T) {
 		b.Reader, b.Live, b.Writer = cached, live, records.New(apply.New(api, effects.Direct))
 		_, err := b.detach(t.Context(), a, b.helper)
 		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want %q", name, err, tc.err)
 		}
 		if diff := cmp.Diff(tc.read, live.read); diff != "" {
-			t.Errorf("%s: read live is (-want +got):\n%s", name, diff)
+			t.Errorf("%s: live reads (-want +got):\n%s", name, diff)
 		}
 		if api.deletes != tc.deletes || api.writes > 0 {
-			t.Errorf("%s: %d deletes, %d writes", name, api.deletes, api.writes)
+			t.Errorf("%s: got %d deletes and %d other writes", name, api.deletes, api.writes)
 		}
 	}
 }

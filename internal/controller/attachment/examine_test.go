@@ -16,7 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// What is collected of an endpoint whose health check failed: an exec only then.
+// The examination of an endpoint after a failed health check, which needs an exec only then.
 func TestExamine(t *testing.T) {
 	running := &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}
 	unreachable := errors.Join(steps.ErrUnreachable, errors.New("no route"))
@@ -30,15 +30,15 @@ func TestExamine(t *testing.T) {
 		from   v1alpha1.CheckedFrom // Operator if empty
 		execs  int
 	}{
-		"it answers":                       {},
-		"it can be reached by now":         {before: inPod},
-		"it still cannot be reached":       {answer: unreachable, before: inPod, from: v1alpha1.CheckedFromPod},
-		"the JVM is gone":                  {answer: unreachable, status: says(v1alpha1.ReasonProcessGone), want: finds(steps.FindingGone), execs: 1},
-		"it serves, but cannot be reached": {answer: unreachable, status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), from: v1alpha1.CheckedFromPod, execs: 1},
-		"it serves, and speaks something":  {answer: errors.New("not HTTP"), status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), from: v1alpha1.CheckedFromPod, execs: 1},
-		"another process has the port":     {answer: steps.ErrForeign, status: sees(helperapi.Process{Mark: running}), want: &steps.Health{Finding: steps.FindingServing, Foreign: true, Misses: 2}, execs: 1},
-		"its agent is stopped":             {answer: unreachable, status: sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentStopped}}), want: finds(steps.FindingStopped), execs: 1},
-		"exec is forbidden":                {answer: unreachable, status: says(v1alpha1.ReasonExecForbidden), want: finds(steps.FindingUnclear), execs: 1},
+		"the endpoint answers":                                       {},
+		"the endpoint can be reached again":                          {before: inPod},
+		"the endpoint still cannot be reached":                       {answer: unreachable, before: inPod, from: v1alpha1.CheckedFromPod},
+		"the JVM is gone":                                            {answer: unreachable, status: says(v1alpha1.ReasonProcessGone), want: finds(steps.FindingGone), execs: 1},
+		"the endpoint serves in the pod, and cannot be reached":      {answer: unreachable, status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), from: v1alpha1.CheckedFromPod, execs: 1},
+		"the endpoint serves in the pod, and the answer is not HTTP": {answer: errors.New("not HTTP"), status: sees(helperapi.Process{Mark: running}), want: finds(steps.FindingServing), from: v1alpha1.CheckedFromPod, execs: 1},
+		"another process has the port":                               {answer: steps.ErrForeign, status: sees(helperapi.Process{Mark: running}), want: &steps.Health{Finding: steps.FindingServing, Foreign: true, Misses: 2}, execs: 1},
+		"the agent is stopped":                                       {answer: unreachable, status: sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentStopped}}), want: finds(steps.FindingStopped), execs: 1},
+		"exec is forbidden":                                          {answer: unreachable, status: says(v1alpha1.ReasonExecForbidden), want: finds(steps.FindingUnclear), execs: 1},
 	} {
 		b, s := aBench(), servingScope()
 		p := &s.Status().Processes[0]
@@ -65,16 +65,16 @@ func TestExamine(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(want, *p); diff != "" {
-			t.Errorf("%s: the record (-want +got):\n%s", name, diff)
+			t.Errorf("%s: process in the status (-want +got):\n%s", name, diff)
 		}
 		if v.examine(t.Context()); len(s.Health) != 0 || len(b.helper.ran) != tc.execs {
-			t.Errorf("%s: examined again is %v, after %d execs", name, s.Health, len(b.helper.ran))
+			t.Errorf("%s: second examination: got %v after %d execs", name, s.Health, len(b.helper.ran))
 		}
 	}
 }
 
-// An endpoint that is silent once is not examined: an exec follows only when it is
-// when it is asked again.
+// An endpoint that is silent once is not examined: an exec follows only
+// when the next check fails, too.
 func TestExamineWaitsForSilenceToPersist(t *testing.T) {
 	b, s := aBench(), servingScope()
 	b.prober.err = steps.ErrUnreachable
@@ -85,7 +85,7 @@ func TestExamineWaitsForSilenceToPersist(t *testing.T) {
 		b.clock.SetTime(start.Add(time.Duration(i+1) * time.Hour))
 		news := len(b.Health.CheckDue(t.Context())) > 0
 		if v.examine(t.Context()); len(b.helper.ran) != want || news != (want > 0) {
-			t.Errorf("silent %d times: after %d execs, a reconcile is asked for: %t", i+1, len(b.helper.ran), news)
+			t.Errorf("after %d failed checks: got %d execs, reconciliation requested: %t", i+1, len(b.helper.ran), news)
 		}
 	}
 }
@@ -94,8 +94,8 @@ func readyFor(since time.Duration, status corev1.ConditionStatus) []corev1.PodCo
 	return []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: metav1.NewTime(start.Add(-since))}}
 }
 
-// A pod that becomes ready is inspected once more, but not right after, and not in the
-// same second as all others; one that was ready before is not, where its health is
+// A pod that becomes ready is inspected once more, but not at once, and not in the same
+// second as all others; a pod that was ready before is not, if its health is
 // checked.
 func TestReinspectAfter(t *testing.T) {
 	const longest = reinspectDelay + reinspectSpread
@@ -107,23 +107,23 @@ func TestReinspectAfter(t *testing.T) {
 	for name, tc := range map[string]struct {
 		conditions  []corev1.PodCondition
 		inspected   time.Duration // ago
-		wasReady    bool          // then
+		wasReady    bool          // at the inspection
 		how         func(*steps.Scope)
 		unchecked   bool
 		least, most time.Duration
 	}{
-		"ready before":             {conditions: readyFor(2*time.Hour, corev1.ConditionTrue), inspected: time.Hour, least: -1, most: -1},
-		"never ready":              {inspected: time.Hour, least: -1, most: -1},
-		"not ready any more":       {conditions: readyFor(0, corev1.ConditionFalse), inspected: time.Hour, least: -1, most: -1},
-		"ready since, just now":    {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: 10 * time.Second, least: reinspectDelay - time.Second, most: longest - time.Second},
-		"inspected long ago":       {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, least: reinspectDelay - time.Second, most: longest - time.Second},
-		"ready since a while":      {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour},
-		"ready since, not granted": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: func(s *steps.Scope) { s.Granted, s.Status().Processes[0].AgentFound = false, true }, least: -1, most: -1},
-		"nor ever attached to":     {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: neverAttached},
-		"ready again":              {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, least: -1, most: -1},
-		"ready again, unreachable": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod},
-		"… just now":               {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod, least: reinspectDelay - time.Second, most: longest - time.Second},
-		"ready again, not checked": {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, unchecked: true},
+		"the pod was ready before":                                   {conditions: readyFor(2*time.Hour, corev1.ConditionTrue), inspected: time.Hour, least: -1, most: -1},
+		"the pod was never ready":                                    {inspected: time.Hour, least: -1, most: -1},
+		"the pod is no longer ready":                                 {conditions: readyFor(0, corev1.ConditionFalse), inspected: time.Hour, least: -1, most: -1},
+		"the pod became ready just now":                              {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: 10 * time.Second, least: reinspectDelay - time.Second, most: longest - time.Second},
+		"the pod became ready just now, long after the inspection":   {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, least: reinspectDelay - time.Second, most: longest - time.Second},
+		"the pod became ready a while ago":                           {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour},
+		"the pod became ready, and is not granted":                   {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: func(s *steps.Scope) { s.Granted, s.Status().Processes[0].AgentFound = false, true }, least: -1, most: -1},
+		"the pod became ready, and was never attached to":            {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, how: neverAttached},
+		"the pod became ready again":                                 {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, least: -1, most: -1},
+		"the pod became ready again, and cannot be reached":          {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod},
+		"the pod became ready again just now, and cannot be reached": {conditions: readyFor(time.Second, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, how: fromPod, least: reinspectDelay - time.Second, most: longest - time.Second},
+		"the pod became ready again, and has no health checks":       {conditions: readyFor(longest, corev1.ConditionTrue), inspected: time.Hour, wasReady: true, unchecked: true},
 	} {
 		s := servingScope()
 		s.Pod.Status.Conditions = tc.conditions
@@ -133,15 +133,15 @@ func TestReinspectAfter(t *testing.T) {
 		entry := &v1alpha1.InspectedContainer{Name: "app", ContainerID: "containerd://1", Ready: tc.wasReady, Time: new(metav1.NewTime(start.Add(-tc.inspected)))}
 		got := reinspectAfter(s, entry, !tc.unchecked)
 		if got < tc.least || got > tc.most {
-			t.Errorf("%s: in %s, want %s to %s", name, got, tc.least, tc.most)
+			t.Errorf("%s: inspection in %s, want %s to %s", name, got, tc.least, tc.most)
 		}
 	}
 }
 
-// A fleet of which all pods become ready in the same second is not inspected at once,
-// and not at all when it was ready before.
+// Pods of a fleet that become ready in the same second are not inspected at the same time,
+// and not at all if they were ready before.
 func TestReadinessOfAFleet(t *testing.T) {
-	for name, again := range map[string]bool{"for the first time": false, "once more": true} {
+	for name, again := range map[string]bool{"the pods become ready for the first time": false, "the pods become ready again": true} {
 		seconds := map[time.Duration]int{}
 		for i := range 300 {
 			s := servingScope()

@@ -16,8 +16,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// Which phases of a JVM may be tried, and why not: nothing new comes into one
-// before it is granted, and what is in there is kept.
+// The phases of a JVM that may be tried, and the reasons against others: nothing new is
+// loaded into a JVM before that is granted, and what it has is kept.
 func TestGate(t *testing.T) {
 	granted := func(s *steps.Scope) { s.Granted = true }
 	staged := func(s *steps.Scope) { s.Status().Processes[0].Staged = &v1alpha1.StagedFiles{} }
@@ -37,7 +37,7 @@ func TestGate(t *testing.T) {
 	halted := func(of string) func(*steps.Scope) {
 		return func(s *steps.Scope) { s.Exporter.Status.Halt = &v1alpha1.Halt{Revision: of} }
 	}
-	// restarting is a container that lived for as long as the one before, seconds.
+	// restarting is a container with an age whose previous instance lived for a time, both in seconds.
 	restarting := func(lived, before int) func(*steps.Scope) {
 		return func(s *steps.Scope) {
 			s.Exporter.Spec.Rollout.RestartWindow = &metav1.Duration{Duration: time.Minute}
@@ -68,42 +68,42 @@ func TestGate(t *testing.T) {
 		how  []func(*steps.Scope)
 		want []string
 	}{
-		"granted":                             {how: []func(*steps.Scope){granted}},
-		"not granted":                         {want: both("RolloutPending")},
-		"not granted, and staged":             {how: []func(*steps.Scope){staged}, want: both("RolloutPending")[1:]},
-		"not granted, and it serves":          {how: []func(*steps.Scope){attached}},
-		"not granted, the stock exporter":     {how: []func(*steps.Scope){adopted}, want: both("RolloutPending")[:1]},
-		"suspended":                           {how: []func(*steps.Scope){suspended}, want: both("Suspended")},
-		"suspended, and broken":               {how: []func(*steps.Scope){suspended, broken}, want: both("Suspended")},
-		"broken":                              {how: []func(*steps.Scope){broken}, want: both("ConfigNotYAML")},
-		"broken, and it serves":               {how: []func(*steps.Scope){broken, attached}},
-		"halted":                              {how: []func(*steps.Scope){halted(revision)}, want: both("RolloutHalted")},
-		"another rollout was halted":          {how: []func(*steps.Scope){halted("old")}, want: both("RolloutPending")},
-		"halted and suspended":                {how: []func(*steps.Scope){halted(revision), suspended}, want: both("Suspended")},
-		"it restarted":                        {how: []func(*steps.Scope){restarted(revision)}, want: both("RestartedAfterAttach")},
-		"it restarted, and this JVM serves":   {how: []func(*steps.Scope){restarted(revision), attached}},
-		"it restarts by itself":               {how: []func(*steps.Scope){granted, restarting(20, 20)}, want: both("ContainerRestarting")},
-		"it does, and waits for its turn":     {how: []func(*steps.Scope){restarting(20, 20)}, want: both("ContainerRestarting")},
-		"it does, and this JVM serves":        {how: []func(*steps.Scope){granted, restarting(20, 20), attached}},
-		"it does, and what it serves changes": {how: []func(*steps.Scope){granted, restarting(20, 20), attached, changed}, want: both("ContainerRestarting")},
-		"it does, and the agent was stopped":  {how: []func(*steps.Scope){restarting(20, 20), stopped}, want: both("ContainerRestarting")[1:]},
-		"it does, with the stock exporter":    {how: []func(*steps.Scope){granted, restarting(20, 20), adopted}, want: both("ContainerRestarting")[:1]},
-		"what it serves changes":              {how: []func(*steps.Scope){granted, attached, changed}},
-		"it does, after an attach":            {how: []func(*steps.Scope){restarted(revision), restarting(20, 20)}, want: both("RestartedAfterAttach")},
-		"it has outlived the one before":      {how: []func(*steps.Scope){granted, restarting(80, 20)}},
-		"the one before ran for long":         {how: []func(*steps.Scope){granted, restarting(20, 140)}},
-		"it restarted with another revision":  {how: []func(*steps.Scope){restarted("old")}},
-		"preflight":                           {how: []func(*steps.Scope){preflight}, want: both("Preflight")},
-		"preflight, suspended, and broken":    {how: []func(*steps.Scope){preflight, suspended, broken}, want: both("Preflight")},
-		"preflight, and a load would warn":    {how: []func(*steps.Scope){preflight, warns}, want: both("AgentLoadingWarns")},
-		"preflight, and it serves":            {how: []func(*steps.Scope){preflight, attached}},
-		"the right is withdrawn":              {how: []func(*steps.Scope){granted, withdrawn}, want: both("NotAuthorized")},
-		"it is, in a preflight":               {how: []func(*steps.Scope){preflight, withdrawn}, want: both("NotAuthorized")},
-		"it is, and the agent is there":       {how: []func(*steps.Scope){granted, loaded, withdrawn}},
-		"a load would warn":                   {how: []func(*steps.Scope){granted, warns}, want: both("AgentLoadingWarns")},
-		"a load would warn, not granted":      {how: []func(*steps.Scope){warns}, want: both("AgentLoadingWarns")},
-		"the agent is there, which warned":    {how: []func(*steps.Scope){granted, loaded, warns}},
-		"the stock exporter warns of nothing": {how: []func(*steps.Scope){granted, adopted, warns}},
+		"the JVM is granted":                                                            {how: []func(*steps.Scope){granted}},
+		"the JVM is not granted":                                                        {want: both("RolloutPending")},
+		"the JVM is not granted, and staged":                                            {how: []func(*steps.Scope){staged}, want: both("RolloutPending")[1:]},
+		"the JVM is not granted, and serves":                                            {how: []func(*steps.Scope){attached}},
+		"the JVM is not granted, and adopted":                                           {how: []func(*steps.Scope){adopted}, want: both("RolloutPending")[:1]},
+		"the exporter is suspended":                                                     {how: []func(*steps.Scope){suspended}, want: both("Suspended")},
+		"the exporter is suspended, and the configuration is invalid":                   {how: []func(*steps.Scope){suspended, broken}, want: both("Suspended")},
+		"the configuration is invalid":                                                  {how: []func(*steps.Scope){broken}, want: both("ConfigNotYAML")},
+		"the configuration is invalid, and the JVM serves":                              {how: []func(*steps.Scope){broken, attached}},
+		"the rollout is halted":                                                         {how: []func(*steps.Scope){halted(revision)}, want: both("RolloutHalted")},
+		"the rollout of another revision was halted":                                    {how: []func(*steps.Scope){halted("old")}, want: both("RolloutPending")},
+		"the rollout is halted, and suspended":                                          {how: []func(*steps.Scope){halted(revision), suspended}, want: both("Suspended")},
+		"the JVM restarted after an attach":                                             {how: []func(*steps.Scope){restarted(revision)}, want: both("RestartedAfterAttach")},
+		"another JVM restarted after an attach, and this JVM serves":                    {how: []func(*steps.Scope){restarted(revision), attached}},
+		"the container restarts by itself":                                              {how: []func(*steps.Scope){granted, restarting(20, 20)}, want: both("ContainerRestarting")},
+		"the container restarts by itself, and is not granted":                          {how: []func(*steps.Scope){restarting(20, 20)}, want: both("ContainerRestarting")},
+		"the container restarts by itself, and the JVM serves":                          {how: []func(*steps.Scope){granted, restarting(20, 20), attached}},
+		"the container restarts by itself, and the serving JVM has a new configuration": {how: []func(*steps.Scope){granted, restarting(20, 20), attached, changed}, want: both("ContainerRestarting")},
+		"the container restarts by itself, and the agent was stopped":                   {how: []func(*steps.Scope){restarting(20, 20), stopped}, want: both("ContainerRestarting")[1:]},
+		"the container restarts by itself, and the JVM is adopted":                      {how: []func(*steps.Scope){granted, restarting(20, 20), adopted}, want: both("ContainerRestarting")[:1]},
+		"the serving JVM has a new configuration":                                       {how: []func(*steps.Scope){granted, attached, changed}},
+		"the container restarts by itself, after an attach":                             {how: []func(*steps.Scope){restarted(revision), restarting(20, 20)}, want: both("RestartedAfterAttach")},
+		"the container has outlived its previous instance":                              {how: []func(*steps.Scope){granted, restarting(80, 20)}},
+		"the previous instance lived for long":                                          {how: []func(*steps.Scope){granted, restarting(20, 140)}},
+		"the JVM restarted with another revision":                                       {how: []func(*steps.Scope){restarted("old")}},
+		"the mode is Preflight":                                                         {how: []func(*steps.Scope){preflight}, want: both("Preflight")},
+		"the mode is Preflight, suspended, and the configuration is invalid":            {how: []func(*steps.Scope){preflight, suspended, broken}, want: both("Preflight")},
+		"the mode is Preflight, and a load would warn":                                  {how: []func(*steps.Scope){preflight, warns}, want: both("AgentLoadingWarns")},
+		"the mode is Preflight, and the JVM serves":                                     {how: []func(*steps.Scope){preflight, attached}},
+		"the right is revoked":                                                          {how: []func(*steps.Scope){granted, withdrawn}, want: both("NotAuthorized")},
+		"the right is revoked in mode Preflight":                                        {how: []func(*steps.Scope){preflight, withdrawn}, want: both("NotAuthorized")},
+		"the right is revoked, and the agent is loaded":                                 {how: []func(*steps.Scope){granted, loaded, withdrawn}},
+		"a load would warn":                                                             {how: []func(*steps.Scope){granted, warns}, want: both("AgentLoadingWarns")},
+		"a load would warn, and is not granted":                                         {how: []func(*steps.Scope){warns}, want: both("AgentLoadingWarns")},
+		"a load would warn, and the agent is loaded":                                    {how: []func(*steps.Scope){granted, loaded, warns}},
+		"a load would warn, and the JVM is adopted":                                     {how: []func(*steps.Scope){granted, adopted, warns}},
 	} {
 		s := aScope()
 		for _, how := range tc.how {
@@ -117,7 +117,7 @@ func TestGate(t *testing.T) {
 			}
 			got = append(got, fmt.Sprintf("%s %s", step.Phase(), closed.Reason))
 			if closed.Kind == statemachine.Done || closed.Kind == statemachine.Queued {
-				t.Errorf("%s: the outcome is %+v", name, closed)
+				t.Errorf("%s: got outcome %+v, want a reason", name, closed)
 			}
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
@@ -126,8 +126,8 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// When the rollout comes to a pod, nothing is left of what an earlier revision came
-// to: it would count as what the new one came to, and halt it, or free its place.
+// A new grant clears the outcome of an earlier revision: otherwise it would count as the
+// outcome of the new one, and halt its rollout, or free its slot.
 func TestGrantedAfresh(t *testing.T) {
 	for _, reason := range []string{v1alpha1.ReasonRolloutPending, v1alpha1.ReasonConfigRejected} {
 		s := servingScope()
@@ -136,12 +136,12 @@ func TestGrantedAfresh(t *testing.T) {
 		p.Phase, p.Reason, p.Message, p.Attempt = v1alpha1.PhaseStaged, reason, "Before.", &v1alpha1.Attempt{Count: 3}
 		aBench().of(s).begin()
 		if s.Status().Revision != revision || p.Reason != "" || p.Message != "" || p.Attempt != nil {
-			t.Errorf("%s: at revision %s the JVM is %s: %s", reason, s.Status().Revision, p.Reason, p.Message)
+			t.Errorf("%s: outcome kept at revision %s: %s: %s", reason, s.Status().Revision, p.Reason, p.Message)
 		}
 	}
 }
 
-// noAuthority is a steps.Authority of which nobody has the right.
+// noAuthority is a steps.Authority that grants the right to no one.
 type noAuthority struct{}
 
 // MayAttach implements steps.Authority.

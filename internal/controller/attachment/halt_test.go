@@ -11,8 +11,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// The record of a pod that failed waits for the halt of its rollout only as long as the
-// exporter's controller is about to write one.
+// The record of a failed pod waits for the halt of its rollout only as long as the
+// exporter's controller will still write one.
 func TestAwaitHalt(t *testing.T) {
 	for name, tc := range map[string]struct {
 		how   func(*steps.Scope)
@@ -37,14 +37,14 @@ func TestAwaitHalt(t *testing.T) {
 		tc.how(s)
 		b.clock.SetTime(s.Now.Time)
 		found := subjects{pod: s.Pod, exporter: s.Exporter}
-		for range 2 { // to wait longer takes no other write
+		for range 2 { // waiting longer takes no further write
 			waits, err := b.awaitHalt(t.Context(), s.Attachment, found)
 			if err != nil || waits != tc.waits {
-				t.Errorf("%s: waits is %t, error %v", name, waits, err)
+				t.Errorf("%s: waits: got %t, want %t (%v)", name, waits, tc.waits, err)
 			}
 		}
 		if restart := s.Status().Restart; tc.waits != (restart != nil) || tc.waits && (restart.Revision != revision || b.api.writes != 1) {
-			t.Errorf("%s: the restart is %+v after %d writes", name, restart, b.api.writes)
+			t.Errorf("%s: got restart %+v after %d writes", name, restart, b.api.writes)
 		}
 	}
 }

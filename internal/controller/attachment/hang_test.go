@@ -19,11 +19,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// hanging is a Helper of which every operation takes a while and then fails, until the
-// reconcile has no time left.
+// hanging is a Helper whose operations take a while and then fail, until the
+// reconciliation has no time left.
 type hanging struct {
 	end context.CancelFunc
-	// left is how many operations there is time for.
+	// left is the number of operations that there is time for.
 	left int
 	ran  []string
 }
@@ -40,7 +40,7 @@ func (h *hanging) Run(_ context.Context, in transport.Container, verb helperapi.
 	return nil, &transport.Error{Reason: v1alpha1.ReasonExecTimeout, Message: "It hangs."}
 }
 
-// inTime reconciles with a Helper that hangs, and time for a number of operations.
+// inTime reconciles with a hanging Helper, and time for a number of operations.
 func (b *bench) inTime(t *testing.T, s *steps.Scope, operations int) (*visit, []string, error) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -52,8 +52,8 @@ func (b *bench) inTime(t *testing.T, s *steps.Scope, operations int) (*visit, []
 	return v, helper.ran, err
 }
 
-// Containers that hang use up the time of a reconcile: what each came to is recorded
-// before the next one, and the next reconcile begins with those that were not tried.
+// Hanging containers use up the time of a reconciliation: each result is recorded
+// before the next operation, and the next reconciliation begins with those that were not tried.
 func TestContainersHang(t *testing.T) {
 	b, s := aBench(), aScope()
 	s.Granted = true
@@ -66,25 +66,25 @@ func TestContainersHang(t *testing.T) {
 	}
 	v, ran, err := b.inTime(t, s, 2)
 	if !errors.Is(err, context.Canceled) || len(ran) < 3 {
-		t.Fatalf("run was %q: %v", ran, err)
+		t.Fatalf("got helper operations %q, %v, want at least 3 and context.Canceled", ran, err)
 	}
 	var recorded []string
 	for _, c := range v.persisted.Containers {
 		recorded = append(recorded, fmt.Sprintf("%s %s %d", c.Name, c.Reason, c.Attempt.Tries()))
 	}
 	if diff := cmp.Diff([]string{"a ExecTimeout 1", "b ExecTimeout 1"}, recorded); diff != "" {
-		t.Errorf("recorded (-want +got):\n%s", diff)
+		t.Errorf("recorded results (-want +got):\n%s", diff)
 	}
 	s.Attachment.Status = *v.persisted.DeepCopy()
 	s.Now = metav1.NewTime(start.Add(time.Hour))
 	b.clock.SetTime(s.Now.Time)
 	_, ran, err = b.inTime(t, s, 10)
 	if got := strings.Join(ran, ", "); err != nil || got != "c inspect, d inspect, a inspect, b inspect" {
-		t.Errorf("then run was %q: %v", got, err)
+		t.Errorf("second reconciliation: got helper operations %q, %v", got, err)
 	}
 }
 
-// The same of JVMs, each in a container that hangs.
+// The same for JVMs, each in a hanging container.
 func TestJVMsHang(t *testing.T) {
 	b, s := aBench(), servingScope()
 	app := s.Status().Processes[0]
@@ -104,19 +104,19 @@ func TestJVMsHang(t *testing.T) {
 	}
 	v, _, err := b.inTime(t, s, 2)
 	if diff := cmp.Diff([]int32{1, 1, 0, 0}, tries(v.persisted)); diff != "" || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v: tries recorded (-want +got):\n%s", err, diff)
+		t.Errorf("got error %v; recorded tries (-want +got):\n%s", err, diff)
 	}
 	s.Attachment.Status = *v.persisted.DeepCopy()
 	s.Now = metav1.NewTime(start.Add(time.Hour))
 	b.clock.SetTime(s.Now.Time)
 	v, _, _ = b.inTime(t, s, 2)
 	if diff := cmp.Diff([]int32{1, 1, 1, 1}, tries(v.persisted)); diff != "" {
-		t.Errorf("then tries recorded (-want +got):\n%s", diff)
+		t.Errorf("recorded tries after the second reconciliation (-want +got):\n%s", diff)
 	}
 }
 
-// What an inspection found, and the intent of a load, stay in the record when there is
-// no room to inspect the next container.
+// The result of an inspection, and the intent of a load, are kept if there is no capacity
+// to inspect the next container.
 func TestQueuedInTheMiddle(t *testing.T) {
 	b, s := aBench(), servingScope()
 	withWorker(s, -time.Minute)
@@ -126,12 +126,12 @@ func TestQueuedInTheMiddle(t *testing.T) {
 	v := b.of(s)
 	result, err := v.attach(t.Context())
 	if err != nil || result.RequeueAfter != statemachine.QueuedFor {
-		t.Fatalf("after %s, %v", result.RequeueAfter, err)
+		t.Fatalf("got requeue after %s, %v, want statemachine.QueuedFor", result.RequeueAfter, err)
 	}
 	for what, status := range map[string]*v1alpha1.JmxAttachmentStatus{"the record": s.Status(), "what is persisted": v.persisted} {
 		p := status.Processes[0]
 		if p.Intent == nil || p.MainClass != "Shop" || p.Phase != v1alpha1.PhaseExposed {
-			t.Errorf("%s is %+v", what, p)
+			t.Errorf("%s: got process %+v, want its intent and main class", what, p)
 		}
 	}
 }

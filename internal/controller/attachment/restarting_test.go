@@ -10,38 +10,38 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// How long a container that restarts by itself is to run before it is attached to: no
-// attach is within the window before the age at which its previous instance exited, give
+// How long a container that restarts by itself must run before it is attached to: no
+// attach within the window before the age at which its previous instance exited, give
 // or take a window.
 func TestRestarting(t *testing.T) {
 	const window = time.Minute
 	for name, tc := range map[string]struct {
-		before time.Duration // how long the instance before this one lived
-		age    time.Duration // of this one
+		before time.Duration // lifetime of the previous instance
+		age    time.Duration // of this instance
 		how    func(*steps.Scope, *corev1.ContainerStatus)
 		want   time.Duration
 	}{
-		"it has just started":              {before: 20 * time.Second, want: 80 * time.Second},
-		"it runs":                          {before: 20 * time.Second, age: 45 * time.Second, want: 35 * time.Second},
-		"it has outlived the one before":   {before: 20 * time.Second, age: 80 * time.Second},
-		"the one before ended immediately": {before: 0, age: 10 * time.Second, want: 50 * time.Second},
-		"the period is the window":         {before: window, age: 3 * time.Second, want: 2*window - 3*time.Second},
-		"the period is just above it":      {before: 70 * time.Second, age: 15 * time.Second, want: 115 * time.Second},
-		"the period is longer":             {before: 5 * time.Minute, age: 3 * time.Second},
-		"far from its end":                 {before: 5 * time.Minute, age: 3 * time.Minute},
-		"near its end":                     {before: 5 * time.Minute, age: 3*time.Minute + time.Second, want: 3*time.Minute - time.Second},
-		"just after its end":               {before: 5 * time.Minute, age: 5*time.Minute + time.Second, want: 59 * time.Second},
-		"by a clock that is ahead":         {before: 20 * time.Second, age: -3 * time.Second, want: 80 * time.Second},
-		"by a clock that is far away":      {before: 20 * time.Second, age: -time.Hour},
-		"it never ended":                   {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.LastTerminationState.Terminated = nil }},
-		"nobody knows when it began": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) {
+		"the container has just started":                   {before: 20 * time.Second, want: 80 * time.Second},
+		"the container runs":                               {before: 20 * time.Second, age: 45 * time.Second, want: 35 * time.Second},
+		"the container has outlived its previous instance": {before: 20 * time.Second, age: 80 * time.Second},
+		"the previous instance exited immediately":         {before: 0, age: 10 * time.Second, want: 50 * time.Second},
+		"the lifetime equals the window":                   {before: window, age: 3 * time.Second, want: 2*window - 3*time.Second},
+		"the lifetime is just above the window":            {before: 70 * time.Second, age: 15 * time.Second, want: 115 * time.Second},
+		"the lifetime is longer":                           {before: 5 * time.Minute, age: 3 * time.Second},
+		"the container is far from its expected exit":      {before: 5 * time.Minute, age: 3 * time.Minute},
+		"the container is near its expected exit":          {before: 5 * time.Minute, age: 3*time.Minute + time.Second, want: 3*time.Minute - time.Second},
+		"the container is just past its expected exit":     {before: 5 * time.Minute, age: 5*time.Minute + time.Second, want: 59 * time.Second},
+		"the node's clock is ahead":                        {before: 20 * time.Second, age: -3 * time.Second, want: 80 * time.Second},
+		"the node's clock is far ahead":                    {before: 20 * time.Second, age: -time.Hour},
+		"the container never exited":                       {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.LastTerminationState.Terminated = nil }},
+		"the start of the previous instance is unknown": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) {
 			c.LastTerminationState.Terminated.StartedAt = metav1.Time{}
 		}},
-		"nor when this one did":  {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.State.Running.StartedAt = metav1.Time{} }},
-		"another container does": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.ContainerID = "containerd://2" }},
-		"there is no window":     {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow.Duration = 0 }},
-		"the window is left out": {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow = nil }},
-		"a sidecar": {before: 20 * time.Second, age: 20 * time.Second, want: time.Minute, how: func(s *steps.Scope, _ *corev1.ContainerStatus) {
+		"the start of this instance is unknown": {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.State.Running.StartedAt = metav1.Time{} }},
+		"another container restarts":            {how: func(_ *steps.Scope, c *corev1.ContainerStatus) { c.ContainerID = "containerd://2" }},
+		"the window is 0":                       {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow.Duration = 0 }},
+		"the window is not set":                 {how: func(s *steps.Scope, _ *corev1.ContainerStatus) { s.Exporter.Spec.Rollout.RestartWindow = nil }},
+		"the container is a sidecar": {before: 20 * time.Second, age: 20 * time.Second, want: time.Minute, how: func(s *steps.Scope, _ *corev1.ContainerStatus) {
 			s.Pod.Status.InitContainerStatuses, s.Pod.Status.ContainerStatuses = s.Pod.Status.ContainerStatuses, nil
 		}},
 	} {
@@ -61,7 +61,7 @@ func TestRestarting(t *testing.T) {
 			got = outcome.RetryAfter
 		}
 		if got != tc.want {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
+			t.Errorf("%s: got %s, want %s", name, got, tc.want)
 		}
 	}
 }

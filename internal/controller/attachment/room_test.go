@@ -16,13 +16,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
-// onePod is a cache with the pod app-0 that never catches up with what was written.
+// onePod is a cache with the pod app-0 that never catches up with the operator's writes.
 type onePod struct{ client.Reader }
 
 // Get implements client.Reader.
 func (onePod) Get(_ context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if !(&client.GetOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	if key != (client.ObjectKey{Namespace: "shop", Name: "app-0"}) {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
@@ -33,7 +33,7 @@ func (onePod) Get(_ context.Context, key client.ObjectKey, object client.Object,
 	return nil
 }
 
-// freed is Limits that have room whenever it is called.
+// freed are Limits that have capacity whenever they are called.
 type freed struct {
 	Limits
 	wake func(namespace, pod string)
@@ -42,8 +42,8 @@ type freed struct {
 // OnRoom implements Limits.
 func (f *freed) OnRoom(wake func(namespace, pod string)) { f.wake = wake }
 
-// A pod that waited for an exec is reconciled at once when there is room, by the name
-// of its record; one that is gone is not.
+// A pod that waited for an exec is reconciled as soon as there is capacity, by the name of
+// its record; a pod that is gone is not.
 func TestRoomWakes(t *testing.T) {
 	limits := &freed{}
 	r := &Reconciler{Reader: onePod{}, Limits: limits}
@@ -57,10 +57,10 @@ func TestRoomWakes(t *testing.T) {
 	pod := &corev1.Pod{}
 	pod.Name, pod.UID = "app-0", "uid-0"
 	if q.Len() != 1 {
-		t.Fatalf("%d reconciles are asked for", q.Len())
+		t.Fatalf("requested reconciliations: got %d, want 1", q.Len())
 	}
 	got, _ := q.Get()
 	if diff := cmp.Diff(request("shop", selection.AttachmentName(pod)), got); diff != "" {
-		t.Errorf("reconciled is (-want +got):\n%s", diff)
+		t.Errorf("reconciled record (-want +got):\n%s", diff)
 	}
 }

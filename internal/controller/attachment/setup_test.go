@@ -12,14 +12,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 )
 
-// behind is a cache with one exporter and its record that never catches up with what
-// was written.
+// behind is a cache with one exporter and its record that never catches up with the
+// operator's writes.
 type behind struct{ client.Reader }
 
 // List implements client.Reader.
 func (behind) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if !(&client.ListOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	switch l := list.(type) {
 	case *v1alpha1.PrometheusJmxExporterList:
@@ -32,8 +32,8 @@ func (behind) List(_ context.Context, list client.ObjectList, options ...client.
 	return nil
 }
 
-// No event waits for the operator's own writes: a handler has no deadline, and the
-// events after it wait, too.
+// Event handlers do not wait for the operator's own writes: a handler has no deadline, and
+// later events would wait, too.
 func TestEventsDoNotWait(t *testing.T) {
 	r := &Reconciler{Reader: behind{}}
 	exporter, configMap := &v1alpha1.PrometheusJmxExporter{}, source.Metadata()
@@ -43,7 +43,7 @@ func TestEventsDoNotWait(t *testing.T) {
 		"ConfigMap": func() []reconcile.Request { return r.ofConfigMap(t.Context(), nil, &configMap) },
 	} {
 		if got := of(); len(got) != 1 || got[0].Name != "record" {
-			t.Errorf("an event of a %s is about %v", name, got)
+			t.Errorf("event of a %s: got requests %v, want one for the record", name, got)
 		}
 	}
 }

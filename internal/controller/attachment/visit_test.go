@@ -21,8 +21,8 @@ func retryIn(s *steps.Scope, d time.Duration) *v1alpha1.Attempt {
 	return &v1alpha1.Attempt{Key: s.Key(), Phase: v1alpha1.PhaseJavaFound, Count: 8, NextTime: new(metav1.NewTime(start.Add(d)))}
 }
 
-// withWorker adds a second container with a JVM that is starting, and is to be
-// inspected after a time.
+// withWorker adds a second container with a JVM that is starting, and is due for an
+// inspection after a time.
 func withWorker(s *steps.Scope, d time.Duration) {
 	s.Pod.Spec.Containers = append(s.Pod.Spec.Containers, corev1.Container{Name: "worker"})
 	s.Pod.Status.ContainerStatuses = append(s.Pod.Status.ContainerStatuses, corev1.ContainerStatus{
@@ -36,8 +36,8 @@ func withWorker(s *steps.Scope, d time.Duration) {
 	})
 }
 
-// When a pod is looked at again without an event: never in a hot loop, and always
-// when something is to be tried.
+// When a pod is reconciled again without an event: never in a hot loop, and always
+// when a retry is due.
 func TestAttachRequeues(t *testing.T) {
 	const minute = time.Minute
 	worker := func(d time.Duration) func(*steps.Scope) { return func(s *steps.Scope) { withWorker(s, d) } }
@@ -54,12 +54,12 @@ func TestAttachRequeues(t *testing.T) {
 		least, most time.Duration
 		execs       string
 	}{
-		"all is exposed":                      {},
-		"a JVM is starting":                   {how: []func(*steps.Scope){worker(minute)}, least: minute, most: minute},
-		"it should have started":              {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonExecFailed), least: time.Second, most: 3 * time.Second, execs: "worker inspect"},
-		"it should have, there is no room":    {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonQueued), least: statemachine.QueuedFor, most: statemachine.QueuedFor, execs: "worker inspect"},
-		"it should have, its container fails": {how: []func(*steps.Scope){workerFails(minute)}, least: minute, most: minute},
-		"its container failed, and stopped":   {how: []func(*steps.Scope){workerFails(-minute), notGranted, func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[1].State.Running = nil }}},
+		"everything is exposed":                               {},
+		"a JVM is starting":                                   {how: []func(*steps.Scope){worker(minute)}, least: minute, most: minute},
+		"a JVM should have started":                           {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonExecFailed), least: time.Second, most: 3 * time.Second, execs: "worker inspect"},
+		"a JVM should have started, and there is no capacity": {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonQueued), least: statemachine.QueuedFor, most: statemachine.QueuedFor, execs: "worker inspect"},
+		"a JVM should have started, and its container fails":  {how: []func(*steps.Scope){workerFails(minute)}, least: minute, most: minute},
+		"the container failed, and is no longer running":      {how: []func(*steps.Scope){workerFails(-minute), notGranted, func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[1].State.Running = nil }}},
 		"the pod became ready just now": {how: []func(*steps.Scope){func(s *steps.Scope) {
 			s.ReinspectAfter = func(*v1alpha1.InspectedContainer) time.Duration { return minute }
 		}}, least: minute, most: minute},
@@ -78,16 +78,16 @@ func TestAttachRequeues(t *testing.T) {
 		b.helper.answers["worker inspect"] = tc.worker
 		result, err := b.of(s).attach(t.Context())
 		if err != nil || result.RequeueAfter < tc.least || result.RequeueAfter > tc.most {
-			t.Errorf("%s: after %s, %v; want %s to %s", name, result.RequeueAfter, err, tc.least, tc.most)
+			t.Errorf("%s: requeue after: got %s, %v; want %s to %s", name, result.RequeueAfter, err, tc.least, tc.most)
 		}
 		if ran := strings.Join(b.helper.ran, ", "); ran != tc.execs {
-			t.Errorf("%s: executed is %q", name, ran)
+			t.Errorf("%s: helper operations: got %q, want %q", name, ran, tc.execs)
 		}
 	}
 }
 
-// A JVM that refuses in a later phase keeps its pod refused, for that reason, and is
-// not looked for again.
+// A JVM that is refused in a later phase keeps its pod refused for that reason, and is
+// not inspected again.
 func TestAttachRefused(t *testing.T) {
 	b, s := aBench(), servingScope()
 	p := &s.Status().Processes[0]
@@ -97,25 +97,25 @@ func TestAttachRefused(t *testing.T) {
 	for range 2 {
 		result, err := b.of(s).attach(t.Context())
 		if err != nil || result.RequeueAfter != 0 || s.Status().Phase != v1alpha1.PhaseJavaFound || s.Status().Reason != v1alpha1.ReasonAgentDirectoryNotTrusted {
-			t.Errorf("after %s, %v: %s %s", result.RequeueAfter, err, s.Status().Phase, s.Status().Reason)
+			t.Errorf("got requeue after %s, %v and phase %s %s", result.RequeueAfter, err, s.Status().Phase, s.Status().Reason)
 		}
 	}
 	if diff := cmp.Diff([]string{"app inspect"}, b.helper.ran); diff != "" {
-		t.Errorf("what ran (-want +got):\n%s", diff)
+		t.Errorf("helper operations (-want +got):\n%s", diff)
 	}
 }
 
-// A container that is inspected again is inspected once, also when no JVM is left in
-// it, and why not stands in the record.
+// A container that is inspected again is inspected only once, even if no JVM remains in it,
+// and the reason is recorded.
 func TestAttachInspectsOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		inspect func() (*helperapi.Report, error)
 		want    string
 	}{
-		"the JVM is gone":       {sees(), "Discovered NoJavaProcess"},
-		"the JVM is there":      {sees(helperapi.Process{Target: aTarget, Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}, AgentJarOpen: true}), "Annotated "},
-		"the JVM is another":    {sees(helperapi.Process{Target: helperapi.Target{PID: 8, StartTime: 12}, Refusal: &helperapi.Error{Reason: helperapi.ReasonAttachDisabled}}), "Discovered AttachDisabled"},
-		"the inspection breaks": {says(v1alpha1.ReasonExecFailed), "Annotated "},
+		"the JVM is gone":      {sees(), "Discovered NoJavaProcess"},
+		"the JVM is there":     {sees(helperapi.Process{Target: aTarget, Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}, AgentJarOpen: true}), "Annotated "},
+		"the JVM was replaced": {sees(helperapi.Process{Target: helperapi.Target{PID: 8, StartTime: 12}, Refusal: &helperapi.Error{Reason: helperapi.ReasonAttachDisabled}}), "Discovered AttachDisabled"},
+		"the inspection fails": {says(v1alpha1.ReasonExecFailed), "Annotated "},
 	} {
 		b, s := aBench(), servingScope()
 		b.helper.answers["app inspect"] = tc.inspect
@@ -124,28 +124,28 @@ func TestAttachInspectsOnce(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if got := fmt.Sprintf("%s %s", s.Status().Phase, s.Status().Reason); got != tc.want {
-			t.Errorf("%s: the pod is %s, want %s", name, got, tc.want)
+			t.Errorf("%s: phase: got %s, want %s", name, got, tc.want)
 		}
 		if ran := strings.Join(b.helper.ran, ", "); ran != "app inspect" {
-			t.Errorf("%s: executed is %q", name, ran)
+			t.Errorf("%s: helper operations: got %q, want one inspect", name, ran)
 		}
 	}
 }
 
-// Processes that are not chosen any more lose their endpoints, the stock exporter's
-// too, then their agents; with the last one the pod is back at Discovered.
+// Processes that are no longer selected lose their endpoints, including the stock exporter's,
+// and then their agents; after the last one the pod is back in Discovered.
 func TestAttachExcludes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		how  func(*steps.Scope)
 		want string
 	}{
-		"all JVMs are left out": {func(s *steps.Scope) {
+		"all JVMs are excluded": {func(s *steps.Scope) {
 			s.Exporter.Spec.Processes = []v1alpha1.ProcessRule{{Action: "Exclude"}}
 		}, "NoProcessIncluded"},
-		"no such container": {func(s *steps.Scope) {
+		"the selected container does not exist": {func(s *steps.Scope) {
 			s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"other"}
 		}, "ContainerNotRunning"},
-		"the stock exporter's container": {func(s *steps.Scope) {
+		"the stock exporter's container is not selected": {func(s *steps.Scope) {
 			s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"other"}
 			p := &s.Status().Processes[0]
 			p.Adopted, p.Intent, p.Staged, p.ConfigSHA256 = true, nil, nil, ""
@@ -166,12 +166,12 @@ func TestAttachExcludes(t *testing.T) {
 		p := s.Status().Processes[0]
 		got := fmt.Sprintf("%s excluded %t, agent %t, endpoint %v", s.Status().Reason, p.Excluded, steps.MayHaveAgent(&p), p.Endpoint)
 		if want := tc.want + " excluded true, agent false, endpoint <nil>"; got != want || s.Status().Phase != v1alpha1.PhaseDiscovered {
-			t.Errorf("%s: %s in %s, want %s", name, got, s.Status().Phase, want)
+			t.Errorf("%s: got %s in %s, want %s", name, got, s.Status().Phase, want)
 		}
 	}
 }
 
-// One JVM holds up no other: each has its own reason.
+// One JVM does not delay another: each has its own reason.
 func TestAttachEachByItself(t *testing.T) {
 	b, s := aBench(), servingScope()
 	withWorker(s, time.Minute)
@@ -187,11 +187,11 @@ func TestAttachEachByItself(t *testing.T) {
 	}
 	want := []string{"app Exposed", "worker DiscoveredJVMStarting"}
 	if diff := cmp.Diff(want, got); diff != "" || s.Status().Phase != v1alpha1.PhaseJavaFound || s.Status().Reason != v1alpha1.ReasonJVMStarting {
-		t.Errorf("the pod is %s %s (-want +got):\n%s", s.Status().Phase, s.Status().Reason, diff)
+		t.Errorf("got phase %s %s, processes (-want +got):\n%s", s.Status().Phase, s.Status().Reason, diff)
 	}
 }
 
-// recording is an EventRecorder that keeps what the API requires of an Event.
+// recording is an EventRecorder that keeps the required fields of Events.
 type recording []string
 
 // Eventf implements events.EventRecorder.
@@ -199,20 +199,20 @@ func (r *recording) Eventf(_, _ runtime.Object, _, reason, action, _ string, _ .
 	*r = append(*r, action+" "+reason)
 }
 
-// The Event of a way back names the phase that is lost, and what the cause has
-// proven wrong is forgotten in any phase.
+// The Event of a regress names the phase that was lost, and what the cause has disproved is
+// dropped in any phase.
 func TestRegress(t *testing.T) {
 	for name, tc := range map[string]struct {
 		how  func(*steps.Scope)
 		want []string
 	}{
-		"all holds":                {func(*steps.Scope) {}, nil},
-		"the annotations are gone": {func(s *steps.Scope) { s.Status().Phase, s.Status().Reason = v1alpha1.PhaseAnnotated, "" }, []string{"Annotated AnnotationLost"}},
-		"the endpoint is gone":     {func(s *steps.Scope) { s.Published = nil }, []string{"Exposed EndpointLost"}},
-		"the agent is gone":        {func(s *steps.Scope) { s.Health = finding(s, steps.FindingStopped) }, []string{"Loaded AgentGone"}},
-		"the configuration is new": {func(s *steps.Scope) { s.Config.SHA256 = "other" }, []string{"Staged ConfigChanged"}},
-		"the JVM is gone":          {func(s *steps.Scope) { s.Health = finding(s, steps.FindingGone) }, []string{"JavaFound Replaced"}},
-		"the agent of no use is gone": {func(s *steps.Scope) {
+		"everything holds":             {func(*steps.Scope) {}, nil},
+		"the annotations were removed": {func(s *steps.Scope) { s.Status().Phase, s.Status().Reason = v1alpha1.PhaseAnnotated, "" }, []string{"Annotated AnnotationLost"}},
+		"the endpoint was removed":     {func(s *steps.Scope) { s.Published = nil }, []string{"Exposed EndpointLost"}},
+		"the agent is stopped":         {func(s *steps.Scope) { s.Health = finding(s, steps.FindingStopped) }, []string{"Loaded AgentGone"}},
+		"the configuration changed":    {func(s *steps.Scope) { s.Config.SHA256 = "other" }, []string{"Staged ConfigChanged"}},
+		"the JVM is gone":              {func(s *steps.Scope) { s.Health = finding(s, steps.FindingGone) }, []string{"JavaFound Replaced"}},
+		"the agent is stopped before it was exposed": {func(s *steps.Scope) {
 			s.Health = finding(s, steps.FindingStopped)
 			s.Status().Processes[0].Phase = v1alpha1.PhaseStaged
 		}, nil},
@@ -229,12 +229,12 @@ func TestRegress(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if stopped && s.Status().Processes[0].ConfigSHA256 != "" {
-			t.Errorf("%s: the record is %+v", name, s.Status().Processes[0])
+			t.Errorf("%s: the stopped agent is still recorded: %+v", name, s.Status().Processes[0])
 		}
 	}
 }
 
-// An agent that is stopped repeatedly is loaded again less and less often.
+// An agent that is stopped repeatedly is loaded at growing intervals.
 func TestAgentIsLostAgainAndAgain(t *testing.T) {
 	b, s := aBench(), servingScope()
 	b.prober.err = steps.ErrUnreachable
@@ -253,13 +253,13 @@ func TestAgentIsLostAgainAndAgain(t *testing.T) {
 		for _, ran := range b.helper.ran {
 			if ran == "app load" {
 				loads = append(loads, since)
-				b.Health.Forget(b.of(s).key()) // it answers by now: no miss is left
+				b.Health.Forget(b.of(s).key()) // it answers: the misses are reset
 				b.Health.Track(b.of(s).key(), s.Pod.Status.PodIP, s.Status().Processes)
 			}
 		}
 	}
 	if len(loads) < 8 || len(loads) > 20 || loads[len(loads)-1]-loads[len(loads)-2] < statemachine.MaxBackoff {
-		t.Errorf("%d loads in two hours, after %s", len(loads), loads)
+		t.Errorf("got %d loads in two hours, after %s, want 8 to 20 with growing intervals", len(loads), loads)
 	}
 }
 

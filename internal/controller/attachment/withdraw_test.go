@@ -10,8 +10,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 )
 
-// What the operator withdraws with a JVM that is gone, nobody removed: that the
-// annotations come back with the next JVM is no restore.
+// Annotations that the operator removes because their JVM is gone were not removed by anyone
+// else: applying them for the next JVM is no restore.
 func TestWithdrawForgetsRestores(t *testing.T) {
 	b, s := aBench(), servingScope()
 	s.Pod.ManagedFields = []metav1.ManagedFieldsEntry{{
@@ -29,7 +29,7 @@ func TestWithdrawForgetsRestores(t *testing.T) {
 			t.Fatal(err)
 		}
 		if forgotten := s.Status().Restores == nil; forgotten != gone {
-			t.Errorf("the JVM is gone: %t, the restores are forgotten: %t", gone, forgotten)
+			t.Errorf("JVM gone: %t; restores reset: %t", gone, forgotten)
 		}
 	}
 }

@@ -20,28 +20,28 @@ func TestPace(t *testing.T) {
 		what    string
 		at      time.Duration
 		request reconcile.Request
-		want    time.Duration // the reconcile's, against the start
+		want    time.Duration // of the reconciliation, relative to the start
 	}{
-		{"the first event is answered soon", 0, one, 100 * ms},
+		{"the first event is reconciled soon", 0, one, 100 * ms},
 		{"those after it join it", 40 * ms, one, 100 * ms},
-		{"the second of a burst is answered soon", 150 * ms, one, 250 * ms},
-		{"later ones wait for the period", 300 * ms, one, 1100 * ms},
-		{"and join, too", 700 * ms, one, 1100 * ms},
+		{"the second event of a burst is reconciled soon", 150 * ms, one, 250 * ms},
+		{"later events wait for the period", 300 * ms, one, 1100 * ms},
+		{"later events join, too", 700 * ms, one, 1100 * ms},
 		{"another request has its own pace", 700 * ms, other, 800 * ms},
-		{"right after a reconcile that waited", 1110 * ms, one, 2100 * ms},
-		{"near the end of a period", 3050 * ms, one, 3150 * ms},
-		{"one period is one more, not a burst", 3200 * ms, one, 4100 * ms},
-		{"a long time after", time.Hour, one, time.Hour + 100*ms},
-		{"there is a burst again", time.Hour + 150*ms, one, time.Hour + 250*ms},
+		{"an event follows a delayed reconciliation", 1110 * ms, one, 2100 * ms},
+		{"an event is near the end of a period", 3050 * ms, one, 3150 * ms},
+		{"an event in the next period is no burst", 3200 * ms, one, 4100 * ms},
+		{"an event follows a long time after", time.Hour, one, time.Hour + 100*ms},
+		{"a second burst follows", time.Hour + 150*ms, one, time.Hour + 250*ms},
 	} {
 		clock.SetTime(start.Add(step.at))
 		if got := step.at + p.delay(step.request); got != step.want {
-			t.Errorf("%s: at %s, want %s", step.what, got, step.want)
+			t.Errorf("%s: reconciled at %s, want %s", step.what, got, step.want)
 		}
 	}
 	clock.SetTime(start.Add(2 * time.Hour))
 	p.delay(reconcile.Request{NamespacedName: types.NamespacedName{Name: "new"}})
 	if len(p.paced) != 1 {
-		t.Errorf("%d requests are remembered", len(p.paced))
+		t.Errorf("remembered requests: got %d, want 1", len(p.paced))
 	}
 }

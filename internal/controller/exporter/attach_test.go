@@ -20,13 +20,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// counting is an API server that counts applies; any other call is a panic.
+// counting is an API server that counts applies; any other call panics.
 type counting struct {
 	client.Client
 	mutex   sync.Mutex
 	applies int
-	takes   time.Duration // each
-	// fate is how the n-th one ends, from 1.
+	takes   time.Duration // duration of each apply
+	// fate returns the result of the n-th apply, from 1.
 	fate func(n int) error
 }
 
@@ -42,20 +42,19 @@ func (c *counting) Apply(context.Context, runtime.ApplyConfiguration, ...client.
 	return nil
 }
 
-// A big fleet gets its records a batch at a time, so that the status of the exporter
-// is written in between, and several side by side; who fails keeps no other from its
-// record.
+// The records of a big fleet are created in batches, so that the exporter's status is
+// written in between, and concurrently; a failure does not prevent the other records.
 func TestRecordsInBatches(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pods, fail int
-		takes      time.Duration // each apply
-		want       []int         // applies of each reconcile
+		takes      time.Duration // duration of each apply
+		want       []int         // applies of each reconciliation
 	}{
-		"a small fleet":      {pods: 7, want: []int{7, 0}},
-		"just a batch":       {pods: 200, want: []int{200, 0}},
-		"a big fleet":        {pods: 450, want: []int{200, 200, 50, 0}},
-		"a slow API server":  {pods: 350, takes: time.Second, want: []int{20 * writers, 20 * writers, 350 - 40*writers, 0}},
-		"some do not get it": {pods: 450, fail: 250, want: []int{450}},
+		"the fleet is small":     {pods: 7, want: []int{7, 0}},
+		"the fleet is one batch": {pods: 200, want: []int{200, 0}},
+		"the fleet is big":       {pods: 450, want: []int{200, 200, 50, 0}},
+		"the API server is slow": {pods: 350, takes: time.Second, want: []int{20 * writers, 20 * writers, 350 - 40*writers, 0}},
+		"some applies fail":      {pods: 450, fail: 250, want: []int{450}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			api := &counting{takes: tc.takes}
@@ -79,11 +78,11 @@ func TestRecordsInBatches(t *testing.T) {
 				before := api.applies
 				again, err := r.attach(t.Context(), f)
 				if (err != nil) != (tc.fail > 0) {
-					t.Errorf("%s: the error is %v", name, err)
+					t.Errorf("%s: unexpected error %v", name, err)
 				}
 				did := api.applies - before
 				if did != want {
-					t.Errorf("%s: reconcile %d wrote %d records, not %d", name, i, did, want)
+					t.Errorf("%s: records written by reconciliation %d: got %d, want %d", name, i, did, want)
 				}
 				more := 0
 				for j := range f.members {
@@ -95,7 +94,7 @@ func TestRecordsInBatches(t *testing.T) {
 					}
 				}
 				if (again > 0) != (more > 0) {
-					t.Errorf("%s: with %d records to write, it reconciles again in %s", name, more, again)
+					t.Errorf("%s: %d records remain, next reconciliation in %s", name, more, again)
 				}
 			}
 		})

@@ -28,7 +28,7 @@ import (
 // shop is the namespace of these tests.
 const shop = "shop"
 
-// cache is a client.Reader that hands out what it keeps, as the operator's does, and
+// cache is a client.Reader that returns its own objects, as the operator's cache does, and
 // counts the records that are listed and copied.
 type cache struct {
 	objects        []client.Object
@@ -127,7 +127,7 @@ func (acceptingStatus) Apply(context.Context, runtime.ApplyConfiguration, ...cli
 	return nil
 }
 
-// fill adds an exporter of the namespace and pods of it, each with a record.
+// fill adds an exporter and its pods, each with a record.
 func (c *cache) fill(name string, pods int) {
 	exporter := &v1alpha1.PrometheusJmxExporter{}
 	exporter.Namespace, exporter.Name, exporter.UID, exporter.ResourceVersion = shop, name, types.UID(name), "1"

@@ -15,8 +15,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A reconcile of one exporter looks at its own records, copies none, and changes
-// nothing of what the cache keeps.
+// A reconciliation of an exporter lists its own records only, copies none, and changes no
+// object of the cache.
 func TestReconcileSharesTheCache(t *testing.T) {
 	c := &cache{}
 	c.fill("large", 200)
@@ -30,14 +30,14 @@ func TestReconcileSharesTheCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.listed != 3 || c.copied != 0 {
-		t.Errorf("%d records were listed, and %d copied, for 3 pods", c.listed, c.copied)
+		t.Errorf("got %d records listed and %d copied, want 3 and none", c.listed, c.copied)
 	}
 	if diff := cmp.Diff(before, c.objects); diff != "" {
-		t.Errorf("the cache was changed (-before +after):\n%s", diff)
+		t.Errorf("objects of the cache changed (-before +after):\n%s", diff)
 	}
 }
 
-// The record of a pod that comes from another exporter is found and taken over.
+// The record of a pod that another exporter had is found and taken over.
 func TestReconcileFindsRecordsOfOthers(t *testing.T) {
 	c := &cache{}
 	c.fill("large", 2)
@@ -59,47 +59,47 @@ func TestReconcileFindsRecordsOfOthers(t *testing.T) {
 			got = append(got, m.attachment.UID)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("records of exporter %s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-// Whom an event of a record wakes: its own exporter, for what that sums up, and of a
-// record that is deleted also the one that is to make it anew.
+// The exporters that an event of a record triggers: its own, which summarizes it, and for a
+// deleted record also the exporter that will recreate it.
 func TestOfAttachment(t *testing.T) {
 	type change func(*v1alpha1.JmxAttachment)
 	for name, tc := range map[string]struct {
-		after   change // of a record that is updated
+		after   change // of an updated record
 		created bool
 		deleted bool
-		podOf   string // whose label the pod has then
+		podOf   string // label of the pod then
 		want    []string
 	}{
-		"it is created": {created: true, want: []string{"small"}},
-		"it is deleted": {deleted: true, want: []string{"small"}},
-		"it is deleted, and the pod is another's": {deleted: true, podOf: "large", want: []string{"small", "large"}},
-		"it is deleted, and the pod is nobody's":  {deleted: true, podOf: "nobody", want: []string{"small"}},
-		"nothing changes":                         {after: func(*v1alpha1.JmxAttachment) {}},
-		"its phase":                               {after: func(a *v1alpha1.JmxAttachment) { a.Status.Phase = v1alpha1.PhaseExposed }, want: []string{"small"}},
-		"its reason":                              {after: func(a *v1alpha1.JmxAttachment) { a.Status.Reason = v1alpha1.ReasonBusy }, want: []string{"small"}},
-		"its revision":                            {after: func(a *v1alpha1.JmxAttachment) { a.Status.Revision = "s" }, want: []string{"small"}},
-		"its endpoint":                            {after: func(a *v1alpha1.JmxAttachment) { a.Status.Processes[0].Endpoint = nil }, want: []string{"small"}},
-		"it is exposed since another time":        {after: func(a *v1alpha1.JmxAttachment) { a.Status.Conditions[0].LastTransitionTime = metav1.Time{} }, want: []string{"small"}},
-		"a restart":                               {after: func(a *v1alpha1.JmxAttachment) { a.Status.Restart = &v1alpha1.Restart{} }, want: []string{"small"}},
-		"its exporter": {after: func(a *v1alpha1.JmxAttachment) {
+		"the record is created": {created: true, want: []string{"small"}},
+		"the record is deleted": {deleted: true, want: []string{"small"}},
+		"the record is deleted, and another exporter selects the pod": {deleted: true, podOf: "large", want: []string{"small", "large"}},
+		"the record is deleted, and no exporter selects the pod":      {deleted: true, podOf: "nobody", want: []string{"small"}},
+		"nothing changes":                  {after: func(*v1alpha1.JmxAttachment) {}},
+		"the phase changes":                {after: func(a *v1alpha1.JmxAttachment) { a.Status.Phase = v1alpha1.PhaseExposed }, want: []string{"small"}},
+		"the reason changes":               {after: func(a *v1alpha1.JmxAttachment) { a.Status.Reason = v1alpha1.ReasonBusy }, want: []string{"small"}},
+		"the revision changes":             {after: func(a *v1alpha1.JmxAttachment) { a.Status.Revision = "s" }, want: []string{"small"}},
+		"the endpoint changes":             {after: func(a *v1alpha1.JmxAttachment) { a.Status.Processes[0].Endpoint = nil }, want: []string{"small"}},
+		"the time of the exposure changes": {after: func(a *v1alpha1.JmxAttachment) { a.Status.Conditions[0].LastTransitionTime = metav1.Time{} }, want: []string{"small"}},
+		"a restart is recorded":            {after: func(a *v1alpha1.JmxAttachment) { a.Status.Restart = &v1alpha1.Restart{} }, want: []string{"small"}},
+		"the exporter changes": {after: func(a *v1alpha1.JmxAttachment) {
 			a.Spec.Exporter = v1alpha1.ObjectIdentity{Name: "large", UID: "large"}
 		}, want: []string{"small", "large"}},
-		"its containers are known now":   {after: func(a *v1alpha1.JmxAttachment) { a.Status.Containers[0].Time = nil }, want: []string{"small"}},
-		"a try":                          {after: func(a *v1alpha1.JmxAttachment) { a.Status.Attempt = &v1alpha1.Attempt{Count: 1} }, want: []string{"small"}},
+		"the containers become known":    {after: func(a *v1alpha1.JmxAttachment) { a.Status.Containers[0].Time = nil }, want: []string{"small"}},
+		"the first retry is recorded":    {after: func(a *v1alpha1.JmxAttachment) { a.Status.Attempt = &v1alpha1.Attempt{Count: 1} }, want: []string{"small"}},
 		"a container is inspected again": {after: func(a *v1alpha1.JmxAttachment) { a.Status.Containers[0].Time = new(metav1.NewTime(now.Add(time.Hour))) }},
-		"a process is tried again": {after: func(a *v1alpha1.JmxAttachment) {
+		"a process is retried": {after: func(a *v1alpha1.JmxAttachment) {
 			a.Status.Processes[0].Attempt, a.Status.Processes[0].Message = &v1alpha1.Attempt{Count: 9}, "No."
 		}},
-		"a container is tried again": {after: func(a *v1alpha1.JmxAttachment) {
+		"a container is retried": {after: func(a *v1alpha1.JmxAttachment) {
 			a.Status.Containers[0].Attempt, a.Status.Containers[0].Message = &v1alpha1.Attempt{Count: 9}, "No."
 		}},
-		"its annotations are restored": {after: func(a *v1alpha1.JmxAttachment) { a.Status.Restores = &v1alpha1.Restores{Count: 2} }},
-		"somebody annotates it":        {after: func(a *v1alpha1.JmxAttachment) { a.Annotations, a.ResourceVersion = map[string]string{"a": "b"}, "2" }},
+		"its annotations are restored":  {after: func(a *v1alpha1.JmxAttachment) { a.Status.Restores = &v1alpha1.Restores{Count: 2} }},
+		"a foreign annotation is added": {after: func(a *v1alpha1.JmxAttachment) { a.Annotations, a.ResourceVersion = map[string]string{"a": "b"}, "2" }},
 	} {
 		c := &cache{}
 		c.fill("large", 1)
@@ -124,16 +124,16 @@ func TestOfAttachment(t *testing.T) {
 			got = append(got, request.Name)
 		}
 		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("%s: triggered exporters (-want +got):\n%s", name, diff)
 		}
 		if c.copied > 0 {
-			t.Errorf("%s: %d records were copied", name, c.copied)
+			t.Errorf("%s: records copied: got %d, want none", name, c.copied)
 		}
 	}
 }
 
-// A record that is retried wakes its exporter for the first few tries
-// only, with which it counts.
+// A retried record triggers its exporter only for the first few tries, which the rollout
+// counts.
 func TestTriesEndTheEvents(t *testing.T) {
 	c := &cache{}
 	c.fill("small", 1)
@@ -147,6 +147,6 @@ func TestTriesEndTheEvents(t *testing.T) {
 		before = after
 	}
 	if events < 6 || events > 20 {
-		t.Errorf("%d events of 1000 tries", events)
+		t.Errorf("events of 1000 tries: got %d, want 6 to 20", events)
 	}
 }

@@ -27,7 +27,7 @@ func wanted(port int32, pods ...string) []endpoint {
 	return all
 }
 
-// there is what a plan leads to.
+// there returns the slices that result from a plan.
 func there(planned []slice) []discoveryv1.EndpointSlice {
 	var existing []discoveryv1.EndpointSlice
 	for _, s := range planned {
@@ -42,7 +42,7 @@ func there(planned []slice) []discoveryv1.EndpointSlice {
 	return existing
 }
 
-// lines say of each slice its name, what it holds, and whether it is written.
+// lines describes each slice: its name, its pods, and whether it changes.
 func lines(planned []slice) []string {
 	var all []string
 	for _, s := range planned {
@@ -66,40 +66,40 @@ func TestPlan(t *testing.T) {
 		wanted   []endpoint
 		want     []string
 	}{
-		"nothing": {},
-		"the first": {
+		"there are no endpoints": {},
+		"the first endpoints are added": {
 			wanted: wanted(1, "a", "b"),
 			want:   []string{"s-1-ipv4-1: a b (changed)"},
 		},
-		"nothing new": {
+		"nothing changes": {
 			existing: there(plan("s", nil, wanted(1, "a", "b"))),
 			wanted:   wanted(1, "b", "a"),
 			want:     []string{"s-1-ipv4-1: a b"},
 		},
-		"one goes, one comes": {
+		"one endpoint is removed, another added": {
 			existing: there(plan("s", nil, wanted(1, "a", "b"))),
 			wanted:   wanted(1, "a", "c"),
 			want:     []string{"s-1-ipv4-1: a c (changed)"},
 		},
-		"the last goes": {
+		"the last endpoint is removed": {
 			existing: there(plan("s", nil, wanted(1, "a"))),
 			want:     []string{"s-1-ipv4-1: (changed)"},
 		},
-		"another port": {
+		"the port changes": {
 			existing: there(plan("s", nil, wanted(1, "a"))),
 			wanted:   wanted(2, "a"),
 			want:     []string{"s-1-ipv4-1: (changed)", "s-2-ipv4-1: a (changed)"},
 		},
-		"both ports for a while": {
+		"the port changes in one of two pods": {
 			existing: there(plan("s", nil, wanted(1, "a", "b"))),
 			wanted:   append(wanted(1, "a"), wanted(2, "b")...),
 			want:     []string{"s-1-ipv4-1: a (changed)", "s-2-ipv4-1: b (changed)"},
 		},
-		"both families": {
+		"the endpoints are of both families": {
 			wanted: wanted(1, "a", "six"),
 			want:   []string{"s-1-ipv4-1: a (changed)", "s-1-ipv6-1: six (changed)"},
 		},
-		"a slice that somebody edited": {
+		"a user edited the slice": {
 			existing: []discoveryv1.EndpointSlice{stray},
 			wanted:   wanted(1, "a"),
 			want:     []string{"stray: (changed)", "s-1-ipv4-1: a (changed)"},
@@ -108,13 +108,13 @@ func TestPlan(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, lines(plan("s", tc.existing, tc.wanted))); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+				t.Errorf("slices (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// Of many, each stays where it is, and one that goes or comes changes one slice.
+// Endpoints stay in their slice, and adding or removing one changes one slice.
 func TestPlanOfMany(t *testing.T) {
 	var pods []string
 	for i := range 250 {
@@ -126,14 +126,14 @@ func TestPlanOfMany(t *testing.T) {
 				n++
 			}
 			if len(s.endpoints) > maxEndpoints {
-				t.Errorf("slice %s has %d endpoints", s.name, len(s.endpoints))
+				t.Errorf("slice %s has %d endpoints, more than maxEndpoints", s.name, len(s.endpoints))
 			}
 		}
 		return n
 	}
 	planned := plan("s", nil, wanted(1, pods...))
 	if len(planned) != 3 {
-		t.Errorf("%d slices", len(planned))
+		t.Errorf("slices: got %d, want 3", len(planned))
 	}
 	for _, change := range [][]string{
 		pods,
@@ -146,7 +146,7 @@ func TestPlanOfMany(t *testing.T) {
 		}
 		planned = plan("s", there(planned), wanted(1, change...))
 		if n := changed(planned); n != most {
-			t.Errorf("%d pods: %d slices are written, not %d", len(change), n, most)
+			t.Errorf("change of %d pods: got %d changed slices, want %d", len(change), n, most)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// preflightMember is a pod whose JVM, and record, come to a reason.
+// preflightMember returns a pod whose JVM, and record, have a reason.
 func preflightMember(name string, phase v1alpha1.Phase, reason string) member {
 	m := member{pod: &corev1.Pod{}, attachment: &v1alpha1.JmxAttachment{}}
 	m.pod.Name = name
@@ -19,11 +19,11 @@ func preflightMember(name string, phase v1alpha1.Phase, reason string) member {
 	return m
 }
 
-// Each matched pod is counted once: attachable, pending, or with its reason.
+// Each matched pod is counted once: as attachable, as pending, or with its reason.
 func TestPreflightSums(t *testing.T) {
 	f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}, claimed: []claim{{"z-0", "other"}}, detaching: []string{"y-0"}}
 	if got := f.preflight(); got != nil {
-		t.Errorf("in mode Attach it is %+v", got)
+		t.Errorf("report in mode Attach: got %+v, want none", got)
 	}
 	f.exporter.Spec.Mode = v1alpha1.ModePreflight
 	add := func(n int, phase v1alpha1.Phase, reason string) {
@@ -57,11 +57,11 @@ func TestPreflightSums(t *testing.T) {
 	got := f.preflight()
 	got.Memory = nil
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("report (-want +got):\n%s", diff)
 	}
 }
 
-// A transport is counted only if the operator may use it.
+// A transport counts only if the operator may use it.
 func TestPreflightTransport(t *testing.T) {
 	noShell := preflightMember("a", v1alpha1.PhaseDiscovered, v1alpha1.ReasonNoShell)
 	noShell.attachment.Status.Containers = []v1alpha1.InspectedContainer{{Name: "app", Reason: v1alpha1.ReasonNoShell}}
@@ -71,13 +71,13 @@ func TestPreflightTransport(t *testing.T) {
 		transport v1alpha1.Transport
 		want      bool
 	}{
-		"both":                 {noShell, v1alpha1.TransportAuto, true},
-		"exec alone":           {noShell, v1alpha1.TransportExec, false},
-		"ephemeral containers": {noShell, v1alpha1.TransportEphemeralContainer, true},
-		"the operator may not": {forbidden, v1alpha1.TransportEphemeralContainer, false},
+		"both transports are allowed":                {noShell, v1alpha1.TransportAuto, true},
+		"exec only is allowed":                       {noShell, v1alpha1.TransportExec, false},
+		"ephemeral containers only are allowed":      {noShell, v1alpha1.TransportEphemeralContainer, true},
+		"the operator has no right to the transport": {forbidden, v1alpha1.TransportEphemeralContainer, false},
 	} {
 		if got := tc.member.takesDoor(tc.transport); got != tc.want {
-			t.Errorf("%s: it takes an ephemeral container: %t", name, got)
+			t.Errorf("%s: takesDoor: got %t, want %t", name, got, tc.want)
 		}
 	}
 }

@@ -17,12 +17,12 @@ const revision = "new"
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// told is a member, from words: its name and node, and how far it is. The states
-// are new, that it has no record; starting, that it is not ready either; waits, that it was granted nothing yet; shut, that
-// nothing can be attached there, and the reason; granted;
-// the seconds since it is Exposed, that it is Annotated; old, that it is Annotated
-// with another revision, and serves, that it has an endpoint then too; or the reason why it is not further, after the phase that
-// it is in and the number of tries, if it is not Discovered and at its first.
+// told parses a member from words: its name, its node, and its state. The states
+// are new, without a record; starting, also not ready; waits, without a grant; shut, with the
+// reason for which nothing can be attached; granted;
+// the seconds since it was Exposed, which is Annotated; old, Annotated
+// with another revision; serves, old with an endpoint; or the reason of its current failure, after
+// the phase and before the number of tries, by default Discovered and the first.
 func told(words string) member {
 	fields := strings.Fields(words)
 	name, node, state := fields[0], fields[1], fields[2]
@@ -93,8 +93,8 @@ func those(words []string) []member {
 	return members
 }
 
-// Whose turn it is: the canaries first, then as many at once as may be, in all and
-// on a node. Who is done, refused, or waits for something, holds no place.
+// The pods that get a slot: the canaries first, then as many as the limits allow, in all and
+// per node. Pods that are done, refused, or waiting for an event hold no slot.
 func TestGrants(t *testing.T) {
 	limits := func(concurrent, perNode, canaries, seconds int32) v1alpha1.Rollout {
 		return v1alpha1.Rollout{
@@ -109,60 +109,60 @@ func TestGrants(t *testing.T) {
 		broken  bool
 		failed  int32
 		halt    *v1alpha1.Halt
-		want    string // the names of those whose turn has come
+		want    string // the names of the granted pods
 		again   time.Duration
 	}{
-		"nobody":                              {limits: usual},
-		"the first":                           {limits: usual, members: []string{"a n1 waits", "b n1 waits", "c n1 waits"}, want: "a"},
-		"its record is there already":         {limits: usual, members: []string{"a n1 waits", "b n1 waits"}, want: "a"},
-		"the canary was told":                 {limits: usual, members: []string{"a n1 granted", "b n1 waits"}},
-		"the canary is on its way":            {limits: usual, members: []string{"a n1 NotReached", "b n1 waits"}},
-		"the canary's JVM starts":             {limits: usual, members: []string{"a n1 JVMStarting", "b n1 waits"}},
-		"the canary's slice is not there":     {limits: usual, members: []string{"a n1 EndpointPending", "b n1 waits"}},
-		"the canary proves itself":            {limits: usual, members: []string{"a n1 2s", "b n1 waits"}, again: 3 * time.Second},
-		"the canary has proven itself":        {limits: usual, members: []string{"a n1 5s", "b n1 waits", "c n2 waits"}, want: "b c"},
-		"the canary is refused":               {limits: usual, members: []string{"a n1 NoShell", "b n1 waits", "c n1 waits"}, want: "b"},
-		"nobody may attach for the exporter":  {limits: limits(9, 9, 0, 5), members: []string{"a n1 JavaFound NotAuthorized 1", "b n1 waits", "c n1 new"}},
-		"what serves is brought up to date":   {limits: limits(9, 9, 0, 5), members: []string{"a n1 JavaFound NotAuthorized 1", "b n1 serves", "c n1 waits"}, want: "b"},
-		"nothing can be done to the canary":   {limits: usual, members: []string{"a n1 ExecForbidden", "b n1 waits", "c n1 waits"}, want: "b"},
-		"the canary fails":                    {limits: usual, members: []string{"a n1 Staged PortInUse 1", "b n1 waits", "c n1 waits"}},
-		"the canary fails again":              {limits: usual, members: []string{"a n1 Staged PortInUse 5", "b n1 waits", "c n1 waits"}},
-		"the canary fails again and again":    {limits: usual, members: []string{"a n1 Staged PortInUse 6", "b n1 waits", "c n1 waits"}, want: "b"},
-		"the canary's JVM starts for ever":    {limits: usual, members: []string{"a n1 Discovered JVMStarting 6", "b n1 waits"}, want: "b"},
-		"who serves nothing comes first":      {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 old", "d n1 waits"}, want: "c d"},
-		"also as the canary":                  {limits: usual, members: []string{"a n1 serves", "b n1 waits"}, want: "b"},
-		"then those that serve, as they are":  {limits: limits(3, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 waits", "d n1 serves"}, want: "c a b"},
-		"the canary's container stands":       {limits: usual, members: []string{"a n1 ContainerNotRunning", "b n1 waits"}, want: "b"},
-		"the canary was suspended on its way": {limits: usual, members: []string{"a n1 JavaFound Suspended 1", "b n1 waits"}},
-		"one of two canaries was halted":      {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 JavaFound RolloutHalted 1", "c n1 waits"}},
-		"it was broken, and is mended":        {limits: limits(1, 9, 0, 5), members: []string{"a n1 JavaFound ConfigNotYAML 1", "b n1 waits"}},
-		"the canary's pod has failed":         {limits: usual, failed: 1, members: []string{"b n1 waits", "c n1 waits"}},
-		"a pod has failed, among others":      {limits: limits(3, 9, 0, 5), failed: 1, members: []string{"b n1 waits", "c n1 waits", "d n1 waits"}, want: "b c"},
-		"no canaries":                         {limits: limits(10, 4, 0, 5), members: []string{"a n1 waits", "b n1 waits"}, want: "a b"},
-		"two canaries, together":              {limits: limits(10, 4, 2, 5), members: []string{"a n1 waits", "b n1 waits", "c n1 waits"}, want: "a b"},
-		"two canaries, one on its way":        {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 waits", "c n1 waits"}, want: "b"},
-		"two canaries, one proves itself":     {limits: limits(10, 4, 2, 5), members: []string{"a n1 1s", "b n1 waits", "c n1 waits"}, want: "b", again: 4 * time.Second},
-		"two canaries, one is proven":         {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 waits", "c n1 waits"}, want: "b"},
-		"two canaries, both are":              {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 5s", "c n1 waits"}, want: "c"},
-		"more canaries than may be at once":   {limits: limits(1, 4, 2, 5), members: []string{"a n1 waits", "b n1 waits"}, want: "a"},
-		"a change: the canary first":          {limits: usual, members: []string{"a n1 old", "b n1 old"}, want: "a"},
-		"a change: the canary was told":       {limits: usual, members: []string{"a n1 regranted", "b n1 old"}},
-		"a change: after the canary":          {limits: usual, members: []string{"a n1 1h", "b n1 old", "c n1 old"}, want: "b c"},
-		"a pod that comes late":               {limits: usual, members: []string{"a n1 1h", "b n1 1h", "c n1 waits"}, want: "c"},
-		"a new pod, before the canary":        {limits: usual, members: []string{"a n1 new", "b n1 new"}},
-		"a new pod, after the canary":         {limits: usual, members: []string{"a n1 1h", "b n1 new"}, want: "b"},
-		"a pod that is starting":              {limits: usual, members: []string{"a n1 1h", "b n1 starting"}},
-		"a new pod, beside those that serve":  {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 new", "c n1 waits"}, want: "c b"},
-		"three at once, two of them are":      {limits: limits(3, 9, 0, 5), members: []string{"a n1 granted", "b n1 Busy", "c n1 old", "d n1 waits"}, want: "c"},
-		"those that are done hold no place":   {limits: limits(1, 9, 0, 5), members: []string{"a n1 1s", "b n1 NoShell", "c n1 NoJavaProcess", "d n1 waits", "e n1 waits"}, want: "d", again: 4 * time.Second},
-		"one on a node":                       {limits: limits(9, 1, 0, 5), members: []string{"a n1 waits", "b n1 waits", "c n2 waits", "d n2 waits"}, want: "a c"},
-		"one on a node, where one is":         {limits: limits(9, 1, 0, 5), members: []string{"a n1 granted", "b n1 waits", "c n2 old"}, want: "c"},
-		"a full node is no reason to wait":    {limits: limits(2, 1, 1, 5), members: []string{"a n1 1h", "b n2 Busy", "c n2 waits", "d n3 waits"}, want: "d"},
-		"halted":                              {limits: usual, members: []string{"a n1 1h", "b n1 waits"}, halt: &v1alpha1.Halt{}},
-		"the configuration cannot be used":    {limits: usual, broken: true, members: []string{"a n1 old", "b n1 old"}},
-		"nor by new pods":                     {limits: limits(9, 9, 0, 5), broken: true, members: []string{"a n1 old", "b n1 new", "c n1 waits"}},
-		"left out, there are no canaries":     {limits: v1alpha1.Rollout{MaxConcurrent: 9, MaxConcurrentPerNode: 9}, members: []string{"a n1 waits", "b n1 waits"}, want: "a b"},
-		"two that prove themselves, soonest":  {limits: limits(9, 9, 2, 5), members: []string{"a n1 1s", "b n1 3s"}, again: 2 * time.Second},
+		"there are no pods":                                    {limits: usual},
+		"the first pod is the canary":                          {limits: usual, members: []string{"a n1 waits", "b n1 waits", "c n1 waits"}, want: "a"},
+		"the canary has a record already":                      {limits: usual, members: []string{"a n1 waits", "b n1 waits"}, want: "a"},
+		"the canary is granted":                                {limits: usual, members: []string{"a n1 granted", "b n1 waits"}},
+		"the canary is in progress":                            {limits: usual, members: []string{"a n1 NotReached", "b n1 waits"}},
+		"the canary's JVM starts":                              {limits: usual, members: []string{"a n1 JVMStarting", "b n1 waits"}},
+		"the canary's EndpointSlice is pending":                {limits: usual, members: []string{"a n1 EndpointPending", "b n1 waits"}},
+		"the canary is not proven":                             {limits: usual, members: []string{"a n1 2s", "b n1 waits"}, again: 3 * time.Second},
+		"the canary is proven":                                 {limits: usual, members: []string{"a n1 5s", "b n1 waits", "c n2 waits"}, want: "b c"},
+		"the canary is refused":                                {limits: usual, members: []string{"a n1 NoShell", "b n1 waits", "c n1 waits"}, want: "b"},
+		"the requester may not attach":                         {limits: limits(9, 9, 0, 5), members: []string{"a n1 JavaFound NotAuthorized 1", "b n1 waits", "c n1 new"}},
+		"the requester may not attach, and another pod serves": {limits: limits(9, 9, 0, 5), members: []string{"a n1 JavaFound NotAuthorized 1", "b n1 serves", "c n1 waits"}, want: "b"},
+		"the canary cannot be attached to":                     {limits: usual, members: []string{"a n1 ExecForbidden", "b n1 waits", "c n1 waits"}, want: "b"},
+		"the canary fails":                                     {limits: usual, members: []string{"a n1 Staged PortInUse 1", "b n1 waits", "c n1 waits"}},
+		"the canary fails again":                               {limits: usual, members: []string{"a n1 Staged PortInUse 5", "b n1 waits", "c n1 waits"}},
+		"the canary fails too often":                           {limits: usual, members: []string{"a n1 Staged PortInUse 6", "b n1 waits", "c n1 waits"}, want: "b"},
+		"the canary's JVM never finishes starting":             {limits: usual, members: []string{"a n1 Discovered JVMStarting 6", "b n1 waits"}, want: "b"},
+		"pods without endpoints come first":                    {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 old", "d n1 waits"}, want: "c d"},
+		"a pod without an endpoint is the canary":              {limits: usual, members: []string{"a n1 serves", "b n1 waits"}, want: "b"},
+		"pods with endpoints come last, in order":              {limits: limits(3, 9, 0, 5), members: []string{"a n1 serves", "b n1 serves", "c n1 waits", "d n1 serves"}, want: "c a b"},
+		"the canary's container does not run":                  {limits: usual, members: []string{"a n1 ContainerNotRunning", "b n1 waits"}, want: "b"},
+		"the canary was suspended in progress":                 {limits: usual, members: []string{"a n1 JavaFound Suspended 1", "b n1 waits"}},
+		"one of two canaries was halted":                       {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 JavaFound RolloutHalted 1", "c n1 waits"}},
+		"the configuration was invalid, and is corrected":      {limits: limits(1, 9, 0, 5), members: []string{"a n1 JavaFound ConfigNotYAML 1", "b n1 waits"}},
+		"the canary's pod failed":                              {limits: usual, failed: 1, members: []string{"b n1 waits", "c n1 waits"}},
+		"a pod failed, among others":                           {limits: limits(3, 9, 0, 5), failed: 1, members: []string{"b n1 waits", "c n1 waits", "d n1 waits"}, want: "b c"},
+		"there are no canaries":                                {limits: limits(10, 4, 0, 5), members: []string{"a n1 waits", "b n1 waits"}, want: "a b"},
+		"two canaries are granted together":                    {limits: limits(10, 4, 2, 5), members: []string{"a n1 waits", "b n1 waits", "c n1 waits"}, want: "a b"},
+		"one of two canaries is in progress":                   {limits: limits(10, 4, 2, 5), members: []string{"a n1 granted", "b n1 waits", "c n1 waits"}, want: "b"},
+		"one of two canaries is not proven":                    {limits: limits(10, 4, 2, 5), members: []string{"a n1 1s", "b n1 waits", "c n1 waits"}, want: "b", again: 4 * time.Second},
+		"one of two canaries is proven":                        {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 waits", "c n1 waits"}, want: "b"},
+		"both canaries are proven":                             {limits: limits(10, 4, 2, 5), members: []string{"a n1 9s", "b n1 5s", "c n1 waits"}, want: "c"},
+		"there are more canaries than slots":                   {limits: limits(1, 4, 2, 5), members: []string{"a n1 waits", "b n1 waits"}, want: "a"},
+		"the canary is changed first":                          {limits: usual, members: []string{"a n1 old", "b n1 old"}, want: "a"},
+		"the canary is granted a change":                       {limits: usual, members: []string{"a n1 regranted", "b n1 old"}},
+		"the canary is changed and proven":                     {limits: usual, members: []string{"a n1 1h", "b n1 old", "c n1 old"}, want: "b c"},
+		"a pod is created later":                               {limits: usual, members: []string{"a n1 1h", "b n1 1h", "c n1 waits"}, want: "c"},
+		"a pod without a record is no canary":                  {limits: usual, members: []string{"a n1 new", "b n1 new"}},
+		"a pod without a record follows the canary":            {limits: usual, members: []string{"a n1 1h", "b n1 new"}, want: "b"},
+		"a pod is starting":                                    {limits: usual, members: []string{"a n1 1h", "b n1 starting"}},
+		"a pod without a record comes before serving pods":     {limits: limits(2, 9, 0, 5), members: []string{"a n1 serves", "b n1 new", "c n1 waits"}, want: "c b"},
+		"two of three slots are in use":                        {limits: limits(3, 9, 0, 5), members: []string{"a n1 granted", "b n1 Busy", "c n1 old", "d n1 waits"}, want: "c"},
+		"pods that are done hold no slot":                      {limits: limits(1, 9, 0, 5), members: []string{"a n1 1s", "b n1 NoShell", "c n1 NoJavaProcess", "d n1 waits", "e n1 waits"}, want: "d", again: 4 * time.Second},
+		"one pod per node is allowed":                          {limits: limits(9, 1, 0, 5), members: []string{"a n1 waits", "b n1 waits", "c n2 waits", "d n2 waits"}, want: "a c"},
+		"one pod per node is allowed, and a node is in use":    {limits: limits(9, 1, 0, 5), members: []string{"a n1 granted", "b n1 waits", "c n2 old"}, want: "c"},
+		"a full node does not delay another":                   {limits: limits(2, 1, 1, 5), members: []string{"a n1 1h", "b n2 Busy", "c n2 waits", "d n3 waits"}, want: "d"},
+		"the rollout is halted":                                {limits: usual, members: []string{"a n1 1h", "b n1 waits"}, halt: &v1alpha1.Halt{}},
+		"the configuration is invalid":                         {limits: usual, broken: true, members: []string{"a n1 old", "b n1 old"}},
+		"the configuration is invalid, and new pods exist":     {limits: limits(9, 9, 0, 5), broken: true, members: []string{"a n1 old", "b n1 new", "c n1 waits"}},
+		"canaries are not set":                                 {limits: v1alpha1.Rollout{MaxConcurrent: 9, MaxConcurrentPerNode: 9}, members: []string{"a n1 waits", "b n1 waits"}, want: "a b"},
+		"the canary that is proven first counts":               {limits: limits(9, 9, 2, 5), members: []string{"a n1 1s", "b n1 3s"}, again: 2 * time.Second},
 	}
 	for name, tc := range cases {
 		r := &rollout{revision: revision, limits: tc.limits, halt: tc.halt, now: now, failed: tc.failed}
@@ -172,13 +172,12 @@ func TestGrants(t *testing.T) {
 			names = append(names, m.pod.Name)
 		}
 		if got := strings.Join(names, " "); got != tc.want || again != tc.again {
-			t.Errorf("%s: granted are %q, again in %s; want %q, %s", name, got, again, tc.want, tc.again)
+			t.Errorf("%s: got grants %q, next in %s; want %q, %s", name, got, again, tc.want, tc.again)
 		}
 	}
 }
 
-// A fleet of any size comes through, one grant after the other, and never are more
-// at work than may be.
+// A fleet of any size is completed, grant by grant, and never exceeds the limits.
 func TestGrantsOfAFleet(t *testing.T) {
 	count, seconds := int32(2), int32(5)
 	r := &rollout{revision: revision, now: now, limits: v1alpha1.Rollout{
@@ -195,7 +194,7 @@ func TestGrantsOfAFleet(t *testing.T) {
 		for _, m := range granted {
 			perNode[m.pod.Spec.NodeName]++
 			if perNode[m.pod.Spec.NodeName] > 2 {
-				t.Fatalf("in round %d, %d are granted on node %s", rounds, perNode[m.pod.Spec.NodeName], m.pod.Spec.NodeName)
+				t.Fatalf("round %d: %d pods are granted on node %s", rounds, perNode[m.pod.Spec.NodeName], m.pod.Spec.NodeName)
 			}
 			for i := range members {
 				if members[i].pod == m.pod {
@@ -208,16 +207,16 @@ func TestGrantsOfAFleet(t *testing.T) {
 			most = 2
 		}
 		if len(granted) == 0 || len(granted) > most {
-			t.Fatalf("in round %d, %d are granted", rounds, len(granted))
+			t.Fatalf("round %d: got %d grants", rounds, len(granted))
 		}
 		done += len(granted)
 	}
 	if rounds != 9 { // 2, then 5 at once
-		t.Errorf("it took %d rounds", rounds)
+		t.Errorf("rounds: got %d, want 9", rounds)
 	}
 }
 
-// A pod counts as updated when it has the revision, or when the rollout does not wait for it.
+// A pod counts as updated if it has the revision, or if the rollout does not wait for it.
 func TestUpdated(t *testing.T) {
 	for state, want := range map[string]bool{
 		"new": false, "waits": false, "granted": false, "regranted": false, "old": false,
@@ -227,11 +226,11 @@ func TestUpdated(t *testing.T) {
 		v1alpha1.ReasonNoShell: true, v1alpha1.ReasonConfigRejected: true, v1alpha1.ReasonRuleTooExpensive: true, v1alpha1.ReasonRestartedAfterAttach: true,
 		v1alpha1.ReasonPortInUse: true, v1alpha1.ReasonNoJavaProcess: true, v1alpha1.ReasonContainerNotRunning: true,
 		v1alpha1.ReasonSuspended: false, v1alpha1.ReasonRolloutHalted: false, v1alpha1.ReasonRolloutPending: false, "JavaFound ConfigNotYAML 1": false,
-		// What fails where something is done to the pod is not passed on at once.
+		// A failure of the attach itself delays the rollout at first.
 		"Staged PortInUse 1": false, "Staged PortInUse 5": false, "Staged PortInUse 6": true,
 		"JavaFound NoSpace 5": false, "JavaFound NoSpace 6": true, "Loaded EndpointNotServing 1": false,
 		"Discovered ExecForbidden 1": true, "JavaFound NotAuthorized 1": true, "shut NotAuthorized": true, "Discovered JVMStarting 5": false, "Discovered JVMStarting 6": true,
-		// Who is not granted anything because nothing can be attached there.
+		// Not granted, because nothing can be attached there.
 		"shut NoShell": true, "shut NoJavaProcess": true, "shut ContainerRestarting": true, "shut ContainerNotRunning": true,
 		"shut NotReached": false, "shut Replaced": false, "shut JVMStarting": false, "JavaFound ContainerRestarting 1": true,
 		"Staged MissingModule 1": true, "Staged NobodyKnows 1": false, "Discovered NobodyKnows 1": false, "Pending NobodyKnows 6": true,
@@ -239,39 +238,39 @@ func TestUpdated(t *testing.T) {
 		r := &rollout{revision: revision, now: now}
 		m := told("a n1 " + state)
 		if got := r.updated(m); got != want {
-			t.Errorf("%s: updated is %t", state, got)
+			t.Errorf("%s: updated: got %t, want %t", state, got, want)
 		}
 		holds := m.attachment != nil && m.attachment.Spec.Revision == revision && !want
 		if got := r.underWay(m); got != holds {
-			t.Errorf("%s: holds a place is %t", state, got)
+			t.Errorf("%s: underWay: got %t, want %t", state, got, holds)
 		}
 	}
-	// A change that waits is made later, so that it keeps its place; what it waits for ends.
+	// A delayed change is still to be made, so it keeps its slot; the delay ends.
 	waits := told("a n1 JavaFound ContainerRestarting 1")
 	waits.attachment.Status.Processes[0].Endpoint = &v1alpha1.Endpoint{Address: "10.0.0.1", Port: 9400}
 	if r := (&rollout{revision: revision, now: now}); r.updated(waits) || !r.underWay(waits) {
-		t.Error("a pod that serves, and whose change waits for the exit of its container, holds no place")
+		t.Error("a serving pod whose change waits for the exit of its container holds no slot")
 	}
-	half := told("a n1 1s") // the record says Annotated only after its last step
+	half := told("a n1 1s") // the status is Annotated only after the last step
 	half.attachment.Status.Phase = v1alpha1.PhaseExposed
 	if (&rollout{revision: revision}).updated(half) {
-		t.Error("a pod that is Exposed is taken for updated")
+		t.Error("a pod that is Exposed counts as updated")
 	}
 	for _, reason := range []string{v1alpha1.ReasonConfigRejected, v1alpha1.ReasonRestartedAfterAttach} {
 		r := &rollout{revision: revision, resume: "1"}
 		m := told("a n1 " + reason)
 		if r.updated(m) || !r.underWay(m) {
-			t.Errorf("%s: a pod that is to be tried again, since the rollout was resumed, holds no place", reason)
+			t.Errorf("%s: a pod that is retried after resuming holds no slot", reason)
 		}
 		m.attachment.Status.Resume = "1"
 		if !r.updated(m) {
-			t.Errorf("%s: a pod that was tried again holds a place", reason)
+			t.Errorf("%s: a pod that was retried holds a slot", reason)
 		}
 	}
 }
 
-// Each JVM has an endpoint of its own; one at another address than the pod's was
-// not asked there.
+// Each JVM has its own endpoint; an endpoint at an earlier address of the pod was not
+// probed at the current one.
 func TestEndpointsOf(t *testing.T) {
 	m := told("app-0 n1 1h")
 	m.pod.Status.PodIP = "10.0.0.1"
@@ -284,12 +283,12 @@ func TestEndpointsOf(t *testing.T) {
 		got = append(got, e.port)
 	}
 	if diff := cmp.Diff([]int32{1, 3}, got); diff != "" {
-		t.Errorf("published (-want +got):\n%s", diff)
+		t.Errorf("published ports (-want +got):\n%s", diff)
 	}
 	m.attachment.Status.Conditions = []metav1.Condition{{Type: string(v1alpha1.PhaseExposed), Status: metav1.ConditionTrue}}
 	m.attachment.Status.Processes = []v1alpha1.JavaProcess{at("10.0.0.1", 1), {}, at("10.0.0.1", 3)}
 	want := []v1alpha1.MetricsEndpoint{{Pod: "app-0", Container: "c1", Port: 1}, {Pod: "app-0", Container: "c3", Port: 3}}
 	if diff := cmp.Diff(want, m.exposed()); diff != "" {
-		t.Errorf("in the status (-want +got):\n%s", diff)
+		t.Errorf("metricsEndpoints (-want +got):\n%s", diff)
 	}
 }

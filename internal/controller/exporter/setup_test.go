@@ -13,16 +13,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 )
 
-// behind is a cache with one exporter that never catches up with what was written.
+// behind is a cache with one exporter that never catches up with the operator's writes.
 type behind struct {
 	client.Reader
 	exporter v1alpha1.PrometheusJmxExporter
 }
 
-// Get implements client.Reader: each pod is the exporter's.
+// Get implements client.Reader: the exporter selects each pod.
 func (b *behind) Get(_ context.Context, _ client.ObjectKey, object client.Object, options ...client.GetOption) error {
 	if !(&client.GetOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	pod := object.(*corev1.Pod)
 	pod.Labels, pod.Status.Phase = map[string]string{"app": "dummyapp"}, corev1.PodRunning
@@ -32,14 +32,14 @@ func (b *behind) Get(_ context.Context, _ client.ObjectKey, object client.Object
 // List implements client.Reader.
 func (b *behind) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
 	if !(&client.ListOptions{}).ApplyOptions(options).DisableReadYourWritesConsistency {
-		return errors.New("waits for ever")
+		return errors.New("waits forever")
 	}
 	list.(*v1alpha1.PrometheusJmxExporterList).Items = []v1alpha1.PrometheusJmxExporter{b.exporter}
 	return nil
 }
 
-// No event waits for the operator's own writes: a handler has no deadline, and the
-// events after it wait, too.
+// Event handlers do not wait for the operator's own writes: a handler has no deadline, and
+// later events would wait, too.
 func TestEventsDoNotWait(t *testing.T) {
 	e := v1alpha1.PrometheusJmxExporter{}
 	e.Name, e.UID = "exporter", "exporter"
@@ -58,7 +58,7 @@ func TestEventsDoNotWait(t *testing.T) {
 		"ConfigMap": func() []reconcile.Request { return r.ofConfigMap(t.Context(), nil, &configMap) },
 	} {
 		if got := of(); len(got) != 1 || got[0].Name != "exporter" {
-			t.Errorf("an event of a %s is about %v", name, got)
+			t.Errorf("event of a %s: got requests %v, want one for the exporter", name, got)
 		}
 	}
 }

@@ -25,7 +25,7 @@ var (
 
 const address = "10.0.0.1"
 
-// prober is a Prober of which all endpoints answer the same; it notes who was asked.
+// prober is a Prober whose endpoints all answer the same; it records its calls.
 type prober struct {
 	mu    sync.Mutex
 	asked []string
@@ -40,7 +40,7 @@ func (p *prober) Answers(_ context.Context, process *v1alpha1.JavaProcess) error
 	return p.err
 }
 
-// took are the containers asked since the last call, sorted.
+// took returns the containers checked since the previous call, sorted.
 func (p *prober) took() string {
 	slices.Sort(p.asked)
 	asked := strings.Join(p.asked, " ")
@@ -48,7 +48,7 @@ func (p *prober) took() string {
 	return asked
 }
 
-// exposed is a process of a container that answers at the pod's address.
+// exposed returns a process of a container that serves at the pod's address.
 func exposed(container string) v1alpha1.JavaProcess {
 	return v1alpha1.JavaProcess{
 		Container: container, ContainerID: "containerd://" + container, PID: 7, StartTime: 11, Port: 9400,
@@ -73,14 +73,14 @@ func aChecker(interval time.Duration) fixture {
 	return f
 }
 
-// at checks what is due at a time after the start.
+// at checks the endpoints that are due at a time after the start.
 func (f fixture) at(t *testing.T, after time.Duration) []types.NamespacedName {
 	t.Helper()
 	f.clock.SetTime(start.Add(after))
 	return f.CheckDue(t.Context())
 }
 
-// Who is asked: endpoints at the pod's own address, when their time has come.
+// Endpoints at the pod's own address are checked when they are due.
 func TestCheckDue(t *testing.T) {
 	elsewhere := exposed("b")
 	elsewhere.Endpoint.Address = "10.0.0.9"
@@ -91,29 +91,29 @@ func TestCheckDue(t *testing.T) {
 		processes       []v1alpha1.JavaProcess
 		want            string
 	}{
-		"not yet":                     {time.Minute, time.Minute - 1, []v1alpha1.JavaProcess{exposed("a")}, ""},
-		"in time":                     {time.Minute, 66 * time.Second, []v1alpha1.JavaProcess{exposed("a")}, "a"},
-		"both":                        {time.Minute, time.Hour, []v1alpha1.JavaProcess{exposed("a"), exposed("d")}, "a d"},
-		"one at another address":      {time.Minute, time.Hour, []v1alpha1.JavaProcess{exposed("a"), elsewhere}, "a"},
-		"one without an endpoint":     {time.Minute, time.Hour, []v1alpha1.JavaProcess{exposed("a"), never}, "a"},
-		"one that cannot be reached":  {time.Minute, 5 * time.Minute, []v1alpha1.JavaProcess{exposed("a"), fromPod(exposed("d"))}, "a"},
-		"it can be reached once more": {time.Minute, 11 * time.Minute, []v1alpha1.JavaProcess{fromPod(exposed("d"))}, "d"},
-		"none, with the interval 0":   {0, 24 * time.Hour, []v1alpha1.JavaProcess{exposed("a")}, ""},
+		"the endpoint is not due":                    {time.Minute, time.Minute - 1, []v1alpha1.JavaProcess{exposed("a")}, ""},
+		"the endpoint is due":                        {time.Minute, 66 * time.Second, []v1alpha1.JavaProcess{exposed("a")}, "a"},
+		"both endpoints are due":                     {time.Minute, time.Hour, []v1alpha1.JavaProcess{exposed("a"), exposed("d")}, "a d"},
+		"one endpoint has another address":           {time.Minute, time.Hour, []v1alpha1.JavaProcess{exposed("a"), elsewhere}, "a"},
+		"one process has no endpoint":                {time.Minute, time.Hour, []v1alpha1.JavaProcess{exposed("a"), never}, "a"},
+		"one endpoint cannot be reached":             {time.Minute, 5 * time.Minute, []v1alpha1.JavaProcess{exposed("a"), fromPod(exposed("d"))}, "a"},
+		"the endpoint cannot be reached, and is due": {time.Minute, 11 * time.Minute, []v1alpha1.JavaProcess{fromPod(exposed("d"))}, "d"},
+		"the interval is 0":                          {0, 24 * time.Hour, []v1alpha1.JavaProcess{exposed("a")}, ""},
 	} {
 		f := aChecker(tc.interval)
 		f.Track(pod, address, tc.processes)
 		f.at(t, tc.after)
 		if got := f.took(); got != tc.want {
-			t.Errorf("%s: asked are %q, want %q", name, got, tc.want)
+			t.Errorf("%s: checked: got %q, want %q", name, got, tc.want)
 		}
 		if f.at(t, tc.after); f.asked != nil {
-			t.Errorf("%s: at once again asked are %q", name, f.took())
+			t.Errorf("%s: checked again at once: got %q, want none", name, f.took())
 		}
 	}
 }
 
-// An endpoint is asked once in an interval, soon again when it is silent, and less and
-// less often when it still is; an answer brings the interval back.
+// An endpoint is checked once per interval, soon after a miss, and at growing intervals
+// while it is silent; an answer restores the interval.
 func TestPause(t *testing.T) {
 	f := aChecker(time.Minute)
 	operator, inPod := exposed("a"), fromPod(exposed("b"))
@@ -122,40 +122,40 @@ func TestPause(t *testing.T) {
 		misses  int32
 		least   time.Duration
 	}{
-		"it answers":           {&operator, 0, time.Minute},
-		"silent once":          {&operator, 1, time.Minute / 2},
-		"silent twice":         {&operator, 2, 2 * time.Minute},
-		"silent three times":   {&operator, 3, 4 * time.Minute},
-		"silent four times":    {&operator, 4, 8 * time.Minute},
-		"silent five times":    {&operator, 5, maxPause},
-		"silent for ages":      {&operator, 1 << 30, maxPause},
-		"seen from the pod":    {&inPod, 0, maxPause},
-		"and silent from here": {&inPod, 9, maxPause},
+		"the endpoint answers":                                {&operator, 0, time.Minute},
+		"the endpoint is silent once":                         {&operator, 1, time.Minute / 2},
+		"the endpoint is silent twice":                        {&operator, 2, 2 * time.Minute},
+		"the endpoint is silent three times":                  {&operator, 3, 4 * time.Minute},
+		"the endpoint is silent four times":                   {&operator, 4, 8 * time.Minute},
+		"the endpoint is silent five times":                   {&operator, 5, maxPause},
+		"the endpoint has been silent for ages":               {&operator, 1 << 30, maxPause},
+		"the endpoint is checked from the pod":                {&inPod, 0, maxPause},
+		"the endpoint is checked from the pod, and is silent": {&inPod, 9, maxPause},
 	} {
 		spread := map[time.Duration]bool{}
 		for range 100 {
 			got := f.pause(tc.process, tc.misses)
 			most := tc.least * 11 / 10
-			if tc.misses == 1 { // a fleet that falls silent at once is asked again over a while
+			if tc.misses == 1 { // a fleet that falls silent at once is checked again spread over time
 				most = 2 * tc.least
 			}
 			if got < tc.least || got > most {
-				t.Fatalf("%s: %s, want about %s", name, got, tc.least)
+				t.Fatalf("%s: pause: got %s, want about %s", name, got, tc.least)
 			}
 			spread[got] = true
 		}
 		if len(spread) < 2 {
-			t.Errorf("%s: all in the same second", name)
+			t.Errorf("%s: all checks are in the same second", name)
 		}
 	}
 	for misses, least := range map[int32]time.Duration{0: time.Hour, 1: maxPause, 2: time.Hour, 1 << 30: time.Hour} {
 		if got := aChecker(time.Hour).pause(&operator, misses); got < least || got > least*11/10 {
-			t.Errorf("an hour's interval, silent %d times: %s, want about %s", misses, got, least)
+			t.Errorf("interval of an hour after %d misses: got %s, want about %s", misses, got, least)
 		}
 	}
 }
 
-// What is news to the reconciler, and what it takes: each check once.
+// The checks that trigger a reconciliation, which takes each of them once.
 func TestTake(t *testing.T) {
 	id := func(p v1alpha1.JavaProcess) steps.ProcessIdentity { return steps.Identity(&p) }
 	for name, tc := range map[string]struct {
@@ -164,15 +164,15 @@ func TestTake(t *testing.T) {
 		want    map[steps.ProcessIdentity]Check
 		news    bool
 	}{
-		"it answers":                  {exposed("a"), []error{nil}, map[steps.ProcessIdentity]Check{}, false},
-		"it is silent once":           {exposed("a"), []error{errSilent}, map[steps.ProcessIdentity]Check{}, false},
-		"it is silent twice":          {exposed("a"), []error{errSilent, errSilent}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 2}}, true},
-		"it is silent again":          {exposed("a"), []error{errSilent, errSilent, errSilent}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 3}}, true},
-		"a foreign process answers":   {exposed("a"), []error{steps.ErrForeign}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: steps.ErrForeign, Misses: 1}}, true},
-		"it answers again":            {exposed("a"), []error{errSilent, nil}, map[steps.ProcessIdentity]Check{}, false},
-		"silent after an answer":      {exposed("a"), []error{errSilent, nil, errSilent}, map[steps.ProcessIdentity]Check{}, false},
-		"it is reached for once":      {fromPod(exposed("a")), []error{nil}, map[steps.ProcessIdentity]Check{id(exposed("a")): {}}, true},
-		"it still cannot be reached ": {fromPod(exposed("a")), []error{errSilent, errSilent}, map[steps.ProcessIdentity]Check{}, false},
+		"the endpoint answers":                        {exposed("a"), []error{nil}, map[steps.ProcessIdentity]Check{}, false},
+		"the endpoint is silent once":                 {exposed("a"), []error{errSilent}, map[steps.ProcessIdentity]Check{}, false},
+		"the endpoint is silent twice":                {exposed("a"), []error{errSilent, errSilent}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 2}}, true},
+		"the endpoint is silent again":                {exposed("a"), []error{errSilent, errSilent, errSilent}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 3}}, true},
+		"a foreign process answers":                   {exposed("a"), []error{steps.ErrForeign}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: steps.ErrForeign, Misses: 1}}, true},
+		"the endpoint answers again":                  {exposed("a"), []error{errSilent, nil}, map[steps.ProcessIdentity]Check{}, false},
+		"the endpoint is silent once after an answer": {exposed("a"), []error{errSilent, nil, errSilent}, map[steps.ProcessIdentity]Check{}, false},
+		"the endpoint can be reached again":           {fromPod(exposed("a")), []error{nil}, map[steps.ProcessIdentity]Check{id(exposed("a")): {}}, true},
+		"the endpoint still cannot be reached":        {fromPod(exposed("a")), []error{errSilent, errSilent}, map[steps.ProcessIdentity]Check{}, false},
 	} {
 		f := aChecker(time.Minute)
 		f.Track(pod, address, []v1alpha1.JavaProcess{tc.process})
@@ -182,20 +182,20 @@ func TestTake(t *testing.T) {
 			news = f.at(t, time.Duration(i+1)*time.Hour)
 		}
 		if slices.Contains(news, pod) != tc.news {
-			t.Errorf("%s: news of %v", name, news)
+			t.Errorf("%s: triggered reconciliations: got %v", name, news)
 		}
 		same := cmp.Comparer(func(a, b error) bool { return errors.Is(a, b) && errors.Is(b, a) })
 		if diff := cmp.Diff(tc.want, f.Take(pod), same); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
+			t.Errorf("%s: checks (-want +got):\n%s", name, diff)
 		}
 		if again := f.Take(pod); len(again) > 0 {
-			t.Errorf("%s: taken twice is %v", name, again)
+			t.Errorf("%s: checks taken twice: %v", name, again)
 		}
 	}
 }
 
-// A check says for how long the endpoint was seen to answer before it fell silent: from
-// its first answer after the last silence to its last one.
+// A check reports how long the endpoint served before it fell silent: from its first
+// answer after the previous silence to its last.
 func TestServed(t *testing.T) {
 	f := aChecker(time.Minute)
 	f.Track(pod, address, []v1alpha1.JavaProcess{exposed("a")})
@@ -203,23 +203,22 @@ func TestServed(t *testing.T) {
 		err  error
 		want time.Duration
 	}{
-		{err: errSilent}, {err: errSilent}, // it never answered
+		{err: errSilent}, {err: errSilent}, // never answered
 		{}, {}, {}, {err: errSilent}, {err: errSilent, want: 2 * time.Hour},
-		{}, {err: errSilent}, {err: errSilent}, // one answer is no time
+		{}, {err: errSilent}, {err: errSilent}, // a single answer is no period
 		{}, {}, {err: steps.ErrForeign, want: time.Hour},
 	} {
 		f.err = tc.err
 		f.at(t, time.Duration(i+1)*time.Hour)
 		for _, check := range f.Take(pod) {
 			if check.Served != tc.want {
-				t.Errorf("check %d: served for %s, want %s", i, check.Served, tc.want)
+				t.Errorf("check %d: Served: got %s, want %s", i, check.Served, tc.want)
 			}
 		}
 	}
 }
 
-// Pods and processes have times of their own, which stay while they are tracked and
-// go with them.
+// Each process has its own schedule, which is kept as long as its pod is tracked with it.
 func TestTrack(t *testing.T) {
 	another := types.NamespacedName{Namespace: "shop", Name: "other"}
 	f := aChecker(time.Minute)
@@ -228,52 +227,52 @@ func TestTrack(t *testing.T) {
 	f.Track(pod, address, []v1alpha1.JavaProcess{exposed("a"), exposed("new")})
 	f.Track(another, address, []v1alpha1.JavaProcess{exposed("b")})
 	if f.at(t, 66*time.Second); f.took() != "a" {
-		t.Error("a process that is tracked again loses its time, or a new one has none")
+		t.Error("a process that is tracked again lost its schedule, or a new one has none")
 	}
 	replaced := exposed("a")
 	replaced.StartTime++
 	f.Track(pod, address, []v1alpha1.JavaProcess{replaced})
 	if f.at(t, 67*time.Second); f.took() != "" {
-		t.Error("another process in its place is asked in its time")
+		t.Error("a replacement is checked on the schedule of the replaced process")
 	}
 	f.err = errSilent
 	f.at(t, time.Hour)
 	f.Forget(pod)
 	if got := f.Take(pod); len(got) > 0 {
-		t.Errorf("forgotten, and taken is %v", got)
+		t.Errorf("checks of a forgotten pod: got %v, want none", got)
 	}
 	f.took()
 	if f.at(t, 24*time.Hour); f.took() != "b" {
-		t.Error("a forgotten pod is asked, or another one is forgotten with it")
+		t.Error("a forgotten pod is checked, or another pod was forgotten with it")
 	}
 }
 
-// What was asked while its pod was forgotten is no news.
+// A check that returns after its pod was forgotten triggers nothing.
 func TestForgottenMeanwhile(t *testing.T) {
 	f := aChecker(time.Minute)
 	p := exposed("a")
 	f.Track(pod, address, []v1alpha1.JavaProcess{p})
 	f.Forget(pod)
 	if f.record(pod, &p, errSilent) {
-		t.Error("news of a pod that is forgotten")
+		t.Error("a check of a forgotten pod triggers a reconciliation")
 	}
 }
 
-// What was asked with the certificate of before a rotation says nothing of the one now.
+// A check with the certificate of before a rotation says nothing about the current one.
 func TestRotatedMeanwhile(t *testing.T) {
 	f := aChecker(time.Minute)
 	before, after := exposed("a"), exposed("a")
 	before.CertificateSHA256, after.CertificateSHA256 = "before", "after"
 	f.Track(pod, address, []v1alpha1.JavaProcess{before})
 	if !f.record(pod, &before, steps.ErrForeign) {
-		t.Error("a foreign process is no news")
+		t.Error("a foreign process triggers no reconciliation")
 	}
 	f.Track(pod, address, []v1alpha1.JavaProcess{after})
 	if got := f.Take(pod); len(got) > 0 {
-		t.Errorf("taken is %v, of the certificate before", got)
+		t.Errorf("checks with the previous certificate: got %v, want none", got)
 	}
 	if f.record(pod, &before, steps.ErrForeign) || !f.record(pod, &after, steps.ErrForeign) {
-		t.Error("news of the certificate before, or none of the one now")
+		t.Error("a check with the previous certificate triggers a reconciliation, or one with the current does not")
 	}
 }
 

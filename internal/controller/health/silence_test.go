@@ -12,8 +12,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// Thousands of endpoints that a NetworkPolicy cut off hold up nobody: those that answer
-// are asked meanwhile, in their time.
+// Thousands of endpoints that a NetworkPolicy blocks do not delay others: endpoints that answer
+// are checked meanwhile, on schedule.
 func TestSilenceHoldsUpNobody(t *testing.T) {
 	p := &stuck{answers: "well", asked: make(chan struct{}, 100), silent: errSilent}
 	c := testclock.NewFakePassiveClock(start)
@@ -37,10 +37,10 @@ func TestSilenceHoldsUpNobody(t *testing.T) {
 		select {
 		case <-p.asked:
 			asked++
-		case <-time.After(50 * time.Millisecond): // whenever it notes what came of a check
+		case <-time.After(50 * time.Millisecond): // after it recorded the result of a check
 			c.SetTime(c.Now().Add(2 * time.Minute))
 		case <-deadline:
-			t.Fatalf("the endpoint that answers was asked %d times", asked)
+			t.Fatalf("the endpoint that answers was checked only %d times", asked)
 		}
 	}
 	stop()
@@ -64,9 +64,9 @@ func TestRecoveredElsewhere(t *testing.T) {
 	f.Track(pod, address, []v1alpha1.JavaProcess{exposed("a")})
 	f.at(t, 9*time.Hour+2*time.Minute)
 	if got := f.took(); got != "a" {
-		t.Errorf("asked are %q", got)
+		t.Errorf("checked: got %q, want %q", got, "a")
 	}
 	if got := f.Take(pod); len(got) > 0 {
-		t.Errorf("a single silence is %+v", got)
+		t.Errorf("checks after a single miss: got %+v, want none", got)
 	}
 }

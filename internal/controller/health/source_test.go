@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A check that says something new is a reconcile of its pod.
+// A check with a new result triggers a reconciliation of its pod.
 func TestSource(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -27,10 +27,10 @@ func TestSource(t *testing.T) {
 	ended := make(chan error)
 	go func() { ended <- c.Start(ctx) }()
 	if got, shutdown := queue.Get(); shutdown || got.NamespacedName != pod {
-		t.Errorf("reconciled is %v; the queue was shut down: %t", got, shutdown)
+		t.Errorf("reconciled: got %v; queue shut down: %t", got, shutdown)
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		t.Errorf("it ends with %v", err)
+		t.Errorf("the source ends with %v", err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// aPod is a pod whose annotation is a field manager's.
+// aPod returns a pod whose annotations are owned by a field manager.
 func aPod(manager string) *corev1.Pod {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Name: "app-0", UID: "pod", Labels: map[string]string{"app": "dummyapp"},
@@ -45,7 +45,7 @@ func aPod(manager string) *corev1.Pod {
 
 const ours = string(records.OwnerPodAnnotations)
 
-// world is what a reader has.
+// world is the content of a reader.
 type world struct {
 	client.Reader
 	pod       *corev1.Pod
@@ -88,8 +88,8 @@ func (a *api) Apply(_ context.Context, object runtime.ApplyConfiguration, _ ...c
 	return nil
 }
 
-// Which pods get a record to be detached by: those with annotations of the operator,
-// and neither record nor exporter, as the API server confirms.
+// The pods that get a record for a detach: those with annotations of the operator,
+// but neither record nor exporter, as confirmed by the API server.
 func TestReconcile(t *testing.T) {
 	selecting := func(app string) func(*world) {
 		return func(w *world) {
@@ -100,7 +100,7 @@ func TestReconcile(t *testing.T) {
 	}
 	recorded := func(w *world) { w.record = &v1alpha1.JmxAttachment{} }
 	of := func(manager string) func(*world) { return func(w *world) { w.pod = aPod(manager) } }
-	// A record was deleted that says of an agent in a container.
+	// The deleted record had an agent in a container.
 	lost := func(id string) *v1alpha1.JmxAttachment {
 		a := &v1alpha1.JmxAttachment{}
 		a.Namespace, a.Spec.Pod.Name, a.Spec.Pod.UID = "shop", "app-0", "pod"
@@ -109,26 +109,26 @@ func TestReconcile(t *testing.T) {
 	}
 	optOut := func(w *world) { w.pod.Annotations[v1alpha1.AnnotationOptOut] = "true" }
 	for name, tc := range map[string]struct {
-		both, live []func(*world) // what there is in cache and API server; in the API server alone
+		both, live []func(*world) // content of both cache and API server; of the API server only
 		lost       *v1alpha1.JmxAttachment
 		want       bool
 	}{
-		"neither record nor exporter is left":   {want: true},
-		"its record is there":                   {both: []func(*world){recorded}},
-		"its record is not in the cache yet":    {live: []func(*world){recorded}},
-		"its exporter is there":                 {both: []func(*world){selecting("dummyapp")}},
-		"its exporter is not in the cache yet":  {live: []func(*world){selecting("dummyapp")}},
-		"another pod's exporter is there":       {both: []func(*world){selecting("other")}, want: true},
-		"it opted out, and its record is gone":  {both: []func(*world){selecting("dummyapp"), optOut}, want: true},
-		"the annotations are somebody else's":   {both: []func(*world){of("kubectl")}},
-		"they are another operator's":           {both: []func(*world){of("other-operator/pod-annotations")}},
-		"nobody owns them":                      {both: []func(*world){func(w *world) { w.pod.ManagedFields = nil }}},
-		"they were withdrawn, the cache is old": {live: []func(*world){func(w *world) { w.pod.Annotations, w.pod.ManagedFields = nil, nil }}},
-		"it is gone, the cache is old":          {live: []func(*world){func(w *world) { w.pod = nil }}},
-		"no annotation is left, but an agent":   {both: []func(*world){of("kubectl")}, lost: lost("containerd://1"), want: true},
-		"its exporter makes the record":         {both: []func(*world){of("kubectl"), selecting("dummyapp")}, lost: lost("containerd://1")},
-		"the container with the agent ended":    {both: []func(*world){of("kubectl")}, lost: lost("containerd://0")},
-		"it is terminating":                     {both: []func(*world){func(w *world) { w.pod.DeletionTimestamp = new(metav1.NewTime(now)) }}},
+		"neither record nor exporter exists":                         {want: true},
+		"the record exists":                                          {both: []func(*world){recorded}},
+		"the record is not in the cache yet":                         {live: []func(*world){recorded}},
+		"the exporter exists":                                        {both: []func(*world){selecting("dummyapp")}},
+		"the exporter is not in the cache yet":                       {live: []func(*world){selecting("dummyapp")}},
+		"the exporter of another pod exists":                         {both: []func(*world){selecting("other")}, want: true},
+		"the pod opted out, and its record is gone":                  {both: []func(*world){selecting("dummyapp"), optOut}, want: true},
+		"the annotations are foreign":                                {both: []func(*world){of("kubectl")}},
+		"the annotations are another operator's":                     {both: []func(*world){of("other-operator/pod-annotations")}},
+		"the annotations have no owner":                              {both: []func(*world){func(w *world) { w.pod.ManagedFields = nil }}},
+		"the annotations were removed, and the cache is stale":       {live: []func(*world){func(w *world) { w.pod.Annotations, w.pod.ManagedFields = nil, nil }}},
+		"the pod is gone, and the cache is stale":                    {live: []func(*world){func(w *world) { w.pod = nil }}},
+		"only an agent remains":                                      {both: []func(*world){of("kubectl")}, lost: lost("containerd://1"), want: true},
+		"only an agent remains, and the exporter creates the record": {both: []func(*world){of("kubectl"), selecting("dummyapp")}, lost: lost("containerd://1")},
+		"only an agent remains, and its container ended":             {both: []func(*world){of("kubectl")}, lost: lost("containerd://0")},
+		"the pod is terminating":                                     {both: []func(*world){func(w *world) { w.pod.DeletionTimestamp = new(metav1.NewTime(now)) }}},
 	} {
 		cached, live, server := &world{pod: aPod(ours)}, &world{pod: aPod(ours)}, &api{}
 		for _, how := range tc.both {
@@ -146,17 +146,17 @@ func TestReconcile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := len(server.applied) == 1; got != tc.want {
-			t.Errorf("%s: a record is made: %t", name, got)
+			t.Errorf("%s: record created: got %t, want %t", name, got, tc.want)
 		}
 		for _, made := range server.applied {
 			if *made.Name != selection.AttachmentName(live.pod) || *made.Spec.Pod.UID != "pod" || made.Spec.Exporter != nil || made.Labels != nil || made.Spec.Revision != nil {
-				t.Errorf("%s: the record is %+v", name, made)
+				t.Errorf("%s: unexpected record %+v", name, made)
 			}
 		}
 	}
 }
 
-// What a deleted record knew is kept until somebody has taken care of the pod.
+// The agents of a deleted record are remembered until the pod is detached.
 func TestLost(t *testing.T) {
 	record := func(pod string, intent bool) *v1alpha1.JmxAttachment {
 		a := &v1alpha1.JmxAttachment{}
@@ -173,35 +173,35 @@ func TestLost(t *testing.T) {
 		deleted *v1alpha1.JmxAttachment
 		want    bool
 	}{
-		"an agent was loaded":          {record("pod", true), true},
-		"none was":                     {record("pod", false), false},
-		"in a pod of the name, before": {record("before", true), false},
+		"an agent was loaded":                                {record("pod", true), true},
+		"no agent was loaded":                                {record("pod", false), false},
+		"an agent was loaded in an earlier pod of that name": {record("before", true), false},
 	} {
 		var l lost
 		l.note(key, tc.deleted)
 		if got := l.in(pod); got != tc.want {
-			t.Errorf("%s: an agent is in the pod: %t", name, got)
+			t.Errorf("%s: agent in the pod: got %t, want %t", name, got, tc.want)
 		}
 		l.forget(key)
 		if l.in(pod) || len(l.agents) > 0 {
-			t.Errorf("%s: it is not forgotten", name)
+			t.Errorf("%s: the agent is not forgotten", name)
 		}
 	}
 }
 
-// An exporter makes a record that was deleted again, and is deleted itself before the
-// pod was inspected: what the first record knew is still all that is known.
+// An exporter recreates a deleted record, and is deleted before the pod was inspected: the
+// state of the first record is still all that is known.
 func TestLostTwice(t *testing.T) {
 	inspected := []v1alpha1.InspectedContainer{{Name: "app", Time: new(metav1.NewTime(now))}}
 	for name, tc := range map[string]struct {
 		second v1alpha1.JmxAttachmentStatus
 		want   int
 	}{
-		"the second one knows nothing":   {want: 1},
-		"it says that there is no agent": {second: v1alpha1.JmxAttachmentStatus{Containers: inspected}},
-		"its pod was detached":           {second: v1alpha1.JmxAttachmentStatus{DetachStartTime: new(metav1.NewTime(now)), DetachTimeout: metav1.Duration{Duration: time.Minute}}},
-		"its detach timed out":           {second: v1alpha1.JmxAttachmentStatus{DetachStartTime: new(metav1.NewTime(now.Add(-time.Hour)))}},
-		"it says that there is one":      {second: v1alpha1.JmxAttachmentStatus{Containers: inspected, Processes: []v1alpha1.JavaProcess{{Container: "app", ContainerID: "containerd://1", AgentFound: true}}}, want: 1},
+		"the second record is empty":           {want: 1},
+		"the second record has no agent":       {second: v1alpha1.JmxAttachmentStatus{Containers: inspected}},
+		"the second record's pod was detached": {second: v1alpha1.JmxAttachmentStatus{DetachStartTime: new(metav1.NewTime(now)), DetachTimeout: metav1.Duration{Duration: time.Minute}}},
+		"the second record's detach timed out": {second: v1alpha1.JmxAttachmentStatus{DetachStartTime: new(metav1.NewTime(now.Add(-time.Hour)))}},
+		"the second record has an agent":       {second: v1alpha1.JmxAttachmentStatus{Containers: inspected, Processes: []v1alpha1.JavaProcess{{Container: "app", ContainerID: "containerd://1", AgentFound: true}}}, want: 1},
 	} {
 		w, server := &world{pod: aPod("kubectl")}, &api{}
 		e := v1alpha1.PrometheusJmxExporter{}
@@ -225,7 +225,7 @@ func TestLostTwice(t *testing.T) {
 		r.ofAttachment(t.Context(), &second, nil)
 		reconcile()
 		if len(server.applied) != tc.want {
-			t.Errorf("%s: %d records are made", name, len(server.applied))
+			t.Errorf("%s: records created: got %d, want %d", name, len(server.applied), tc.want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 var at = metav1.NewTime(time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC))
 
-// full has of everything that is read something, and something else beside it.
+// full returns a pod with all fields that are read, and others beside them.
 func full() *corev1.Pod {
 	pod := &corev1.Pod{}
 	pod.Name, pod.UID, pod.ResourceVersion = "app-0", "uid-0", "1"
@@ -65,7 +65,7 @@ func trimmed(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	return got.(*corev1.Pod)
 }
 
-// What is read stays, the rest goes; what was trimmed once stays as it is.
+// Fields that are read are kept, others are dropped; trimming is idempotent.
 func TestTrim(t *testing.T) {
 	got := trimmed(t, full())
 	want := &corev1.Pod{}
@@ -96,14 +96,14 @@ func TestTrim(t *testing.T) {
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("trimmed pod (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(got, trimmed(t, got.DeepCopy())); diff != "" {
-		t.Errorf("trimmed once more (-before +after):\n%s", diff)
+		t.Errorf("trimmed again (-before +after):\n%s", diff)
 	}
 }
 
-// A message is bounded, whoever wrote it, and trimming it again changes nothing.
+// Messages are truncated, and trimming them again changes nothing.
 func TestTrimBounds(t *testing.T) {
 	pod := full()
 	long := strings.Repeat("ä. ", 1000)
@@ -115,33 +115,33 @@ func TestTrimBounds(t *testing.T) {
 	app := got.Status.ContainerStatuses[0]
 	for _, message := range []string{got.Status.Message, app.State.Waiting.Message, app.LastTerminationState.Terminated.Message} {
 		if len(message) == 0 || len(message) > maxMessage {
-			t.Errorf("%d bytes are kept", len(message))
+			t.Errorf("message: got %d bytes, want 1 to maxMessage", len(message))
 		}
 	}
 	if diff := cmp.Diff(got, trimmed(t, got.DeepCopy())); diff != "" {
-		t.Errorf("trimmed once more (-before +after):\n%s", diff)
+		t.Errorf("trimmed again (-before +after):\n%s", diff)
 	}
 }
 
-// What wakes the controllers.
+// The changes that trigger the controllers.
 func TestChanged(t *testing.T) {
 	app := func(pod *corev1.Pod) *corev1.ContainerStatus { return &pod.Status.ContainerStatuses[0] }
 	cases := map[string]struct {
 		change func(*corev1.Pod)
 		want   bool
 	}{
-		"nothing":              {func(*corev1.Pod) {}, false},
-		"a heartbeat":          {func(pod *corev1.Pod) { pod.Status.Conditions[1].LastProbeTime = metav1.Time{} }, false},
-		"ready since":          {func(pod *corev1.Pod) { pod.Status.Conditions[0].LastTransitionTime = metav1.Time{} }, true},
-		"a longer back-off":    {func(pod *corev1.Pod) { app(pod).State.Waiting.Message = "back-off 5m0s restarting" }, false},
-		"last words":           {func(pod *corev1.Pod) { app(pod).LastTerminationState.Terminated.Message = "bye" }, false},
-		"somebody's label":     {func(pod *corev1.Pod) { pod.Labels = map[string]string{"a": "b"} }, true},
-		"opted in":             {func(pod *corev1.Pod) { delete(pod.Annotations, "banzaicloud.com/jmx-exporter-opt-out") }, true},
-		"ready":                {func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionTrue }, true},
-		"a restart":            {func(pod *corev1.Pod) { app(pod).RestartCount++ }, true},
-		"another exit code":    {func(pod *corev1.Pod) { app(pod).LastTerminationState.Terminated.ExitCode = 2 }, true},
-		"waits for a reason":   {func(pod *corev1.Pod) { app(pod).State.Waiting.Reason = "RunContainerError" }, true},
-		"a scheduler's reason": {func(pod *corev1.Pod) { pod.Status.Conditions[1].Message = "Insufficient cpu" }, true},
+		"nothing changes":                      {func(*corev1.Pod) {}, false},
+		"the probe time changes":               {func(pod *corev1.Pod) { pod.Status.Conditions[1].LastProbeTime = metav1.Time{} }, false},
+		"the transition time of Ready changes": {func(pod *corev1.Pod) { pod.Status.Conditions[0].LastTransitionTime = metav1.Time{} }, true},
+		"the back-off becomes longer":          {func(pod *corev1.Pod) { app(pod).State.Waiting.Message = "back-off 5m0s restarting" }, false},
+		"the termination message changes":      {func(pod *corev1.Pod) { app(pod).LastTerminationState.Terminated.Message = "bye" }, false},
+		"a label is added":                     {func(pod *corev1.Pod) { pod.Labels = map[string]string{"a": "b"} }, true},
+		"the pod opts in":                      {func(pod *corev1.Pod) { delete(pod.Annotations, "banzaicloud.com/jmx-exporter-opt-out") }, true},
+		"the pod becomes ready":                {func(pod *corev1.Pod) { pod.Status.Conditions[0].Status = corev1.ConditionTrue }, true},
+		"a container restarts":                 {func(pod *corev1.Pod) { app(pod).RestartCount++ }, true},
+		"the exit code changes":                {func(pod *corev1.Pod) { app(pod).LastTerminationState.Terminated.ExitCode = 2 }, true},
+		"the waiting reason changes":           {func(pod *corev1.Pod) { app(pod).State.Waiting.Reason = "RunContainerError" }, true},
+		"the scheduler's message changes":      {func(pod *corev1.Pod) { pod.Status.Conditions[1].Message = "Insufficient cpu" }, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,13 +149,13 @@ func TestChanged(t *testing.T) {
 			after.ResourceVersion = "2"
 			tc.change(after)
 			if got := Changed(trimmed(t, full()), trimmed(t, after)); got != tc.want {
-				t.Errorf("changed: %t", got)
+				t.Errorf("Changed: got %t, want %t", got, tc.want)
 			}
 		})
 	}
 }
 
-// Of all mounts and volumes those stay that tell who can write to a /tmp.
+// Of all mounts and volumes those are kept that show who can write to a /tmp.
 func TestTrimMounts(t *testing.T) {
 	at := func(volume, path string) corev1.VolumeMount {
 		return corev1.VolumeMount{Name: volume, MountPath: path, SubPath: "a", MountPropagation: new(corev1.MountPropagationNone)}
@@ -182,9 +182,9 @@ func TestTrimMounts(t *testing.T) {
 	}}}
 	want.Spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/var/tmp"}}}}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("trimmed pod (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(got, trimmed(t, got.DeepCopy())); diff != "" {
-		t.Errorf("trimmed once more (-before +after):\n%s", diff)
+		t.Errorf("trimmed again (-before +after):\n%s", diff)
 	}
 }

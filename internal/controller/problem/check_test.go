@@ -21,22 +21,22 @@ import (
 
 func TestTail(t *testing.T) {
 	cases := map[string]struct{ log, want string }{
-		"nothing":           {"", ""},
-		"lines":             {"one\ntwo\n\n", "one\ntwo"},
-		"Windows' lines":    {"one\r\ntwo\r\n", "one\ntwo"},
-		"a stack":           {"java.lang.Error\n\tat Main", "java.lang.Error\n at Main"},
-		"colors":            {"\x1b[1;31mERROR\x1b[0m no", "ERROR no"},
-		"controls":          {"a\x00b\x07c\u202ed\u0085e", "a?b?c?d?e"},
-		"not UTF-8":         {"a\xff\xfeb", "a?b"},
-		"as much as fits":   {strings.Repeat("x", 4096), strings.Repeat("x", 4096)},
-		"one too many":      {"abcd" + strings.Repeat("x", 4093), "…" + strings.Repeat("x", 4093)},
-		"cut in characters": {strings.Repeat("€", 2000), "…" + strings.Repeat("€", 1364)},
+		"the log is empty":                   {"", ""},
+		"the log has empty lines at the end": {"one\ntwo\n\n", "one\ntwo"},
+		"the log has Windows line ends":      {"one\r\ntwo\r\n", "one\ntwo"},
+		"the log has a stack trace":          {"java.lang.Error\n\tat Main", "java.lang.Error\n at Main"},
+		"the log has colors":                 {"\x1b[1;31mERROR\x1b[0m no", "ERROR no"},
+		"the log has control characters":     {"a\x00b\x07c\u202ed\u0085e", "a?b?c?d?e"},
+		"the log is not UTF-8":               {"a\xff\xfeb", "a?b"},
+		"the log has the maximum length":     {strings.Repeat("x", 4096), strings.Repeat("x", 4096)},
+		"the log is one byte too long":       {"abcd" + strings.Repeat("x", 4093), "…" + strings.Repeat("x", 4093)},
+		"the cut is inside a character":      {strings.Repeat("€", 2000), "…" + strings.Repeat("€", 1364)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := tail(tc.log)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+				t.Errorf("log (-want +got):\n%s", diff)
 			}
 			if len(got) > maxLog || !utf8.ValidString(got) {
 				t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
@@ -45,10 +45,10 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// scripted are logs that say which they are, and remember what was read.
+// scripted are logs that name themselves, and count reads.
 type scripted struct {
 	err error
-	// fails is how many reads fail with it; 0 is all.
+	// fails is the number of reads that fail with err; 0 for all.
 	fails int
 
 	mu    sync.Mutex
@@ -71,7 +71,7 @@ func crashing(restarts int32) corev1.Pod {
 	return pod
 }
 
-// Logs are read once for each restart, and as many lines as are asked for.
+// Logs are read once for each restart, with the requested number of lines.
 func TestLogsAreReadOnce(t *testing.T) {
 	e := exporter()
 	e.Spec.Alerts.LogLines = 3
@@ -85,7 +85,7 @@ func TestLogsAreReadOnce(t *testing.T) {
 		}
 		got := found.Entries[0]
 		if logs.reads != reads || got.Log != log || got.PreviousLog != previous {
-			t.Errorf("%d reads; log %q, previous %q", logs.reads, got.Log, got.PreviousLog)
+			t.Errorf("got %d reads, log %q and previous log %q", logs.reads, got.Log, got.PreviousLog)
 		}
 		e.Status.ProblemPods, e.Status.ObservedGeneration = found.Entries, e.Generation
 	}
@@ -105,16 +105,16 @@ func TestLogsAreReadOnce(t *testing.T) {
 	look(never, 5, "", "")
 }
 
-// That logs may not be read is said, and asked again some time; another error is
-// no word.
+// A missing right to read logs is reported, and retried after a while; other errors are not
+// reported.
 func TestLogsThatCannotBeRead(t *testing.T) {
 	cases := map[string]struct {
 		err   error
 		says  string
 		again bool
 	}{
-		"forbidden": {fmt.Errorf("as the server says: %w", ErrForbidden), "pods/log", true},
-		"another":   {errors.New("connection refused"), "exit code 1", false},
+		"the right is missing": {fmt.Errorf("as the server says: %w", ErrForbidden), "pods/log", true},
+		"another error occurs": {errors.New("connection refused"), "exit code 1", false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -126,10 +126,10 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 					found := Find(e, []corev1.Pod{crashing(1)}, now)
 					found.read(t.Context(), logs, e)
 					if message := found.Entries[0].Message; strings.Count(message, tc.says) != 1 || len(message) > maxMessage {
-						t.Errorf("it says %q", message)
+						t.Errorf("message: got %q, want it to contain %q once", message, tc.says)
 					}
 					if found.Again > 0 != tc.again {
-						t.Errorf("again in %s", found.Again)
+						t.Errorf("next look: got %s", found.Again)
 					}
 					e.Status.ProblemPods = found.Entries
 				}
@@ -137,14 +137,14 @@ func TestLogsThatCannotBeRead(t *testing.T) {
 				found := Find(e, []corev1.Pod{crashing(1)}, now)
 				found.read(t.Context(), logs, e)
 				if got := found.Entries[0]; tc.again == (got.Log == "") || strings.Contains(got.Message, "pods/log") {
-					t.Errorf("once it may: log %q, message %q", got.Log, got.Message)
+					t.Errorf("after the right was granted: got log %q and message %q", got.Log, got.Message)
 				}
 			})
 		})
 	}
 }
 
-// A read that fails is repeated, some times and within bounds.
+// A failed read is retried, a few times and within limits.
 func TestLogsAreReadAgain(t *testing.T) {
 	failure := errors.New("connection refused")
 	cases := map[string]struct {
@@ -153,11 +153,11 @@ func TestLogsAreReadAgain(t *testing.T) {
 		lasts time.Duration
 		read  bool
 	}{
-		"it does not fail":          {logs: &scripted{}, reads: 2, read: true},
-		"it fails once":             {logs: &scripted{err: failure, fails: 1}, reads: 3, lasts: 500 * time.Millisecond, read: true},
-		"it fails but the last try": {logs: &scripted{err: failure, fails: 3}, reads: 5, lasts: 3500 * time.Millisecond, read: true},
-		"it fails for good":         {logs: &scripted{err: failure}, reads: 4, lasts: 3500 * time.Millisecond},
-		"it is forbidden":           {logs: &scripted{err: ErrForbidden}, reads: 1},
+		"the read succeeds":                 {logs: &scripted{}, reads: 2, read: true},
+		"the read fails once":               {logs: &scripted{err: failure, fails: 1}, reads: 3, lasts: 500 * time.Millisecond, read: true},
+		"the read fails until the last try": {logs: &scripted{err: failure, fails: 3}, reads: 5, lasts: 3500 * time.Millisecond, read: true},
+		"the read always fails":             {logs: &scripted{err: failure}, reads: 4, lasts: 3500 * time.Millisecond},
+		"the read is forbidden":             {logs: &scripted{err: ErrForbidden}, reads: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -168,17 +168,17 @@ func TestLogsAreReadAgain(t *testing.T) {
 				found := Find(e, []corev1.Pod{crashing(1)}, now)
 				found.read(t.Context(), tc.logs, e)
 				if lasted := time.Since(begin); tc.logs.reads != tc.reads || lasted != tc.lasts {
-					t.Errorf("%d reads in %s, not %d in %s", tc.logs.reads, lasted, tc.reads, tc.lasts)
+					t.Errorf("got %d reads in %s, want %d in %s", tc.logs.reads, lasted, tc.reads, tc.lasts)
 				}
 				if got := found.Entries[0]; (got.Log != "") != tc.read || (got.PreviousLog != "") != tc.read {
-					t.Errorf("log %q, previous %q", got.Log, got.PreviousLog)
+					t.Errorf("got log %q and previous log %q", got.Log, got.PreviousLog)
 				}
 			})
 		})
 	}
 }
 
-// The time for all logs of a reconcile bounds it as well.
+// The timeout for all logs of a reconciliation limits the retries, too.
 func TestLogsAreNotReadAgainForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := exporter()
@@ -193,12 +193,12 @@ func TestLogsAreNotReadAgainForever(t *testing.T) {
 		found := Find(e, pods, now)
 		found.read(t.Context(), &scripted{err: errors.New("connection refused")}, e)
 		if lasted := time.Since(begin); lasted > allLogs {
-			t.Errorf("it lasted %s", lasted)
+			t.Errorf("the reads took %s, want at most %s", lasted, allLogs)
 		}
 	})
 }
 
-// announced are the Events that were told.
+// announced are the recorded Events.
 type announced []string
 
 func (e *announced) Eventf(_, related runtime.Object, eventType, reason, action, note string, args ...any) {
@@ -219,6 +219,6 @@ func TestAnnounce(t *testing.T) {
 		"Warning ProblemPod CheckPods e: Pod e, container app: ?: 100% out",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 }

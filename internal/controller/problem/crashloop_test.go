@@ -9,113 +9,113 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// A crash loop is one all the way, whatever the kubelet calls it in between.
+// A crash loop is reported as one throughout, whatever the kubelet reports in between.
 func TestFindCrashLoop(t *testing.T) {
 	testFind(t, map[string]findCase{
-		// What is one.
-		"crash loop": {pod: aPod(corev1.PodRunning, is("app", 4, waits(crashLoop, backOff), exits(1, "Error", ago(9)))), want: "app-0/app CrashLoopBackOff x4: " + exited1},
-		"crash loop, of what nothing is known": {
+		// Crash loops, and others.
+		"a container crashes repeatedly": {pod: aPod(corev1.PodRunning, is("app", 4, waits(crashLoop, backOff), exits(1, "Error", ago(9)))), want: "app-0/app CrashLoopBackOff x4: " + exited1},
+		"a container crashes repeatedly without a known exit": {
 			pod:  aPod(corev1.PodRunning, is("app", 4, waits(crashLoop, backOff))),
 			want: "app-0/app CrashLoopBackOff x4: The container restarts repeatedly",
 		},
-		"crash loop that the kubelet does not call so": {
+		"a container crashes repeatedly without the kubelet's reason": {
 			pod:    aPod(corev1.PodRunning, is("app", 1, exits(1, "Error", ago(9)), exits(1, "Error", ago(10)))),
 			before: entry("app", "Error", 0, exited1),
 			want:   "app-0/app CrashLoopBackOff x1: " + exited1,
 		},
-		"ended again, after more than ten minutes": {
+		"a container exits again after more than ten minutes": {
 			pod:  aPod(corev1.PodRunning, is("app", 1, since(ago(610), exits(1, "Error", ago(9))), exits(1, "Error", ago(611)))),
 			want: "app-0/app Error x1: " + exited1,
 		},
-		"could not be started again": {
+		"a container cannot be started again": {
 			pod:  aPod(corev1.PodRunning, is("app", 1, since(metav1.Unix(0, 0), exits(128, "StartError", ago(9))))),
 			want: "app-0/app CrashLoopBackOff x1: The container terminated with exit code 128 (StartError)",
 		},
-		"ended for good beside one that runs": {
+		"a container exited permanently beside a running one": {
 			pod:  aPod(corev1.PodRunning, never, is("app", 1, exits(1, "Error", ago(9))), is("side", 0, fine)),
 			want: "app-0/app Error x1: " + exited1,
 		},
-		"crash loop by a rule of the container": {
+		"a container crashes repeatedly because of its own rule": {
 			pod:  aPod(corev1.PodRunning, restartsOn(42), is("app", 5, exits(42, "Error", ago(9))), is("side", 0, fine)),
 			want: "app-0/app CrashLoopBackOff x5: The container terminated with exit code 42 (Error)",
 		},
-		"ended for good by its own policy": {
+		"a container exited permanently because of its own policy": {
 			pod:  aPod(corev1.PodRunning, restartsOn(42), is("app", 5, exits(1, "Error", ago(9))), is("side", 0, fine)),
 			want: "app-0/app Error x5: " + exited1,
 		},
-		"crash loop of a sidecar in a pod that is never restarted": {
+		"a sidecar crashes repeatedly in a pod that is never restarted": {
 			pod:  aPod(corev1.PodRunning, never, sidecar, is("init", 1, exits(1, "Error", ago(9))), is("side", 0, fine)),
 			want: "app-0/init CrashLoopBackOff x1: " + exited1,
 		},
 
-		// How it goes on, and ends.
-		"crash loop, runs again": {
+		// How a crash loop continues, and ends.
+		"the crashing container runs again": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, runs(ago(59)), exits(1, "Error", ago(90)))),
 			before: entry("app", crashLoop, 4, exited1),
 			want:   "app-0/app CrashLoopBackOff x5: " + exited1, again: 1,
 		},
-		"crash loop, ended again": {
+		"the crashing container exits again": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, exits(1, "Error", ago(1)), exits(1, "Error", ago(90)))),
 			before: entry("app", crashLoop, 5, exited1),
 			want:   "app-0/app CrashLoopBackOff x5: " + exited1,
 		},
-		"crash loop, ended otherwise": {
+		"the crashing container exits differently": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, waits(crashLoop, backOff), exits(137, "OOMKilled", ago(90)))),
 			before: entry("app", crashLoop, 5, exited1),
 			want:   "app-0/app CrashLoopBackOff x5: " + exited2,
 		},
-		"crash loop, cannot be started": {
+		"the crashing container cannot be started": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, waits(runContainerError, "no such file"), exits(1, "Error", ago(90)))),
 			before: entry("app", crashLoop, 4, exited1),
 			want:   "app-0/app CrashLoopBackOff x5: " + exited1,
 		},
-		"crash loop, has run for a minute": {
+		"the crashing container has run for a minute": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, runs(ago(60)), exits(1, "Error", ago(90)))),
 			before: entry("app", crashLoop, 5, exited1),
 		},
-		"crash loop of exits without an error": {
+		"a container exits without an error repeatedly": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, runs(ago(1)), exits(0, "Completed", ago(9)))),
 			before: entry("app", crashLoop, 5, exited0),
 			want:   "app-0/app CrashLoopBackOff x5: " + exited0, again: 59,
 		},
-		"crash loop of exits without an error, ended again": {
+		"a container exits without an error once more": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, exits(0, "Completed", ago(1)))),
 			before: entry("app", crashLoop, 5, exited0),
 			want:   "app-0/app CrashLoopBackOff x5: " + exited0,
 		},
-		"crash loop of exits without an error, not seen before": {
+		"a container exited without an error before it was seen": {
 			pod:  aPod(corev1.PodRunning, is("app", 5, exits(0, "Completed", ago(61)))),
 			want: "app-0/app CrashLoopBackOff x5: " + exited0,
 		},
-		"crash loop, ended well at last": {
+		"the crashing container completes": {
 			pod:    aPod(corev1.PodRunning, onFailure, is("app", 5, exits(0, "Completed", ago(1))), is("side", 0, fine)),
 			before: entry("app", crashLoop, 5, exited1),
 		},
-		"crash loop of an init container, ended well at last": {
+		"the crashing init container completes": {
 			pod:    aPod(corev1.PodRunning, is("init", 5, exits(0, "Completed", ago(1))), is("app", 0, fine)),
 			before: entry("init", crashLoop, 5, exited1),
 		},
-		"of another pod with the name": {
+		"the entry is of another pod with that name": {
 			pod:    aPod(corev1.PodRunning, is("app", 0, exits(1, "Error", ago(1)))),
 			before: &v1alpha1.ProblemPod{Pod: "app-0", UID: "another", Container: "app", Reason: crashLoop},
 			want:   "app-0/app Error x0: " + exited1,
 		},
-		"without what was said of the right": {
+		"the note about the missing right is dropped": {
 			pod:    aPod(corev1.PodRunning, is("app", 4, exits(1, "Error", ago(9)))),
 			before: entry("app", crashLoop, 4, exited1+needsRight),
 			want:   "app-0/app CrashLoopBackOff x4: " + exited1,
 		},
-		"crash loop, another exit code": {
+		"the crashing container has another exit code": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, waits(crashLoop, backOff), exits(3, "Error", ago(9)))),
 			before: entry("app", crashLoop, 4, exited1),
 			want:   "app-0/app CrashLoopBackOff x5: The container terminated with exit code 3 (Error)",
 		},
-		"crash loop, another exit code this time": {
+		"the crashing container has another exit code once more": {
 			pod:    aPod(corev1.PodRunning, is("app", 5, waits(crashLoop, backOff), exits(3, "Error", ago(9)))),
 			before: entry("app", crashLoop, 5, exited1),
 			want:   "app-0/app CrashLoopBackOff x5: The container terminated with exit code 3 (Error)",
 		},
-		"crash loop, of another container": {
+		"another container crashes repeatedly": {
 			pod:    aPod(corev1.PodRunning, is("app", 1, exits(1, "Error", ago(9)))),
 			before: entry("side", crashLoop, 4, exited1),
 			want:   "app-0/app CrashLoopBackOff x1: " + exited1,

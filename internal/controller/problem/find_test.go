@@ -13,7 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// findCase is a pod, and what Find says of it.
+// findCase is a pod, and the expected result of Find.
 type findCase struct {
 	pod    corev1.Pod
 	before *v1alpha1.ProblemPod
@@ -35,16 +35,16 @@ func testFind(t *testing.T, cases map[string]findCase) {
 				got = append(got, line(e))
 			}
 			if diff := cmp.Diff(tc.want, strings.Join(got, "\n")); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+				t.Errorf("problems (-want +got):\n%s", diff)
 			}
 			if again := time.Duration(tc.again) * time.Second; found.Again != again {
-				t.Errorf("it is to be looked at again in %s, not %s", found.Again, again)
+				t.Errorf("next look: got %s, want %s", found.Again, again)
 			}
 		})
 	}
 }
 
-// Sorted, bounded, of the pods with the labels only, and only where it is asked for.
+// Problems are sorted and limited, of selected pods only, and only if requested.
 func TestFindOfMany(t *testing.T) {
 	var pods []corev1.Pod
 	for i := range 60 {
@@ -58,29 +58,29 @@ func TestFindOfMany(t *testing.T) {
 
 	found := Find(exporter(), pods, now)
 	if len(found.Entries) != 50 || found.Omitted != 10 || found.Pods != 60 {
-		t.Fatalf("%d of %d are listed, %d are not", len(found.Entries), found.Pods, found.Omitted)
+		t.Fatalf("got %d entries of %d pods and %d omitted, want 50 of 60 and 10", len(found.Entries), found.Pods, found.Omitted)
 	}
 	for i, entry := range found.Entries {
 		if want := fmt.Sprintf("app-%02d", i); entry.Pod != want {
-			t.Errorf("number %d is %s, not %s", i, entry.Pod, want)
+			t.Errorf("entry %d: got %s, want %s", i, entry.Pod, want)
 		}
 	}
 	off := exporter(found.Entries...)
 	off.Spec.Alerts.CheckRunningPods = false
 	if found := Find(off, pods, now); len(found.Entries) > 0 || found.Omitted > 0 {
-		t.Errorf("nobody asked, and %d are listed", len(found.Entries))
+		t.Errorf("problem reports are turned off: got %d entries, want none", len(found.Entries))
 	}
 }
 
-// Of several pods, the first that time changes decides when to look again.
+// Of several pods, the one that changes first with time determines the next look.
 func TestFindAgain(t *testing.T) {
 	early, late := aPod(corev1.PodPending, created(ago(50))), aPod(corev1.PodPending, created(ago(5)))
 	if found := Find(exporter(), []corev1.Pod{late, early, late}, now); found.Again != 10*time.Second {
-		t.Errorf("again in %s", found.Again)
+		t.Errorf("next look: got %s, want 10s", found.Again)
 	}
 }
 
-// Messages and reasons fit into the schema, whatever they are.
+// Messages and reasons always fit into the schema.
 func TestFindBounds(t *testing.T) {
 	long := ""
 	for range 1000 {
@@ -88,12 +88,12 @@ func TestFindBounds(t *testing.T) {
 	}
 	found := Find(exporter(), []corev1.Pod{aPod(corev1.PodFailed, says(long, long+"\n"+long))}, now)
 	if e := found.Entries[0]; len(e.Reason) > 64 || len(e.Message+needsRight) > 512 {
-		t.Errorf("%d bytes of reason, %d of message", len(e.Reason), len(e.Message+needsRight))
+		t.Errorf("got %d bytes of reason and %d of message", len(e.Reason), len(e.Message+needsRight))
 	}
 }
 
-// Each container that fails has an entry, with its own words, its own log and an Event of
-// its own; the pod counts once.
+// Each failing container has its own entry, message, log and Event; the pod counts
+// once.
 func TestFindSeveralContainers(t *testing.T) {
 	pod := aPod(corev1.PodRunning,
 		is("app", 3, waits(crashLoop, ""), exits(1, "Error", ago(5))),
@@ -106,10 +106,10 @@ func TestFindSeveralContainers(t *testing.T) {
 	}
 	want := []string{"app-0/app CrashLoopBackOff x3: " + exited1, "app-0/side ImagePullBackOff x0: " + notFound}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	if found.Pods != 1 || found.Omitted != 0 {
-		t.Errorf("%d pods do not run, %d of them are omitted", found.Pods, found.Omitted)
+		t.Errorf("got %d pods and %d omitted, want 1 and none", found.Pods, found.Omitted)
 	}
 	var events announced
 	Announce(&events, exporter(), []v1alpha1.ProblemPod{*said}, found.Entries)

@@ -20,7 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// What an API server may answer to the request for a log.
+// The possible answers of an API server to a request for a log.
 func TestPodLogs(t *testing.T) {
 	status := func(code int, reason metav1.StatusReason) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -35,18 +35,18 @@ func TestPodLogs(t *testing.T) {
 		fails     bool
 		forbidden bool
 	}{
-		"the log": {
+		"the log is returned": {
 			answer: func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL) },
 			want:   "/api/v1/namespaces/shop/pods/app-0/log?container=app&limitBytes=262144&previous=true&tailLines=7",
 		},
-		"without end": {
+		"the log is endless": {
 			answer: func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", 1<<20)) },
 			want:   strings.Repeat("x", maxRead),
 		},
-		"no such instance": {answer: status(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
-		"no such pod":      {answer: status(http.StatusNotFound, metav1.StatusReasonNotFound)},
-		"not allowed":      {answer: status(http.StatusForbidden, metav1.StatusReasonForbidden), fails: true, forbidden: true},
-		"no kubelet":       {answer: status(http.StatusInternalServerError, metav1.StatusReasonInternalError), fails: true},
+		"the instance does not exist": {answer: status(http.StatusBadRequest, metav1.StatusReasonBadRequest)},
+		"the pod does not exist":      {answer: status(http.StatusNotFound, metav1.StatusReasonNotFound)},
+		"the request is forbidden":    {answer: status(http.StatusForbidden, metav1.StatusReasonForbidden), fails: true, forbidden: true},
+		"the kubelet does not answer": {answer: status(http.StatusInternalServerError, metav1.StatusReasonInternalError), fails: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestPodLogs(t *testing.T) {
 			seam := func(ctx context.Context, effect effects.Effect, do func(context.Context) error) error {
 				did = append(did, effect.String())
 				if _, ok := ctx.Deadline(); !ok {
-					t.Error("it has no deadline")
+					t.Error("the request has no deadline")
 				}
 				return do(ctx)
 			}
@@ -74,22 +74,22 @@ func TestPodLogs(t *testing.T) {
 				t.Helper()
 				got, err := logs.Tail(t.Context(), types.NamespacedName{Namespace: "shop", Name: "app-0"}, "app", 7, true)
 				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
+					t.Errorf("log (-want +got):\n%s", diff)
 				}
 				if err != nil != tc.fails || errors.Is(err, ErrForbidden) != tc.forbidden {
-					t.Errorf("it fails with %v", err)
+					t.Errorf("got error %v", err)
 				}
 			}
 			read()
 			if diff := cmp.Diff([]string{"logs tail shop/app-0/app"}, did); diff != "" {
 				t.Errorf("effects (-want +got):\n%s", diff)
 			}
-			// What is not allowed is asked again after a while, not each time.
+			// A forbidden request is repeated after a while, not each time.
 			read()
 			clock.SetTime(now.Add(10 * time.Minute))
 			read()
 			if want := map[bool]int{true: 2, false: 3}[tc.forbidden]; asked != want {
-				t.Errorf("asked %d times, not %d", asked, want)
+				t.Errorf("requests: got %d, want %d", asked, want)
 			}
 		})
 	}

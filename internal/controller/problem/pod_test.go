@@ -12,7 +12,7 @@ import (
 
 var now = time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)
 
-// ago is so many seconds before now.
+// ago returns the time this many seconds before now.
 func ago(seconds int) metav1.Time {
 	return metav1.NewTime(now.Add(-time.Duration(seconds) * time.Second))
 }
@@ -25,8 +25,8 @@ func exporter(before ...v1alpha1.ProblemPod) *v1alpha1.PrometheusJmxExporter {
 	return e
 }
 
-// aPod has the containers app and side, and an init container, of all of which
-// the kubelet says nothing yet. It is an hour old.
+// aPod returns a pod with the containers app and side, and an init container, without any
+// container status yet. It is an hour old.
 func aPod(phase corev1.PodPhase, how ...func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{}
 	pod.Name, pod.UID = "app-0", "uid-0"
@@ -70,7 +70,7 @@ func exits(code int32, reason string, at metav1.Time) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, StartedAt: at, FinishedAt: at}}
 }
 
-// since is a state that ended an instance that had started then.
+// since is the state of an instance that started at a time and exited.
 func since(started metav1.Time, state corev1.ContainerState) corev1.ContainerState {
 	state.Terminated.StartedAt = started
 	return state
@@ -105,7 +105,7 @@ func never(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 
 func onFailure(pod *corev1.Pod) { pod.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }
 
-// restartsOn has the container app never restart but for an exit code.
+// restartsOn makes the container app restart only on an exit code.
 func restartsOn(code int32) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) {
 		app := &pod.Spec.Containers[0]
@@ -121,7 +121,7 @@ func sidecar(pod *corev1.Pod) {
 	pod.Spec.InitContainers[0].RestartPolicy = new(corev1.ContainerRestartPolicyAlways)
 }
 
-// line is an entry as a line.
+// line formats an entry.
 func line(e v1alpha1.ProblemPod) string {
 	return fmt.Sprintf("%s/%s %s x%d: %s", e.Pod, e.Container, e.Reason, e.RestartCount, e.Message)
 }

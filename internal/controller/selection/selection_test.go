@@ -38,20 +38,20 @@ func TestMatched(t *testing.T) {
 		pod    func(*corev1.Pod)
 		want   bool
 	}{
-		"one label":         {labels: map[string]v1alpha1.LabelValue{"app": "x"}, want: true},
-		"both labels":       {labels: map[string]v1alpha1.LabelValue{"app": "x", "tier": "y"}, want: true},
-		"another value":     {labels: map[string]v1alpha1.LabelValue{"app": "z"}},
-		"one label too few": {labels: map[string]v1alpha1.LabelValue{"app": "x", "more": "y"}},
-		"no selector":       {},
-		"pending":           {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }},
-		"opted out":         {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "true"} }},
-		"not opted out":     {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "false"} }, want: true},
-		"terminating":       {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.DeletionTimestamp = &now }},
+		"one label matches":       {labels: map[string]v1alpha1.LabelValue{"app": "x"}, want: true},
+		"both labels match":       {labels: map[string]v1alpha1.LabelValue{"app": "x", "tier": "y"}, want: true},
+		"the value differs":       {labels: map[string]v1alpha1.LabelValue{"app": "z"}},
+		"one label is missing":    {labels: map[string]v1alpha1.LabelValue{"app": "x", "more": "y"}},
+		"the selector is empty":   {},
+		"the pod is pending":      {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending }},
+		"the pod opted out":       {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "true"} }},
+		"the pod did not opt out": {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.Annotations = map[string]string{v1alpha1.AnnotationOptOut: "false"} }, want: true},
+		"the pod is terminating":  {labels: map[string]v1alpha1.LabelValue{"app": "x"}, pod: func(p *corev1.Pod) { p.DeletionTimestamp = &now }},
 	}
 	for name, tc := range cases {
 		e := anExporter("e", 0, "u", tc.labels)
 		if got := Matched(&e, runningPod(tc.pod)); got != tc.want {
-			t.Errorf("%s: %t", name, got)
+			t.Errorf("%s: Matched: got %t, want %t", name, got, tc.want)
 		}
 	}
 }
@@ -70,15 +70,15 @@ func TestOwner(t *testing.T) {
 		exporters []v1alpha1.PrometheusJmxExporter
 		want      string
 	}{
-		"none":                       {},
-		"the only one":               {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "u", app)}, "a"},
-		"the older":                  {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "a", app), anExporter("b", 2, "b", app)}, "b"},
-		"of a second, the lower UID": {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "b", app), anExporter("b", 1, "a", app)}, "b"},
-		"not one that is deleted":    {[]v1alpha1.PrometheusJmxExporter{deleted, anExporter("b", 1, "b", app)}, "b"},
-		"attaching before preflight": {[]v1alpha1.PrometheusJmxExporter{preflight("a", 9), anExporter("b", 1, "b", app), preflight("c", 8)}, "b"},
-		"preflight where none does":  {[]v1alpha1.PrometheusJmxExporter{deleted, preflight("a", 9)}, "a"},
-		"the older preflight":        {[]v1alpha1.PrometheusJmxExporter{preflight("a", 1), preflight("b", 2)}, "b"},
-		"not one of other labels":    {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 9, "a", map[string]v1alpha1.LabelValue{"app": "z"}), anExporter("b", 1, "b", app)}, "b"},
+		"there is no exporter":                                  {},
+		"there is one exporter":                                 {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "u", app)}, "a"},
+		"the older exporter owns the pod":                       {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "a", app), anExporter("b", 2, "b", app)}, "b"},
+		"of two of the same second, the lower UID owns the pod": {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 1, "b", app), anExporter("b", 1, "a", app)}, "b"},
+		"a deleted exporter does not own the pod":               {[]v1alpha1.PrometheusJmxExporter{deleted, anExporter("b", 1, "b", app)}, "b"},
+		"an attaching exporter comes before a preflight":        {[]v1alpha1.PrometheusJmxExporter{preflight("a", 9), anExporter("b", 1, "b", app), preflight("c", 8)}, "b"},
+		"a preflight owns the pod if there is no other":         {[]v1alpha1.PrometheusJmxExporter{deleted, preflight("a", 9)}, "a"},
+		"the older preflight owns the pod":                      {[]v1alpha1.PrometheusJmxExporter{preflight("a", 1), preflight("b", 2)}, "b"},
+		"an exporter with other labels does not own the pod":    {[]v1alpha1.PrometheusJmxExporter{anExporter("a", 9, "a", map[string]v1alpha1.LabelValue{"app": "z"}), anExporter("b", 1, "b", app)}, "b"},
 	}
 	for name, tc := range cases {
 		got := ""
@@ -86,26 +86,26 @@ func TestOwner(t *testing.T) {
 			got = owner.Name
 		}
 		if got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
+			t.Errorf("%s: owner: got %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// Names are valid whatever they are made from, and differ where UIDs do.
+// Names are always valid, and differ if UIDs do.
 func TestNames(t *testing.T) {
 	for _, name := range []string{"a", "app-0", "a.b.c", "9lives", strings.Repeat("x", 253), strings.Repeat("x", 45) + "-" + strings.Repeat("y", 60), strings.Repeat("a.", 100) + "a"} {
 		e := anExporter(name, 0, "uid-1", nil)
 		service := ServiceName(&e)
 		if problems := validation.IsDNS1035Label(service); len(problems) > 0 {
-			t.Errorf("the Service of %q is %q: %v", name, service, problems)
+			t.Errorf("Service name of %q is invalid: %q: %v", name, service, problems)
 		}
 		record := AttachmentName(runningPod(func(p *corev1.Pod) { p.Name = name }))
 		if problems := validation.IsDNS1123Subdomain(record); len(problems) > 0 {
-			t.Errorf("the record of %q is %q: %v", name, record, problems)
+			t.Errorf("record name of %q is invalid: %q: %v", name, record, problems)
 		}
 		e.UID = "uid-2"
 		if ServiceName(&e) == service || AttachmentName(runningPod(func(p *corev1.Pod) { p.Name, p.UID = name, "other" })) == record {
-			t.Errorf("of %q, names do not differ with the UID", name)
+			t.Errorf("names of %q do not differ with the UID", name)
 		}
 	}
 }

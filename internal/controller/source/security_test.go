@@ -24,7 +24,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// secrets is an API server with ConfigMaps and a Secret, and counts how often that is read.
+// secrets is an API server with ConfigMaps and a Secret, which counts reads of the Secret.
 type secrets struct {
 	configMaps
 	data map[string][]byte
@@ -46,7 +46,7 @@ func (s *secrets) Get(ctx context.Context, at client.ObjectKey, object client.Ob
 type readers struct{ user string }
 
 func (readers) MayAttach(context.Context, steps.Requester, types.NamespacedName) (bool, error) {
-	return false, errors.New("nobody attaches here")
+	return false, errors.New("no one attaches in these tests")
 }
 
 func (r readers) MayRead(_ context.Context, who steps.Requester, _ types.NamespacedName) (bool, error) {
@@ -55,7 +55,7 @@ func (r readers) MayRead(_ context.Context, who steps.Requester, _ types.Namespa
 
 var begin = time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 
-// aCertificate is the content of a Secret with a new key.
+// aCertificate returns the content of a Secret with a new key.
 func aCertificate(t *testing.T) map[string][]byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -85,8 +85,8 @@ func secured() *v1alpha1.PrometheusJmxExporter {
 	return e
 }
 
-// A Secret is read once in a period, whichever pod asks, and at once for another name
-// or another requester.
+// A Secret is read once in a period for all pods, and at once for another name or
+// requester.
 func TestSecretIsReadOnceInAPeriod(t *testing.T) {
 	reader, clock := &secrets{data: aCertificate(t)}, testclock.NewFakePassiveClock(begin)
 	s, exporter := New(reader, reader, clock), secured()
@@ -100,36 +100,36 @@ func TestSecretIsReadOnceInAPeriod(t *testing.T) {
 	}
 	first := get()
 	if first.SHA256 == "" || first.CertificateSHA256 == "" || !strings.HasPrefix(first.Name, "security-") {
-		t.Errorf("it is read as %s, %s", first.Name, first.CertificateSHA256)
+		t.Errorf("the Secret is read as %s with certificate %q", first.Name, first.CertificateSHA256)
 	}
 	name := client.ObjectKeyFromObject(exporter)
 	if wait := s.RereadAfter(name); wait < SecretPeriod || wait > SecretPeriod*11/10 {
-		t.Errorf("it is to be read again in %s", wait)
+		t.Errorf("next read: got %s, want about %s", wait, SecretPeriod)
 	}
 	reader.data = aCertificate(t)
 	clock.SetTime(begin.Add(SecretPeriod - time.Second))
 	if get().SHA256 != first.SHA256 || reader.got != 1 {
-		t.Errorf("it was read %d times in a period", reader.got)
+		t.Errorf("reads within a period: got %d, want 1 with the same content", reader.got)
 	}
 	clock.SetTime(begin.Add(2 * SecretPeriod))
 	if s.RereadAfter(name) > time.Second {
-		t.Error("it is not due after the period")
+		t.Error("the Secret is not due after the period")
 	}
 	second := get()
 	if second.SHA256 == first.SHA256 || second.CertificateSHA256 == first.CertificateSHA256 || reader.got != 2 {
-		t.Errorf("it was read %d times after a period", reader.got)
+		t.Errorf("reads after a period: got %d, want 2 with other content", reader.got)
 	}
 	exporter.Spec.EndpointSecurity.SecretName = "other"
 	if get(); reader.got != 3 {
-		t.Error("another name is not read")
+		t.Error("a Secret of another name is not read")
 	}
 	exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: "bob"}
 	if get(); reader.got != 4 {
-		t.Error("it is not read for another requester")
+		t.Error("the Secret is not read for another requester")
 	}
 	exporter.Spec.EndpointSecurity = nil
 	if get().SHA256 != "" || s.RereadAfter(name) != 0 {
-		t.Error("it is kept for an exporter that names none any more")
+		t.Error("the Secret is kept for an exporter that no longer refers to one")
 	}
 }
 
@@ -146,13 +146,13 @@ func TestSecretProblem(t *testing.T) {
 		says      []string
 		read      bool
 	}{
-		"there is none":             {err: apierrors.NewNotFound(resource, "metrics"), want: v1alpha1.ReasonSecretNotFound, says: []string{"Secret metrics", "spec.endpointSecurity.secretName"}, read: true},
-		"it is forbidden":           {err: apierrors.NewForbidden(resource, "metrics", nil), want: v1alpha1.ReasonSecretForbidden, says: []string{"config/endpoint-security", "namespace shop"}, read: true},
-		"it is broken":              {data: broken, want: v1alpha1.ReasonSecretInvalid, says: []string{"Secret metrics, key tls.key has no PEM private key"}, read: true},
-		"the requester may read it": {data: aCertificate(t), requester: "alice", groups: "[]", read: true},
-		"the requester may not":     {data: aCertificate(t), requester: "bob\u202e", groups: "[]", want: v1alpha1.ReasonNotAuthorized, says: []string{`User "bob?"`, "Secret metrics in namespace shop", v1alpha1.AnnotationResume}},
-		"the stamp is broken":       {data: aCertificate(t), requester: "alice", groups: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},
-		"nothing was stamped":       {data: aCertificate(t), read: true},
+		"the Secret does not exist":             {err: apierrors.NewNotFound(resource, "metrics"), want: v1alpha1.ReasonSecretNotFound, says: []string{"Secret metrics", "spec.endpointSecurity.secretName"}, read: true},
+		"the Secret is forbidden":               {err: apierrors.NewForbidden(resource, "metrics", nil), want: v1alpha1.ReasonSecretForbidden, says: []string{"config/endpoint-security", "namespace shop"}, read: true},
+		"the Secret is invalid":                 {data: broken, want: v1alpha1.ReasonSecretInvalid, says: []string{"Secret metrics, key tls.key has no PEM private key"}, read: true},
+		"the requester may read the Secret":     {data: aCertificate(t), requester: "alice", groups: "[]", read: true},
+		"the requester may not read the Secret": {data: aCertificate(t), requester: "bob\u202e", groups: "[]", want: v1alpha1.ReasonNotAuthorized, says: []string{`User "bob?"`, "Secret metrics in namespace shop", v1alpha1.AnnotationResume}},
+		"the stamp is invalid":                  {data: aCertificate(t), requester: "alice", groups: "alice", want: v1alpha1.ReasonNotAuthorized, says: []string{v1alpha1.AnnotationRequesterGroups, "config/stamp"}},
+		"there is no stamp":                     {data: aCertificate(t), read: true},
 	} {
 		reader := &secrets{data: tc.data, err: tc.err}
 		s, exporter := New(reader, reader, testclock.NewFakePassiveClock(begin)), secured()
@@ -166,15 +166,15 @@ func TestSecretProblem(t *testing.T) {
 			problem = *p
 		}
 		if err != nil || problem.Reason != tc.want || (reader.got > 0) != tc.read || (inputs.Security.SHA256 != "") != (tc.want == "") {
-			t.Errorf("%s: %+v, %v, read %d times", name, problem, err, reader.got)
+			t.Errorf("%s: got problem %+v, %v after %d reads", name, problem, err, reader.got)
 		}
 		for _, says := range tc.says {
 			if !strings.Contains(problem.Message, says) {
-				t.Errorf("%s: it says %q, and nothing of %s", name, problem.Message, says)
+				t.Errorf("%s: message: got %q, want it to contain %s", name, problem.Message, says)
 			}
 		}
 		if strings.Contains(problem.Message, "hunter2") {
-			t.Errorf("%s: it says %q", name, problem.Message)
+			t.Errorf("%s: the message contains the Secret: %q", name, problem.Message)
 		}
 	}
 	reader := &secrets{err: errors.New("no answer")}

@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// configMaps has every ConfigMap, and counts how often one is read whole.
+// configMaps has every ConfigMap, and counts full reads.
 type configMaps struct {
 	client.Reader
 	read   int
@@ -38,26 +38,26 @@ func TestRequireLabel(t *testing.T) {
 		labels   map[string]string
 		want     bool
 	}{
-		"not required":  {want: true},
-		"missing":       {required: true, labels: map[string]string{"app": "shop"}},
-		"of any value":  {required: true, labels: map[string]string{v1alpha1.LabelRules: ""}, want: true},
-		"not necessary": {labels: map[string]string{v1alpha1.LabelRules: ""}, want: true},
+		"the label is not required":          {want: true},
+		"the label is missing":               {required: true, labels: map[string]string{"app": "shop"}},
+		"the label has any value":            {required: true, labels: map[string]string{v1alpha1.LabelRules: ""}, want: true},
+		"the label is set, and not required": {labels: map[string]string{v1alpha1.LabelRules: ""}, want: true},
 	} {
 		reader := &configMaps{labels: tc.labels}
 		s := New(reader, reader, nil)
 		s.RequireLabel = tc.required
 		config, err := s.Get(t.Context(), exporter)
 		if err != nil || (config.Config.Problem == nil) != tc.want {
-			t.Errorf("%s: %v, %v", name, config.Config.Problem, err)
+			t.Errorf("%s: got problem %v, %v", name, config.Config.Problem, err)
 		}
 		if p := config.Config.Problem; p != nil && (p.Reason != v1alpha1.ReasonConfigMapUnlabeled || !strings.Contains(p.Message, v1alpha1.LabelRules)) {
-			t.Errorf("%s: it says %+v", name, p)
+			t.Errorf("%s: unexpected problem %+v", name, p)
 		}
 	}
 }
 
-// A configuration is read once, and kept as long as its exporter is there and
-// names it.
+// A configuration is read once, and cached as long as its exporter exists and refers to
+// it.
 func TestKept(t *testing.T) {
 	reader := &configMaps{}
 	s := New(reader, reader, nil)
@@ -73,7 +73,7 @@ func TestKept(t *testing.T) {
 	}
 	a := get("one", "a")
 	if get("one", "a") != a || reader.read != 1 {
-		t.Errorf("it was read %d times", reader.read)
+		t.Errorf("reads: got %d, want 1", reader.read)
 	}
 	if get("one", "b") == a || get("one", "a") != a {
 		t.Error("another key has the same content")
@@ -86,6 +86,6 @@ func TestKept(t *testing.T) {
 	kept := 0
 	s.configs.Range(func(any, any) bool { kept++; return true })
 	if kept != 1 {
-		t.Errorf("%d are kept for one exporter", kept)
+		t.Errorf("cached configurations of one exporter: got %d, want 1", kept)
 	}
 }
