@@ -16,7 +16,7 @@ const (
 	kindsHeader = "| kind of pod or JVM | transport | outcome | what the record says |\n| --- | --- | --- | --- |\n"
 )
 
-// updateKinds takes over what became of the kinds that were run, in the order of
+// updateKinds replaces the rows of the pod kinds that were tested, in the order of
 // kinds.All.
 func updateKinds(table, dir string) (string, error) {
 	ran, err := read(filepath.Join(dir, "e2e.json"), kindEvents)
@@ -49,12 +49,12 @@ func kindRow(k kinds.Kind, r kinds.Result) string {
 	if k.Reason != "" && outcome == k.Reason {
 		outcome = fmt.Sprintf("[%s](troubleshooting.md#%s)", outcome, strings.ToLower(outcome))
 	}
-	// A line break would end the table, a bar the cell, and a < begin HTML.
+	// A line break would end the table, a bar the cell, and < would start HTML.
 	message := strings.NewReplacer("\n", " ", "|", "\\|", "<", "&lt;").Replace(r.Message)
 	return fmt.Sprintf("| %s | %s | %s | %s |\n", k.Title, cmp.Or(r.Transport, "-"), outcome, message)
 }
 
-// kindEvents are the results among the events of go test -json, by the kind's name.
+// kindEvents returns the results by the kind's name, from the events of go test -json.
 func kindEvents(lines *bufio.Scanner) (map[string]kinds.Result, error) {
 	found := map[string]kinds.Result{}
 	for lines.Scan() {

@@ -1,9 +1,8 @@
-// Command compatibility writes the tables of docs/compatibility.md, one of Java
-// versions and one of kinds of pods, from what the suites of hack/test left in
-// bin/test: the events of the unit and e2e tests, and the agent's log. What was not
-// run leaves its cells as they are. make compatibility runs it after make test; a
-// build that changes with Debian's archive is no reason for make verify to fail, so
-// make generate does not.
+// Command compatibility writes the tables of docs/compatibility.md, one of Java versions
+// and one of pod kinds, from the results that the suites of hack/test saved in bin/test:
+// the events of the unit and e2e tests, and the agent's log. Cells of tests that did not
+// run are kept. make compatibility runs it after make test. It is not part of make
+// generate, because a new build in Debian's archive must not make make verify fail.
 package main
 
 import (
@@ -22,7 +21,7 @@ const (
 	end     = "\n<!-- End of what is written. -->\n"
 )
 
-// begin is the line before a table of the page.
+// begin returns the line before a table of the page.
 func begin(what string) string {
 	return "<!-- " + what + ": written by hack/compatibility (make compatibility). Do not edit. -->\n\n"
 }
@@ -34,7 +33,7 @@ func main() {
 	}
 }
 
-// write brings the tables of the repository in root up to date.
+// write updates the tables of the repository in root.
 func write(root string) error {
 	path, dir := filepath.Join(root, page), filepath.Join(root, results)
 	text, err := os.ReadFile(path)
@@ -58,7 +57,7 @@ func write(root string) error {
 	return os.WriteFile(path, []byte(updated), 0o644)
 }
 
-// cut cuts the page around one of its tables.
+// cut splits the page around one of its tables.
 func cut(text, what string) (before, table, after string, err error) {
 	before, rest, ok := strings.Cut(text, begin(what))
 	table, after, closed := strings.Cut(rest, end)
@@ -68,7 +67,7 @@ func cut(text, what string) (before, table, after string, err error) {
 	return before + begin(what), table, end + after, nil
 }
 
-// cells are those of each line of a table, without its header.
+// cells returns the cells of each line of a table, without its header.
 func cells(table string) [][]string {
 	var rows [][]string
 	for i, line := range strings.Split(strings.TrimSpace(table), "\n") {
@@ -79,7 +78,7 @@ func cells(table string) [][]string {
 	return rows
 }
 
-// read parses a file of results line by line; without the file, there are none.
+// read parses a file of results line by line. Without the file, it returns no results.
 func read[T any](path string, parse func(lines *bufio.Scanner) (T, error)) (T, error) {
 	var none T
 	f, err := os.Open(path)

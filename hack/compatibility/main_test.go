@@ -16,8 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/kinds"
 )
 
-// The tables have a row for each version and each kind that is tested with, whichever
-// its results are.
+// The tables have a row for each tested version and kind, regardless of the results.
 func TestTablesAreComplete(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("../..", page))
 	if err != nil {
@@ -45,8 +44,7 @@ func TestTablesAreComplete(t *testing.T) {
 	}
 }
 
-// What a run left replaces the row of its kind only, and what it says cannot break the
-// table.
+// A result replaces only the row of its kind, and its message cannot break the table.
 func TestUpdateKinds(t *testing.T) {
 	dir := t.TempDir()
 	k := kinds.All()[1]

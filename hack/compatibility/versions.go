@@ -16,10 +16,10 @@ const (
 	header   = "| Java | build | helper | agent | on the cluster |\n| --- | --- | --- | --- | --- |\n"
 )
 
-// row is what is known of one version of Java, as the table's cells.
+// row contains the table's cells for one version of Java.
 type row struct{ build, helper, agent, cluster string }
 
-// updateVersions takes over what the suites left.
+// updateVersions replaces the cells of the suites that ran.
 func updateVersions(table, dir string) (string, error) {
 	rows := parseTable(table)
 	unit, err := read(filepath.Join(dir, "unit.json"), events)
@@ -54,7 +54,7 @@ func updateVersions(table, dir string) (string, error) {
 	return render(rows), nil
 }
 
-// result is what the tests of a suite came to on one version of Java.
+// result is the result of a suite's tests on one version of Java.
 type result struct {
 	build          string
 	passed, failed int
@@ -67,10 +67,10 @@ func (r result) String() string {
 	return fmt.Sprintf("%d passed", r.passed)
 }
 
-// ofOneJava is the name of a test of one version of Java: see jvmtest.EachOf.
+// ofOneJava matches the name of a test of one version of Java: see jvmtest.EachOf.
 var ofOneJava = regexp.MustCompile(`^[^/]+/jdk(\d+)$`)
 
-// events parses those of go test -json.
+// events parses the events of go test -json.
 func events(lines *bufio.Scanner) (map[int]result, error) {
 	found := map[int]result{}
 	for lines.Scan() {
@@ -105,8 +105,8 @@ var (
 	totals  = regexp.MustCompile(`Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$`)
 )
 
-// agentLog parses what agent/test prints: a headline for each version of Java, and
-// Maven's totals, which alone do not say how long they took.
+// agentLog parses the output of agent/test: a headline for each version of Java, and
+// Maven's totals, which do not include the duration.
 func agentLog(lines *bufio.Scanner) (map[int]result, error) {
 	found, major := map[int]result{}, 0
 	var err error
@@ -129,7 +129,7 @@ func agentLog(lines *bufio.Scanner) (map[int]result, error) {
 	return found, nil
 }
 
-// parseTable reads the table that render wrote.
+// parseTable parses a table written by render.
 func parseTable(table string) map[int]row {
 	rows := map[int]row{}
 	for _, cells := range cells(table) {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// apiPage describes the CRDs in a folder.
+// apiPage returns the page that describes the CRDs in a folder.
 func apiPage(folder string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
@@ -31,7 +31,7 @@ func apiPage(folder string) (string, error) {
 		}
 		crds = append(crds, crd)
 	}
-	// What people write comes before what the operator writes.
+	// Kinds that users write come before those that the operator writes.
 	slices.SortStableFunc(crds, func(a, b apiextensionsv1.CustomResourceDefinition) int {
 		return -strings.Compare(a.Spec.Names.Kind, b.Spec.Names.Kind)
 	})
@@ -80,7 +80,7 @@ func writeKind(b *strings.Builder, crd apiextensionsv1.CustomResourceDefinition,
 	}
 }
 
-// writeFields writes a row for each field, those of objects and lists below theirs.
+// writeFields writes a row for each field, including those of nested objects and lists.
 func writeFields(b *strings.Builder, prefix string, schema apiextensionsv1.JSONSchemaProps) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		field := schema.Properties[name]
@@ -174,7 +174,7 @@ func validations(s apiextensionsv1.JSONSchemaProps) []string {
 	return all
 }
 
-// rulesOf are the messages of what CEL checks.
+// rulesOf returns the messages of the CEL rules.
 func rulesOf(s apiextensionsv1.JSONSchemaProps) string {
 	var rules []string
 	for _, v := range s.XValidations {
@@ -183,7 +183,7 @@ func rulesOf(s apiextensionsv1.JSONSchemaProps) string {
 	return strings.Join(rules, "; ")
 }
 
-// sentence is a description on one line.
+// sentence returns a description on one line.
 func sentence(description string) string { return strings.Join(strings.Fields(description), " ") }
 
 func cell(text string) string { return strings.ReplaceAll(text, "|", "\\|") }

@@ -17,7 +17,7 @@ import (
 
 const root = "../.."
 
-// Every reason has its section in docs/troubleshooting.md, and none is there that does not exist.
+// docs/troubleshooting.md has a section for every reason, and none for other names.
 func TestReasons(t *testing.T) {
 	want := values(constants(t, "apis/v1alpha1/reasons.go", "Reason"))
 	var got []string
@@ -57,7 +57,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every link to a file or heading leads there.
+// Every link refers to an existing file or heading.
 func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, page := range pages(t) {
@@ -81,7 +81,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Every threat of docs/security.md names tests that exist.
+// Every threat in docs/security.md names tests that exist.
 func TestThreats(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, "docs/security.md"), "### Threats, and the test of each\n")
 	section, _, _ = strings.Cut(section, "\n#")
@@ -90,7 +90,7 @@ func TestThreats(t *testing.T) {
 		t.Fatal("docs/security.md has no table of threats")
 	}
 	tests := testNames(t)
-	for _, row := range rows[2:] { // after the head and its line
+	for _, row := range rows[2:] { // after the header and its separator
 		names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[3], -1)
 		if len(names) == 0 {
 			t.Errorf("no test is named for the threat %q", strings.TrimSpace(row[1]))
@@ -140,7 +140,8 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
-// Every alert asks for metrics of the operator, or says of which operator: any other has those of controller-runtime, too.
+// Every alert uses metrics of the operator, or selects the operator: the metrics of
+// controller-runtime exist in others too.
 func TestAlerts(t *testing.T) {
 	page := read(t, "docs/alerting.md")
 	exprs := regexp.MustCompile(`(?m)^ +expr: (.+)$`).FindAllStringSubmatch(page, -1)
@@ -163,7 +164,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// constants are the values of the string constants of a file whose names begin so.
+// constants returns the values of a file's string constants with this name prefix.
 func constants(t *testing.T, file, prefix string) map[string]string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, 0)

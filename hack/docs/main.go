@@ -1,6 +1,6 @@
-// Command docs writes what documentation follows from the code: docs/states.md
-// from the state machine, docs/api.md from the CRDs. make generate runs it, and
-// make verify fails when what it writes is not what is committed.
+// Command docs generates documentation from code: docs/states.md from the state machine,
+// docs/api.md from the CRDs. make generate runs it, and make verify fails if the result
+// differs from the committed files.
 package main
 
 import (

@@ -9,7 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// phaseText is what the code does not say of a phase in a word.
+// phaseText describes a phase where the code does not.
 type phaseText struct{ holds, effect, observed string }
 
 var phaseTexts = map[v1alpha1.Phase]phaseText{
@@ -94,8 +94,8 @@ A PrometheusJmxExporter has the phase of its least advanced pod, refused ones as
 	return b.String(), nil
 }
 
-// causes are what a transition is due to: the sentences of the condition that it
-// takes away, or that its phase holds.
+// causes returns the messages of the conditions that cause a transition or, without any,
+// that its phase holds.
 func causes(t statemachine.Transition) []string {
 	var sentences []string
 	for _, c := range steps.Causes {

@@ -1,4 +1,4 @@
-# The images of the examples, each as its Dockerfile has it. Sourced.
+# The images of the examples, each like its Dockerfile. Sourced.
 
 example() {
   case $1 in
@@ -15,7 +15,7 @@ example() {
   esac
 }
 
-# PostgreSQL as Debian's package has it, but for LLVM, and sh, which initdb and pg_rewind need.
+# PostgreSQL as in Debian's package, without LLVM, and sh, which initdb and pg_rewind need.
 postgrescluster_member() { # NAME
   packages postgresql-15:/usr/lib/postgresql/15/bin/postgres
   step "building $1" make --no-print-directory -C "$repo/examples/postgrescluster" build
@@ -40,8 +40,8 @@ build_pulsar_consumer() ( # FOLDER
   CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/ ./cmd/...
 )
 
-# A broker from Maven on a whole JDK 17, at the places that apachepulsar/pulsar has them. RocksDB takes its library
-# out of a jar when it starts; the libraries that this one needs are looked up in it.
+# A broker from Maven with a full JDK 17, with the paths of apachepulsar/pulsar. RocksDB extracts its native library from
+# a jar when it starts; it is extracted here to determine the shared libraries that it needs.
 pulsar_broker() { # NAME
   local jars java_modules=ALL-MODULE-PATH runtime unpacked=$cache/images/pulsar-broker
   jars=$("$repo/examples/pulsarconsumer/app/broker/fetch")

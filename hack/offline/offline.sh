@@ -1,8 +1,8 @@
-# The one entry to this folder, which makes what engine and registry would bring: see README.md. Sourced, after build.sh.
+# The only entry point to this folder, which replaces engine and registry: see README.md. Sourced, after build.sh.
 for part in engine sweep rootfs node-image java recipes examples; do . "$repo/hack/offline/$part.sh"; done
 
-# offline: reports whether to make them here: no engine answers but ours, or no registry does, or root is restricted.
-# Asking for a manifest tells within seconds whether a registry can be reached; a pull may hang.
+# offline: reports whether to use this folder: only our engine answers, no registry is reachable, or root is restricted.
+# Requesting a manifest shows within seconds whether a registry is reachable; a pull may hang.
 offline() {
   [ -n "${is_offline:-}" ] || if needs_offline; then is_offline=yes; else is_offline=no; fi
   [ "$is_offline" = yes ]
@@ -10,7 +10,7 @@ offline() {
 needs_offline() {
   [ -n "${JMX_OFFLINE:-}" ] || restricted || our_engine || ! answers || ! registry
 }
-# registry: reports whether kind's node image can be had.
+# registry: reports whether kind's node image is available.
 registry() {
   local image
   image=$(kind_node_image)
@@ -18,12 +18,12 @@ registry() {
 } >/dev/null 2>&1
 
 kind_source() { (cd "$repo/hack/tools/kind" && go mod download && go list -m -f '{{.Dir}}' sigs.k8s.io/kind); }
-# kind_node_image: the one that this version of kind was made for.
+# kind_node_image: prints the node image for this version of kind.
 kind_node_image() { sed -n 's/^const Image = "\(.*\)"/\1/p' "$(kind_source)/pkg/apis/config/defaults/image.go"; }
 
-# restricted: root here lacks CAP_SYS_RESOURCE (bit 24), which privileged containers ask for.
+# restricted: reports whether root lacks CAP_SYS_RESOURCE (bit 24), which privileged containers request.
 restricted() { (((16#$(sed -n 's/^CapBnd:\t//p' /proc/self/status) >> 24 & 1) == 0)); }
 
-# use_engine: takes the engine that is there already.
+# use_engine: uses the engine that already runs.
 use_engine() { our_engine || answers; }
 answers() { timeout 10 docker info >/dev/null 2>&1; }

@@ -1,9 +1,9 @@
-# Images from files of this machine, without an engine: what goes into each. Sourced, by offline.sh.
+# Recipes for images from files of this machine, without an engine. Sourced, by offline.sh.
 # A recipe calls: image NAME OPTION... (see image/main.go)
 
 archive_of() { echo "$cache/images/${1/:/-}.tar"; }
 
-# image NAME OPTION...: writes the archive and, beside it, the image's digest.
+# image NAME OPTION...: writes the archive and, next to it, the image's digest.
 image() {
   local name=$1 archive
   archive=$(archive_of "$1")
@@ -38,7 +38,7 @@ recipe() {
   esac
 }
 
-# The operator and what it brings into containers: the helper for both architectures, the agent's jars.
+# The operator with the files that it sends to containers: the helper for both architectures, the agent's jars.
 operator() {
   step "building the operator, the helper and the agent" build_operator
   operator_image "$1" "$repo/bin" "$repo/bin/agent/exporter.jar"
@@ -60,10 +60,10 @@ build_operator() (
   agent/build
   hack/helper-build
   make --no-print-directory build
-  go run ./hack/policies -helpers bin # what is deployed is to accept what the image holds
+  go run ./hack/policies -helpers bin # the deployed policies must accept the image's contents
 )
 
-# A Java application as people deploy it: a runtime, the C library, perhaps a shell, its jar.
+# A typical Java application: a runtime, the C library, optionally a shell, its jar.
 dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell, MORE OPTIONS...
   need_runtime "$2"
   need_skeleton
@@ -71,20 +71,20 @@ dummyapp() { # NAME, JAVA VERSION, with-shell or without-shell, MORE OPTIONS...
   local shell=()
   [ "$3" = without-shell ] || shell=(-layer "$(shell)")
   local binaries=("$runtime"/bin/java "$runtime"/lib/*.so "$runtime"/lib/server/*.so)
-  # The shell's libraries go in with Java's: two layers with the same file would only be larger.
+  # The shell's libraries are in the layer of Java's: a file in two layers would only increase the size.
   [ "$3" = without-shell ] || binaries+=($(type -P "${shell_tools[@]}"))
   image "$1" -user 1000:1000 -env JAVA_HOME=/opt/java -env PATH=/opt/java/bin:/usr/local/bin:/usr/bin:/bin \
     -layer "$skeleton=/" -layer "$(libraries "${binaries[@]}")" "${shell[@]}" -layer "$runtime=/opt/java" -layer "$repo/bin/apps/dummyapp/dummyapp.jar=/app/dummyapp.jar" "${@:4}" \
     -entrypoint /opt/java/bin/java -entrypoint -jar -entrypoint /app/dummyapp.jar
 }
 
-# The same with what the operator's ancestor needed: jps, jdk.attach, tar.
+# The same with the requirements of the operator's predecessor: jps, jdk.attach, tar.
 dummyapp_with_jdk() { # NAME, JAVA VERSION
   local java_modules=$java_modules,jdk.jcmd,jdk.attach shell_tools=("${shell_tools[@]}" tar)
   dummyapp "$1" "$2" with-shell
 }
 
-# The same with two runtimes more, each of which lacks a module that the agent needs.
+# The same with two additional runtimes, each of which lacks a module that the agent needs.
 dummyapp_linked() { # NAME, JAVA VERSION
   local runtime
   java_modules=java.management need_runtime "$2"
@@ -93,7 +93,7 @@ dummyapp_linked() { # NAME, JAVA VERSION
   dummyapp "$1" "$2" with-shell -layer "$without_instrument=/jre/without-instrument,$runtime=/jre/without-management"
 }
 
-# The same on a runtime of hack/jvms, which brings its own C library and lies where it was made for.
+# The same on a runtime of hack/jvms, which includes its own C library and must be at the path that it was built for.
 dummyapp_of_package() { # NAME, JAVA VERSION
   local home=/mnt/$2 runtime
   runtime=$("$repo/hack/jvms" path "$2")
@@ -104,7 +104,7 @@ dummyapp_of_package() { # NAME, JAVA VERSION
     -entrypoint "$home/bin/java" -entrypoint -jar -entrypoint /app/dummyapp.jar
 }
 
-# need_skeleton: sets skeleton to a folder with what every root file system has: users and /tmp.
+# need_skeleton: sets skeleton to a folder with the contents of every root file system: users and /tmp.
 need_skeleton() {
   skeleton=$cache/images/skeleton
   mkdir -p "$skeleton"/{etc,home/app,tmp}

@@ -1,6 +1,6 @@
-# What our engine cannot take back itself once it ended or crashed. Sourced.
+# Removes what our engine cannot remove after its exit or crash. Sourced.
 
-# remember: what was there before our engine changed it.
+# remember: saves the state before our engine changes it.
 remember() {
   [ -e "$engine_run/before" ] || {
     sysctl -n net.ipv4.ip_forward
@@ -8,7 +8,7 @@ remember() {
   } >"$engine_run/before"
 }
 
-# sweep: removes everything of ours outside of the engine's namespaces. Does nothing if there is nothing.
+# sweep: removes everything of ours outside of the engine's namespaces. Without leftovers, it does nothing.
 sweep() {
   [ -d "$engine_run" ] || return 0
   ip link delete "$engine_bridge" 2>/dev/null || true
@@ -17,8 +17,8 @@ sweep() {
   rm -rf "$engine_run"
 }
 
-# An empty cgroup of ours is removed from its leaves upwards; there is one in each hierarchy of cgroup v1. What ended in
-# it a moment ago may still be in it.
+# Our cgroups are removed from the leaves upwards, in each hierarchy of cgroup v1. A process that has just exited may
+# still be in one.
 sweep_cgroups() {
   local tries=50
   while [ -n "$(find /sys/fs/cgroup -type d -path "*/$engine_cgroup*" -print -quit 2>/dev/null || true)" ] && ((tries-- > 0)); do
@@ -28,7 +28,7 @@ sweep_cgroups() {
 
 sweep_rules() {
   local iptables table rule pattern="$engine_bridge" forward policy
-  # The chains that every dockerd makes are ours to remove only if no other dockerd shares them.
+  # The chains that every dockerd creates are removed only if no other dockerd shares them.
   other_dockerd || pattern="$engine_bridge|DOCKER"
   for iptables in iptables ip6tables; do
     for table in filter nat mangle raw; do

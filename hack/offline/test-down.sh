@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Asserts that "cluster down" leaves nothing: no process, mount, network link, cgroup or packet filter rule that was
-# not there before "up". Also twice in a row, and after the engine crashed.
-# It takes down the cluster of this name (KIND_CLUSTER), and wants no other containers to come and go meanwhile.
+# Asserts that "cluster down" leaves nothing: no process, mount, network link, cgroup or packet filter rule that did
+# not exist before "up". Also twice in a row, and after the engine crashed.
+# It deletes the cluster KIND_CLUSTER, and requires that no other containers start or stop during the test.
 . "$(dirname "$0")/../build.sh"
 . "$repo/hack/offline/offline.sh"
 cluster=$repo/hack/cluster
 
-# Whatever the engine starts lives in another pid namespace than we do; so may what others start, which has neither
-# an engine's name nor our cgroup. Outside there is who started it. A command line that only names our files, such as
-# an editor's, is nothing of it.
+# Everything that the engine starts is in another PID namespace. So may be processes of others, which have neither
+# an engine's name nor our cgroup. The engine's starter is in our PID namespace. A process whose command line only
+# contains our file names, such as an editor, does not count.
 processes() {
   local own p
   own=$(readlink /proc/self/ns/pid)
@@ -24,12 +24,12 @@ processes() {
 }
 mounts() { awk '{print "mount " $5}' /proc/self/mountinfo; }
 links() { ip -o link | awk -F': ' '{print "link " $2}'; }
-# Those at the top, and those with a container engine's or a kubelet's name: into others the host's own services and
-# sessions put new ones at any time.
+# Only top-level cgroups, and those with the name of a container engine or kubelet: the host's services and sessions
+# create others at any time.
 cgroups() {
   local top='[^/]+/[^/]+' # in the hierarchies of cgroup v1
   if [ -e /sys/fs/cgroup/cgroup.controllers ]; then top='[^/]+'; fi
-  { find /sys/fs/cgroup -type d 2>/dev/null || true; } | # some may end while it looks
+  { find /sys/fs/cgroup -type d 2>/dev/null || true; } | # some may be removed during the search
     grep -E "^/sys/fs/cgroup/$top$|$engine_cgroup|docker|containerd|kube" | sed 's/^/cgroup /'
 }
 rules() {
@@ -38,7 +38,7 @@ rules() {
 }
 everything() { { processes; mounts; links; cgroups; rules; } | sort; }
 
-# The kernel takes some of it away a moment later than it says.
+# The kernel removes some objects with a delay.
 nothing_is_left() { # AFTER WHAT
   local left until=$((SECONDS + 10))
   left=$(left_over)
@@ -57,12 +57,12 @@ crash_engine() {
   kill -9 "$pid"
 }
 
-# freeze_one: freezes a container of the node, as its runc does for a moment: what is frozen cannot be killed (cgroup v1).
+# freeze_one: freezes a container of the node, as its runc does briefly: frozen processes cannot be killed (cgroup v1).
 freeze_one() {
   local freezer=/sys/fs/cgroup/freezer/$engine_cgroup state tries=100
   [ -d "$freezer" ] || { say "there is no freezer of cgroup v1: that part is left out"; return; }
   while ((tries-- > 0)); do
-    # The node's pods come and go meanwhile, and their cgroups with them.
+    # The node's pods and their cgroups come and go during the search.
     for state in $(find "$freezer" -path '*kubepods*cri-containerd*' -name freezer.state 2>/dev/null || true); do
       if { echo FROZEN >"$state"; } 2>/dev/null; then return; fi
     done

@@ -1,7 +1,7 @@
-// Command policies writes the admission policies of config/policies, from the code and
-// from config/policies/commands.json: what the current release and the one before
-// execute in containers. With -build it takes the digests of the current release from
-// what was built.
+// Command policies generates the admission policies of config/policies, from the code and
+// from config/policies/commands.json: the commands of the current and the previous
+// release in containers. With -build it takes the digests of the current release from the
+// build.
 package main
 
 import (
@@ -57,7 +57,7 @@ func run(from, out, helpers, agent, previous string) error {
 			return err
 		}
 		commands.Current = artifacts.Command()
-	} else { // the script is the code's, the digests are those of the last build
+	} else { // the script is from the code, the digests are from the last build
 		command := (&transport.Artifacts{}).Command()
 		if len(command) != len(commands.Current) {
 			return errors.New("the arguments of a session changed: make policies builds what they are the digests of")

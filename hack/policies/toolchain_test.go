@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The policies accept the helper that go.mod's toolchain builds: an image whose helper
-// another compiler built would be refused everywhere.
+// The policies accept the helper that go.mod's toolchain builds: an image with a helper
+// from another compiler would be refused everywhere.
 func TestDockerfileBuildsWithTheToolchain(t *testing.T) {
 	toolchain := version(t, "../../go.mod", `(?m)^toolchain go(\S+)$`)
 	if builds := version(t, "../../Dockerfile", ` golang:([\d.]+)@sha256:`); builds != toolchain {
@@ -29,9 +29,9 @@ func version(t *testing.T, file, pattern string) string {
 	return string(found[1])
 }
 
-// Two ways to the same image: the operator is built with the same flags by both.
+// Both ways to build the image use the same flags for the operator.
 func TestDockerfileBuildsAsMake(t *testing.T) {
-	// Of make and of a shell the same, quotes and line ends aside.
+	// make and the shell differ in quotes and line ends.
 	words := strings.NewReplacer(`"`, "", "\\\n", " ", "$(VERSION)", "$VERSION", "ldflags ", "ldflags=")
 	flags := func(file string) string {
 		return strings.Join(strings.Fields(words.Replace(version(t, file, `(?s)go build (-[^&;]*?) -o \S+ \./cmd/manager`))), " ")

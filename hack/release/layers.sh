@@ -1,4 +1,4 @@
-# The layers that the Dockerfile's last stage has, by BuildKit, and those of the release. Sourced, by test.sh.
+# Compares the layers of the Dockerfile's last stage, built by BuildKit, with those of the release. Sourced, by test.sh.
 
 buildkit=
 start_buildkit() {
@@ -18,13 +18,13 @@ start_buildkit() {
 }
 stop_buildkit() {
   [ -n "$buildkit" ] || return 0
-  kill "$buildkit" 2>/dev/null || true # it may have ended by itself
+  kill "$buildkit" 2>/dev/null || true # it may have exited
   wait "$buildkit" || true
   "${as_root[@]}" rm -rf "$work/buildkit"
 }
 
-# by_dockerfile ARCH: the digests of the layers, uncompressed. What the other stages make is taken from the release,
-# since their base images are in a registry.
+# by_dockerfile ARCH: the digests of the layers, uncompressed. The files of the other stages are taken from the release,
+# because their base images are in a registry.
 by_dockerfile() {
   local stages=$work/stages-$1 layout=$work/layout-$1 arch manifest
   mkdir -p "$stages"/go/out/helper/helpers "$stages"/java/src/bin/agent

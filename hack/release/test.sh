@@ -1,6 +1,6 @@
-# The release, from the build to the verification, with a key and a registry of this run's own. Sourced, by release.
+# Tests the release, from build to verification, with a temporary key and registry. Sourced, by release.
 #
-# What it says of each check is what the check found; it ends with the line of totals that hack/test counts.
+# Each check prints its own statement; the last line has the totals that hack/test counts.
 run=0 failed=0
 check() { # STATEMENT COMMAND...
   run=$((run + 1))
@@ -11,7 +11,7 @@ check() { # STATEMENT COMMAND...
   fi
 }
 refuses() { ! "$@"; }
-# lists FILE OF THE IMAGE, PACKAGE URL: whether the bill of materials says that it is in it.
+# lists FILE OF THE IMAGE, PACKAGE URL: whether the bill of materials lists the package as a part of the file.
 lists() { jq -e --arg file "$1" --arg purl "$2" '.components[] | select(.name == $file) | .components[] | select(.purl | startswith($purl))' "$out/sbom.cdx.json"; }
 digest_of() { jq -r --arg file "$1" '.components[] | select(.name == $file) | .hashes[0].content' "$out/sbom.cdx.json"; }
 has_digest() { [ "$(digest_of "$1")" = "$(sha256sum "$2" | cut -d ' ' -f 1)" ]; }
@@ -43,7 +43,7 @@ for ((i = 0; i < 100; i++)); do
   sleep 0.1
 done
 [ -n "$address" ] || fail "The registry did not start:" "$(cat "$work/registry.log")"
-# As users call it: a script of its own, which ends at what fails.
+# Called as by users: a separate script, which exits at the first failure.
 release() { DIST=$out hack/release/release "$@"; }
 
 out=$work/first
@@ -71,11 +71,11 @@ check "the attested provenance names the revision" attested "$image" slsaprovena
 check "another key is refused" refuses env COSIGN_PUBLIC_KEY="$work/theirs.pub" DIST="$out" hack/release/release verify "$image"
 release manifests "$image"
 check "the manifests deploy the image by its digest" grep -F "image: $image" "$out/install.yaml"
-# Somebody who may write to the registry moves the tag to an image of their own.
+# An attacker who can write to the registry moves the tag to another image.
 forged=$(tool crane mutate --label forged=yes --tag "$address/jmx-exporter-operator:v1.0.0" "$image")
 check "an image that took the place of ours is refused" refuses release verify "$forged"
 
-# In a copy, so that nothing can be left in the checksums.
+# In a copy, so that the repository's checksums are not changed.
 git ls-files -z agent | xargs -0 cp --parents -t "$work"
 sed -i -E 's#^[0-9a-f]{8}(.*/collector-[0-9.]+\.jar)$#00000000\1#' "$work/agent/checksums/checksums.sha256"
 check "an artifact with another checksum is refused" mismatch

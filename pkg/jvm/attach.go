@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Attach ensures that the JVM's attach listener is running. It waits until ctx is done,
-// including for a JVM that is still starting. It is the only function that signals the
-// JVM, and it does so at most once.
+// Attach ensures that the JVM's attach listener is running. It waits for the listener,
+// also of a JVM that is still starting, at most until ctx is done. It is the only
+// function that signals the JVM, and it does so at most once.
 func (p Process) Attach(ctx context.Context) error {
 	if err := p.awaitReady(ctx); err != nil {
 		return err
@@ -210,9 +210,9 @@ func (p Process) owns(info fs.FileInfo) bool {
 }
 
 // signal sends SIGQUIT after a last check of the process. The handle is opened before the
-// check, and is a pidfd where available (os.Process: Linux 5.4, unless a seccomp filter
-// blocks it; otherwise the PID), so that the signal is lost if the process exits in
-// between.
+// check. It is a pidfd where available (os.Process: Linux 5.4, unless a seccomp filter
+// blocks it), so that the signal is lost if the process exits in between; otherwise it is
+// the PID.
 func (p Process) signal(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return errorf(AttachTimeout, "The attach timed out.")

@@ -1,7 +1,7 @@
-// Command prometheus asks a Prometheus over HTTP, for the demo.
+// Command prometheus queries a Prometheus server over HTTP, for the demo.
 //
 //	prometheus URL targets N     waits until there are exactly N targets and all are up, and lists them
-//	prometheus URL query EXPR    prints the samples of an expression, a line each
+//	prometheus URL query EXPR    prints the samples of an expression, one per line
 package main
 
 import (
@@ -52,7 +52,7 @@ type target struct {
 	LastError string            `json:"lastError"`
 }
 
-// waitForTargets asks again every half second: Prometheus has no way to watch its targets.
+// waitForTargets polls every half second: Prometheus has no watch for its targets.
 func waitForTargets(ctx context.Context, base string, n int) error {
 	again := time.NewTicker(500 * time.Millisecond)
 	defer again.Stop()
@@ -109,7 +109,7 @@ func query(ctx context.Context, base, expression string) error {
 	return nil
 }
 
-// get reads the data of an answer of Prometheus' API.
+// get decodes the data of a response of Prometheus' API.
 func get(ctx context.Context, address string, data any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// layerOf makes a layer of "source=/target[,source=/target...]".
+// layerOf creates the layer of "source=/target[,source=/target...]".
 func layerOf(spec string, compress bool) (v1.Layer, error) {
 	level := gzip.NoCompression
 	if compress {
@@ -42,13 +42,14 @@ func layerOf(spec string, compress bool) (v1.Layer, error) {
 	}, tarball.WithCompressionLevel(level))
 }
 
-// layer is a tar file under way. Owner and times are left out of it, so that only content changes its digest.
+// layer is a tar file being written. It contains no owner or times, so that only content
+// changes its digest.
 type layer struct {
 	tar *tar.Writer
 	has map[string]bool
 }
 
-// add puts a file, or what is in a folder, at target.
+// add adds a file, or the contents of a folder, at target.
 func (l *layer) add(source, target string) error {
 	root, err := filepath.EvalSymlinks(source)
 	if err != nil {
@@ -57,7 +58,7 @@ func (l *layer) add(source, target string) error {
 	if err := l.folders(path.Dir(target)); err != nil {
 		return err
 	}
-	// WalkDir goes in lexical order, which makes the bytes the same every time.
+	// WalkDir walks in lexical order, which makes the output reproducible.
 	return filepath.WalkDir(root, func(file string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -81,13 +82,14 @@ func (l *layer) entry(root, file, target string) error {
 		if err != nil {
 			return err
 		}
-		// A link within the folder stays one. One that leads out of it (a distribution's
-		// configuration, say) would dangle in the image: what it leads to goes in instead.
+		// A link within the folder is kept. One that leads outside (such as to a
+		// distribution's configuration) would dangle in the image: it is replaced by its
+		// target.
 		if !leadsOut(root, file, link) {
 			return l.header(&tar.Header{Typeflag: tar.TypeSymlink, Name: target, Linkname: link, Mode: 0o777})
 		}
 		if _, err := os.Stat(file); err != nil {
-			return nil // it leads nowhere here already
+			return nil // it is already dangling here
 		}
 		return l.add(file, target)
 	}
@@ -111,7 +113,8 @@ func (l *layer) entry(root, file, target string) error {
 
 func leadsOut(root, file, link string) bool {
 	if filepath.IsAbs(link) {
-		// In the image of a whole root file system an absolute link means that root.
+		// In the image of a whole root file system, an absolute link is relative to that
+		// root.
 		_, err := os.Lstat(filepath.Join(root, link))
 		return err != nil
 	}
@@ -119,7 +122,7 @@ func leadsOut(root, file, link string) bool {
 	return err != nil || within == ".." || strings.HasPrefix(within, "../")
 }
 
-// folders writes the folders above a target that nobody has written yet.
+// folders writes the parent folders of a target that are not in the layer yet.
 func (l *layer) folders(target string) error {
 	if target == "/" || target == "." {
 		return nil
@@ -137,7 +140,7 @@ func (l *layer) folder(target string, m fs.FileMode) error {
 	return l.header(&tar.Header{Typeflag: tar.TypeDir, Name: target + "/", Mode: mode(m)})
 }
 
-// header writes a header; a folder that was written already is passed over.
+// header writes a header. It skips a folder that was already written.
 func (l *layer) header(h *tar.Header) error {
 	name := strings.TrimSuffix(h.Name, "/")
 	if l.has[name] {
@@ -153,7 +156,7 @@ func (l *layer) header(h *tar.Header) error {
 	return l.tar.WriteHeader(h)
 }
 
-// mode keeps the permissions and the sticky bit, without which /tmp is not /tmp.
+// mode returns the permissions and the sticky bit, which /tmp needs.
 func mode(m fs.FileMode) int64 {
 	bits := int64(m.Perm())
 	if m&fs.ModeSticky != 0 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// entries reads a layer back: what is in it, by name.
+// entries returns the entries of a layer by name.
 func entries(t *testing.T, spec string) map[string]*tar.Header {
 	t.Helper()
 	l, err := layerOf(spec, false)
@@ -72,7 +72,7 @@ func TestLayer(t *testing.T) {
 		"opt/app/tmp/":     {tar.TypeDir, 0o1777, ""},
 		"opt/app/in":       {tar.TypeSymlink, 0o777, "etc/file"},
 		"opt/app/own-root": {tar.TypeSymlink, 0o777, "/etc/file"},
-		"opt/app/out":      {tar.TypeReg, 0o644, ""}, // what it leads to, since that is not in the image
+		"opt/app/out":      {tar.TypeReg, 0o644, ""}, // replaced by its target, which is not in the image
 		"opt/app/absolute": {tar.TypeReg, 0o644, ""},
 		"bin/one":          {tar.TypeReg, 0o644, ""},
 	} {

@@ -1,9 +1,10 @@
-// Command image makes a container image from files and folders, without a container engine or a base image.
+// Command image builds a container image from files and folders, without a container
+// engine or a base image.
 //
 //	image -o archive.tar -name app:dev -entrypoint /app -layer bin/app=/app -layer etc=/etc
 //
-// The result is an archive for "kind load image-archive" or "docker load". The same input gives the same bytes.
-// Printed is the image's digest.
+// The output is a reproducible archive for "kind load image-archive" or "docker load".
+// The image's digest is printed.
 package main
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// list is a flag that may be given several times.
+// list is a flag that can be repeated.
 type list []string
 
 func (l *list) String() string     { return strings.Join(*l, " ") }

@@ -1,5 +1,5 @@
-// Command pause does nothing until it is told to end: the sandbox of every pod where no registry answers,
-// and in tests a container with neither Java nor shell.
+// Command pause waits until it is terminated. It is the sandbox of every pod where no
+// registry is reachable, and a container without Java or a shell in tests.
 package main
 
 import (
@@ -19,7 +19,8 @@ func main() {
 	}
 }
 
-// reap collects every child that ended: in a pod with a shared pid namespace all orphans come to us.
+// reap reaps exited children: with a shared PID namespace, all orphans of the pod become
+// children of this process.
 func reap() {
 	for {
 		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {

@@ -1,6 +1,7 @@
-// Command runc-lean stands in front of runc where root itself lacks CAP_SYS_RESOURCE, as in many sandboxes.
-// runc cannot grant what its caller does not have ("unable to apply caps"), nor lower an OOM score, nor raise a limit.
-// So it takes those three out of what runc is asked for and then becomes runc (the file runc.real beside it).
+// Command runc-lean is a wrapper of runc where root lacks CAP_SYS_RESOURCE, as in many
+// sandboxes. runc cannot grant capabilities that its caller does not have ("unable to
+// apply caps"), lower an OOM score, or raise a limit. The wrapper removes those three
+// from the request and executes runc (the file runc.real next to it).
 package main
 
 import (
@@ -24,7 +25,8 @@ func main() {
 }
 
 func run(args []string) error {
-	// "create --bundle" has the whole container in config.json, "exec --process" only the process.
+	// For "create --bundle", config.json contains the container; for "exec --process",
+	// the file contains only the process.
 	if bundle := option(args, "--bundle", "-b"); bundle != "" {
 		err := rewrite(filepath.Join(bundle, "config.json"), func(spec map[string]any) { lean(spec["process"]) })
 		if err != nil {
@@ -44,7 +46,7 @@ func run(args []string) error {
 	return syscall.Exec(real, append([]string{real}, args[1:]...), os.Environ())
 }
 
-// option returns the value of the option with one of these names, in either of its spellings.
+// option returns the value of the option with one of these names, in either spelling.
 func option(args []string, names ...string) string {
 	for i, arg := range args {
 		for _, name := range names {
@@ -59,7 +61,7 @@ func option(args []string, names ...string) string {
 	return ""
 }
 
-// rewrite changes a JSON file in place; a file that is not there is runc's to complain about.
+// rewrite changes a JSON file in place. A missing file is not an error: runc reports it.
 func rewrite(file string, change func(map[string]any)) error {
 	content, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
@@ -70,7 +72,7 @@ func rewrite(file string, change func(map[string]any)) error {
 	}
 	var object map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.UseNumber() // device numbers and limits must not pass through a float
+	decoder.UseNumber() // device numbers and limits must not be converted to float
 	if err := decoder.Decode(&object); err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
@@ -81,7 +83,7 @@ func rewrite(file string, change func(map[string]any)) error {
 	return os.WriteFile(file, content, 0o600)
 }
 
-// lean takes out of an OCI process what we cannot grant.
+// lean removes what we cannot grant from an OCI process.
 func lean(process any) {
 	p, ok := process.(map[string]any)
 	if !ok {

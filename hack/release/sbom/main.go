@@ -1,9 +1,11 @@
-// Command sbom writes the software bill of materials of an image, in CycloneDX: each file of the image with its digest,
-// and in it what it was made of, as the tools of its language know it.
+// Command sbom writes the software bill of materials of an image, in CycloneDX: each file
+// of the image with its digest, and the components of the file, as reported by the tools
+// of its language.
 //
 //	sbom -name app -version v1 -o sbom.cdx.json /app=bin/app:app.cdx.json /lib.jar=lib.jar:lib.cdx.json:more.cdx.json
 //
-// Of what several lists of a file name, the first one counts. The same input gives the same bytes.
+// If several lists of a file have a component, the first one is used. The output is
+// reproducible.
 package main
 
 import (
@@ -18,7 +20,8 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// ours is the group of the agent's Maven modules: the jars are made of them, they come from nowhere.
+// ours is the group of the agent's Maven modules, which are the jars themselves, not
+// dependencies.
 const ours = "com.banzaicloud.jmxexporter"
 
 func main() {
@@ -56,7 +59,7 @@ func write(out, name, version string, files []string) error {
 	return file.Close()
 }
 
-// fileOf returns the component of "path in the image=file:list[:list...]".
+// fileOf returns the component for "path in the image=file:list[:list...]".
 func fileOf(spec string) (cyclonedx.Component, error) {
 	target, sources, ok := strings.Cut(spec, "=")
 	source, lists, more := strings.Cut(sources, ":")
@@ -78,7 +81,7 @@ func fileOf(spec string) (cyclonedx.Component, error) {
 		if err != nil {
 			return cyclonedx.Component{}, err
 		}
-		if in.Components == nil { // made of nothing else
+		if in.Components == nil {
 			continue
 		}
 		for _, part := range *in.Components {
@@ -87,7 +90,7 @@ func fileOf(spec string) (cyclonedx.Component, error) {
 				continue
 			}
 			seen[name] = true
-			part.BOMRef = target + " " + part.BOMRef // what two files are made of is there twice
+			part.BOMRef = target + " " + part.BOMRef // a component of two files occurs twice
 			parts = append(parts, part)
 		}
 	}
