@@ -185,23 +185,31 @@ func (c *cluster) owns(object client.Object) bool {
 // there is none.
 func (c *cluster) foreign() client.Object {
 	for _, name := range c.members() {
-		if o := c.services[name]; o != nil && !c.owns(o) {
-			return o
-		}
-		if o := c.claims[name]; o != nil && !c.owns(o) {
-			return o
-		}
-		if o := c.pods[name]; o != nil && !c.owns(o) {
+		if o := c.foreignTo(name); o != nil {
 			return o
 		}
 	}
-	if c.cronJob != nil && !c.owns(c.cronJob) {
+	if c.object.Spec.Backup != nil && c.cronJob != nil && !c.owns(c.cronJob) {
 		return c.cronJob
 	}
 	for _, name := range []string{c.object.Name + "-rw", c.object.Name + "-ro"} {
 		if o := c.services[name]; o != nil && !c.owns(o) {
 			return o
 		}
+	}
+	return nil
+}
+
+// foreignTo is such an object in the place of one of a member.
+func (c *cluster) foreignTo(name string) client.Object {
+	if o := c.services[name]; o != nil && !c.owns(o) {
+		return o
+	}
+	if o := c.claims[name]; o != nil && !c.owns(o) {
+		return o
+	}
+	if o := c.pods[name]; o != nil && !c.owns(o) {
+		return o
 	}
 	return nil
 }

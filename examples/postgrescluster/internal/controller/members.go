@@ -20,9 +20,6 @@ import (
 // more storage is what helps a member whose claim is full, and the acknowledgments of voters
 // count in a failover. It returns what failed first, and nil where a step reports it.
 func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
-	if c.foreign() != nil {
-		return nil // the step that is next says so
-	}
 	objects := cmp.Or(
 		r.pacing.try(c.attempt("claims", ""), c.now, func() *statemachine.Outcome { return r.ensureClaims(ctx, c) }),
 		r.pacing.try(c.attempt("services", ""), c.now, func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) }))
@@ -73,6 +70,9 @@ func (r *Reconciler) ensureSlots(ctx context.Context, c *cluster) *statemachine.
 // ensureMember sees to it that a member has its claim, its Service and its pod, and that it
 // follows the primary if there is one. What failed is tried again after a while.
 func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
+	if o := c.foreignTo(name); o != nil {
+		return nameTaken(o)
+	}
 	return r.pacing.try(c.attempt("member", name), c.now, func() *statemachine.Outcome { return r.tryMember(ctx, c, name) })
 }
 

@@ -83,6 +83,10 @@ func waiting(w *corev1.ContainerStateWaiting) string {
 
 // notReadyReason is why a member does not answer.
 func (c *cluster) notReadyReason(name string) (reason, message string) {
+	if o := c.foreignTo(name); o != nil {
+		taken := nameTaken(o)
+		return taken.Reason, taken.Message
+	}
 	pod, claim := c.pods[name], c.claims[name]
 	if pod == nil {
 		return ReasonMemberStarting, fmt.Sprintf("The member %s has no pod yet.", name)

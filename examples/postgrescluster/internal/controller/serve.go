@@ -74,10 +74,13 @@ func (c *cluster) stands(wanted *corev1ac.ServiceApplyConfiguration) bool {
 
 // ensureService has a Service be as it is wanted.
 func (r *Reconciler) ensureService(ctx context.Context, c *cluster, wanted *corev1ac.ServiceApplyConfiguration) *statemachine.Outcome {
-	if c.stands(wanted) {
-		return nil
-	}
 	if s := c.services[*wanted.Name]; s != nil {
+		if !c.owns(s) {
+			return nameTaken(s)
+		}
+		if c.stands(wanted) {
+			return nil
+		}
 		wanted.WithUID(s.UID)
 	}
 	return r.applyObject(ctx, owner, c.object.Namespace+"/"+*wanted.Name, "Service", wanted)
