@@ -94,8 +94,8 @@ func (c *cluster) notReadyReason(name string) (reason, message string) {
 	if reason, message := reasonEnded(pod); reason != "" {
 		return reason, fmt.Sprintf("The member %s exited: %s", name, message)
 	}
-	if refused := c.refusals[name]; refused != "" {
-		return ReasonSQLError, fmt.Sprintf("The member %s rejects the operator: %s", name, refused)
+	if refused := c.refusals[name]; refused != nil {
+		return ReasonSQLError, fmt.Sprintf("The member %s rejects the operator: %s", name, refused.Message)
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if w := status.State.Waiting; w != nil && w.Message != "" {

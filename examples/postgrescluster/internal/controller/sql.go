@@ -79,14 +79,17 @@ func observe(ctx context.Context, name, address, password string) (*server, erro
 	return s, err
 }
 
-// refusal is what a server that runs says against being asked; empty if it only starts, or
+// tooManyConnections is what a server says that has no connection left.
+const tooManyConnections = "53300"
+
+// refusal is what a server that runs says against being asked; nil if it only starts, or
 // does not answer at all.
-func refusal(err error) string {
+func refusal(err error) *pgconn.PgError {
 	const cannotConnectNow = "57P03"
 	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refused.Code != cannotConnectNow {
-		return refused.Message
+		return refused
 	}
-	return ""
+	return nil
 }
 
 // connect connects to a member. For a moment, its Service may lead to another one, whose pod has
