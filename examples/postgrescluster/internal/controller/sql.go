@@ -95,12 +95,16 @@ func refusal(err error) *pgconn.PgError {
 // connect connects to a member. For a moment, its Service may lead to another one, whose pod has
 // the address of a pod that is gone: what a member says and does counts in a failover, so that
 // no other one may do it in its place.
+//
+// The connection is one of max_wal_senders: clients that are superusers, as the user of the Secret
+// is, may take all of max_connections, those of superuser_reserved_connections included.
 func connect(ctx context.Context, name, address, password string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=prefer application_name=postgrescluster-operator", address, member.Port, member.User))
+	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=prefer application_name=postgrescluster-operator replication=database", address, member.Port, member.User))
 	if err != nil {
 		return nil, err
 	}
 	config.Password = password
+	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // the only one that a walsender knows
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, err
