@@ -60,7 +60,7 @@ func TestSlowPromotion(t *testing.T) {
 // former voters count.
 func TestWalsenderThatStays(t *testing.T) {
 	t.Parallel()
-	const walsenders = "SELECT pid FROM pg_stat_replication"
+	const walsenders = "SELECT pid FROM pg_stat_replication WHERE state = 'streaming'"
 	w := newWorld(t, 2)
 	w.completes(2)
 	w.resize(3)

@@ -23,6 +23,8 @@ func (r *Reconciler) ensureBackups(ctx context.Context, c *cluster) *statemachin
 	switch {
 	case c.backedUp():
 		return nil
+	case c.cronJob != nil && !c.owns(c.cronJob):
+		return nameTaken(c.cronJob)
 	case c.object.Spec.Backup == nil:
 		return r.remove(ctx, c.cronJob)
 	}
@@ -33,10 +35,14 @@ func (r *Reconciler) ensureBackups(ctx context.Context, c *cluster) *statemachin
 	return r.applyObject(ctx, owner, c.object.Namespace+"/"+backupName(c.object.Name), "CronJob", wanted)
 }
 
-// backedUp reports whether the CronJob is as it is wanted.
+// backedUp reports whether the CronJob is as it is wanted. Where none is, somebody else may have
+// one of its name.
 func (c *cluster) backedUp() bool {
-	if c.cronJob == nil || c.object.Spec.Backup == nil {
-		return c.cronJob == nil && c.object.Spec.Backup == nil
+	if c.object.Spec.Backup == nil {
+		return c.cronJob == nil || !c.owns(c.cronJob)
+	}
+	if c.cronJob == nil {
+		return false
 	}
 	owned, err := batchv1ac.ExtractCronJob(c.cronJob, string(owner))
 	return err == nil && apply.Stands(owned, c.wantedCronJob())

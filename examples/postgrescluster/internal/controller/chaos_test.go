@@ -126,7 +126,7 @@ func insert(ctx context.Context, key client.ObjectKey, n int) error {
 	if err := admin.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: object.Status.Primary}, service); err != nil {
 		return err
 	}
-	conn, err := connect(ctx, object.Status.Primary, service.Spec.ClusterIP, string(secret.Data["password"]))
+	conn, err := connectClient(ctx, service, secret, "")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,7 +54,7 @@ type cluster struct {
 	// servers are those that answered.
 	servers map[string]*server
 	// refusals are what others said that run and did not.
-	refusals map[string]string
+	refusals map[string]*pgconn.PgError
 
 	// kept is what keeps voters from being started or from following the primary, nil if nothing
 	// does. It holds up neither a failover, nor those who write, nor that they leave.
@@ -141,7 +142,7 @@ const maxMembers = 8
 func (c *cluster) observe(ctx context.Context) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	c.servers, c.refusals = map[string]*server{}, map[string]string{}
+	c.servers, c.refusals = map[string]*server{}, map[string]*pgconn.PgError{}
 	for name, pod := range c.pods {
 		if !c.owns(pod) || !running(pod) || c.address(name) == "" {
 			continue
@@ -152,7 +153,7 @@ func (c *cluster) observe(ctx context.Context) {
 			defer mu.Unlock()
 			if err == nil {
 				c.servers[name] = s
-			} else if refused := refusal(err); refused != "" {
+			} else if refused := refusal(err); refused != nil {
 				c.refusals[name] = refused
 			}
 		})
@@ -185,23 +186,31 @@ func (c *cluster) owns(object client.Object) bool {
 // there is none.
 func (c *cluster) foreign() client.Object {
 	for _, name := range c.members() {
-		if o := c.services[name]; o != nil && !c.owns(o) {
-			return o
-		}
-		if o := c.claims[name]; o != nil && !c.owns(o) {
-			return o
-		}
-		if o := c.pods[name]; o != nil && !c.owns(o) {
+		if o := c.foreignTo(name); o != nil {
 			return o
 		}
 	}
-	if c.cronJob != nil && !c.owns(c.cronJob) {
+	if c.object.Spec.Backup != nil && c.cronJob != nil && !c.owns(c.cronJob) {
 		return c.cronJob
 	}
 	for _, name := range []string{c.object.Name + "-rw", c.object.Name + "-ro"} {
 		if o := c.services[name]; o != nil && !c.owns(o) {
 			return o
 		}
+	}
+	return nil
+}
+
+// foreignTo is such an object in the place of one of a member.
+func (c *cluster) foreignTo(name string) client.Object {
+	if o := c.services[name]; o != nil && !c.owns(o) {
+		return o
+	}
+	if o := c.claims[name]; o != nil && !c.owns(o) {
+		return o
+	}
+	if o := c.pods[name]; o != nil && !c.owns(o) {
+		return o
 	}
 	return nil
 }

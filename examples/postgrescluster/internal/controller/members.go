@@ -16,16 +16,15 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// ensureMembers keeps the claims as they are wanted and the voters running, whatever the phase:
+// ensureMembers keeps claims and Services as they are wanted and the voters running, whatever the phase:
 // more storage is what helps a member whose claim is full, and the acknowledgments of voters
 // count in a failover. It returns what failed first, and nil where a step reports it.
 func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachine.Outcome {
-	if c.foreign() != nil {
-		return nil // the step that is next says so
-	}
-	claims := r.pacing.try(c.attempt("claims", ""), c.now, func() *statemachine.Outcome { return r.ensureClaims(ctx, c) })
+	objects := cmp.Or(
+		r.pacing.try(c.attempt("claims", ""), c.now, func() *statemachine.Outcome { return r.ensureClaims(ctx, c) }),
+		r.pacing.try(c.attempt("services", ""), c.now, func() *statemachine.Outcome { return r.ensureMemberServices(ctx, c) }))
 	if c.record.SystemIdentifier == "" || c.password == "" {
-		return claims
+		return objects
 	}
 	failed := r.pacing.try(c.attempt("slots", c.record.Primary), c.now, func() *statemachine.Outcome { return r.ensureSlots(ctx, c) })
 	for _, name := range c.voters() { // one that fails does not hold up the others
@@ -33,7 +32,7 @@ func (r *Reconciler) ensureMembers(ctx context.Context, c *cluster) *statemachin
 			failed = o
 		}
 	}
-	return cmp.Or(failed, claims)
+	return cmp.Or(failed, objects)
 }
 
 // attempt identifies what is done for a member's pod, as long as neither it nor the spec changes.
@@ -71,6 +70,9 @@ func (r *Reconciler) ensureSlots(ctx context.Context, c *cluster) *statemachine.
 // ensureMember sees to it that a member has its claim, its Service and its pod, and that it
 // follows the primary if there is one. What failed is tried again after a while.
 func (r *Reconciler) ensureMember(ctx context.Context, c *cluster, name string) *statemachine.Outcome {
+	if o := c.foreignTo(name); o != nil {
+		return nameTaken(o)
+	}
 	return r.pacing.try(c.attempt("member", name), c.now, func() *statemachine.Outcome { return r.tryMember(ctx, c, name) })
 }
 
@@ -81,8 +83,7 @@ func (r *Reconciler) tryMember(ctx context.Context, c *cluster, name string) *st
 		}
 	}
 	if c.services[name] == nil {
-		service := c.wantedService(name, map[string]string{labelMember: name}, true)
-		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "Service", service); o != nil {
+		if o := r.ensureService(ctx, c, c.memberService(name)); o != nil {
 			return o
 		}
 	}

@@ -65,6 +65,8 @@ const (
 	ReasonDataGone = "DataGone"
 	// ReasonPrimaryLost: the primary does not answer, or answers as a standby.
 	ReasonPrimaryLost = "PrimaryLost"
+	// ReasonConnectionsExhausted: the primary runs, and has no connection left for the operator.
+	ReasonConnectionsExhausted = "ConnectionsExhausted"
 	// ReasonFailingOver: standbys are disconnecting from the lost primary.
 	ReasonFailingOver = "FailingOver"
 	// ReasonPromoting: a member reloads the settings of a primary.

@@ -83,6 +83,10 @@ func waiting(w *corev1.ContainerStateWaiting) string {
 
 // notReadyReason is why a member does not answer.
 func (c *cluster) notReadyReason(name string) (reason, message string) {
+	if o := c.foreignTo(name); o != nil {
+		taken := nameTaken(o)
+		return taken.Reason, taken.Message
+	}
 	pod, claim := c.pods[name], c.claims[name]
 	if pod == nil {
 		return ReasonMemberStarting, fmt.Sprintf("The member %s has no pod yet.", name)
@@ -90,8 +94,8 @@ func (c *cluster) notReadyReason(name string) (reason, message string) {
 	if reason, message := reasonEnded(pod); reason != "" {
 		return reason, fmt.Sprintf("The member %s exited: %s", name, message)
 	}
-	if refused := c.refusals[name]; refused != "" {
-		return ReasonSQLError, fmt.Sprintf("The member %s rejects the operator: %s", name, refused)
+	if refused := c.refusals[name]; refused != nil {
+		return ReasonSQLError, fmt.Sprintf("The member %s rejects the operator: %s", name, refused.Message)
 	}
 	for _, status := range pod.Status.ContainerStatuses {
 		if w := status.State.Waiting; w != nil && w.Message != "" {

@@ -115,6 +115,10 @@ func (c *cluster) target() (*v1.Announced, *statemachine.Outcome) {
 // failoverTarget is the standby to promote in place of a lost primary.
 func (c *cluster) failoverTarget() (string, *statemachine.Outcome) {
 	lost := c.primaryLost()
+	if c.primaryBusy() {
+		lost.RetryAfter = pollInterval
+		return "", lost
+	}
 	if len(standbysOf(c.voters(), c.record.Primary)) == 0 { // nobody to take its place
 		reason, message := c.notReadyReason(c.record.Primary)
 		return "", fails(reason, nil, "%s", message)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -104,30 +103,6 @@ func TestReasons(t *testing.T) {
 		says    string
 		mend    func(w *world)
 	}{
-		"somebody else's Service": {
-			prepare: func(w *world) {
-				w.must(admin.Create(w.t.Context(), &corev1.Service{
-					ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-rw"},
-					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
-				}))
-			},
-			reason: ReasonNameTaken, says: "db-rw",
-			mend: func(w *world) {
-				w.must(admin.Delete(w.t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-rw"}}))
-			},
-		},
-		"a claim of an earlier cluster": {
-			prepare: func(w *world) {
-				w.must(admin.Create(w.t.Context(), &corev1.PersistentVolumeClaim{
-					ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-0", Labels: map[string]string{labelOf: "another"}},
-					Spec: corev1.PersistentVolumeClaimSpec{
-						AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-						Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-					},
-				}))
-			},
-			reason: ReasonNameTaken, says: "db-0",
-		},
 		"a Secret without a password": {
 			prepare: func(w *world) {
 				w.must(admin.Create(w.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.object.Namespace, Name: "db-credentials"}}))

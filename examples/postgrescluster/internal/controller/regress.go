@@ -57,8 +57,19 @@ func (c *cluster) primaryLost() *statemachine.Outcome {
 	if s := c.servers[name]; s != nil {
 		return fails(ReasonPrimaryLost, nil, "The primary %s restarted as a standby; it is promoted again.", name)
 	}
+	if c.primaryBusy() {
+		return fails(ReasonConnectionsExhausted, nil, "The primary %s is running, but has no connection left for the operator (%s); it is not failed over. Close connections to it.", name, c.refusals[name].Message)
+	}
 	reason, message := c.notReadyReason(name)
 	return fails(ReasonPrimaryLost, nil, "The primary %s is unreachable (%s). %s", name, reason, message)
+}
+
+// primaryBusy reports whether the primary runs, as far as can be known, and only has no connection
+// left for the operator. After a failover was announced it does not count: standbys may have
+// disconnected, and commits that wait for them keep their connections.
+func (c *cluster) primaryBusy() bool {
+	refused := c.refusals[c.record.Primary]
+	return c.record.Announced == nil && refused != nil && refused.Code == tooManyConnections
 }
 
 // quorumMissing is that commits wait for standbys, or do not wait for those that they should.

@@ -20,16 +20,8 @@ var servicesByRole = map[string]string{rolePrimary: "-rw", roleReplica: "-ro"}
 
 // Ensure implements statemachine.Step.
 func (r serve) Ensure(ctx context.Context, c *cluster) statemachine.Outcome {
-	for role, suffix := range servicesByRole {
-		if c.leads(role) {
-			continue
-		}
-		name := c.object.Name + suffix
-		service := c.wantedService(name, map[string]string{labelRole: role}, false)
-		if s := c.services[name]; s != nil {
-			service.WithUID(s.UID)
-		}
-		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "Service", service); o != nil {
+	for role := range servicesByRole {
+		if o := r.ensureService(ctx, c, c.clientService(role)); o != nil {
 			return *o
 		}
 	}
@@ -60,21 +52,44 @@ func (c *cluster) role(name string) string {
 	return roleReplica
 }
 
-// leads reports whether the Service of a role is as it is wanted.
-func (c *cluster) leads(role string) bool {
-	name := c.object.Name + servicesByRole[role]
-	s := c.services[name]
+// clientService is the Service that leads clients to the members of a role.
+func (c *cluster) clientService(role string) *corev1ac.ServiceApplyConfiguration {
+	return c.wantedService(c.object.Name+servicesByRole[role], map[string]string{labelRole: role}, false)
+}
+
+// memberService is a member's own Service.
+func (c *cluster) memberService(name string) *corev1ac.ServiceApplyConfiguration {
+	return c.wantedService(name, map[string]string{labelMember: name}, true)
+}
+
+// stands reports whether a Service is as it is wanted.
+func (c *cluster) stands(wanted *corev1ac.ServiceApplyConfiguration) bool {
+	s := c.services[*wanted.Name]
 	if s == nil {
 		return false
 	}
 	owned, err := corev1ac.ExtractService(s, string(owner))
-	return err == nil && apply.Stands(owned, c.wantedService(name, map[string]string{labelRole: role}, false))
+	return err == nil && apply.Stands(owned, wanted)
+}
+
+// ensureService has a Service be as it is wanted.
+func (r *Reconciler) ensureService(ctx context.Context, c *cluster, wanted *corev1ac.ServiceApplyConfiguration) *statemachine.Outcome {
+	if s := c.services[*wanted.Name]; s != nil {
+		if !c.owns(s) {
+			return nameTaken(s)
+		}
+		if c.stands(wanted) {
+			return nil
+		}
+		wanted.WithUID(s.UID)
+	}
+	return r.applyObject(ctx, owner, c.object.Namespace+"/"+*wanted.Name, "Service", wanted)
 }
 
 // servicesChanged is that clients are not led to where they should be.
 func (c *cluster) servicesChanged() *statemachine.Outcome {
 	for role, suffix := range servicesByRole {
-		if !c.leads(role) {
+		if !c.stands(c.clientService(role)) {
 			return fails(ReasonServicesChanged, nil, "The Service %s is missing or was changed; restoring.", c.object.Name+suffix)
 		}
 	}

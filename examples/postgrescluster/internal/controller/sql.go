@@ -79,25 +79,32 @@ func observe(ctx context.Context, name, address, password string) (*server, erro
 	return s, err
 }
 
-// refusal is what a server that runs says against being asked; empty if it only starts, or
+// tooManyConnections is what a server says that has no connection left.
+const tooManyConnections = "53300"
+
+// refusal is what a server that runs says against being asked; nil if it only starts, or
 // does not answer at all.
-func refusal(err error) string {
+func refusal(err error) *pgconn.PgError {
 	const cannotConnectNow = "57P03"
 	if refused := (*pgconn.PgError)(nil); errors.As(err, &refused) && refused.Code != cannotConnectNow {
-		return refused.Message
+		return refused
 	}
-	return ""
+	return nil
 }
 
 // connect connects to a member. For a moment, its Service may lead to another one, whose pod has
 // the address of a pod that is gone: what a member says and does counts in a failover, so that
 // no other one may do it in its place.
+//
+// The connection is one of max_wal_senders: clients that are superusers, as the user of the Secret
+// is, may take all of max_connections, those of superuser_reserved_connections included.
 func connect(ctx context.Context, name, address, password string) (*pgx.Conn, error) {
-	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=prefer application_name=postgrescluster-operator", address, member.Port, member.User))
+	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=prefer application_name=postgrescluster-operator replication=database", address, member.Port, member.User))
 	if err != nil {
 		return nil, err
 	}
 	config.Password = password
+	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // the only one that a walsender knows
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, err

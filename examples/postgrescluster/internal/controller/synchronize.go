@@ -82,7 +82,7 @@ func (r *Reconciler) applyVoters(ctx context.Context, c *cluster) *statemachine.
 		return fails(ReasonResizing, nil, "The primary %s is reloading synchronous_standby_names.", primary)
 	}
 	if err := r.execute(ctx, c, primary, checkpoint, ensure("end older walsenders",
-		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_replication WHERE backend_start < pg_conf_load_time()",
+		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_replication WHERE backend_start < pg_conf_load_time() AND pid <> pg_backend_pid()",
 		"a walsender that goes by the former synchronous_standby_names has not ended")); err != nil {
 		return fail(err)
 	}

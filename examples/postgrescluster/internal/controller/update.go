@@ -13,10 +13,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// outdated is that a claim, a pod or the CronJob is not as the spec has it.
+// outdated is that a claim, a member's own Service, a pod or the CronJob is not as the spec has it.
 func (c *cluster) outdated() *statemachine.Outcome {
 	if names := c.changedClaims(); len(names) > 0 {
 		return fails(ReasonClaimsChanged, nil, "The claim %s differs from spec.storage; updating.", names[0])
+	}
+	if names := c.changedServices(); len(names) > 0 {
+		return fails(ReasonServicesChanged, nil, "The Service %s was changed; restoring.", names[0])
 	}
 	if !c.backedUp() {
 		return fails(ReasonBackupsChanged, nil, "The CronJob %s differs from spec.backup; updating.", backupName(c.object.Name))
@@ -46,6 +49,25 @@ func (r *Reconciler) ensureClaims(ctx context.Context, c *cluster) *statemachine
 	for _, name := range c.changedClaims() {
 		wanted := c.wantedClaim(name).WithUID(c.claims[name].UID)
 		if o := r.applyObject(ctx, owner, c.object.Namespace+"/"+name, "claim", wanted); o != nil {
+			return o
+		}
+	}
+	return nil
+}
+
+// changedServices are the names of the members whose own Service is not as it is wanted.
+func (c *cluster) changedServices() []string {
+	return slices.DeleteFunc(c.members(), func(name string) bool {
+		s := c.services[name]
+		return s == nil || !c.owns(s) || c.stands(c.memberService(name))
+	})
+}
+
+// ensureMemberServices restores the Services of members. Those that are missing are for
+// ensureMember.
+func (r *Reconciler) ensureMemberServices(ctx context.Context, c *cluster) *statemachine.Outcome {
+	for _, name := range c.changedServices() {
+		if o := r.ensureService(ctx, c, c.memberService(name)); o != nil {
 			return o
 		}
 	}

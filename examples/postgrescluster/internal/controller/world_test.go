@@ -199,7 +199,17 @@ func (w *world) connect(ctx context.Context, name string) (*pgx.Conn, error) {
 	service, secret := &corev1.Service{}, &corev1.Secret{}
 	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: name}, service))
 	w.must(admin.Get(w.t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
-	return connect(ctx, name, service.Spec.ClusterIP, string(secret.Data["password"]))
+	return connectClient(ctx, service, secret, "")
+}
+
+// connectClient connects as clients do, with these options.
+func connectClient(ctx context.Context, service *corev1.Service, secret *corev1.Secret, options string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(fmt.Sprintf("host=%s user=postgres dbname=postgres %s", service.Spec.ClusterIP, options))
+	if err != nil {
+		return nil, err
+	}
+	config.Password = string(secret.Data["password"])
+	return pgx.ConnectConfig(ctx, config)
 }
 
 // labeled are the pods that have a role.
