@@ -103,7 +103,7 @@ func TestAuditLogNamesRequester(t *testing.T) {
 			s.configure("lowercaseOutputName: true\n" + rules)
 			o := s.overTheAPI()
 			for range 3 {
-				o.round() // it fails without a kubelet
+				_, _ = o.round() // it fails without a kubelet
 				o.later(time.Hour)
 			}
 
