@@ -4,6 +4,7 @@ package helper
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -268,7 +269,9 @@ func TestAnswersAsStock(t *testing.T) {
 		silent:              {50 * time.Millisecond, false},
 		jvmtest.FreePort(t): {time.Minute, false},
 	} {
-		if got := answersAsStock(t.Context(), port, test.timeout); got != test.want {
+		ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
+		defer cancel()
+		if got := answersAsStock(ctx, port); got != test.want {
 			t.Errorf("port %d: got %v", port, got)
 		}
 	}
@@ -289,24 +292,28 @@ func servesHealth(t *testing.T) int32 {
 	return port
 }
 
-// An application may have a Prometheus server of its own, with the same health page.
+// An application may have a Prometheus server of its own, with the same health page, and
+// other servers that do not speak HTTP: these leave time to find that there are two.
 func TestStockExporterBesideOwnServer(t *testing.T) {
 	start, err := jvm.StartTime(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	self := jvm.Process{PID: os.Getpid(), StartTime: start}
-	ask := func() int32 {
-		in := exporterIn{process: self, exporter: &helperapi.Exporter{}}
-		askExporters(t.Context(), []exporterIn{in})
-		return in.exporter.Port
+	for range 8 {
+		listen(t)
+	}
+	ask := func() []int32 {
+		one, another := exporterIn{process: self, exporter: &helperapi.Exporter{}}, exporterIn{process: self, exporter: &helperapi.Exporter{}}
+		askExporters(t.Context(), []exporterIn{one, another})
+		return []int32{one.exporter.Port, another.exporter.Port}
 	}
 	port := servesHealth(t)
-	if got := ask(); got != port {
-		t.Errorf("the exporter is at port %d, want %d", got, port)
+	if diff := cmp.Diff([]int32{port, port}, ask()); diff != "" {
+		t.Errorf("ports of the exporters of two JVMs (-want +got):\n%s", diff)
 	}
 	servesHealth(t)
-	if got := ask(); got != 0 {
-		t.Errorf("of two ports %d was taken for the exporter's", got)
+	if diff := cmp.Diff([]int32{0, 0}, ask()); diff != "" {
+		t.Errorf("of two ports, one was taken for the exporter's (-want +got):\n%s", diff)
 	}
 }
