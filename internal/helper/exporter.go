@@ -86,8 +86,9 @@ func askExporters(ctx context.Context, exporters []exporterIn) {
 	asking.Wait()
 }
 
-// askPort returns the port that answers like the exporter; 0 if none does, or several do:
-// other Prometheus servers have the same health page.
+// askPort returns the port that answers like the exporter, the first one that the JVM's
+// options name; 0 if none does, or several do that are not named: other Prometheus servers
+// have the same health page.
 func (in exporterIn) askPort(ctx context.Context) int32 {
 	ports := in.candidates()
 	answers := make([]bool, len(ports))
@@ -96,8 +97,8 @@ func (in exporterIn) askPort(ctx context.Context) int32 {
 		asking.Go(func() { answers[i] = answersAsStock(ctx, port) })
 	}
 	asking.Wait()
-	found := slices.Index(answers, true)
-	if found < 0 || slices.Contains(answers[found+1:], true) {
+	found, named := slices.Index(answers, true), len(namedPorts(in.process.JavaAgents)) > 0
+	if found < 0 || !named && slices.Contains(answers[found+1:], true) {
 		return 0
 	}
 	return ports[found]

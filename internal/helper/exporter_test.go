@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -315,5 +316,24 @@ func TestStockExporterBesideOwnServer(t *testing.T) {
 	servesHealth(t)
 	if diff := cmp.Diff([]int32{0, 0}, ask()); diff != "" {
 		t.Errorf("of two ports, one was taken for the exporter's (-want +got):\n%s", diff)
+	}
+}
+
+// Two stock exporters of different versions can be in a JVM. If its options name their
+// ports, either is one.
+func TestTwoStockExporters(t *testing.T) {
+	start, err := jvm.StartTime(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := jvm.Process{PID: os.Getpid(), StartTime: start}
+	want := []int32{servesHealth(t), servesHealth(t)}
+	for _, port := range want {
+		self.JavaAgents = append(self.JavaAgents, jvm.JavaAgent{Jar: "/opt/jmx_prometheus_javaagent.jar", Options: fmt.Sprintf("%d:/config.yaml", port)})
+	}
+	in := exporterIn{process: self, exporter: &helperapi.Exporter{}}
+	askExporters(t.Context(), []exporterIn{in})
+	if got := in.exporter.Port; got != slices.Min(want) {
+		t.Errorf("the exporter is at port %d, want the first of %d", got, want)
 	}
 }
