@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -20,11 +21,9 @@ import (
 )
 
 const (
-	// exportersTimeout limits the search for the ports of all stock exporters, and
-	// exporterTimeout the request to one of several ports: a port that does not speak
-	// HTTP never answers.
+	// exportersTimeout limits the search for the ports of all stock exporters: a port that
+	// does not speak HTTP never answers.
 	exportersTimeout = 2 * time.Second
-	exporterTimeout  = time.Second
 
 	// stockPath is the health page of the stock exporter. It is answered without a
 	// collection, which may take longer than the timeouts: when a client disconnects
@@ -75,21 +74,34 @@ type exporterIn struct {
 	exporter *helperapi.Exporter
 }
 
-// askExporters determines the ports of the exporters. If several ports of a process answer
-// like the exporter, none is taken: other Prometheus servers have the same health page.
+// askExporters determines the ports of the exporters. All are asked at the same time, so
+// that a port that never answers takes no time from the others.
 func askExporters(ctx context.Context, exporters []exporterIn) {
 	ctx, cancel := context.WithTimeout(ctx, exportersTimeout)
 	defer cancel()
+	var asking sync.WaitGroup
 	for _, in := range exporters {
-		ports, timeout := in.candidates(), exportersTimeout
-		if len(ports) > 1 {
-			timeout = exporterTimeout
-		}
-		ports = slices.DeleteFunc(ports, func(port int32) bool { return !answersAsStock(ctx, port, timeout) })
-		if len(ports) == 1 {
-			in.exporter.Port = ports[0]
-		}
+		asking.Go(func() { in.exporter.Port = in.askPort(ctx) })
 	}
+	asking.Wait()
+}
+
+// askPort returns the port that answers like the exporter, the first one that the JVM's
+// options name; 0 if none does, or several do that are not named: other Prometheus servers
+// have the same health page.
+func (in exporterIn) askPort(ctx context.Context) int32 {
+	ports := in.candidates()
+	answers := make([]bool, len(ports))
+	var asking sync.WaitGroup
+	for i, port := range ports {
+		asking.Go(func() { answers[i] = answersAsStock(ctx, port) })
+	}
+	asking.Wait()
+	found, named := slices.Index(answers, true), len(namedPorts(in.process.JavaAgents)) > 0
+	if found < 0 || !named && slices.Contains(answers[found+1:], true) {
+		return 0
+	}
+	return ports[found]
 }
 
 // stockArgument matches the stock exporter's [host:]port:file.
@@ -130,9 +142,7 @@ func namedPorts(agents []jvm.JavaAgent) (ports []int32) {
 }
 
 // answersAsStock reports whether a port answers like the stock exporter.
-func answersAsStock(ctx context.Context, port int32, timeout time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
+func answersAsStock(ctx context.Context, port int32) bool {
 	found := false
 	err := getPage(ctx, helperapi.Endpoint{Port: port, Path: stockPath}, func(page *bufio.Reader) (err error) {
 		found, err = isStockPage(page)

@@ -3,16 +3,13 @@
 package helper
 
 import (
-	"bufio"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -221,92 +218,5 @@ func TestNamedPorts(t *testing.T) {
 		if diff := cmp.Diff(want, namedPorts([]jvm.JavaAgent{{Jar: "/other.jar", Options: "1:x"}, {Jar: jar, Options: options}})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", options, diff)
 		}
-	}
-}
-
-func TestIsStockPage(t *testing.T) {
-	long := strings.Repeat("x", 10000)
-	const headers = "Date: now\r\nContent-length: 20\r\n\r\n"
-	for name, test := range map[string]struct {
-		page string
-		want bool
-	}{
-		"the health page of version 1":    {headers + "Exporter is healthy.\n", true},
-		"the health page of version 0":    {headers + "Exporter is Healthy.", true},
-		"the health page of the agent":    {"Jmx-exporter-identity: 1f\r\n" + headers + "Exporter is healthy.", false},
-		"another health page":             {headers + "OK\n", false},
-		"a sentence of another page":      {headers + "My exporter is healthy. Really.\n", false},
-		"the metric of version 0.12":      {headers + "# HELP jmx_scrape_error Non-zero\njmx_scrape_error 0.0\n", true},
-		"the metric without newline":      {"jmx_scrape_error 0.0", true},
-		"the metric with labels":          {"jmx_scrape_error{a=\"b\"} 0.0\n", true},
-		"the metric behind a long line":   {long + "\njmx_scrape_error 0\n", true},
-		"the metric inside a long line":   {long[:8190] + "jmx_scrape_error 0\n", false},
-		"the metric inside of its buffer": {long[:4096] + "jmx_scrape_error 0\n", false},
-		"another metric":                  {"jmx_scrape_error_rate 0\nmy_jmx_scrape_error 0\n", false},
-		"a comment":                       {"# HELP jmx_scrape_error Non-zero\n", false},
-		"the name alone":                  {"jmx_scrape_error\n", false},
-		"an empty page":                   {"", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, err := isStockPage(bufio.NewReader(strings.NewReader(test.page)))
-			if got != test.want || err != nil {
-				t.Errorf("got %v, %v", got, err)
-			}
-		})
-	}
-}
-
-// Not every HTTP server is the stock exporter.
-func TestAnswersAsStock(t *testing.T) {
-	port := servesHealth(t)
-	_, silent := listen(t)
-	for port, test := range map[int32]struct {
-		timeout time.Duration
-		want    bool
-	}{
-		port:                {time.Minute, true},
-		silent:              {50 * time.Millisecond, false},
-		jvmtest.FreePort(t): {time.Minute, false},
-	} {
-		if got := answersAsStock(t.Context(), port, test.timeout); got != test.want {
-			t.Errorf("port %d: got %v", port, got)
-		}
-	}
-}
-
-// servesHealth is a server with the stock exporter's health page, and fails any other request.
-func servesHealth(t *testing.T) int32 {
-	t.Helper()
-	listener, port := listen(t)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/-/healthy" {
-			t.Errorf("%s was requested", r.URL.Path)
-		}
-		fmt.Fprintln(w, "Exporter is healthy.")
-	})}
-	go func() { _ = server.Serve(listener) }() // returns at Close
-	t.Cleanup(func() { server.Close() })
-	return port
-}
-
-// An application may have a Prometheus server of its own, with the same health page.
-func TestStockExporterBesideOwnServer(t *testing.T) {
-	start, err := jvm.StartTime(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	self := jvm.Process{PID: os.Getpid(), StartTime: start}
-	ask := func() int32 {
-		in := exporterIn{process: self, exporter: &helperapi.Exporter{}}
-		askExporters(t.Context(), []exporterIn{in})
-		return in.exporter.Port
-	}
-	port := servesHealth(t)
-	if got := ask(); got != port {
-		t.Errorf("the exporter is at port %d, want %d", got, port)
-	}
-	servesHealth(t)
-	if got := ask(); got != 0 {
-		t.Errorf("of two ports %d was taken for the exporter's", got)
 	}
 }

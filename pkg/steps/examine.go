@@ -48,7 +48,7 @@ func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess, misses int
 		return FindingUnclear
 	}
 	if p.Adopted {
-		_, err = helper.Run(ctx, at, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: p.Port, Path: MetricsPath}})
+		_, err = helper.Run(ctx, at, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: p.Port, Path: probedPath(p)}})
 		switch {
 		case reasonOf(err) == v1alpha1.ReasonEndpointNotServing:
 			return FindingSilent

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // The behavior of an endpoint, the error of its probe, and whether it counts as silent, so
@@ -152,7 +154,18 @@ func TestStockExporterIsNotScraped(t *testing.T) {
 	if err := errors.Join(prober.Probe(t.Context(), host, stock), prober.Answers(t.Context(), stock)); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{healthPath, healthPath}, requested); diff != "" {
+	// Neither does the helper, when the endpoint does not answer.
+	scope := aScope(*stock)
+	scope.Helper = helperFunc(func(_ context.Context, _ transport.Container, verb helperapi.Verb, request helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
+		if verb == helperapi.VerbProbe {
+			requested = append(requested, request.Probe.Path)
+		}
+		return &helperapi.Report{Processes: []helperapi.Process{{}}}, nil
+	})
+	if found := scope.Examine(t.Context(), stock, 0); found != FindingServing {
+		t.Errorf("Examine: got %s", found)
+	}
+	if diff := cmp.Diff([]string{healthPath, healthPath, healthPath}, requested); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }
