@@ -4,10 +4,12 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/api/v1"
@@ -76,5 +78,26 @@ func TestBusyPrimary(t *testing.T) {
 	w.completes(2)
 	if s := w.object.Status; s.Primary != "db-0" || s.Promotion.Number != 1 {
 		t.Errorf("the primary is %s by promotion %+v", s.Primary, s.Promotion)
+	}
+}
+
+// A primary that hung before it had no connection left is still failed over: the operator's
+// own connections to a server that hangs, which it does not end, may be what takes the last one.
+func TestPrimaryThatHungAndIsBusy(t *testing.T) {
+	lost := &metav1.Time{Time: time.Unix(1, 0)}
+	for name, since := range map[string]*metav1.Time{"it answered before": nil, "it hung before": lost} {
+		t.Run(name, func(t *testing.T) {
+			c := &cluster{
+				password: "x", now: time.Unix(100, 0),
+				record:   &v1.PostgresClusterStatus{Primary: "db-0", Promotion: &v1.Promotion{Number: 1}, PrimaryLostTime: since},
+				refusals: map[string]*pgconn.PgError{"db-0": {Code: tooManyConnections}},
+			}
+			if c.notePrimary(); c.record.PrimaryLostTime != since {
+				t.Errorf("the primary is lost since %v, want %v", c.record.PrimaryLostTime, since)
+			}
+			if got, want := c.primaryBusy(), since == nil; got != want {
+				t.Errorf("busy, which holds up a failover: %t, want %t", got, want)
+			}
+		})
 	}
 }

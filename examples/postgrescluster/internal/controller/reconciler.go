@@ -122,9 +122,9 @@ func (c *cluster) notePrimary() {
 	case c.record.Promotion == nil:
 	case c.password == "": // nobody is asked
 		c.record.PrimaryLostTime = nil
-	case c.primary() != nil, c.primaryBusy():
+	case c.primary() != nil:
 		c.record.PrimaryLostTime = nil
-	case c.record.PrimaryLostTime == nil:
+	case c.record.PrimaryLostTime == nil && !c.primaryBusy():
 		c.record.PrimaryLostTime = &metav1.Time{Time: c.now}
 	}
 }

@@ -65,11 +65,13 @@ func (c *cluster) primaryLost() *statemachine.Outcome {
 }
 
 // primaryBusy reports whether the primary runs, as far as can be known, and only has no connection
-// left for the operator. After a failover was announced it does not count: standbys may have
-// disconnected, and commits that wait for them keep their connections.
+// left for the operator. It does not count for a primary that did not answer before: the
+// operator's own connections to a server that hangs may be what takes the last one. Nor does it
+// after a failover was announced: standbys may have disconnected, and commits that wait for them
+// keep their connections.
 func (c *cluster) primaryBusy() bool {
 	refused := c.refusals[c.record.Primary]
-	return c.record.Announced == nil && refused != nil && refused.Code == tooManyConnections
+	return c.record.PrimaryLostTime == nil && c.record.Announced == nil && refused != nil && refused.Code == tooManyConnections
 }
 
 // quorumMissing is that commits wait for standbys, or do not wait for those that they should.
