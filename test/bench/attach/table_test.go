@@ -94,3 +94,23 @@ func TestProcessID(t *testing.T) {
 		})
 	}
 }
+
+// A run that measures less than the whole does not replace the tables of the page.
+func TestWhole(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options options
+		want    bool
+	}{
+		"the defaults are a whole run":         {options{ways: allWays, pods: wholePods, rounds: wholeRounds}, true},
+		"more pods and rounds are a whole run": {options{ways: allWays, pods: 40, rounds: 5}, true},
+		"one way is not":                       {options{ways: "e", pods: wholePods, rounds: wholeRounds}, false},
+		"fewer pods are not":                   {options{ways: allWays, pods: 1, rounds: wholeRounds}, false},
+		"fewer rounds are not":                 {options{ways: allWays, pods: wholePods, rounds: 1}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.options.whole(); got != tc.want {
+				t.Errorf("whole run: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
