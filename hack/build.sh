@@ -1,9 +1,10 @@
-# Builds the binaries of this project from Go modules, without a container registry. Sourced.
+# Builds the binaries that tests and demo run from Go modules, without a container registry. Sourced.
 #
 # Each group is a separate module under hack/tools, because their requirements conflict.
 # Its go.mod pins the versions. A result is cached under a name with the hash of its inputs.
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+. "$repo/hack/packages.sh"
 
 # binary_is NAME: sets folder (the module) and package (its main package).
 binary_is() {
@@ -30,36 +31,76 @@ binary_is() {
   esac
 }
 
-# path_of NAME: prints the path of the built binary.
+# debian_package NAME: prints the Debian package that has the binary: to build it takes minutes.
+debian_package() {
+  debian_root || return 0
+  case $1 in
+    prometheus) echo prometheus ;;
+    alertmanager) echo prometheus-alertmanager ;;
+  esac
+}
+
+# path_of NAME: prints the path of the binary.
 path_of() {
-  local folder package
+  local folder package deb
+  deb=$(debian_package "$1")
+  if [ -n "$deb" ]; then
+    echo "$cache/debian/usr/bin/$deb"
+    return
+  fi
   binary_is "$1"
   echo "$cache/bin/${folder##*/}-$({ cat "$repo/$folder"/{go.mod,*.sum,*.go,*/*.go}; declare -f compile; } | sha256sum | cut -c1-12)/$1"
 }
 
-# build NAME...: builds the binaries that are missing.
+# build NAME...: builds the binaries that are missing. Those of one module share a build, in which one is linked while
+# another is compiled.
 build() {
-  local name file
+  local name deb folder package missing=()
   for name; do
-    file=$(path_of "$name")
-    [ -x "$file" ] || step "building $name" compile "$name" "$file"
+    [ ! -x "$(path_of "$name")" ] || continue
+    deb=$(debian_package "$name")
+    if [ -n "$deb" ]; then step "unpacking Debian's $deb" unpack_package "$deb"; else missing+=("$name"); fi
+  done
+  while [ ${#missing[@]} -gt 0 ]; do
+    local together=() others=() first
+    binary_is "${missing[0]}"
+    first=$folder
+    for name in "${missing[@]}"; do
+      binary_is "$name"
+      if [ "$folder" = "$first" ]; then together+=("$name"); else others+=("$name"); fi
+    done
+    step "building ${together[*]}" compile "${together[@]}"
+    missing=("${others[@]}")
   done
 }
-compile() (
-  binary_is "$1"
+compile() ( # NAME OF ONE MODULE...
+  out=$(path_of "$1") out=${out%/*} packages=()
+  for name; do
+    binary_is "$name"
+    packages+=("$package")
+  done
   cd "$repo/$folder"
-  ldflags='-s -w' tags=()
+  # Nobody debugs these: without debugging information they are compiled in seven eighths of the time.
+  ldflags='-s -w' flags=(-gcflags 'all=-dwarf=false')
   case $folder in
     # Components without version information refuse each other.
     *kubernetes)
       version=$(module_version k8s.io/kubernetes) minor=${version#v1.}
-      for v in gitVersion="$version" gitMajor=1 gitMinor="${minor%%.*}"; do ldflags+=" -X k8s.io/component-base/version.$v"; done ;;
+      for v in gitVersion="$version" gitMajor=1 gitMinor="${minor%%.*}"; do ldflags+=" -X k8s.io/component-base/version.$v"; done
+      # Nor inlined: Kubernetes is compiled more often than it is busy.
+      flags+=(-gcflags 'k8s.io/...=-dwarf=false -l') ;;
     # Includes only the service discovery for Kubernetes: the others take most of the compile time.
-    *prometheus) tags=(-tags 'netgo,remove_all_sd,enable_kubernetes_sd') ;;
+    *prometheus) flags+=(-tags 'netgo,remove_all_sd,enable_kubernetes_sd') ;;
   esac
-  mkdir -p "${2%/*}"
-  CGO_ENABLED=0 go build "${tags[@]}" -ldflags "$ldflags" -o "$2.part" "$package"
-  mv "$2.part" "$2"
+  part=$out/part
+  rm -rf "$part"
+  mkdir -p "$part"
+  # A package is not always called like its binary, but then it is the only one of its module.
+  to=$part/
+  [ $# -gt 1 ] || to=$part/$1
+  CGO_ENABLED=0 go build "${flags[@]}" -ldflags "$ldflags" -o "$to" "${packages[@]}"
+  mv "$part"/* "$out/"
+  rmdir "$part"
 )
 
 # module_version PATH: run it in the folder of a module that requires PATH.

@@ -9,9 +9,14 @@ offline_node_image() {
   debian_root || fail "The node image $(kind_node_image) cannot be pulled." \
     "Give another by KIND_NODE_IMAGE, or run this on Debian as root, where it makes one from packages and modules."
   say "no registry to pull a node image from: making one from packages and modules (about ten minutes the first time)"
-  need_rootfs
-  build "${node_binaries[@]}" image
   packages runc:runc
+  # Packages are waited for, while binaries are compiled.
+  local fetching
+  (trap after_step EXIT; need_rootfs) &
+  fetching=$!
+  build "${node_binaries[@]}" image
+  wait $fetching
+  need_rootfs
   step "putting the node image together" make_node_image "$node_image"
   # Those made before take a gigabyte each; one that a cluster uses stays.
   docker image ls --format '{{.Repository}}:{{.Tag}}' jmx-exporter-node | grep -vxF "$node_image" | xargs -r docker image rm >/dev/null 2>&1 || true

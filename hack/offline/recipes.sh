@@ -33,7 +33,9 @@ recipe() {
       image "$1" -user 65532:65532 -entrypoint /pause -layer "$(path_of pause)=/pause" ;;
     prometheus:dev)
       build prometheus
-      image "$1" -user 65532:65532 -entrypoint /prometheus -layer "$(path_of prometheus)=/prometheus" ;;
+      local binary
+      binary=$(path_of prometheus)
+      image "$1" -user 65532:65532 -entrypoint /prometheus -layer "$(join "$binary=/prometheus" $(libraries "$binary"))" ;;
     *) example "$1" ;;
   esac
 }
