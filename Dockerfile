@@ -1,4 +1,4 @@
-# The operator, and what it brings into containers. `make images` makes the same
+# The operator, and what it brings into containers. `hack/images` makes the same
 # image where there is no engine.
 
 # Go is go.mod's toolchain: the digest of the helper, which admission policies accept, depends on it.

@@ -17,54 +17,33 @@ KUBECTL ?= kubectl
 help: ## Show this help.
 	@awk 'BEGIN {FS = ":.*##"} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*##/ {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-include hack/demo/demo.mk
-include hack/try/try.mk
+##@ Try it
+
+.PHONY: demo
+demo: ## Run the demo on a kind cluster (CLUSTER=existing: in the current context).
+	@CLUSTER='$(CLUSTER)' hack/demo/demo up
+
+.PHONY: demo-down
+demo-down: ## Delete the demo, its cluster, and everything that they started.
+	@CLUSTER='$(CLUSTER)' hack/demo/demo down
+
+.PHONY: try
+try: ## Start a JVM on this host, attach, scrape and detach it, in seconds, without a cluster.
+	@hack/try
 
 ##@ Tests
 
 .PHONY: test
-test: ## Run all tests and print a summary; FULL=1 adds the slow ones.
+test: ## Run the tests that every change has to pass (hack/test SUITE... runs single suites).
 	@hack/test
 
-.PHONY: test-unit
-test-unit: ## Run the unit tests, including real JVMs and hostile containers.
-	@hack/test unit
-
-.PHONY: fuzz
-fuzz: ## Fuzz each parser of data from containers for FUZZTIME (60s).
-	@hack/fuzz
-
-.PHONY: test-integration
-test-integration: ## Run the controllers against a real etcd and kube-apiserver.
-	@hack/test integration
-
-.PHONY: test-examples
-test-examples: ## Run the tests of the operators in examples/, and of a new one from make new-operator.
-	@hack/test examples
-
-.PHONY: test-agent
-test-agent: ## Run the agent's tests on Java 8, 17, 25 and 28; FULL=1 adds the versions in between.
-	@hack/test agent
-
-.PHONY: test-e2e
-test-e2e: ## Run the end-to-end tests on a kind cluster with real JVMs.
-	@hack/test e2e
-
-.PHONY: test-offline
-test-offline: ## Test hack/offline, including that it cleans up clusters.
-	@hack/test offline
-
-.PHONY: test-release
-test-release: ## Build a release twice, push, sign and verify it, with a local registry and key.
-	@hack/test release
+.PHONY: test-all
+test-all: ## Run all tests, also those that take too long for every change.
+	@hack/test --all
 
 .PHONY: vulnerabilities
 vulnerabilities: ## Check the binaries for known vulnerabilities (queries the Go vulnerability database).
 	go tool -modfile=hack/release/go.mod govulncheck ./...
-
-.PHONY: compatibility
-compatibility: ## Write the results of the last tests into docs/compatibility.md.
-	@go run ./hack/compatibility
 
 .PHONY: bench
 bench: agent helper ## Benchmark attaching to 20 JVMs on the cluster of cluster-up; writes docs/performance.md (15 minutes).
@@ -85,24 +64,31 @@ build: ## Build the operator, bin/manager.
 run: agent helper ## Run the operator on this host, against the current context.
 	go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=:8080 --helpers=bin --agent=bin/agent
 
-.PHONY: new-operator
-new-operator: ## Create an operator for the kind NAME in examples/ (see examples/README.md).
-	@hack/new-operator "$(NAME)"
+.PHONY: helper
+helper: ## Build the helper: bin/jmx-attach for this host, and those for pods (amd64, arm64).
+	@hack/helper-build
 
 .PHONY: agent
 agent: ## Build the agent's jars in bin/agent.
 	@agent/build
 
 .PHONY: docker-build
-docker-build: ## Build the operator's image with a container engine (make images needs none).
+docker-build: ## Build the operator's image with a container engine (hack/images needs none).
 	docker build --build-arg VERSION=$(VERSION) -t $(IMG) .
 
 .PHONY: docker-push
 docker-push: ## Push the operator's image, IMG.
 	docker push $(IMG)
 
-include hack/images.mk
-include hack/cluster.mk
+##@ Cluster
+
+.PHONY: cluster-up
+cluster-up: ## Create the kind cluster, with or without a container engine and a registry.
+	@hack/cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Delete the kind cluster and everything that cluster-up started.
+	@hack/cluster down
 
 ##@ Generate and verify
 

@@ -1,7 +1,7 @@
 // Command compatibility writes the tables of docs/compatibility.md, one of Java versions
 // and one of pod kinds, from the results that the suites of hack/test saved in bin/test:
 // the events of the unit and e2e tests, and the agent's log. Cells of tests that did not
-// run are kept. make compatibility runs it after make test. It is not part of make
+// run are kept. Run it after make test-all. It is not part of make
 // generate, because a new build in Debian's archive must not make make verify fail.
 package main
 
@@ -23,7 +23,7 @@ const (
 
 // begin returns the line before a table of the page.
 func begin(what string) string {
-	return "<!-- " + what + ": written by hack/compatibility (make compatibility). Do not edit. -->\n\n"
+	return "<!-- " + what + ": written by hack/compatibility (go run ./hack/compatibility). Do not edit. -->\n\n"
 }
 
 func main() {

@@ -39,7 +39,7 @@ func TestTablesAreComplete(t *testing.T) {
 			got = append(got, row[0])
 		}
 		if diff := cmp.Diff(want[what], got); diff != "" {
-			t.Errorf("%s (-tested +in %s): run make compatibility after the tests\n%s", what, page, diff)
+			t.Errorf("%s (-tested +in %s): run go run ./hack/compatibility after make test-all\n%s", what, page, diff)
 		}
 	}
 }
