@@ -1,6 +1,6 @@
 package com.banzaicloud.jmxexporter.http;
 
-/** What clients may take from the application; docs/agent-protocol.md has them as a table. */
+/** What clients may take from the application; docs/agent.md has them as a table. */
 final class Limits {
 
     /** Connections, and so threads that answer. Prometheus, the operator and people need two or three. */
