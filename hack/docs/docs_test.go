@@ -81,23 +81,25 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Every threat in docs/security.md names tests that exist.
+// Every threat and behavior in docs/threats.md names tests that exist.
 func TestThreats(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "docs/security.md"), "### Threats, and the test of each\n")
-	section, _, _ = strings.Cut(section, "\n#")
-	rows := regexp.MustCompile(`(?m)^\|([^|]+)\|([^|]+)\|([^|]+)\|$`).FindAllStringSubmatch(section, -1)
-	if len(rows) < 3 {
-		t.Fatal("docs/security.md has no table of threats")
+	tables := regexp.MustCompile(`(?m)(?:^\|.+\|\n)+`).FindAllString(read(t, "docs/threats.md"), -1)
+	if len(tables) != 2 {
+		t.Fatalf("docs/threats.md has %d tables, not those of threats and of a hostile container", len(tables))
 	}
 	tests := testNames(t)
-	for _, row := range rows[2:] { // after the header and its separator
-		names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[3], -1)
-		if len(names) == 0 {
-			t.Errorf("no test is named for the threat %q", strings.TrimSpace(row[1]))
-		}
-		for _, m := range names {
-			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !tests[m[1]] {
-				t.Errorf("%s is no test, and is named for the threat %q", m[1], strings.TrimSpace(row[1]))
+	for _, table := range tables {
+		for _, row := range strings.Split(strings.TrimSpace(table), "\n")[2:] { // after the header and its separator
+			cells := strings.Split(row, "|")
+			threat := strings.TrimSpace(cells[1])
+			names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[3], -1)
+			if len(names) == 0 {
+				t.Errorf("no test is named for the threat %q", threat)
+			}
+			for _, m := range names {
+				if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && !tests[m[1]] {
+					t.Errorf("%s is no test, and is named for the threat %q", m[1], threat)
+				}
 			}
 		}
 	}
