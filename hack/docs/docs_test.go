@@ -81,6 +81,36 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Every page is in the index, docs/README.md, in a row of its own.
+func TestIndex(t *testing.T) {
+	index := regexp.MustCompile(`(?m)^\|.*\| \[[^]]+\]\(([^)]+\.md)\)[^]]*\|$`).FindAllStringSubmatch(read(t, "docs/README.md"), -1)
+	listed := map[string]bool{}
+	for _, m := range index {
+		listed[filepath.Join("docs", m[1])] = true
+	}
+	for _, page := range pages(t) {
+		if strings.HasPrefix(page, "docs/") && page != "docs/README.md" && !listed[page] {
+			t.Errorf("docs/README.md has no row for %s", page)
+		}
+	}
+}
+
+// No page is longer than a person reads at once, except for those that are generated, in whole or in part, and
+// docs/troubleshooting.md, of which one reads a section.
+func TestLength(t *testing.T) {
+	const limit = 3000
+	generated := regexp.MustCompile(`(?s)<!-- (?:[^>]*written by|make [\w-]+ writes from here).*?<!-- (?:End of what is written\.|to here) -->`)
+	for _, page := range pages(t) {
+		text := read(t, page)
+		if strings.HasPrefix(text, "<!-- Written by hack/docs") || page == "docs/troubleshooting.md" {
+			continue
+		}
+		if words := len(strings.Fields(generated.ReplaceAllString(text, ""))); words > limit {
+			t.Errorf("%s has %d words, more than %d: split it by its ideas", page, words, limit)
+		}
+	}
+}
+
 // Every threat and behavior in docs/threats.md names tests that exist.
 func TestThreats(t *testing.T) {
 	tables := regexp.MustCompile(`(?m)(?:^\|.+\|\n)+`).FindAllString(read(t, "docs/threats.md"), -1)
