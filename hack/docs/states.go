@@ -87,7 +87,7 @@ Failure is not a phase. The condition of the next phase is False on a failure, o
 	b.WriteString(`
 Going back withdraws neither the endpoint nor the annotations: Prometheus keeps scraping the endpoint that answered last, ` + "`endpoint` of each process in the record" + `. Only ` + "`replaced`" + ` withdraws both, for JVMs that are gone.
 
-Detaching is not a phase, either. When the pod is no longer matched, opts out, or its exporter is deleted, the same steps undo their effects in reverse order: annotations, endpoints, agents, files. Then the record is deleted. When another exporter takes over the pod, agents and annotations stay.
+[Detaching](lifecycle.md#detaching) is not a phase, either: the same steps undo their effects in reverse order.
 
 A PrometheusJmxExporter has the phase of its least advanced pod, refused ones aside: Pending if it matches none, Refused if all matched pods are refused. Its ` + "`status.metricsEndpoints`" + ` lists the endpoints of pods whose Exposed is True, so a pod that went back is missing there while its EndpointSlice still lists it.
 `)
