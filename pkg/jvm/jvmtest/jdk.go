@@ -3,7 +3,7 @@
 package jvmtest
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,9 +83,14 @@ func (j JDK) Link(t *testing.T, modules string, options ...string) JDK {
 		missing(t, jlink, "install the JDK, not only its runtime")
 	}
 	home := filepath.Join(t.TempDir(), "runtime")
-	out, err := exec.Command(jlink, append(options, "--add-modules", modules, "--strip-debug", "--output", home)...).CombinedOutput()
+	linked, err := cached(fmt.Append(nil, j, modules, options), func(dir string) *exec.Cmd {
+		return exec.Command(jlink, append(options, "--add-modules", modules, "--output", filepath.Join(dir, "runtime"))...)
+	}, nil)
 	if err != nil {
-		t.Fatalf("jlink: %v\n%s", err, out)
+		t.Fatalf("jlink: %v", err)
+	}
+	if err := os.CopyFS(home, os.DirFS(filepath.Join(linked, "runtime"))); err != nil { // tests may change it
+		t.Fatal(err)
 	}
 	return JDK{Home: home, Major: j.Major}
 }
@@ -221,36 +226,37 @@ public class Agent {
 }
 `
 
-// jars compiles both programs once, for Java 8 as long as the compiler supports it.
+// sources are the programs, and compile turns them into jars, for Java 8 as long as the
+// compiler supports it.
+var sources = map[string]string{"App.java": application, "Agent.java": agent, "app.mf": "Main-Class: App\n", "agent.mf": "Agent-Class: Agent\n"}
+
+const compile = `set -eu
+cd "$1"
+javac -encoding UTF-8 --release 8 -Xlint:-options App.java Agent.java
+jar cfm app.jar app.mf App*.class
+jar cfm agent.jar agent.mf Agent.class`
+
+// jars returns a directory with both jars, which all users can read.
 var jars = sync.OnceValues(func() (string, error) {
+	compiled, err := compiledJars()
+	if err != nil {
+		return "", err
+	}
 	dir, err := os.MkdirTemp("/tmp", "jars")
 	if err != nil {
 		return "", err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		return "", err
-	}
-	script := `set -eu
-cd "$1"
-javac -encoding UTF-8 --release 8 -Xlint:-options App.java Agent.java
-printf 'Main-Class: App\n' >app.mf
-printf 'Agent-Class: Agent\n' >agent.mf
-jar cfm app.jar app.mf App*.class
-jar cfm agent.jar agent.mf Agent.class
-chmod 644 *.jar`
-	for name, source := range map[string]string{"App.java": application, "Agent.java": agent} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(source), 0o644); err != nil {
-			return "", err
-		}
-	}
-	cmd := exec.Command("sh", "-c", script, "sh", dir)
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(found()[17].Home, "bin")+":"+os.Getenv("PATH"))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
-	}
-	return dir, nil
+	return dir, errors.Join(os.Chmod(dir, 0o755), os.CopyFS(dir, os.DirFS(compiled)))
 })
+
+// compiledJars returns a directory with both programs compiled.
+func compiledJars() (string, error) {
+	return cached(fmt.Append(nil, compile, sources), func(dir string) *exec.Cmd {
+		cmd := exec.Command("sh", "-c", compile, "sh", dir)
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Join(found()[17].Home, "bin")+":"+os.Getenv("PATH"))
+		return cmd
+	}, sources)
+}
 
 // AgentJar returns the path of a Java agent that sets the system property jvmtest.agent
 // to "loads=<n> options=<options> <characters that need escapes>".
