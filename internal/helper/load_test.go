@@ -101,7 +101,7 @@ func TestLife(t *testing.T) {
 
 // Concurrent helpers load the agent once.
 func TestConcurrentLoads(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app := jdk.Start(t, silentLoad)
 		req := staged(t, app)

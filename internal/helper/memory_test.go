@@ -40,7 +40,7 @@ func stagedInside(t *testing.T, app *jvmtest.Process) helperapi.Request {
 // A load could get a JVM killed that has little memory left below its limit: it is
 // refused before anything is written or signaled.
 func TestLittleMemory(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app, group := limitedJVM(t, jdk)
 		req := stagedInside(t, app)
@@ -102,7 +102,7 @@ func TestLittleMemoryOnceAttached(t *testing.T) {
 // The default headroom suffices for the load and the scrapes after it, even with the
 // compiler that uses the most memory.
 func TestDefaultMemoryHeadroom(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app, group := limitedJVM(t, jdk, "-XX:TieredStopAtLevel=4")
 		req := stagedInside(t, app)

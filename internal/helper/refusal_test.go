@@ -154,7 +154,7 @@ func TestRefusedWarning(t *testing.T) {
 // try, so the reason needs a person. The warning of JEP 451, for loaded agents, is not
 // printed.
 func TestClassLoaderWithoutAgents(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app := jdk.Start(t, jvmtest.Options{Args: []string{"-Djava.system.class.loader=App$Loader"}})
 		report := do(t, helperapi.VerbLoad, staged(t, app))

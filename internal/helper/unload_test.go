@@ -48,7 +48,7 @@ func TestUnloadOfNothing(t *testing.T) {
 // After unload, only the trampoline's classes remain in the JVM, as shown by a heap
 // histogram.
 func TestUnloadLeavesNothing(t *testing.T) {
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app := jdk.Start(t, silentLoad)
 		target := targetOf(t, app)

@@ -103,7 +103,7 @@ func startYoung(t *testing.T, jdk jvmtest.JDK, args ...string) (*jvmtest.Process
 // its LogManager, which is only possible once.
 func TestApplicationStartsFirst(t *testing.T) {
 	set(t, &StartTimeout, 10*time.Second)
-	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 		t.Parallel()
 		app, p := startYoung(t, jdk, "-Djvmtest.logmanager=true")
 		attach(t, p)
@@ -145,7 +145,7 @@ func TestStarted(t *testing.T) {
 // it print. With -Xrs, the socket exists long before it may be used.
 func TestYoungJVM(t *testing.T) {
 	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
-		for i := range 20 {
+		for i := range jvmtest.Rounds(20) {
 			var args []string
 			if i%2 == 1 {
 				args = []string{"-Xrs"}

@@ -172,7 +172,7 @@ func TestScriptsReplaceFiles(t *testing.T) {
 // A user who keeps exchanging the directory cannot make root run a planted program, or
 // write into the user's directory.
 func TestScriptsInARace(t *testing.T) {
-	const rounds = 1000
+	rounds := jvmtest.Rounds(1000)
 	jvmtest.NeedUsers(t)
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	for name, helperOf := range map[string]func(round int) Blob{

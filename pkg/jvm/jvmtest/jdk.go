@@ -153,6 +153,28 @@ func EachOf(t *testing.T, majors []int, test func(*testing.T, JDK)) {
 	}
 }
 
+// EachEnd runs a test whose rule does not depend on the version: with the oldest and the
+// newest of Majors, and with all of them where FULL is set.
+func EachEnd(t *testing.T, test func(*testing.T, JDK)) {
+	t.Helper()
+	majors := []int{Majors[0], Majors[len(Majors)-1]}
+	if full() {
+		majors = Majors
+	}
+	EachOf(t, majors, test)
+}
+
+// Rounds returns how often to repeat what goes wrong by chance, if it does: n times where
+// FULL is set, and otherwise a fifth of that.
+func Rounds(n int) int {
+	if full() {
+		return n
+	}
+	return n / 5
+}
+
+func full() bool { return os.Getenv("FULL") != "" }
+
 // application is the program that JVMs under test run. It prints "ready", executes
 // commands from standard input, and exits at its end.
 const application = `
