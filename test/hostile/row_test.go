@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -70,10 +72,22 @@ const (
 	rowTimeout = 3 * time.Minute
 )
 
+// A row holds a place of the processors. One that ends only by a deadline of the operator has
+// its place among few others, so that it starts early, and gives it back before it waits.
+var (
+	working = make(chan struct{}, 4)
+	waiting = make(chan struct{}, 2)
+)
+
+// tests counts the tests that have not ended.
+var tests atomic.Int32
+
 // test runs rows in parallel, each by its transports.
 func test(t *testing.T, rows map[string]row) {
 	t.Helper()
 	jvmtest.NeedUsers(t)
+	tests.Add(1)
+	t.Parallel()
 	neighbor := newContainer(t, "size=16m")
 	t.Run("rows", func(t *testing.T) {
 		for name, r := range rows {
@@ -89,6 +103,9 @@ func test(t *testing.T, rows map[string]row) {
 			}
 		}
 	})
+	if tests.Add(-1) > 0 {
+		return // the last one checks that for all
+	}
 	eventually(t, "no goroutine of a session remains", func() bool {
 		stacks := make([]byte, 1<<20)
 		return !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "pkg/transport.")
@@ -96,6 +113,19 @@ func test(t *testing.T, rows map[string]row) {
 }
 
 func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
+	want := r.reason
+	if way == door && r.doorReason != "" {
+		want = r.doorReason
+	}
+	waits := slices.Contains([]string{v1alpha1.ReasonContainerNotResponding, v1alpha1.ReasonExecTimeout, v1alpha1.ReasonAttachTimeout}, want)
+	places := working
+	if waits {
+		places = waiting
+	}
+	places <- struct{}{}
+	leave := sync.OnceFunc(func() { <-places })
+	defer leave()
+
 	c := newContainer(t, "size=16m"+r.tmp)
 	if r.program != "" {
 		c.path, c.program = fakes+":"+tools, fakes+"/sh"
@@ -111,6 +141,9 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 		r.given(c, &call)
 	}
 	o := newOperator(t, c, neighbor)
+	if waits {
+		leave()
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), rowTimeout)
 	defer cancel()
 
@@ -121,10 +154,6 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 		t.Errorf("inspection of another pod: %v", err)
 	}
 
-	want := r.reason
-	if way == door && r.doorReason != "" {
-		want = r.doorReason
-	}
 	wantReason(t, err, want)
 	if ctx.Err() != nil {
 		t.Error("only the row's deadline ended the call")
