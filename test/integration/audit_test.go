@@ -198,7 +198,7 @@ func (c *cluster) impersonating(user string) client.Client {
 	c.t.Helper()
 	config := rest.CopyConfig(config)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
-	as, err := client.New(config, client.Options{Scheme: scheme})
+	as, err := newClient(config)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -70,7 +71,7 @@ func impersonated(user string, groups ...string) *rest.Config {
 // as returns a client of a user.
 func as(t *testing.T, user string, groups ...string) client.Client {
 	t.Helper()
-	c, err := client.New(impersonated(user, groups...), client.Options{Scheme: scheme})
+	c, err := newClient(impersonated(user, groups...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,17 +168,24 @@ func set(t *testing.T, object *unstructured.Unstructured, value any, path ...str
 	}
 }
 
-// built returns the objects of a kustomization, built by kustomize.
+// built returns the objects of a kustomization, built by kustomize once.
 func built(t *testing.T, kustomization string) []*unstructured.Unstructured {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", kustomization)
-	command.Dir = filepath.Join("..", "..")
-	text, err := command.Output()
-	if err != nil {
-		t.Fatalf("cannot build %s: %v", kustomization, err)
+	builds.Lock()
+	defer builds.Unlock()
+	text, ok := builds.of[kustomization]
+	if !ok {
+		command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", kustomization)
+		command.Dir = filepath.Join("..", "..")
+		out, err := command.Output()
+		if err != nil {
+			t.Fatalf("cannot build %s: %v", kustomization, err)
+		}
+		text = string(out)
+		builds.of[kustomization] = text
 	}
 	var objects []*unstructured.Unstructured
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(string(text)), 4096)
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
 	for {
 		object := &unstructured.Unstructured{}
 		if err := decoder.Decode(&object.Object); err != nil {
@@ -186,6 +194,12 @@ func built(t *testing.T, kustomization string) []*unstructured.Unstructured {
 		objects = append(objects, object)
 	}
 }
+
+// builds are the kustomizations that were built.
+var builds = struct {
+	sync.Mutex
+	of map[string]string
+}{of: map[string]string{}}
 
 // patch returns a merge patch of this text.
 func patch(format string) client.Patch {

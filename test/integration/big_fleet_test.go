@@ -40,6 +40,7 @@ func heap() uint64 {
 // status counts all of them. The cost is only logged. There are 100 pods, 1 000 with
 // FULL=1, or PODS.
 func TestBigFleet(t *testing.T) {
+	t.Parallel()
 	n := 100
 	if full() {
 		n = 1000
@@ -78,10 +79,10 @@ func TestBigFleet(t *testing.T) {
 	}
 }
 
-// within waits longer than eventually, and polls less often.
+// within waits longer than eventually.
 func within(t *testing.T, limit time.Duration, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(limit); !condition(); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(limit); !condition(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the condition was not met within %s", limit)
 		}

@@ -1,10 +1,12 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -52,9 +54,17 @@ func run(m *testing.M) int {
 		ControlPlaneStopTimeout:  time.Minute,
 		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: 2 * time.Minute},
 	}
-	// No controller manager runs, so nothing creates the service accounts that
-	// this plugin requires.
-	environment.ControlPlane.GetAPIServer().Configure().Append("disable-admission-plugins", "ServiceAccount")
+	environment.ControlPlane.GetAPIServer().Configure().
+		// No controller manager runs, so nothing creates the service accounts that
+		// this plugin requires.
+		Append("disable-admission-plugins", "ServiceAccount").
+		// From its cache, the API server would answer a list only after etcd has reported that the
+		// cache is up to date, which it asks for ten times a second.
+		Append("watch-cache", "false")
+	if os.Getenv("GOGC") == "" { // for some minutes, memory is cheaper than CPU time
+		debug.SetGCPercent(400)
+		os.Setenv("GOGC", "400") // of etcd and kube-apiserver
+	}
 	unaudit, err := audit(environment)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -68,7 +78,10 @@ func run(m *testing.M) int {
 	}()
 	if config, err = environment.Start(); err == nil {
 		config.QPS = -1
-		admin, err = newClient(config)
+		err = errors.Join(clientgoscheme.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
+	}
+	if err == nil {
+		admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "cannot start etcd and kube-apiserver:", err)
@@ -122,11 +135,8 @@ func logs() *os.File {
 	return file
 }
 
+// newClient returns a client with another configuration. It shares the administrator's
+// knowledge of the API instead of requesting it again.
 func newClient(config *rest.Config) (client.WithWatch, error) {
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, err
-		}
-	}
-	return client.NewWithWatch(config, client.Options{Scheme: scheme})
+	return client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: admin.RESTMapper()})
 }

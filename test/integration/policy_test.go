@@ -27,6 +27,7 @@ import (
 // RBAC does not allow the operator to exec: the missing rule is reported, and the pod
 // continues when the right is granted.
 func TestExecForbidden(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	user := addUser(t, "operator")
 	o := s.operateAs(admin, s.admitted(user))
@@ -54,6 +55,7 @@ func TestExecForbidden(t *testing.T) {
 
 // An admission policy denies the exec: its message is reported.
 func TestExecRefused(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operateAs(admin, s.admitted(config))
 	s.pod = s.run(aPod("app-0"))
@@ -78,6 +80,7 @@ func TestExecRefused(t *testing.T) {
 
 // An admission policy denies the annotation: the endpoint is exposed nevertheless.
 func TestAnnotationRefused(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(aPod("app-0"))
@@ -115,6 +118,7 @@ func TestAnnotationRefused(t *testing.T) {
 
 // The API server's own error of an exec into a pod that does not exist.
 func TestExecGone(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	pod := c.run(aPod("app-0"))
 	remove(t, pod)
@@ -202,7 +206,7 @@ func (c *cluster) forbid(resource string, operation admissionv1.OperationType, u
 // eventually waits for a condition.
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
 		return condition(), nil
 	})
 	if err != nil {
