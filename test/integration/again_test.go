@@ -19,6 +19,7 @@ import (
 // A JVM that is slow to start delays no other JVM: the others are exposed and annotated
 // meanwhile, and the slow one is retried.
 func TestSlowStartHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())
@@ -68,6 +69,7 @@ func TestSlowStartHoldsUpNoOther(t *testing.T) {
 // A JVM whose endpoint serves is retried until its port can change. Until then it serves
 // on its previous port, and the annotation names that port.
 func TestBusyPortOfOneOfSeveral(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
 	published := s.endpoints(s.exporter)
 	s.container(s.pod).busy = []int32{9500}
@@ -91,6 +93,7 @@ func TestBusyPortOfOneOfSeveral(t *testing.T) {
 // The backoff of one phase does not delay another: an agent that was stopped is
 // reloaded, although the annotations are denied.
 func TestBackoffIsOfOnePhase(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	s.listenEvery = interval
 	o := s.operate()
@@ -124,6 +127,7 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 // A JVM that a supervisor replaced soon after the attach halts the rollout, also
 // when only the pod's readiness shows it, and the pod is inspected a while later.
 func TestReplacedAfterAttach(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(aPod("app-0"))
@@ -151,6 +155,7 @@ func TestReplacedAfterAttach(t *testing.T) {
 // Nothing is executed in a container that has just started: no JVM in it is old
 // enough for an agent.
 func TestJustStarted(t *testing.T) {
+	t.Parallel()
 	s, o := annotated(t)
 	s.restart(s.pod)
 	s.changeStatus(s.pod, func(status *corev1.PodStatus) {
@@ -179,6 +184,7 @@ func careful(r *v1alpha1.Rollout) {
 
 // A halt also applies to pods that were granted a slot before it.
 func TestTurnBeforeTheHalt(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 3, careful)
 	for _, pod := range f.pods[1:] {
 		f.jvm(pod).Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
@@ -203,6 +209,7 @@ func TestTurnBeforeTheHalt(t *testing.T) {
 
 // A halt persists while the configuration is temporarily missing.
 func TestHaltOutlastsABrokenConfiguration(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 2, careful)
 	f.o.settle()
 	f.restart(f.pods[0])

@@ -26,6 +26,7 @@ import (
 
 // What the API server rejects, and with which message.
 func TestValidation(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	long := strings.Repeat("x", 64)
 	cases := map[string]struct {
@@ -121,6 +122,7 @@ func labelsJSON(n int) string {
 }
 
 func TestPodOfAnAttachmentIsImmutable(t *testing.T) {
+	t.Parallel()
 	s, _ := annotated(t)
 	a := s.attachment(s.pod)
 	a.Spec.Pod.UID = "another"
@@ -137,6 +139,7 @@ func TestPodOfAnAttachmentIsImmutable(t *testing.T) {
 // The manifest of the 2018 operator is the compatibility test: it stays unchanged, byte
 // for byte, and the API server accepts it.
 func TestManifestOfTheAncestor(t *testing.T) {
+	t.Parallel()
 	const golden = "8c4cdb1a46f978e3bfed7ae34acddd518176f587544282ba16f5711bf355d035"
 	manifest, err := os.ReadFile(filepath.Join("..", "..", "config", "samples", "prometheusjmxexporter.yaml"))
 	if err != nil {
@@ -173,6 +176,7 @@ func TestManifestOfTheAncestor(t *testing.T) {
 
 // The tables of kubectl get, with and without -o wide, which the server generates.
 func TestColumns(t *testing.T) {
+	t.Parallel()
 	s, o := annotated(t)
 	cold := s.run(aPod("app-1"))
 	s.container(cold).fault = fault(v1alpha1.ReasonNoShell)
@@ -235,6 +239,7 @@ func (c *cluster) table(resource string) string {
 // No resource counts as reconciled before the operator has seen it: kstatus takes
 // a status without a generation for Current.
 func TestStatusBeforeTheOperator(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	e := c.export("exporter")
 	pod := c.run(aPod("app-0"))

@@ -29,6 +29,7 @@ func writer() *records.Writer { return records.New(apply.New(admin, effects.Dire
 
 // Applying the same content twice does not change a resourceVersion.
 func TestApplyTwice(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	pod := c.run(aPod("app-0"))
 	e := c.export("exporter")
@@ -75,6 +76,7 @@ func TestApplyTwice(t *testing.T) {
 
 // Foreign fields survive both the apply and the removal of the operator's fields.
 func TestForeignFieldsSurvive(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	pod := c.run(aPod("app-0").annotated("example.com/owner", "team-a"))
 	before := pod.DeepCopy()
@@ -106,6 +108,7 @@ func TestForeignFieldsSurvive(t *testing.T) {
 // A field that another manager owns with another value is not overwritten, and the
 // error names the manager; if there are several, all of them.
 func TestConflictNamesTheManager(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	pod := c.run(aPod("app-0"))
 	applyAnnotation(t, pod, "team-b's tool", "prometheus.io/port", "8080")
@@ -131,6 +134,7 @@ func TestConflictNamesTheManager(t *testing.T) {
 // A pod that is gone is not recreated, and its successor of the same name is
 // not changed by any write.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	e := c.export("exporter")
 	w := writer()
@@ -188,6 +192,7 @@ func TestGone(t *testing.T) {
 // write raises no conflict, but is still foreign: the status names the manager, and the
 // operator adds none of its own until the manager releases the annotation.
 func TestForeignAnnotations(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		then func(*testing.T, *corev1.Pod)
 		says string

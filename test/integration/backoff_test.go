@@ -11,6 +11,7 @@ import (
 // Problems that may resolve by themselves are retried at growing intervals of up to ten
 // minutes, and not earlier.
 func TestTriedAgain(t *testing.T) {
+	t.Parallel()
 	fails := func(verb helperapi.Verb) func(*story, string) {
 		return func(s *story, reason string) { s.containers.fail(verb, reason) }
 	}

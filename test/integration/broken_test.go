@@ -16,6 +16,7 @@ import (
 // only the exporter's status is written. Once it is fixed, only pods that were created
 // meanwhile are attached to.
 func TestBrokenConfigurationChangesNothing(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 3, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
 		r.Canary.Count = new(int32(0))

@@ -14,6 +14,7 @@ import (
 // The cost of attaching to a fleet for the first time: at most five writes and two Events
 // per pod, besides what its exporter writes for all.
 func TestWritesOfAColdFleet(t *testing.T) {
+	t.Parallel()
 	const pods, maxApplies = 5, 5
 	f := aFleet(t, pods, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode = pods, pods

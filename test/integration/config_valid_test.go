@@ -16,6 +16,7 @@ import (
 // by an Event. Nothing is loaded, a periodic reinspection has no effect, and correcting
 // the configuration is enough.
 func TestBadConfiguration(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		content string // of the ConfigMap; no ConfigMap if empty
 		key     string // that the exporter refers to, if not the default
@@ -78,6 +79,7 @@ func TestBadConfiguration(t *testing.T) {
 // Keys that the agent ignores do not prevent an attach. They are reported as long as they
 // are in the configuration, also by the next operator.
 func TestUnknownKeysIgnored(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(aPod("app-0"))

@@ -41,7 +41,8 @@ type contained struct {
 }
 
 // contain builds an overlay, and grants the operator its rights; enforce enforces the
-// policies.
+// policies. Such a test is not parallel: the policy jmx-exporter-operator-creator is for
+// the whole cluster.
 func contain(t *testing.T, overlay string) *contained {
 	t.Helper()
 	nodeWithoutKubelet(t)

@@ -29,6 +29,7 @@ func takeAway(t *testing.T, pod *corev1.Pod, manager string) {
 // Annotations that are removed repeatedly are restored five times; then the operator stops
 // restoring them, and reports the remover as far as the pod identifies it.
 func TestContested(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		owns bool // the remover owns a field of the pod
 		says string
@@ -87,6 +88,7 @@ func TestContested(t *testing.T) {
 
 // A single removal is not contested.
 func TestNotContested(t *testing.T) {
+	t.Parallel()
 	s, o := annotated(t)
 	for range 8 {
 		takeAway(t, s.pod, "somebody")

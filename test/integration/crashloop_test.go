@@ -27,6 +27,7 @@ func (f *fleet) crash(pod *corev1.Pod, lived time.Duration) {
 // pod, and the rollout does not wait for it, until the container has run longer than its
 // previous instance by the window in which a restart would count as the operator's.
 func TestCrashLoop(t *testing.T) {
+	t.Parallel()
 	const restarting = "JavaFound ContainerRestarting"
 	f := aFleet(t, 2, nil)
 	f.crash(f.pods[0], 20*time.Second)
@@ -78,6 +79,7 @@ func TestCrashLoop(t *testing.T) {
 // An attached pod is not changed either while its container is likely to exit by itself:
 // the change would look like the cause, and halt the rollout.
 func TestChangeBeforeAnExit(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 2, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode, r.Canary.Count = 10, 10, new(int32(0))
 	})

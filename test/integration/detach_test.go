@@ -14,6 +14,7 @@ import (
 
 // Every cause of a detach, and what remains: only foreign annotations. The agent is stopped.
 func TestTakenOut(t *testing.T) {
+	t.Parallel()
 	cases := map[string]func(*story){
 		"the exporter is deleted": func(s *story) {
 			remove(s.t, s.exporter)
@@ -73,6 +74,7 @@ func TestTakenOut(t *testing.T) {
 // A JmxAttachment without processes, such as one that was recreated: agents are searched
 // for before it is deleted.
 func TestTakenOutUnknown(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
 	remove(t, s.attachment(s.pod))
 	if _, err := o.exporters.Reconcile(t.Context(), requestFor(s.exporter)); err != nil {
@@ -104,6 +106,7 @@ func TestTakenOutUnknown(t *testing.T) {
 // The order of a detach: the annotations, then the endpoints, then the agents, which serve
 // until the endpoints are removed, or a timeout expires.
 func TestOrderOfTakingOut(t *testing.T) {
+	t.Parallel()
 	optOut := func(s *story) {
 		change(s.t, s.pod, func(pod *corev1.Pod) {
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, "banzaicloud.com/jmx-exporter-opt-out", "true")

@@ -19,6 +19,7 @@ import (
 // spec.detach.timeout has passed; then the pod is released, with an Event. The status
 // records that the detach has begun before the first try.
 func TestAgentLeft(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
 	s.areAnnotated("9400", "9404")
 	worker := s.containers.get(s.pod.UID, "worker").jvms[0]
@@ -82,6 +83,7 @@ func TestAgentLeft(t *testing.T) {
 // A detach began, and its timeout passed while no operator ran: the next operator still
 // tries once, and reports the result.
 func TestDetachTimeoutPassedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for name, stays := range map[string]error{"stopped": nil, "left": fault(v1alpha1.ReasonAttachTimeout)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,6 +117,7 @@ func TestDetachTimeoutPassedMeanwhile(t *testing.T) {
 // Annotations that cannot be removed do not prevent agents from being stopped. The removal
 // is retried until the timeout has passed, and then reported.
 func TestNotWithdrawn(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
 	refuses := true
 	o.fate = func(_ int, effect effects.Effect, do func() error) error {
@@ -156,6 +159,7 @@ func TestNotWithdrawn(t *testing.T) {
 // The exporter's own timeout applies after the exporter is deleted; a detach that succeeds in time is
 // reported.
 func TestDetachTimeout(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Detach.Timeout = &metav1.Duration{Duration: 10 * time.Second}
 	})

@@ -11,6 +11,7 @@ import (
 
 // A pod without an agent is detached: the helper is removed.
 func TestDetachedUntouched(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound Suspended" {
 		t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound Suspended")
@@ -27,6 +28,7 @@ func TestDetachedUntouched(t *testing.T) {
 // A JVM is not unloaded if its container ended, its pod is deleted, or it was never
 // attached to.
 func TestNothingToUnload(t *testing.T) {
+	t.Parallel()
 	cases := map[string]func(*story, *operator){
 		"the container ended": func(s *story, _ *operator) {
 			s.changeStatus(s.pod, func(status *corev1.PodStatus) {
@@ -63,6 +65,7 @@ func TestNothingToUnload(t *testing.T) {
 
 // The helper is removed, too, from containers that were inspected without a load.
 func TestHelperIsRemoved(t *testing.T) {
+	t.Parallel()
 	cases := map[string]func(*jvm){
 		"the JVM is refused": func(j *jvm) {
 			j.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."}

@@ -20,6 +20,7 @@ import (
 
 // 250 pods are in slices of at most 100, and a change of one pod writes one slice.
 func TestEndpointSlices(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.exporter = s.export("exporter")
@@ -128,6 +129,7 @@ func (s *story) answers(pod *corev1.Pod) {
 
 // The EndpointSlices are in the form that consumers expect, with one family and one port each.
 func TestSlicesByFamilyAndPort(t *testing.T) {
+	t.Parallel()
 	s, o := annotated(t)
 	six := s.run(aPod("app-6").at("fd00::6"))
 	o.settle()
@@ -175,6 +177,7 @@ func TestSlicesByFamilyAndPort(t *testing.T) {
 // A Service that a user created under the operator's name is not changed, and gets no
 // endpoints of the operator.
 func TestServiceByHand(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(aPod("app-0"))

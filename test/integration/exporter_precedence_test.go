@@ -13,6 +13,7 @@ import (
 // The older of two exporters keeps the pod, and the younger reports its name and takes the
 // pod over when the older is deleted: the agent is reconfigured, not loaded again.
 func TestTwoExporters(t *testing.T) {
+	t.Parallel()
 	type exporter = v1alpha1.PrometheusJmxExporter
 	again := func(t *testing.T, exporters ...*exporter) {
 		for _, e := range exporters {

@@ -30,6 +30,7 @@ func (s *story) heir(how func(*v1alpha1.PrometheusJmxExporter)) *v1alpha1.Promet
 // Another exporter takes the pod over: its JmxAttachment is kept with its status, its agent
 // keeps running, and its annotations stay all the while.
 func TestTakenOver(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, aPod("app-0"), nil)
 	heir := s.heir(nil)
 	o.settle()
@@ -61,6 +62,7 @@ func TestTakenOver(t *testing.T) {
 // An existing endpoint stays published under the new owner, whatever the owner waits for,
 // and is removed when the new owner is deleted.
 func TestTakenOverByOneThatDoesNothing(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		pod  *podBuilder
 		heir func(*v1alpha1.PrometheusJmxExporter)
@@ -109,6 +111,7 @@ func TestTakenOverByOneThatDoesNothing(t *testing.T) {
 // A fleet that changes owners waits for rollout slots of the new owner, and stays
 // published meanwhile.
 func TestFleetTakenOver(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 4, nil)
 	f.o.settle()
 	f.later(5 * time.Second)
@@ -141,6 +144,7 @@ func TestFleetTakenOver(t *testing.T) {
 
 // An agent that is found is recorded before it is reconfigured.
 func TestRecordRemade(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, aPod("app-0"), nil)
 	before := s.endpoints(s.exporter)
 	remove(t, s.attachment(s.pod))
@@ -163,6 +167,7 @@ func TestRecordRemade(t *testing.T) {
 
 // JmxAttachments that are deleted while the rollout is halted are recreated without removing an endpoint.
 func TestRecordsRemadeWhileHalted(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 2, nil)
 	f.o.settle()
 	f.later(5 * time.Second)

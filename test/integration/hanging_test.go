@@ -126,6 +126,7 @@ func full() bool { return os.Getenv("FULL") != "" }
 // The delay is only logged: see pkg/transport, where the clock is simulated. With FULL=1
 // there are 500 pods.
 func TestHangingPods(t *testing.T) {
+	t.Parallel()
 	n := 60
 	if full() {
 		n = 500
@@ -170,6 +171,7 @@ func TestHangingPods(t *testing.T) {
 // More pods hang than the operator has workers: a pod whose container ended loses its
 // annotations, and another pod is detached.
 func TestAllOthersHang(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	pods := c.runAll(2, 10, func(int) bool { return false })
 	c.startManager(asInCluster())

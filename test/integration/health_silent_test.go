@@ -13,6 +13,7 @@ import (
 // An agent that was stopped by someone else serves again, and its files are staged again
 // if they were removed as jmx-attach unload does.
 func TestListenStopped(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		without bool
 		want    string
@@ -44,6 +45,7 @@ func TestListenStopped(t *testing.T) {
 // endpoint is checked every ten minutes without another exec, until it
 // answers again.
 func TestHealthCutOff(t *testing.T) {
+	t.Parallel()
 	for name, err := range map[string]error{
 		"a NetworkPolicy blocks the operator": errors.Join(steps.ErrUnreachable, errors.New("no route")),
 		"a mesh blocks the operator":          errors.New("malformed HTTP response"),
@@ -90,6 +92,7 @@ func isCutOff(t *testing.T, err error) {
 // The endpoint does not serve although its JVM lives: after the third check the status
 // reports that, and the endpoint is checked until it answers.
 func TestHealthSilent(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))

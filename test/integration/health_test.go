@@ -65,6 +65,7 @@ func (s *story) nextCheck(o *operator) (did []string, after time.Duration) {
 // An endpoint is checked once in an interval, however often it is reconciled, and
 // nothing is written or executed.
 func TestHealthChecks(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, withWorker(), nil)
 	before := s.resourceVersions()
 	asked := 0
@@ -96,6 +97,7 @@ func TestHealthChecks(t *testing.T) {
 
 // A JVM that was replaced in its running container is discovered again.
 func TestHealthJVMReplaced(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.replace(s.container(s.pod), aJVM(javaStartTime+1))
@@ -110,6 +112,7 @@ func TestHealthJVMReplaced(t *testing.T) {
 
 // If one of two JVMs is replaced, the other is not changed.
 func TestHealthOneJVMReplaced(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
 	other := s.jvm(s.pod).Target
@@ -126,6 +129,7 @@ func TestHealthOneJVMReplaced(t *testing.T) {
 // Another JVM answers on the agent's port: the agent is still loaded, so it is
 // reconfigured, and not loaded again.
 func TestHealthForeignProcess(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.health = steps.ErrForeign
@@ -146,6 +150,7 @@ func TestHealthForeignProcess(t *testing.T) {
 // The agent serves, but the operator cannot reach it: it is inspected in the pod at growing
 // intervals, and nothing is written or loaded.
 func TestHealthUnreachable(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	before := s.resourceVersions()
@@ -172,6 +177,7 @@ func TestHealthUnreachable(t *testing.T) {
 // Failed checks that have recovered before the inspection do not regress the pod: the endpoint
 // counts as checked from the pod until it answers the operator again.
 func TestHealthRecovers(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	s.containers.health = errors.New("no route")
@@ -193,6 +199,7 @@ func TestHealthRecovers(t *testing.T) {
 
 // An endpoint with a single failed check is not inspected.
 func TestHealthBlip(t *testing.T) {
+	t.Parallel()
 	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
 	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
@@ -211,6 +218,7 @@ func TestHealthBlip(t *testing.T) {
 
 // An endpoint that is not exposed is not checked.
 func TestHealthOfWhatIsNotExposed(t *testing.T) {
+	t.Parallel()
 	cases := map[string]func(*story){
 		"the endpoint is not exposed": func(s *story) { s.jvm(s.pod).fault = fault(v1alpha1.ReasonMissingModule) },
 	}
@@ -231,6 +239,7 @@ func TestHealthOfWhatIsNotExposed(t *testing.T) {
 // A stock exporter that stops answering is inspected, and discovered again when its JVM is
 // replaced.
 func TestHealthOfAdopted(t *testing.T) {
+	t.Parallel()
 	pod := aPod("app-0")
 	pod.jvms["app"][0].Exporter = &helperapi.Exporter{Port: 9999}
 	s, o := checked(t, pod, nil)

@@ -39,6 +39,7 @@ func stopped(t *testing.T, pod func() *podBuilder, test func(s *story, o *operat
 
 // One of two containers restarts: the other JVM is kept, and annotated.
 func TestOtherIsKept(t *testing.T) {
+	t.Parallel()
 	stopped(t, withWorker, func(s *story, o *operator) {
 		s.restart(s.pod)
 		o.tire()
@@ -54,6 +55,7 @@ func TestOtherIsKept(t *testing.T) {
 // The agent is not loaded into a JVM that starts late while the rollout is stopped, and the
 // other JVM keeps serving.
 func TestLateJVMWhileStopped(t *testing.T) {
+	t.Parallel()
 	starting := &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
 	pod := func() *podBuilder {
 		pod := withWorker()
@@ -80,6 +82,7 @@ func TestLateJVMWhileStopped(t *testing.T) {
 // A recreated JmxAttachment is filled from the agents that run, as soon as they can be
 // inspected, and without rules that are not yet rolled out.
 func TestRemadeWhileStopped(t *testing.T) {
+	t.Parallel()
 	for name, hide := range map[string]func(*story) (show func()){
 		"exec fails temporarily": func(s *story) func() {
 			s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
@@ -121,6 +124,7 @@ func TestRemadeWhileStopped(t *testing.T) {
 // Rules that change while the exporter is suspended apply when it resumes, also to a
 // JmxAttachment that was recreated meanwhile.
 func TestRulesOfARemadeRecord(t *testing.T) {
+	t.Parallel()
 	for name, how := range releases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +157,7 @@ func TestRulesOfARemadeRecord(t *testing.T) {
 
 // The first JVM moves to another port although the other JVM's load fails.
 func TestPortMovesBesideOneThatFails(t *testing.T) {
+	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
 	s.containers.get(s.pod.UID, "worker").jvms[0].fault = fault(v1alpha1.ReasonAgentNotAnswering)
 	s.configure(changed)
@@ -169,6 +174,7 @@ func TestPortMovesBesideOneThatFails(t *testing.T) {
 // Retries of one JVM do not regress another: a canary with a failing JVM proves the
 // other JVM, and the rollout continues.
 func TestCanaryBesideAFailure(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())

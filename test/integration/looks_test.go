@@ -12,6 +12,7 @@ import (
 // A slot is needed for the load, not for the inspection: all pods are inspected at
 // once, and one that is refused takes no slot and is no canary.
 func TestRefusedPodsTakeNoSlot(t *testing.T) {
+	t.Parallel()
 	const pods = 13
 	f := aFleet(t, pods, careful)
 	refusal := &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "It takes no agents."}
@@ -66,6 +67,7 @@ func TestRefusedPodsTakeNoSlot(t *testing.T) {
 
 // The selection of processes applies at once to pods without an agent.
 func TestRefusedPodsFollowTheExporter(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 2, nil)
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Main"}}

@@ -20,6 +20,7 @@ import (
 // The operator as cmd/manager runs it, with its cache and its watches: every event
 // triggers a reconciliation, which reaches the right end without help.
 func TestManager(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	mgr, err := manager.New(config, manager.Options{
 		Namespaces: []string{s.namespace}, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, HealthCheckInterval: 200 * time.Millisecond,

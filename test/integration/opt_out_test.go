@@ -17,6 +17,7 @@ import (
 // A pod that opts out is detached, and stays so; a pod that opts in again, even
 // while it is being detached, is inspected again.
 func TestOptOut(t *testing.T) {
+	t.Parallel()
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
 	says := func(s *story, value string) {
 		change(s.t, s.pod, func(pod *corev1.Pod) {
@@ -74,6 +75,7 @@ func TestOptOut(t *testing.T) {
 // A pod that is selected again while it is detaching still records that agents may be
 // loaded, in case it is deselected before it was inspected.
 func TestComesBackMidway(t *testing.T) {
+	t.Parallel()
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
 	s, o := longRunning(t, aPod("app-0"), nil)
 	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
@@ -112,6 +114,7 @@ func TestComesBackMidway(t *testing.T) {
 // Pods that are selected again while they are detaching need slots like new ones: a selector that
 // was wrong for a moment must not attach to a whole fleet at once.
 func TestComeBackInTurns(t *testing.T) {
+	t.Parallel()
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
 	f := aFleet(t, 3, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode, r.Canary.Count = 1, 1, new(int32(0))

@@ -46,6 +46,7 @@ func (cs *containers) serves(j *jvm) bool {
 // The exporter and its JmxAttachments are deleted, as by `kubectl delete monitoring --all`:
 // no object refers to the pod any more, and it is still detached.
 func TestOrphaned(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		pod *podBuilder
 		// way deletes both.

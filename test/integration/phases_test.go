@@ -17,6 +17,7 @@ import (
 // Every phase that the status alone can prove is persisted before the next effect
 // begins, and the intent to load before the load.
 func TestForward(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	o := c.operate()
 	pod := c.run(aPod("app-0"))

@@ -13,6 +13,7 @@ import (
 // The pod is deleted at each effect: nothing remains, and nothing is recreated under its
 // name.
 func TestPodGoneMidway(t *testing.T) {
+	t.Parallel()
 	begin := func(t *testing.T) (*story, *operator) {
 		s := &story{cluster: newCluster(t)}
 		o := s.operate()

@@ -9,6 +9,7 @@ import (
 
 // The port of each JVM of a pod, and the effect of a change of spec.port.
 func TestPortsOfSeveral(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		pod     func() *podBuilder
 		port    int32
@@ -69,6 +70,7 @@ func TestPortsOfSeveral(t *testing.T) {
 // The port of the exporter is reserved for the first JVM, even while that JVM cannot be
 // attached to yet: the second JVM does not choose it.
 func TestPromisedPort(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())

@@ -16,6 +16,7 @@ import (
 
 // The processes that are selected by spec.containers and by the rules.
 func TestChosen(t *testing.T) {
+	t.Parallel()
 	exclude := func(mainClass string) func(*v1alpha1.PrometheusJmxExporter) {
 		return func(e *v1alpha1.PrometheusJmxExporter) {
 			e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: v1alpha1.Pattern(mainClass)}}
@@ -67,6 +68,7 @@ var releases = map[string]func(*v1alpha1.PrometheusJmxExporter){
 // The rules change: agents in processes that are now excluded are stopped, and serve again
 // when the rules change back, without another load.
 func TestRulesChange(t *testing.T) {
+	t.Parallel()
 	for name, how := range releases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,6 +107,7 @@ func TestRulesChange(t *testing.T) {
 // The agent in an excluded JVM cannot be stopped: that is reported, and the other JVM's
 // endpoint is kept.
 func TestExcludedAgentStays(t *testing.T) {
+	t.Parallel()
 	pod := withWorker()
 	worker := pod.jvms["worker"][0]
 	worker.MainClass, worker.stays = "com.example.Worker", fault(v1alpha1.ReasonAttachTimeout)

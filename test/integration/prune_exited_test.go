@@ -10,6 +10,7 @@ import (
 // A pod has a serving JVM, and a container that cannot be inspected: when the
 // JVM's container ends, its endpoint and annotations are removed nevertheless.
 func TestPrunedBesideAFailure(t *testing.T) {
+	t.Parallel()
 	ways := maps.Clone(kept)
 	ways["failing"] = func(*fleet) {}
 	for name, way := range ways {

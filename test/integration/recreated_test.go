@@ -11,6 +11,7 @@ import (
 // of the old exporter do not count for the new one, whose canary
 // goes first.
 func TestExporterRecreated(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 3, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
 		r.Canary.Count, r.Canary.MinReadySeconds = new(int32(0)), new(int32(60))

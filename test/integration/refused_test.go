@@ -15,6 +15,7 @@ import (
 // A problem that needs a person is reported once, and the pod is not inspected
 // again before its containers change.
 func TestNeedsPerson(t *testing.T) {
+	t.Parallel()
 	refuse := func(reason helperapi.Reason) func(*container) {
 		return func(c *container) {
 			c.jvms[0].Refusal = &helperapi.Error{Reason: reason, Message: "The container says " + string(reason) + "."}

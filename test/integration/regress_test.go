@@ -18,6 +18,7 @@ import (
 // and only what can no longer be scraped is removed. Once the failure is resolved, the pod
 // becomes Annotated again, with one load per JVM.
 func TestBackward(t *testing.T) {
+	t.Parallel()
 	refused := func(owner client.FieldOwner) func(*operator) {
 		return func(o *operator) {
 			o.fate = func(_ int, effect effects.Effect, do func() error) error {

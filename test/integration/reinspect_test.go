@@ -12,6 +12,7 @@ import (
 // becomes ready, but not earlier than after half a minute; otherwise nothing
 // is executed.
 func TestLateJVM(t *testing.T) {
+	t.Parallel()
 	begin := func(t *testing.T) (*story, *operator, *container) {
 		s := &story{cluster: newCluster(t)}
 		o := s.operate()

@@ -16,6 +16,7 @@ import (
 // A container that exits soon after an attach halts the rollout, and is skipped; one that
 // exits later is attached to again at once and without a slot.
 func TestRestart(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		after  time.Duration // time since the attach
 		window time.Duration // restartWindow; none if 0
@@ -84,6 +85,7 @@ func TestRestart(t *testing.T) {
 // A JVM that was replaced in its running container long ago is not blamed on the change
 // that detects it.
 func TestGoneBeforeTheChange(t *testing.T) {
+	t.Parallel()
 	s, o := annotated(t)
 	s.container(s.pod).jvms = []*jvm{aJVM(javaStartTime + 1)}
 	s.configure(changed)
@@ -98,6 +100,7 @@ func TestGoneBeforeTheChange(t *testing.T) {
 // The JVM exits after the load, before its endpoint has answered, while its container runs
 // on: the new JVM is discovered, and skipped if the exit was soon after the load.
 func TestGoneBeforeItAnswers(t *testing.T) {
+	t.Parallel()
 	for name, after := range map[string]time.Duration{"the JVM exits soon": 10 * time.Second, "the JVM exits late": 2 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,6 +141,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 // A pod that is not restarted fails as a whole: within the window that halts the rollout,
 // and then its JmxAttachment is deleted; after the window, it is just deleted.
 func TestPodFails(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		after time.Duration
 		phase corev1.PodPhase
@@ -203,6 +207,7 @@ func TestPodFails(t *testing.T) {
 // A Java tool that runs briefly beside the application does not halt the rollout when it
 // exits, and is not reported as missing.
 func TestToolBesideTheApplication(t *testing.T) {
+	t.Parallel()
 	pod := aPod("app-0")
 	tool := aJVM(javaStartTime + 1)
 	tool.PID++

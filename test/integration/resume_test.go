@@ -29,6 +29,7 @@ func (f *fleet) grants() []string {
 // Resuming creates no new revision: pods keep their grants, no canary is needed again, and
 // only the pod that halted the rollout is retried.
 func TestResumeStartsNothingOver(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 4, careful)
 	f.o.settle()
 	f.later(24 * time.Hour)
@@ -70,6 +71,7 @@ func TestResumeStartsNothingOver(t *testing.T) {
 
 // A failed canary is retried before any other pod gets the rejected configuration.
 func TestResumeTriesTheCanary(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 3, nil)
 	f.o.settle()
 	f.later(5 * time.Second)

@@ -13,6 +13,7 @@ import (
 
 // The canary rejects the configuration: the rollout is halted until something changes.
 func TestConfigRejectedHalts(t *testing.T) {
+	t.Parallel()
 	resume := map[string]func(*fleet){
 		"the ConfigMap changes": func(f *fleet) { f.configure("lowercaseOutputLabelNames: true\n" + rules) },
 		"the exporter changes": func(f *fleet) {

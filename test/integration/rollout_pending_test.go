@@ -24,6 +24,7 @@ var kept = map[string]func(*fleet){
 // A pod that waits for a slot keeps its endpoint when another of its containers starts: the
 // container is inspected, and nothing is loaded until the rollout grants a slot.
 func TestKeptPodStays(t *testing.T) {
+	t.Parallel()
 	for name, keep := range kept {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,7 @@ import (
 // First attaches and changes go to the canary, then to the other pods; pods that wait
 // keep their current state.
 func TestCanary(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 3, nil)
 	f.expect("at first", isAnnotated, isPending, isPending)
 	f.expectSums("the canary is attached", "1/1/3, Ready False Progressing, Stalled False Reconciled")
@@ -53,6 +54,7 @@ func TestCanary(t *testing.T) {
 
 // A new agent is rolled out with a canary, too.
 func TestAnotherAgentInTurns(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 2, nil)
 	f.o.settle()
 	f.later(5 * time.Second)
@@ -89,6 +91,7 @@ func TestAnotherAgentInTurns(t *testing.T) {
 // At most maxConcurrent pods are attached to at once, in all and per node; refused pods
 // and pods that fail repeatedly hold no slot.
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	limits := func(concurrent, perNode int32) func(*v1alpha1.Rollout) {
 		return func(r *v1alpha1.Rollout) {
 			r.MaxConcurrent, r.MaxConcurrentPerNode = concurrent, perNode
@@ -118,6 +121,7 @@ func TestConcurrent(t *testing.T) {
 
 // The grant is a separate write, made once.
 func TestGrantIsWrittenOnce(t *testing.T) {
+	t.Parallel()
 	f := aFleet(t, 2, nil)
 	grants := 0
 	f.o.fate = func(_ int, effect effects.Effect, do func() error) error {

@@ -17,6 +17,7 @@ import (
 // Java or shell is no reason to refuse the pod. The first JVM gets the port of the
 // exporter, the others choose theirs.
 func TestSeveralContainers(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	o := c.operate()
 	off := aJVM(javaStartTime + 1)
@@ -46,6 +47,7 @@ func TestSeveralContainers(t *testing.T) {
 // One of two JVMs fails, and the other succeeds at once. The phase of the pod is that of the
 // failing JVM, unless it needs a person.
 func TestOneOfSeveral(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		wrong func(*jvm)
 		first string // phase after one try
@@ -105,6 +107,7 @@ func TestOneOfSeveral(t *testing.T) {
 // One of two containers is replaced: the other JVM's endpoint is kept, and the annotations
 // name it.
 func TestOneOfSeveralIsReplaced(t *testing.T) {
+	t.Parallel()
 	for gone, left := range map[string]string{"app": "9404", "worker": "9400"} {
 		t.Run(gone, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 // A pod that the agent's files would get evicted is refused because of its spec: nothing
 // is written to it.
 func TestPodWithoutSpace(t *testing.T) {
+	t.Parallel()
 	for name, limit := range map[string]func(*corev1.PodSpec){
 		"the emptyDir has a sizeLimit": func(spec *corev1.PodSpec) {
 			spec.Volumes = []corev1.Volume{{Name: "tmp", VolumeSource: corev1.VolumeSource{

@@ -14,6 +14,7 @@ import (
 // A JVM has the stock exporter: nothing is staged in the container, and its endpoint is
 // exposed unchanged.
 func TestAdopted(t *testing.T) {
+	t.Parallel()
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	stock := aJVM(javaStartTime)
@@ -57,6 +58,7 @@ func TestAdopted(t *testing.T) {
 
 // A stock exporter that does not serve is reported, and inspected again.
 func TestAdoptedNotServing(t *testing.T) {
+	t.Parallel()
 	pod := aPod("app-0")
 	stock := pod.jvms["app"][0]
 	stock.Exporter = &helperapi.Exporter{}
@@ -74,6 +76,7 @@ func TestAdoptedNotServing(t *testing.T) {
 
 // A stock exporter that starts in a JVM after its inspection is adopted.
 func TestStockExporterComes(t *testing.T) {
+	t.Parallel()
 	pod := aPod("app-0")
 	stock := pod.jvms["app"][0]
 	s := &story{cluster: newCluster(t)}
@@ -92,6 +95,7 @@ func TestStockExporterComes(t *testing.T) {
 
 // One JVM has the stock exporter, and the operator's agent in the other gets another port.
 func TestAdoptedBesideOurs(t *testing.T) {
+	t.Parallel()
 	pod := withWorker()
 	pod.jvms["worker"][0].Exporter = &helperapi.Exporter{Port: 9404}
 	s, _ := longRunning(t, pod, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 0 })

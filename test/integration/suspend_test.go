@@ -11,6 +11,7 @@ import (
 
 // While suspended, existing endpoints stay until their JVMs exit, and nothing new is done.
 func TestSuspend(t *testing.T) {
+	t.Parallel()
 	suspend := func(f *fleet, is bool) {
 		change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = is })
 	}

@@ -16,6 +16,7 @@ import (
 // else is written. Afterwards, the operator is idle however much time
 // passes.
 func TestWrites(t *testing.T) {
+	t.Parallel()
 	const (
 		record    = "apply attachment-status"
 		sums      = "apply exporter-status"
