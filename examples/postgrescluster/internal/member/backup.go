@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -109,6 +110,10 @@ func copyTree(from, to string) error {
 	}); err != nil {
 		return err
 	}
-	unix.Sync() // what is renamed next is to be whole after a crash of the node, too
-	return nil
+	// What is renamed next is to be whole after a crash of the node, too.
+	dir, err := os.Open(to)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Syncfs(int(dir.Fd())), dir.Close())
 }
