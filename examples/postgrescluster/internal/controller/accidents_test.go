@@ -42,6 +42,7 @@ func TestSlowPromotion(t *testing.T) {
 		}
 	}
 	w.kubelet.kill("db-0", true)
+	w.losesPrimary()
 	w.until("a failed promotion", func(s *v1.PostgresClusterStatus) bool {
 		if s.Primary == "db-1" {
 			t.Fatalf("the record has db-1 as the primary, which is in recovery; it is %s because of %s", s.Phase, s.Reason)
@@ -114,6 +115,7 @@ func TestCheckpointerThatStays(t *testing.T) {
 		w.completes(2)
 		w.kubelet.kill("db-0", true)
 		stops(w, "db-1")
+		w.losesPrimary()
 		w.until("a failure", func(s *v1.PostgresClusterStatus) bool {
 			if recovery, err := w.ask("db-1", "SELECT pg_is_in_recovery()"); err != nil || recovery != "true" {
 				t.Fatalf("db-1 is in recovery: %s (%v), and its commits do not wait for standbys yet", recovery, err)

@@ -63,6 +63,7 @@ func TestCrashWhileFailingOver(t *testing.T) {
 		rows = append(rows, row)
 		w.kubelet.kill(old, true)
 		w.did, w.accident, w.names = nil, a, strings.NewReplacer(old, "the old one", next, "the new one")
+		w.losesPrimary()
 		w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary == next && s.Announced == nil })
 		w.kubelet.release(old)
 		w.completes(2)

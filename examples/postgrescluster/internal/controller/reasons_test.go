@@ -75,6 +75,7 @@ func TestPrimaryCutOff(t *testing.T) {
 	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, pod))
 	pod.Status.Phase = corev1.PodUnknown
 	w.must(admin.Status().Update(t.Context(), pod))
+	w.losesPrimary()
 	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary == "db-1" && s.Announced == nil })
 	conn, err := w.connect(t.Context(), "db-0")
 	w.must(err)
@@ -140,10 +141,13 @@ func TestPaused(t *testing.T) {
 	w.must(admin.Update(t.Context(), w.object))
 	w.reconcile()
 	w.kubelet.kill("db-0", false)
+	w.must(wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		pod := &corev1.Pod{}
+		err := admin.Get(ctx, client.ObjectKey{Namespace: w.object.Namespace, Name: "db-0"}, pod)
+		return pod.Status.Phase == corev1.PodFailed, err
+	}))
 	w.did = nil
-	for range 60 { // twice the failover delay
-		w.reconcile()
-	}
+	w.outlastsFailoverDelay()
 	if did := strings.Join(w.did, " "); strings.Contains(did, "sql") || strings.Contains(did, "delete") || w.object.Status.ObservedGeneration != w.object.Generation {
 		t.Errorf("a cluster that is paused does %q, and its status is of generation %d", did, w.object.Status.ObservedGeneration)
 	}
@@ -160,18 +164,18 @@ func TestPaused(t *testing.T) {
 	if lost := w.object.Status.PrimaryLostTime; lost != nil {
 		t.Errorf("while it is paused, the primary is waited for since %s", lost)
 	}
-	for range 60 {
-		w.reconcile()
-	}
+	w.outlastsFailoverDelay()
 	w.get().Spec.Paused = false
 	w.must(admin.Update(t.Context(), w.object))
 	primary := w.object.Status.Primary
-	for range 20 { // less than the failover delay
+	for range 3 { // less than the failover delay
 		w.reconcile()
+		w.passes(failoverDelay / 4)
 		if s := w.object.Status; s.Announced != nil || s.Primary != primary {
 			t.Fatalf("the primary is %s, announced %+v, without the failover delay", s.Primary, s.Announced)
 		}
 	}
+	w.losesPrimary()
 	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != primary && s.Announced == nil })
 }
 
@@ -185,9 +189,7 @@ func TestCredentialsGone(t *testing.T) {
 	w.must(admin.Get(t.Context(), client.ObjectKey{Namespace: w.object.Namespace, Name: "db-credentials"}, secret))
 	w.must(admin.Delete(t.Context(), secret))
 	w.is("Seeded", ReasonCredentialsMissing)
-	for range 60 { // twice the failover delay
-		w.reconcile()
-	}
+	w.outlastsFailoverDelay()
 	if s := w.object.Status; s.Reason != ReasonCredentialsMissing || s.PrimaryLostTime != nil || s.Announced != nil {
 		t.Errorf("it is %s because of %s; the primary is lost since %s, announced %+v", s.Phase, s.Reason, s.PrimaryLostTime, s.Announced)
 	}

@@ -47,6 +47,7 @@ func TestLife(t *testing.T) {
 	// It does not come back: a standby takes its place.
 	w.sql("db-0", "INSERT INTO t VALUES ('b')")
 	w.kubelet.kill("db-0", true)
+	w.losesPrimary()
 	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != "db-0" && s.Phase == "Serving" })
 	w.has("a,b")
 	w.sql(w.object.Status.Primary, "INSERT INTO t VALUES ('c')")
@@ -106,10 +107,9 @@ func TestQuorumMissing(t *testing.T) {
 	w.kubelet.kill("db-2", true)
 	w.kubelet.kill("db-0", true)
 	w.kubelet.release("db-1")
+	w.losesPrimary()
 	w.until("a standby alone", func(s *v1.PostgresClusterStatus) bool { return s.Reason == ReasonQuorumMissing })
-	for range 60 { // twice the failover delay
-		w.reconcile()
-	}
+	w.outlastsFailoverDelay()
 	if s := w.object.Status; s.Primary != "db-0" || s.Announced != nil || s.Reason != ReasonQuorumMissing {
 		t.Fatalf("the primary is %s, announced %+v, because of %s", s.Primary, s.Announced, s.Reason)
 	}

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -162,6 +163,7 @@ func TestRejectedPod(t *testing.T) {
 	})
 	w.kubelet.kill("db-0", true)
 	w.did = nil
+	w.losesPrimary()
 	w.until("another primary", func(s *v1.PostgresClusterStatus) bool { return s.Primary != "db-0" && s.Announced == nil })
 	w.is("Serving", ReasonObjectRefused)
 	if ready := meta.FindStatusCondition(w.object.Status.Conditions, "Ready"); ready.Status != metav1.ConditionTrue || w.labeled(rolePrimary) != w.object.Status.Primary {
@@ -170,8 +172,9 @@ func TestRejectedPod(t *testing.T) {
 	if !strings.Contains(w.object.Status.Message, "no pods today") {
 		t.Errorf("it says %q", w.object.Status.Message)
 	}
-	for range 120 {
+	for range 60 {
 		w.reconcile()
+		w.passes(time.Second)
 	}
 	tries := 0
 	for _, what := range w.did {

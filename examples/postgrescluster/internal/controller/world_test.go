@@ -46,6 +46,10 @@ type world struct {
 	names *strings.Replacer
 }
 
+// failoverDelay is what no primary that starts again takes, by the clock of a world on a machine
+// however busy. Where it is to pass, it passes at once.
+const failoverDelay = time.Hour
+
 func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *world {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "postgrescluster-"}}
@@ -53,7 +57,7 @@ func newWorld(t *testing.T, size int32, change ...func(*v1.PostgresCluster)) *wo
 	w.must(admin.Create(t.Context(), namespace))
 	w.object = &v1.PostgresCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "db"},
-		Spec:       v1.PostgresClusterSpec{Size: size, Version: "15", FailoverDelay: &metav1.Duration{Duration: 30 * time.Second}},
+		Spec:       v1.PostgresClusterSpec{Size: size, Version: "15", FailoverDelay: &metav1.Duration{Duration: failoverDelay}},
 	}
 	for _, change := range change {
 		change(w.object)
@@ -106,16 +110,41 @@ func (w *world) reconcile() {
 		w.reconciler = w.newReconciler()
 	}
 	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
-	w.clock.SetTime(w.clock.Now().Add(time.Second))
+	w.passes(time.Second)
 	w.get()
+}
+
+// passes has time pass.
+func (w *world) passes(d time.Duration) { w.clock.SetTime(w.clock.Now().Add(d)) }
+
+// outlastsFailoverDelay reconciles while the failover delay passes twice.
+func (w *world) outlastsFailoverDelay() {
+	w.t.Helper()
+	for range 3 {
+		w.reconcile()
+		w.passes(failoverDelay)
+	}
+	w.reconcile()
+}
+
+// losesPrimary waits until the primary is missed, and until the failover delay is over.
+func (w *world) losesPrimary() {
+	w.t.Helper()
+	w.until("the loss of the primary", func(s *v1.PostgresClusterStatus) bool { return s.PrimaryLostTime != nil })
+	w.passes(failoverDelay)
 }
 
 // until reconciles until something is so.
 func (w *world) until(what string, is func(s *v1.PostgresClusterStatus) bool) {
 	w.t.Helper()
-	if wait.PollUntilContextTimeout(w.t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
-		w.reconcile()
-		return is(&w.object.Status), nil
+	if wait.PollUntilContextTimeout(w.t.Context(), 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		for before := -1; before < len(w.did) && ctx.Err() == nil; { // at once, as long as it does something
+			before = len(w.did)
+			if w.reconcile(); is(&w.object.Status) {
+				return true, nil
+			}
+		}
+		return false, nil
 	}) == nil {
 		return
 	}
