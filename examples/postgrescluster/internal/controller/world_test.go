@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,10 +35,11 @@ type world struct {
 	kubelet    *kubelet
 	events     *events.FakeRecorder
 	clock      *clocktesting.FakePassiveClock
-	// did are the effects so far. The accident, if there is one, ends the operator at one
-	// of them: until the next reconcile it does nothing any more.
-	did      []string
-	accident *effectstest.Accident
+	// did are the effects so far. Accidents, if there are any, end the operator at one of them
+	// each: it has crashed, and until the next reconcile does nothing any more.
+	did       []string
+	accidents []*effectstest.Accident
+	crashed   bool
 	// latency is how long the operator hears nothing of a statement that was executed.
 	latency time.Duration
 	// before is called before each effect.
@@ -81,7 +83,15 @@ func (w *world) seam(ctx context.Context, e effects.Effect, do func(context.Cont
 	if w.before != nil {
 		w.before(what)
 	}
-	err := w.accident.Perform(what, func() error { return do(ctx) })
+	if w.crashed {
+		return effectstest.ErrAccident
+	}
+	perform := func() error { return do(ctx) }
+	if i := slices.IndexFunc(w.accidents, func(a *effectstest.Accident) bool { return a.Effect == what && !a.Happened() }); i >= 0 {
+		perform = func() error { return w.accidents[i].Perform(what, func() error { return do(ctx) }) }
+	}
+	err := perform()
+	w.crashed = errors.Is(err, effectstest.ErrAccident)
 	if e.Kind == SQL {
 		<-time.After(w.latency)
 	}
@@ -106,8 +116,11 @@ func (w *world) get() *v1.PostgresCluster {
 // reconcile is what an event or the time would have the operator do; a second passes.
 func (w *world) reconcile() {
 	w.t.Helper()
-	if w.accident.Restart() { // with nothing in its memory
-		w.reconciler = w.newReconciler()
+	if w.crashed { // another one starts, with nothing in its memory
+		w.crashed, w.reconciler = false, w.newReconciler()
+		for _, a := range w.accidents {
+			a.Restart()
+		}
 	}
 	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
 	w.passes(time.Second)
