@@ -170,7 +170,8 @@ class RequestReaderTest {
                 "POST http://jvm/%2e?a HTTP/1.1\nHost:\t[::1]\nContent-Length: 5\n\nhello",
                 "\r\nOPTIONS * HTTP/1.1\r\nHost: jvm\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
         String dictionary = "\r\n :%/?#*\t\0\u007f\u00ff09aHGETP.,;=[]\"";
-        for (int round = 0; round < 200_000; round++) {
+        int rounds = System.getenv().getOrDefault("FULL", "").isEmpty() ? 20_000 : 200_000;
+        for (int round = 0; round < rounds; round++) {
             StringBuilder text = new StringBuilder(seeds.get(random.nextInt(seeds.size())));
             for (int changes = random.nextInt(6); changes > 0; changes--) {
                 int at = random.nextInt(text.length() + 1);

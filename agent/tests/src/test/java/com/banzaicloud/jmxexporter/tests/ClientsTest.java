@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Clients that mean harm, or know no better, take little of what the application needs, and not the endpoint. */
@@ -42,6 +43,7 @@ class ClientsTest {
     }
 
     @Test
+    @Tag("full")
     void thousandSilentSlowAndHalfClosedConnections() throws Exception {
         long before = jvm.openFiles().size();
         for (int i = 0; i < 1000; i++) {
@@ -106,6 +108,7 @@ class ClientsTest {
     }
 
     @Test
+    @Tag("full")
     void healthIsAnsweredWhileAScrapeHangs() throws Exception {
         jvm.desire(Desired.running(port, jvm.file("all.yaml", "{}\n")));
         for (int i = 0; i < 20; i++) { // More than the server has connections.

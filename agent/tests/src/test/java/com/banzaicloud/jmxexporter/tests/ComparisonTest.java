@@ -15,6 +15,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,6 +55,7 @@ class ComparisonTest {
     Path directory;
 
     @ParameterizedTest
+    @Tag("full")
     @ValueSource(strings = {"defaults.yaml", "selection.yaml"})
     void sameMetrics(String rules) throws Exception {
         load(configuration(rules), Subject.class.getName(), SampleBeans.class.getName());
@@ -71,6 +73,7 @@ class ComparisonTest {
     }
 
     @Test
+    @Tag("full")
     void sameMetricsOfTheDemo() throws Exception {
         load(Path.of(System.getProperty("dummyapp.config")), "-Ddummy.requests=42", "DummyApp");
         assertSame(TEXT, DIFFERENCES);
@@ -79,6 +82,7 @@ class ComparisonTest {
 
     /** A rule that gives a metric the name of one of the JVM's own breaks the scrape, of either exporter. */
     @Test
+    @Tag("full")
     void sameFailureOfCollidingNames() throws Exception {
         load(configuration("collision.yaml"), Subject.class.getName());
         assertEquals(500, Scrape.get(stock, "/metrics").statusCode());
@@ -89,6 +93,7 @@ class ComparisonTest {
 
     /** A rule that fails while it is used ends the collection, and says so in a metric, in either exporter. */
     @Test
+    @Tag("full")
     void sameErrorOfARuleThatFails() throws Exception {
         load(configuration("group.yaml"), Subject.class.getName());
         assertEquals(List.of("jmx_scrape_error 1.0"), errors(stock));

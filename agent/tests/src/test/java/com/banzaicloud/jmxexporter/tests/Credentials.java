@@ -27,7 +27,7 @@ record Credentials(KeyStore store) {
 
     static Credentials make(Path directory, String name, String... algorithm) throws Exception {
         Path file = directory.resolve(name + ".p12");
-        Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin/keytool").toString(), "-genkeypair", "-alias", "key",
+        Process keytool = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin/keytool").toString(), "-J-XX:+UseSerialGC", "-J-XX:TieredStopAtLevel=1", "-genkeypair", "-alias", "key",
                 "-keystore", file.toString(), "-storetype", "PKCS12", "-storepass", "changeit", "-dname", "CN=" + name, "-ext", "san=ip:127.0.0.1",
                 "-keyalg", algorithm[0], algorithm[1], algorithm[2]).redirectErrorStream(true).start();
         String said = new String(keytool.getInputStream().readAllBytes());

@@ -4,12 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.file.Path;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The demo's application and rules give the metrics that the demo promises. */
 class DummyAppTest {
 
     @Test
+    @Tag("jvm")
     void metrics() throws Exception {
         int port = Jvm.freePort();
         try (Jvm jvm = Jvm.run("-Ddummy.requests=42", "DummyApp")) {

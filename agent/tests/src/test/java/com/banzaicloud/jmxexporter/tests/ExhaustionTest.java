@@ -58,6 +58,7 @@ class ExhaustionTest {
     }
 
     @Test
+    @Tag("full")
     void heap() throws Exception {
         try (Jvm jvm = Jvm.run("-Xmx32m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", Subject.class.getName())) {
             load(jvm);

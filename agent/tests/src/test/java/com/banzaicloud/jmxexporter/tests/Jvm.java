@@ -2,8 +2,11 @@ package com.banzaicloud.jmxexporter.tests;
 
 import com.sun.tools.attach.AgentLoadException;
 import com.sun.tools.attach.VirtualMachine;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.Writer;
+import java.lang.reflect.Method;
 import java.net.ServerSocket;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -18,12 +21,15 @@ import java.util.Properties;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /** A JVM with an application in it, and what an operator's helper can do to it: load, desire, read the mark. */
 final class Jvm implements AutoCloseable {
 
     /** The runtime of the applications, perhaps without tools. */
-    static final Path HOME = Path.of(System.getProperty("subject"));
+    static final Path HOME = Path.of(System.getProperty("subject", System.getProperty("java.home")));
+    /** Options of every application; what a test gives comes after them. */
+    private static final List<String> OPTIONS = Stream.of(System.getProperty("subject.options", "").split(" ")).filter(option -> !option.isEmpty()).toList();
     static final Path AGENT = Path.of(System.getProperty("jars"), "agent.jar");
     static final Path EXPORTER = Path.of(System.getProperty("jars"), "exporter.jar");
     static final Path STOCK = Path.of(System.getProperty("jars"), "stock.jar");
@@ -49,7 +55,9 @@ final class Jvm implements AutoCloseable {
         out = directory.resolve("out");
         err = directory.resolve("err");
         List<String> command = new ArrayList<>(prefix);
-        command.addAll(List.of(home.resolve("bin/java").toString(), "-cp", classPath.toString()));
+        command.add(home.resolve("bin/java").toString());
+        command.addAll(OPTIONS);
+        command.addAll(List.of("-cp", classPath.toString()));
         command.addAll(arguments);
         Instant before = Instant.now();
         process = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile()).start();
@@ -110,7 +118,7 @@ final class Jvm implements AutoCloseable {
         return path.toString();
     }
 
-    /** A port that nobody has, and that nobody gets by chance: the kernel gives those from 32768 on, other forks begin elsewhere. */
+    /** A port that nobody has, and that nobody gets by chance: the kernel gives those from 32768 on, other test runs have other blocks. */
     static synchronized int freePort() {
         while (true) {
             lastPort++;
@@ -122,7 +130,20 @@ final class Jvm implements AutoCloseable {
         }
     }
 
-    private static int lastPort = 10000 + 100 * (int) (ProcessHandle.current().pid() % 200);
+    /** Whoever listens on the first port of a block has the others; runs on several versions of Java go side by side. */
+    private static final ServerSocket BLOCK = firstOfABlock();
+    private static int lastPort = BLOCK.getLocalPort();
+
+    private static ServerSocket firstOfABlock() {
+        for (int first = 10_000; first < 32_000; first += 1000) {
+            try {
+                return new ServerSocket(first);
+            } catch (IOException taken) {
+                // By another run.
+            }
+        }
+        throw new IllegalStateException("every block of ports is taken");
+    }
 
     /** A file in a directory of this JVM's test. */
     Path file(String name, String content) throws IOException {
@@ -209,16 +230,14 @@ final class Jvm implements AutoCloseable {
         return vm;
     }
 
-    /** What the JVM answers to a diagnostic command. */
-    String jcmd(String... command) throws Exception {
-        List<String> line = new ArrayList<>(List.of(Path.of(System.getProperty("java.home"), "bin/jcmd").toString(), String.valueOf(process.pid())));
-        line.addAll(List.of(command));
-        Process jcmd = new ProcessBuilder(line).redirectErrorStream(true).start();
-        String answer = new String(jcmd.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        if (jcmd.waitFor() != 0) {
-            throw new IllegalStateException(line + ": " + answer);
+    /** What the JVM answers to a diagnostic command, asked as jcmd does, which would be another JVM each time. */
+    String jcmd(String command) throws Exception {
+        Method execute = Class.forName("sun.tools.attach.HotSpotVirtualMachine").getMethod("executeJCmd", String.class);
+        ByteArrayOutputStream answer = new ByteArrayOutputStream();
+        try (InputStream in = (InputStream) execute.invoke(attached(), command)) {
+            in.transferTo(answer); // Reading into the middle of a buffer, as readAllBytes does, fails in this stream.
         }
-        return answer;
+        return answer.toString(StandardCharsets.UTF_8);
     }
 
     /** The files that the process has open. */
@@ -256,12 +275,14 @@ final class Jvm implements AutoCloseable {
     /** Waits for a condition. */
     static void until(String what, Condition condition) {
         Instant end = Instant.now().plus(CONDITION_TIMEOUT);
+        long pause = 5; // Grows: to look at a thread dump or at a heap costs more than to wait.
         try {
             while (!condition.holds()) {
                 if (Instant.now().isAfter(end)) {
                     throw new AssertionError("not in " + CONDITION_TIMEOUT + ": " + what);
                 }
-                Thread.sleep(20);
+                Thread.sleep(pause);
+                pause = Math.min(2 * pause, 100);
             }
         } catch (RuntimeException | Error e) {
             throw e;

@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Loading the agent, once, twice, and with what a confused helper might give it. */
@@ -30,6 +31,7 @@ class LoadTest {
     }
 
     @Test
+    @Tag("jvm")
     void servesAndSaysSoInTheMark() throws Exception {
         Desired desired = Desired.running(port, config);
         Map<String, String> mark = jvm.load(desired);
@@ -51,6 +53,7 @@ class LoadTest {
     }
 
     @Test
+    @Tag("jvm")
     void secondLoadIsHarmless() throws Exception {
         Map<String, String> first = jvm.load(Desired.running(port, config));
         jvm.loadAgent(Jvm.AGENT, jvm.desiredFile().toString());
@@ -103,6 +106,7 @@ class LoadTest {
     }
 
     @Test
+    @Tag("jvm")
     void startsWithItsApplication() throws Exception {
         Desired desired = Desired.running(port, config);
         desired.write(jvm.desiredFile());

@@ -9,27 +9,38 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Implementations of tomorrow under the trampoline of today, which stays in a JVM whatever comes. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReplaceTest {
 
     private final int port = Jvm.freePort();
     private Jvm jvm;
     private Path config;
 
-    @BeforeEach
+    /** One JVM lives through all of them. */
+    @BeforeAll
     void start() throws Exception {
         jvm = Jvm.start();
-        config = jvm.file("config.yaml", "rules: []\n");
-        jvm.load(Desired.running(port, config));
     }
 
-    @AfterEach
+    /** Another load has the agent look at once, whatever the test before has left. */
+    @BeforeEach
+    void load() throws Exception {
+        config = jvm.file("config.yaml", "rules: []\n");
+        Map<String, String> mark = jvm.load(Desired.running(port, config));
+        assertEquals("running 1.0.0", mark.get("state") + " " + mark.get("agent"), mark.toString());
+    }
+
+    @AfterAll
     void close() throws Exception {
         assertEquals(0, jvm.end());
         assertEquals(List.of(), jvm.err());
@@ -37,6 +48,7 @@ class ReplaceTest {
     }
 
     @Test
+    @Tag("jvm")
     void newerTakesOver() throws Exception {
         Path newer = implementation("answer.put(\"state\", desired.get(\"state\"));"
                 + "answer.put(\"agent\", \"99\"); answer.put(\"color\", desired.get(\"color\")); answer.put(\"nothing\", null);");
@@ -108,14 +120,16 @@ class ReplaceTest {
         Path complaining = implementation("if (desired.get(\"config\") == null) throw new IllegalStateException(\"started without a configuration\");"
                 + "answer.put(\"state\", desired.get(\"state\")); answer.put(\"agent\", \"99\"); answer.put(\"port\", desired.get(\"port\"));"
                 + "answer.put(\"config.sha256\", desired.get(\"config.sha256\")); answer.put(\"reason\", \"RuleTooExpensive\");");
-        jvm.desire(Desired.stopped());
-        jvm.load(Desired.running(port, config).implementation(complaining));
-        Path broken = implementation("throw new IllegalStateException(\"broken\");");
-        Map<String, String> mark = jvm.desire(Desired.running(port, config).implementation(broken));
-        assertEquals("running", mark.get("state"), mark.toString());
-        assertEquals("99", mark.get("agent"));
-        assertEquals("AgentFailed", mark.get("reason"));
-        jvm.desire(Desired.stopped());
+        try (Jvm own = Jvm.start()) { // Nobody can stop that one.
+            own.load(Desired.running(port, config).implementation(complaining));
+            Path broken = implementation("throw new IllegalStateException(\"broken\");");
+            Map<String, String> mark = own.desire(Desired.running(port, config).implementation(broken));
+            assertEquals("running", mark.get("state"), mark.toString());
+            assertEquals("99", mark.get("agent"));
+            assertEquals("AgentFailed", mark.get("reason"));
+            assertEquals(0, own.end());
+            assertEquals(List.of(), own.err());
+        }
     }
 
     /** One that throws after it has opened the port is stopped: the next could not start there. */

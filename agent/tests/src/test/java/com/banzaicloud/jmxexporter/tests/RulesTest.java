@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -91,6 +92,7 @@ class RulesTest {
 
     /** A pattern that runs out of stack costs itself, and not the scrape. */
     @Test
+    @Tag("jvm")
     void ruleThatNeedsTooMuchStack() throws Exception {
         try (Jvm jvm = Jvm.run("-Xss256k", "-Dlong=" + "x".repeat(20_000), Subject.class.getName(), SampleBeans.class.getName())) {
             Path config = jvm.file("config.yaml", "rules:\n- {pattern: 'sample<type=Long><>Text: (a|x)*y', name: never}\n- {pattern: 'java.lang<type=Threading><>ThreadCount', name: after}\n");
@@ -103,6 +105,7 @@ class RulesTest {
 
     /** Each alternative doubles the ways through the pattern, and none reads a character at the end of a text. */
     @ParameterizedTest
+    @Tag("full")
     @ValueSource(strings = {"(|)", "(?:|)", "(a*|b*)", "()?", "(?:(?=)|(?!x))"})
     void choicesThatReadNothing(String choice) throws Exception {
         try (Jvm jvm = Jvm.start()) {
@@ -118,6 +121,7 @@ class RulesTest {
 
     /** What costs much because there is much is not switched off. */
     @Test
+    @Tag("full")
     void innocentRuleStays() throws Exception {
         try (Jvm jvm = Jvm.run(Subject.class.getName(), ManyBeans.class.getName())) {
             Path config = jvm.file("config.yaml", "includeObjectNames: ['sample:type=Topic,name=topic-19*,*']\nrules:\n- {pattern: '(.+)<type=(.+), name=(.+), cluster=(.+), zone=(.+)><>(\\w+): (.+)', name: topic_$6, labels: {name: $3}}\n");
@@ -129,9 +133,20 @@ class RulesTest {
     }
 
     /** No thread matches any longer when the configuration is corrected, moved or taken away. */
+    @Test
+    void matchingEndsWhenStopped() throws Exception {
+        assertMatchingEnds("stopped");
+    }
+
+    /** As when stopped, while the agent goes on. */
     @ParameterizedTest
-    @ValueSource(strings = {"corrected", "corrected and moved", "stopped"})
-    void matchingEnds(String how) throws Exception {
+    @Tag("full")
+    @ValueSource(strings = {"corrected", "corrected and moved"})
+    void matchingEndsWhenCorrected(String how) throws Exception {
+        assertMatchingEnds(how);
+    }
+
+    private void assertMatchingEnds(String how) throws Exception {
         int next = Jvm.freePort();
         try (Jvm jvm = Jvm.start()) {
             StringBuilder rules = new StringBuilder("rules:\n"); // So many that their budgets together are the test's whole time.

@@ -16,12 +16,14 @@ import java.util.concurrent.Future;
 import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Everything that a Prometheus may ask is answered. */
+@Tag("jvm")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ScrapeTest {
 

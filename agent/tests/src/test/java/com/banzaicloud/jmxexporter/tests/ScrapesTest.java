@@ -14,6 +14,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** However many ask, one collection runs, and the application's memory is for one answer at most. */
@@ -23,6 +24,7 @@ class ScrapesTest {
 
     /** The application needs some of its heap while scrapers keep asking. */
     @Test
+    @Tag("full")
     void twoScrapersAndLittleHeap() throws Exception {
         try (Jvm jvm = Jvm.run("-Xmx128m", "-XX:+UseSerialGC", Subject.class.getName(), ManyBeans.class.getName())) {
             load(jvm);
@@ -94,6 +96,7 @@ class ScrapesTest {
 
     /** A configuration that leaves out what hangs is served though the collection by the last one still hangs. */
     @Test
+    @Tag("full")
     void otherConfigurationWhileOneHangs() throws Exception {
         try (Jvm jvm = slow()) {
             jvm.desire(Desired.running(port, jvm.file("other.yaml", "excludeObjectNames: ['sample:*']\n")));
@@ -129,6 +132,7 @@ class ScrapesTest {
 
     /** A reader that hangs up in the middle of its answer takes nobody else's. */
     @Test
+    @Tag("full")
     void readerHangsUp() throws Exception {
         try (Jvm jvm = Jvm.run(Subject.class.getName(), ManyBeans.class.getName())) {
             load(jvm);

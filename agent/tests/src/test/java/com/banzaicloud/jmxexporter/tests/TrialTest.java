@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A configuration is tried before it counts as served; what costs too much only later is reported when it does. */
@@ -17,6 +18,7 @@ class TrialTest {
 
     /** As on a machine that has a tenth of a processor for it: the answer comes later, and is the same. */
     @Test
+    @Tag("full")
     void starvedMachineChangesNoVerdict() throws Exception {
         try (Jvm jvm = Jvm.start()) {
             assertEquals("running", jvm.load(Desired.running(port, jvm.file("good.yaml", GOOD))).get("state"));

@@ -63,6 +63,7 @@ class TrustTest {
     }
 
     @Test
+    @Tag("jvm")
     void directoryRenamedAwayAndPlanted() throws Exception {
         load();
         foreignDesired().write(foreign.resolve("desired"));
@@ -75,6 +76,7 @@ class TrustTest {
 
     /** In a sticky directory nobody renames what is root's; a cleaner of root's removes it. */
     @Test
+    @Tag("full")
     void directoryCleanedUpAndPlanted() throws Exception {
         Runtime.getRuntime().exec(new String[] {"chmod", "1777", tmp.toString()}).waitFor();
         load();

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Once stopped, nothing but the trampoline's few classes is left in the JVM. */
@@ -20,6 +21,7 @@ class UnloadTest {
     private static final String LOADER = "com.banzaicloud.jmxexporter.agent.JarLoader";
 
     @Test
+    @Tag("jvm")
     void stoppedLeavesNothing() throws Exception {
         int port = Jvm.freePort();
         try (Jvm jvm = Jvm.start()) {
@@ -127,6 +129,7 @@ class UnloadTest {
     }
 
     @Test
+    @Tag("jvm")
     void stoppedLeavesNoMBean() throws Exception {
         int port = Jvm.freePort();
         try (Jvm jvm = Jvm.start()) {
