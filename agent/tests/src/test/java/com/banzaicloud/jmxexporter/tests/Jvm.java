@@ -37,7 +37,7 @@ final class Jvm implements AutoCloseable {
     /** The applications alone, so that the agents' jars are not on their class path. */
     private static final Path SUBJECTS = Path.of(System.getProperty("jars"), "subjects.jar");
     /** Long, for machines that do more than this: what holds is seen at once. */
-    private static final Duration CONDITION_TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration CONDITION_TIMEOUT = Duration.ofMinutes(3);
 
     final Process process;
     private final Path directory;
