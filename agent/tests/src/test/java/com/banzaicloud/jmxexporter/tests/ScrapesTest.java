@@ -110,6 +110,7 @@ class ScrapesTest {
 
     /** Nothing is collected for a client that hung up while another one's answer was being written. */
     @Test
+    @Tag("full")
     void clientGone() throws Exception {
         try (Jvm jvm = Jvm.run(Subject.class.getName(), ManyBeans.class.getName())) {
             load(jvm);
