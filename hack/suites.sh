@@ -1,21 +1,23 @@
 # The suites of hack/test, a function each. Sourced, by it.
-every_change=(unit fuzz integration examples agent e2e)
+every_change=(unit hostile fuzz integration examples agent e2e)
 only_all=(release offline)
 
-# The files that a suite depends on; a suite without any runs always.
+# The files that a suite depends on. The suites unit, fuzz and hostile look at each package, by hack/changed.
 declare -A tested=(
-  [fuzz]="apis cmd internal pkg go.mod go.sum hack/fuzz"
-  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/new-operator hack/tools/go.mod"
+  [integration]="apis config internal pkg hack/binaries hack/build.sh hack/tools test/integration test/rights docs/alerting.md docs/security.md go.mod go.sum"
+  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/binaries hack/build.sh hack/new-operator hack/tools"
   [agent]="agent test/apps hack/jvms hack/packages.sh"
+  [e2e]="apis cmd config internal pkg agent hack :!hack/release :!hack/docs :!hack/compatibility kind-config.yaml test/apps test/e2e test/rights go.mod go.sum"
 )
 
 # left_to_all SUITE: prints what only make test-all runs.
 left_to_all() {
   case $1 in
-    unit) echo "unit         the race detector and the hostile containers, where nothing that they test has changed" ;;
+    unit) echo "unit         packages that have not changed since they passed; Java 11 to 27 and repetitions where no version matters" ;;
+    hostile) ;;
     fuzz) echo "fuzz         a minute for each target instead of $short_fuzz" ;;
-    integration) echo "integration  TestBigFleet with 1 000 pods, TestHangingPods with 500, and half of TestCrash's plans" ;;
-    examples) echo "examples     postgrescluster: TestCrash at repeated effects, and three minutes of TestChaos" ;;
+    integration) echo "integration  the race detector; crashes whose rule is the engine's; TestBigFleet with 1 000 pods, TestHangingPods with 500" ;;
+    examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: each crash alone and at repeated effects, three minutes of TestChaos" ;;
     agent) echo "agent        $(agent/test --full)" ;;
     e2e) echo "e2e          $full_e2e; the examples" ;;
     release) echo "release      all: a release built twice, pushed, signed and verified" ;;
@@ -47,29 +49,45 @@ build() {
   step "building the test application" test/apps/build
 }
 
+# Run by changed: WHAT is run with those of the packages that have not passed SUITE with their present content, with FULL all.
+changed() { # SUITE WHAT PACKAGE...
+  local list=$results/$1.packages packages=("${@:3}")
+  hack/changed "$1" "${packages[@]}" >"$list"
+  if [ -z "$FULL" ]; then
+    mapfile -t packages < <(cut -d' ' -f1 "$list")
+    say "$1: ${#packages[@]} of $(($# - 2)) packages have changed since they passed here"
+  fi
+  [ ${#packages[@]} = 0 ] || "$2" "${packages[@]}" || return
+  hack/changed --passed <"$list"
+}
+
 unit() {
   build
   ! debian_root || packages busybox-static:busybox # one of the shells for the helper's scripts
-  local packages failed=0
-  packages=$(go list ./... | grep -v /test/)
   local runner=(hack/jvms run)
-  racetest -timeout 60m $packages || failed=1
-  # Without the race detector and not in parallel: floods should hit the operator's limits, not its deadlines.
-  gotest -timeout 30m ./test/hostile || failed=1
-  exit $failed
+  changed unit racetest $(go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | grep -v /test/)
 }
 
-short_fuzz=2s
+# Without the race detector: floods should hit the operator's limits, not its deadlines.
+hostile() {
+  build
+  local runner=(hack/jvms run)
+  changed hostile gotest ./test/hostile
+}
+
+short_fuzz=1s
 fuzz() {
   [ -n "$FULL" ] || export FUZZTIME=${FUZZTIME:-$short_fuzz}
-  hack/fuzz
+  changed fuzz hack/fuzz $(grep -rl --include='*_test.go' '^func Fuzz' cmd internal pkg | xargs -n 1 dirname | sort -u | sed 's#^#./#')
 }
 
 integration() {
   KUBEBUILDER_ASSETS=$(hack/binaries assets)
   export KUBEBUILDER_ASSETS
+  local run=gotest
+  [ -z "$FULL" ] || run=racetest
   # The timeouts only stop hanging tests: they assert nothing.
-  racetest -timeout 90m -parallel 8 ./test/integration/...
+  $run -timeout 90m -parallel 8 ./test/integration/... ./test/rights/...
 }
 
 # Each example is a separate module; the operator written by hack/new-operator is also built and tested.
@@ -81,9 +99,12 @@ examples() {
   trap 'rm -rf examples/lighthouse' EXIT
   rm -rf examples/lighthouse
   hack/new-operator Lighthouse
+  (cd examples/lighthouse && go build -o /dev/null ./cmd/...)
   for module in $(git ls-files --cached --others --exclude-standard 'examples/*go.mod'); do
     [ "$module" != examples/e2e/go.mod ] || continue # part of suite e2e, which has the cluster
-    (cd "${module%/*}" && go build -o /dev/null ./cmd/... && gotest -timeout 30m -parallel 6 ./...) || failed=1
+    # The generated operator has the skeleton's tests.
+    [ -n "$FULL" ] || [ "$module" != examples/skeleton/go.mod ] || continue
+    (cd "${module%/*}" && gotest -timeout 30m -parallel 6 ./...) || failed=1
   done
   exit $failed
 }
