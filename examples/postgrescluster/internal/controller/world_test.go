@@ -122,7 +122,9 @@ func (w *world) reconcile() {
 			a.Restart()
 		}
 	}
+	w.reconciler.Reader = w.snapshot()
 	_, _ = w.reconciler.Reconcile(w.t.Context(), ctrl.Request{NamespacedName: w.key()})
+	w.reconciler.Reader = admin
 	w.passes(time.Second)
 	w.get()
 }
