@@ -20,17 +20,17 @@ type broker struct {
 	t               *testing.T
 	jars, java, dir string
 	address, web    string
+	producer        string // the program that sends messages
 	process         *exec.Cmd
 	ended           chan struct{} // closed once the process has ended
 	output          *os.File
-	makesTopics     bool
 	user            *syscall.Credential
 }
 
 // theModules are those that Pulsar's own start script opens (bin/pulsar of 4.0.0).
 var theModules = []string{"java.base/sun.net", "java.base/java.lang", "java.base/java.nio", "java.base/jdk.internal.misc", "java.base/java.util.zip", "java.management/sun.management"}
 
-func startBroker(t *testing.T, makesTopics bool) *broker {
+func startBroker(t *testing.T) *broker {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "../broker/fetch").Output()
 	if err != nil {
@@ -43,7 +43,7 @@ func startBroker(t *testing.T, makesTopics bool) *broker {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	b := &broker{t: t, jars: filepath.Join(dir, "lib"), java: java, dir: dir, address: freeAddress(t), web: freeAddress(t), makesTopics: makesTopics}
+	b := &broker{t: t, jars: filepath.Join(dir, "lib"), java: java, dir: dir, address: freeAddress(t), web: freeAddress(t)}
 	b.link(jars)
 	if os.Getuid() == 0 {
 		b.user = &syscall.Credential{Uid: 65534, Gid: 65534}
@@ -89,8 +89,8 @@ func (b *broker) start() {
 	_, port, _ := net.SplitHostPort(b.address)
 	_, webPort, _ := net.SplitHostPort(b.web)
 	content := fmt.Sprintf("clusterName=standalone\nbrokerServicePort=%s\nwebServicePort=%s\nbindAddress=127.0.0.1\nadvertisedAddress=127.0.0.1\n"+
-		"managedLedgerDefaultEnsembleSize=1\nmanagedLedgerDefaultWriteQuorum=1\nmanagedLedgerDefaultAckQuorum=1\nallowAutoTopicCreation=%t\nbrokerDeleteInactiveTopicsEnabled=false\n",
-		port, webPort, b.makesTopics)
+		"managedLedgerDefaultEnsembleSize=1\nmanagedLedgerDefaultWriteQuorum=1\nmanagedLedgerDefaultAckQuorum=1\nallowAutoTopicCreation=false\nbrokerDeleteInactiveTopicsEnabled=false\n",
+		port, webPort)
 	if err := os.WriteFile(config, []byte(content), 0o644); err != nil { //nolint:gosec // another user reads it
 		b.t.Fatal(err)
 	}
@@ -142,6 +142,14 @@ func (b *broker) stop() {
 }
 
 func (b *broker) url() string { return "pulsar://" + b.address }
+
+// create creates a topic, and returns its path in the broker's administration.
+func (b *broker) create(t *testing.T, topic string) string {
+	t.Helper()
+	path := "/admin/v2/persistent/public/default/" + topic
+	b.request(t, http.MethodPut, path)
+	return path
+}
 
 // freeAddress is one of this host that nobody listens on.
 func freeAddress(t *testing.T) string {

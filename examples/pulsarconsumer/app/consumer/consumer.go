@@ -47,6 +47,8 @@ type Options struct {
 	Subscription string
 	// Messages receives a record for each message, Log what the client says.
 	Messages, Log *slog.Logger
+	// CheckInterval is the time between two checks of the subscription.
+	CheckInterval time.Duration
 }
 
 // Consumer is one consumer of a subscription. Its methods are safe for concurrent use.
@@ -61,10 +63,10 @@ func New(o Options) *Consumer { return &Consumer{options: o} }
 // subscribeTimeout limits each operation on the broker.
 const subscribeTimeout = 20 * time.Second
 
-// checkInterval is the time between two checks of the subscription, and maxLost is how many of
-// them fail in a row before it counts as lost for good, which takes a minute or two.
+// CheckInterval is that of the program, and maxLost is how many checks fail in a row before the
+// subscription counts as lost for good, which takes a minute or two.
 const (
-	checkInterval = 5 * time.Second
+	CheckInterval = 5 * time.Second
 	maxLost       = 12
 )
 
@@ -120,7 +122,7 @@ func (c *Consumer) Run(ctx context.Context) error {
 // client subscribes again by itself and reports nothing; where the topic is gone, it gives up
 // (pulsar-client-go v0.19.0, pulsar/consumer_partition.go).
 func (c *Consumer) watch(ctx context.Context, consumer pulsar.Consumer, cancel context.CancelCauseFunc) {
-	ticker := time.NewTicker(checkInterval) //nolint:forbidigo // its tests have a real broker, and wait
+	ticker := time.NewTicker(c.options.CheckInterval) //nolint:forbidigo // its tests have a real broker, and wait
 	defer ticker.Stop()
 	answers, asked, lost := make(chan error, 1), false, 0
 	for {

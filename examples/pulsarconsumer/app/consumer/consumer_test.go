@@ -41,7 +41,7 @@ func consume(t *testing.T, server, topic string) (c *consumer.Consumer, messages
 	t.Helper()
 	messages = &output{}
 	c = consumer.New(consumer.Options{
-		Server: server, Topic: topic, Subscription: "logger",
+		Server: server, Topic: topic, Subscription: "logger", CheckInterval: consumer.CheckInterval,
 		Messages: slog.New(slog.NewTextHandler(messages, nil)), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -67,42 +67,53 @@ func isReady(c *consumer.Consumer) bool {
 }
 
 // send sends a message by the producer, as a person would.
-func send(t *testing.T, producer, server, topic, message string) {
+func (b *broker) send(t *testing.T, topic, message string) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), producer)
-	command.Env = append(os.Environ(), "PULSAR_SERVER="+server, "PULSAR_TOPIC="+topic, "PULSAR_MESSAGE="+message)
+	command := exec.CommandContext(t.Context(), b.producer)
+	command.Env = append(os.Environ(), "PULSAR_SERVER="+b.url(), "PULSAR_TOPIC="+topic, "PULSAR_MESSAGE="+message)
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
 
-// Each message that is sent is logged once, by a consumer that is ready only while it is
-// subscribed: also over a restart of the broker, and of the consumer.
-func TestConsume(t *testing.T) {
-	producer := filepath.Join(t.TempDir(), "pulsar-producer")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", producer, "../cmd/pulsar-producer").CombinedOutput(); err != nil {
+// The tests of one broker, of which each has topics of its own.
+func TestConsumer(t *testing.T) {
+	b := startBroker(t)
+	b.producer = filepath.Join(t.TempDir(), "pulsar-producer")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", b.producer, "../cmd/pulsar-producer").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	b := startBroker(t, true)
-	c, messages, stop := consume(t, b.url(), "orders")
-	eventually(t, "it is subscribed", func(context.Context) bool { return isReady(c) })
-	send(t, producer, b.url(), "orders", "first")
-	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=first") == 1 })
+	if os.Getenv("FULL") != "" { // the broker takes as long again to start
+		t.Run("broker restarts", func(t *testing.T) { testBrokerRestarts(t, b) })
+	}
+	for name, test := range map[string]func(*testing.T, *broker){
+		"each message is logged once": testConsume,
+		"topic is deleted":            testTopicDeleted,
+		"reasons":                     testReasons,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, b)
+		})
+	}
+}
 
-	b.stop()
-	eventually(t, "it is not ready without a broker", func(context.Context) bool { return !isReady(c) })
-	b.start()
-	eventually(t, "it is subscribed again", func(context.Context) bool { return isReady(c) })
-	send(t, producer, b.url(), "orders", "second")
-	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=second") == 1 })
+// Each message that is sent is logged once, also over a restart of the consumer.
+func testConsume(t *testing.T, b *broker) {
+	const topic = "orders"
+	b.create(t, topic)
+	c, messages, stop := consume(t, b.url(), topic)
+	eventually(t, "it is subscribed", func(context.Context) bool { return isReady(c) })
+	b.send(t, topic, "first")
+	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=first") == 1 })
 	if err := stop(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
 
 	// What was acknowledged does not come again, and what was sent meanwhile does.
-	send(t, producer, b.url(), "orders", "third")
-	_, messages, stop = consume(t, b.url(), "orders")
-	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=third") == 1 })
+	b.send(t, topic, "second")
+	_, messages, stop = consume(t, b.url(), topic)
+	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=second") == 1 })
 	if n := messages.count("payload=first"); n != 0 {
 		t.Errorf("a message that was acknowledged came %d times again", n)
 	}
@@ -111,14 +122,36 @@ func TestConsume(t *testing.T) {
 	}
 }
 
+// A consumer is ready only while it is subscribed, and subscribes again when the broker restarts:
+// each message is logged once.
+func testBrokerRestarts(t *testing.T, b *broker) {
+	const topic = "restarts"
+	b.create(t, topic)
+	c, messages, stop := consume(t, b.url(), topic)
+	eventually(t, "it is subscribed", func(context.Context) bool { return isReady(c) })
+	b.send(t, topic, "first")
+	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=first") == 1 })
+
+	b.stop()
+	eventually(t, "it is not ready without a broker", func(context.Context) bool { return !isReady(c) })
+	b.start()
+	eventually(t, "it is subscribed again", func(context.Context) bool { return isReady(c) })
+	b.send(t, topic, "second")
+	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=second") == 1 })
+	if n := messages.count("payload=first"); n != 1 {
+		t.Errorf("a message was logged %d times", n)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // A consumer whose topic was deleted is not ready, though the broker answers, and ends at last:
 // the client does not subscribe again.
-func TestTopicDeleted(t *testing.T) {
-	b := startBroker(t, false)
-	const topic = "/admin/v2/persistent/public/default/orders"
-	b.request(t, http.MethodPut, topic)
+func testTopicDeleted(t *testing.T, b *broker) {
+	topic := b.create(t, "deleted")
 	c := consumer.New(consumer.Options{
-		Server: b.url(), Topic: "orders", Subscription: "logger",
+		Server: b.url(), Topic: "deleted", Subscription: "logger", CheckInterval: consumer.CheckInterval / 10,
 		Messages: slog.New(slog.DiscardHandler), Log: slog.New(slog.DiscardHandler),
 	})
 	ended := make(chan error, 1)
@@ -134,15 +167,14 @@ func TestTopicDeleted(t *testing.T) {
 }
 
 // Why there is no subscription is one line that begins with a reason of the operator's.
-func TestReasons(t *testing.T) {
-	b := startBroker(t, false)
+func testReasons(t *testing.T, b *broker) {
 	for reason, at := range map[string]struct{ server, topic string }{
-		consumer.TopicNotFound:     {b.url(), "orders"},
-		consumer.BrokerUnreachable: {"pulsar://" + freeAddress(t), "orders"},
+		consumer.TopicNotFound:     {b.url(), "none"},
+		consumer.BrokerUnreachable: {"pulsar://" + freeAddress(t), "none"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			c := consumer.New(consumer.Options{
-				Server: at.server, Topic: at.topic, Subscription: "logger",
+				Server: at.server, Topic: at.topic, Subscription: "logger", CheckInterval: consumer.CheckInterval,
 				Messages: slog.New(slog.DiscardHandler), Log: slog.New(slog.DiscardHandler),
 			})
 			err := c.Run(t.Context())

@@ -37,8 +37,9 @@ func main() {
 
 func run(ctx context.Context) error {
 	options := consumer.Options{
-		Messages: slog.New(slog.NewTextHandler(os.Stdout, nil)),
-		Log:      slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Messages:      slog.New(slog.NewTextHandler(os.Stdout, nil)),
+		Log:           slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		CheckInterval: consumer.CheckInterval,
 	}
 	for variable, value := range map[string]*string{
 		"PULSAR_SERVER": &options.Server, "PULSAR_TOPIC": &options.Topic, "PULSAR_SUBSCRIPTION_NAME": &options.Subscription,
