@@ -48,6 +48,7 @@ func (w *world) mutates(expression string) {
 
 // What admission makes of the Deployment is not restored for ever.
 func TestAdmissionChangesDeployment(t *testing.T) {
+	t.Parallel()
 	for name, expression := range map[string]string{
 		"another registry": `Object{spec: Object.spec{template: Object.spec.template{spec: Object.spec.template.spec{containers: [
 			Object.spec.template.spec.containers{name: "pulsarconsumer", image: "mirror.example/consumer:1"}]}}}}`,
@@ -55,6 +56,7 @@ func TestAdmissionChangesDeployment(t *testing.T) {
 			Object.spec.template.spec.containers{name: "sidecar", image: "sidecar.example/proxy:1"}]}}}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.mutates(expression)
 			w.consumes()

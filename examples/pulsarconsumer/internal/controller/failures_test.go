@@ -17,6 +17,7 @@ import (
 
 // What the API server refuses comes about once it allows it, in its time: no event says so.
 func TestDeploymentRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	none := corev1.ResourceList{"count/deployments.apps": resource.MustParse("0")}
 	quota := &corev1.ResourceQuota{
@@ -43,6 +44,7 @@ func TestDeploymentRefused(t *testing.T) {
 }
 
 func TestAPIError(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.failure = func(what string) error {
 		if strings.HasSuffix(what, string(owner)) {
@@ -65,10 +67,12 @@ func TestAPIError(t *testing.T) {
 // Whatever effect the operator ends at on its way to the last phase, before or after it,
 // another one comes to the same end.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	recorded := newWorld(t)
 	recorded.consumes()
 	for _, a := range effectstest.Plan(recorded.did, effectstest.DiesBefore, effectstest.DiesAfter) {
 		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.accident = a
 			w.consumes()

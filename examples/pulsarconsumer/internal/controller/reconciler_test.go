@@ -21,6 +21,7 @@ import (
 )
 
 func TestPhases(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settle()
 	w.is("Deployed", ReasonRollingOut)
@@ -60,6 +61,7 @@ func TestPhases(t *testing.T) {
 
 // Each field has one writer, who applies it.
 func TestFieldOwners(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.consumes()
 	for object, want := range map[client.Object]string{
@@ -83,6 +85,7 @@ func TestFieldOwners(t *testing.T) {
 
 // The scale subresource is what kubectl scale, HPA and KEDA use.
 func TestScale(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.consumes()
 	for _, replicas := range []int32{3, 1, 0, 2} {
@@ -103,6 +106,7 @@ func TestScale(t *testing.T) {
 
 // Pods with the labels that the Deployment does not own are nobody's replicas.
 func TestForeignPods(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settle()
 	w.rollsOut()
@@ -127,6 +131,7 @@ func TestForeignPods(t *testing.T) {
 
 // What keeps pods from consuming is said in the words of who knows, and written once.
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		pod                    func(*corev1.PodStatus)
 		phase, reason, message string
@@ -151,6 +156,7 @@ func TestTrouble(t *testing.T) {
 		"it is created": {waits("ContainerCreating", ""), "RolledOut", ReasonSubscribing, "2 pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.settle()
 			w.rollsOut()
@@ -175,6 +181,7 @@ func TestTrouble(t *testing.T) {
 
 // The API server refuses what cannot work.
 func TestValidation(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for name, tc := range map[string]struct {
 		change func(*v1.PulsarConsumer)
@@ -205,6 +212,7 @@ func TestValidation(t *testing.T) {
 }
 
 func TestDrift(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*appsv1.Deployment){
 		"another image": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "other" },
 		"scaled":        func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(5)) },
@@ -215,6 +223,7 @@ func TestDrift(t *testing.T) {
 		"a variable is another": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Env[1].Value = "other" },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.settle()
 			before := w.deployment().Spec
@@ -237,6 +246,7 @@ func TestDrift(t *testing.T) {
 // The labels of the PulsarConsumer, which people change, are not the Deployment's: its selector
 // cannot be changed.
 func TestLabels(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, team := range []string{"red", "blue"} {
 		w.object.Labels = map[string]string{"team": team, "app.kubernetes.io/name": team}
@@ -250,6 +260,7 @@ func TestLabels(t *testing.T) {
 }
 
 func TestDeploymentDeleted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settle()
 	first := w.deployment()
@@ -274,6 +285,7 @@ func (w *world) foreignDeployment() *appsv1.Deployment {
 }
 
 func TestNameTaken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	foreign := w.foreignDeployment()
 	w.must(admin.Create(t.Context(), foreign))

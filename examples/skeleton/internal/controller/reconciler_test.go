@@ -105,6 +105,7 @@ func (w *world) is(phase, reason string) {
 }
 
 func TestPhases(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settle()
 	w.is("Deployed", ReasonRollingOut)
@@ -127,11 +128,13 @@ func TestPhases(t *testing.T) {
 }
 
 func TestDrift(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*appsv1.Deployment){
 		"another image": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "other" },
 		"scaled":        func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(5)) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.settle()
 			d := w.deployment()
@@ -154,6 +157,7 @@ func TestDrift(t *testing.T) {
 }
 
 func TestDeploymentDeleted(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.settle()
 	first := w.deployment()
@@ -178,6 +182,7 @@ func (w *world) foreignDeployment() *appsv1.Deployment {
 }
 
 func TestNameTaken(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	foreign := w.foreignDeployment()
 	w.must(admin.Create(t.Context(), foreign))
@@ -194,10 +199,12 @@ func TestNameTaken(t *testing.T) {
 // Whatever effect the operator ends at, before or after it, another one comes to the same
 // end.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	recorded := newWorld(t)
 	recorded.settle()
 	for _, a := range effectstest.Plan(recorded.did, effectstest.DiesBefore, effectstest.DiesAfter) {
 		t.Run(a.String(), func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.accident = a
 			w.settle()
