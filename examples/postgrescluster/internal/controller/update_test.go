@@ -120,8 +120,8 @@ func TestClaimsGrowWithoutPrimary(t *testing.T) {
 // Where members run is for the spec to say, also of those that are there.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 2, func(c *v1.PostgresCluster) { c.Spec.NodeSelector = map[string]string{"disk": "fast"} })
-	w.completes(2)
+	w := newWorld(t, 1, func(c *v1.PostgresCluster) { c.Spec.NodeSelector = map[string]string{"disk": "fast"} })
+	w.completes(1)
 	placed := func(selector string, apart bool) {
 		t.Helper()
 		var pods corev1.PodList
@@ -145,6 +145,6 @@ func TestPlacement(t *testing.T) {
 	placed("fast", false)
 	w.get().Spec.NodeSelector, w.object.Spec.AntiAffinity = nil, true
 	w.must(admin.Update(t.Context(), w.object))
-	w.completes(2)
+	w.completes(1)
 	placed("", true)
 }

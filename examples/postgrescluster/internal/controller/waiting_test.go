@@ -5,7 +5,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -105,6 +104,7 @@ func TestDiskFull(t *testing.T) {
 	})
 	w.is("Planned", member.DiskFull)
 	mount("remount,size=1g")
+	w.passes(maxReplacementDelay)
 	w.completes(1)
 }
 
@@ -172,9 +172,8 @@ func TestRejectedPod(t *testing.T) {
 	if !strings.Contains(w.object.Status.Message, "no pods today") {
 		t.Errorf("it says %q", w.object.Status.Message)
 	}
-	for range 60 {
+	for range 30 {
 		w.reconcile()
-		w.passes(time.Second)
 	}
 	tries := 0
 	for _, what := range w.did {
@@ -183,7 +182,7 @@ func TestRejectedPod(t *testing.T) {
 		}
 	}
 	if tries < 2 || tries > 20 {
-		t.Errorf("in two minutes and a failover the pod was tried %d times", tries)
+		t.Errorf("in half a minute and a failover the pod was tried %d times", tries)
 	}
 	w.resize(2)
 	w.completes(2)
