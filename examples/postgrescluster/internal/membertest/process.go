@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -23,8 +24,25 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 )
 
-// Binaries is where Debian's package postgresql-15 has PostgreSQL's programs.
-const Binaries = "/usr/lib/postgresql/15/bin"
+// installed is where Debian's package postgresql-15 has PostgreSQL's programs.
+const installed = "/usr/lib/postgresql/15/bin"
+
+// binaries is a directory of PostgreSQL's programs, of which the server has its shared memory in its
+// volume, which goes with the test: in /dev/shm, a server that is killed leaves it behind.
+var binaries = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "postgresql")
+	if err != nil {
+		return "", err
+	}
+	programs, err := os.ReadDir(installed)
+	for _, p := range programs {
+		if p.Name() != "postgres" {
+			err = errors.Join(err, os.Symlink(filepath.Join(installed, p.Name()), filepath.Join(dir, p.Name())))
+		}
+	}
+	server := "#!/bin/sh\nexec " + installed + `/postgres "$@" -c dynamic_shared_memory_type=mmap` + "\n"
+	return dir, errors.Join(err, os.WriteFile(filepath.Join(dir, "postgres"), []byte(server), 0o755), os.Chmod(dir, 0o755)) //nolint:gosec // members execute it
+})
 
 // Password is that of each cluster of the tests.
 const Password = "it's a secret"
@@ -136,16 +154,20 @@ func Start(t *testing.T, verb member.Verb, volume, address string, env ...string
 	if err != nil {
 		t.Fatal(err)
 	}
+	programs, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
 	message, err := os.CreateTemp("", "termination-log") //nolint:usetesting // as in Volume
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = message.Close()
 	p := &Process{cmd: exec.CommandContext(t.Context(), path, string(verb)), log: &buffer{}, message: message.Name(), done: make(chan struct{})}
-	p.cmd.Env = append([]string{
-		member.EnvVolume + "=" + volume, member.EnvBinaries + "=" + Binaries, member.EnvAddress + "=" + address,
+	p.cmd.Env = slices.Concat([]string{
+		member.EnvVolume + "=" + volume, member.EnvAddress + "=" + address,
 		member.EnvPassword + "=" + Password, member.EnvTerminationLog + "=" + message.Name(),
-	}, env...)
+	}, env, []string{member.EnvBinaries + "=" + programs})
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Dir = p.log, p.log, "/"
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: own(t, message.Name()), Setpgid: true}
 	// The log is a pipe that children of a member that was killed hold open.
