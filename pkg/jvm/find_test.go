@@ -3,7 +3,9 @@
 package jvm
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,7 +16,16 @@ import (
 func TestFindListsAll(t *testing.T) {
 	jdk := jvmtest.Need(t, 17)
 	one, other := jdk.Start(t, jvmtest.Options{}), jdk.Start(t, jvmtest.Options{User: nobody})
-	jvmtest.Run(t, exec.Command("sleep", "3600"))
+	called := filepath.Join(t.TempDir(), "java") // and none
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(sleep, called); err != nil {
+		t.Fatal(err)
+	}
+	jvmtest.Run(t, exec.Command(sleep, "3600"))
+	jvmtest.Run(t, exec.Command(called, "3600"))
 	processes, err := Find()
 	if err != nil {
 		t.Fatal(err)
