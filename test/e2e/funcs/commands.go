@@ -12,10 +12,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// build returns the objects of a kustomization. Its files do not change after Load, so it
+// is built once.
 func (s *Suite) build(ctx context.Context, kustomization string) ([]*unstructured.Unstructured, error) {
-	text, err := s.output(ctx, "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", kustomization)
-	if err != nil {
-		return nil, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, ok := s.built[kustomization]
+	if !ok {
+		var err error
+		if text, err = s.output(ctx, "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", kustomization); err != nil {
+			return nil, err
+		}
+		s.built[kustomization] = text
 	}
 	return decode(text)
 }

@@ -90,17 +90,18 @@ type sight struct {
 	stopped []process
 }
 
-// lookScript prints what the processes of containers are: arguments are their IDs.
-// Each process is looked at in a subshell of its own, since it may end meanwhile.
+// lookScript prints what the processes of containers are: arguments are their IDs. grep
+// finds the processes, because a shell would read the files of all processes of the node
+// byte by byte, each in a subshell: a process may end meanwhile.
 const lookScript = `
 tab='	'
-for p in /proc/[0-9]*; do (
-  id= pid= stat=
+for p in $(grep -lF "$(printf '%s\n' "$@")" /proc/[0-9]*/cgroup 2>/dev/null); do (
+  p=${p%/cgroup} id= pid= stat=
   while IFS= read -r line; do
     for want; do case $line in *"$want"*) id=$want ;; esac; done
   done <"$p/cgroup"
   [ "$id" ] || exit
-  while read -r key value; do case $key in NSpid:) pid=${value##*[!0-9]} ;; esac; done <"$p/status"
+  while read -r key value; do case $key in NSpid:) pid=${value##*[!0-9]}; break ;; esac; done <"$p/status"
   IFS= read -r command <"$p/comm"
   IFS= read -r stat <"$p/stat"
   [ "$pid" ] && [ "$stat" ] || exit

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -26,13 +27,15 @@ type Suite struct {
 	kubeconfig, kindName  string
 	restartsBefore, kills int32
 	operatorUID           string
+	mu                    sync.Mutex
+	built                 map[string]string // by kustomization
 	// leaving is what went wrong in Leave; the framework only logs it.
 	leaving error
 }
 
 // NewSuite returns the suite of a repository.
 func NewSuite(root string) *Suite {
-	return &Suite{root: root, existing: os.Getenv("E2E_CLUSTER") == "existing"}
+	return &Suite{root: root, existing: os.Getenv("E2E_CLUSTER") == "existing", built: map[string]string{}}
 }
 
 // Up takes the cluster, or brings it up.
