@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -39,6 +40,9 @@ func (s *Suite) applyOperator(ctx context.Context, c *cluster, kustomization, na
 		return err
 	}
 	for _, object := range objects {
+		if err := askedEverySecond(object); err != nil {
+			return err
+		}
 		if err := c.apply(ctx, object, kubectl, namespace); err != nil {
 			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
@@ -46,6 +50,21 @@ func (s *Suite) applyOperator(ctx context.Context, c *cluster, kustomization, na
 	return await(ctx, patience, func(ctx context.Context) error {
 		return errors.Join(c.List(ctx, &v1alpha1.JmxAttachmentList{}), c.List(ctx, &v1alpha1.PrometheusJmxExporterList{}))
 	})
+}
+
+// askedEverySecond has the kubelet ask the operator once a second whether it is ready: it
+// starts within one, and the features wait for it.
+func askedEverySecond(object *unstructured.Unstructured) error {
+	containers, ok, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+	if err != nil || !ok {
+		return err
+	}
+	for _, container := range containers {
+		if err := unstructured.SetNestedField(container.(map[string]any), int64(1), "readinessProbe", "periodSeconds"); err != nil {
+			return err
+		}
+	}
+	return unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers")
 }
 
 // useImage restarts the operator if it runs another image than was loaded.
