@@ -11,8 +11,8 @@ import (
 // A stock exporter that already serves is exposed and annotated as it is: nothing is staged
 // or loaded, and it keeps serving after the exporter that adopted it is deleted.
 func TestAdopted(t *testing.T) {
+	namespace, applications, feature := running(t, "adopted", 1, 1, "manifests/adopted/app.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("adopted", 1, 1, "manifests/adopted/app.yaml")
 	const stock = 9404
 	testenv.Test(t, feature.
 		Assess("the pod is Annotated with the stock exporter's port", funcs.All(

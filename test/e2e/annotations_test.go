@@ -12,8 +12,8 @@ import (
 // No scrape is redirected: the operator adds no annotation beside a foreign one, and
 // publishes the endpoint nevertheless.
 func TestForeignAnnotationInTemplate(t *testing.T) {
+	namespace, applications, feature := running(t, "foreign-template", 1, 1, "manifests/foreign-annotations/app.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("foreign-template", 1, 1, "manifests/foreign-annotations/app.yaml")
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		Assess("AnnotationConflict names the Deployment", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseAnnotated, v1alpha1.ReasonAnnotationConflict,
@@ -32,8 +32,8 @@ func TestForeignAnnotationInTemplate(t *testing.T) {
 }
 
 func TestForeignAnnotationAfterwards(t *testing.T) {
+	namespace, applications, feature := running(t, "foreign-later", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("foreign-later", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).

@@ -11,8 +11,8 @@ import (
 
 // A requester who loses the right to attach gets no new pod; existing endpoints keep serving.
 func TestRightWithdrawn(t *testing.T) {
+	namespace, _, feature := running(t, "right-withdrawn", 1, 1, java17)
 	t.Parallel()
-	namespace, _, feature := running("right-withdrawn", 1, 1, java17)
 	const role, user = "manifests/authority/attach.yaml", "alice"
 	testenv.Test(t, feature.
 		WithSetup("rules", funcs.Apply(namespace, rules)).
@@ -32,12 +32,9 @@ func TestRightWithdrawn(t *testing.T) {
 
 // A stolen token of the operator allows nothing but what the operator does.
 func TestStolenToken(t *testing.T) {
+	namespace, applications, feature := running(t, "stolen-token", 1, 0, idle)
 	t.Parallel()
-	namespace, applications, feature := running("stolen-token", 1, 1, java17)
 	testenv.Test(t, feature.
-		WithSetup("the exporter's pod is served", funcs.All(
-			funcs.Apply(namespace, rules, exporter),
-			funcs.AllAnnotated(namespace, funcs.Exporter, 1, port))).
 		Assess("every other request is denied", funcs.StolenToken(namespace)).
 		Assess("the application is unchanged", applications.Untouched()).
 		Feature())

@@ -15,8 +15,8 @@ import (
 // An invalid configuration is reported before anything is loaded. Each mistake replaces
 // the previous one; the last change corrects all of them.
 func TestConfiguration(t *testing.T) {
+	namespace, applications, feature := running(t, "configuration", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("configuration", 1, 1, java17)
 	feature.WithSetup("the exporter has no ConfigMap", funcs.Apply(namespace, exporter))
 	for _, c := range []struct {
 		name, file, reason string
@@ -55,35 +55,44 @@ func TestConfiguration(t *testing.T) {
 }
 
 // A change reaches the running agent without a second load, which Java 25 would show by its
-// warning.
+// warning. Deleting the exporter removes everything that it created, and nothing else.
 func TestChanges(t *testing.T) {
+	const pods = 3
+	namespace, applications, feature := running(t, "changes", pods, pods, manifestOf(t, 8), "manifests/foreign-annotations/team.yaml", java25)
 	t.Parallel()
-	namespace, applications, feature := running("changes", 2, 2, java17, java25)
+	agents := funcs.AgentsIn(namespace)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
+		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, pods, port)).
 		Assess("a new configuration serves a new metric", funcs.All(
 			funcs.Apply(namespace, "manifests/configuration/renamed.yaml"),
 			funcs.Serves(namespace, "dummyapp_orders_total"),
-			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
 			funcs.LoadedOnce(namespace))).
 		Assess("an invalid configuration removes no endpoint", funcs.All(
 			funcs.Apply(namespace, "manifests/configuration/not-yaml.yaml"),
 			funcs.ExporterCondition(namespace, funcs.Exporter, v1alpha1.ConditionConfigValid, metav1.ConditionFalse, v1alpha1.ReasonConfigNotYAML),
 			funcs.Scrapable(namespace, port),
-			funcs.Published(namespace, funcs.Exporter, 2, port),
+			funcs.Published(namespace, funcs.Exporter, pods, port),
 			funcs.Serves(namespace, "dummyapp_orders_total"))).
 		Assess("all pods are Annotated after the fix", funcs.All(
 			funcs.Apply(namespace, rules),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
-			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
+			funcs.AllAnnotated(namespace, funcs.Exporter, pods, port),
 			funcs.LoadedOnce(namespace))).
 		Assess("a new port is served, annotated and published", funcs.All(
 			funcs.Apply(namespace, "manifests/changes/port.yaml"),
-			funcs.AllAnnotated(namespace, funcs.Exporter, 2, 9401),
+			funcs.AllAnnotated(namespace, funcs.Exporter, pods, moved),
 			funcs.Serves(namespace, "dummyapp_requests_total"),
 			funcs.Closed(namespace, port),
 			funcs.LoadedOnce(namespace))).
+		Assess("the agents are recorded", agents.Remember()).
+		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
+		Assess("JmxAttachments, Service and EndpointSlices are deleted", funcs.Gone(namespace)).
+		Assess("the operator's annotations are removed", funcs.Annotations(namespace, nil)).
+		Assess("the foreign annotation stays", funcs.Annotated(namespace, "java=17", "example.com/team", "orders")).
+		Assess("an Event reports that the agents were stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
+		Assess("agents are stopped", suite.Stopped(agents, 1)).
 		Assess("the applications are unchanged except for one warning", applications.UntouchedButWarned("dummyapp:25")).
 		Feature())
 }

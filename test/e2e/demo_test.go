@@ -13,8 +13,8 @@ import (
 
 // The steps of the demo, with its manifests.
 func TestDemo(t *testing.T) {
+	namespace, applications, feature := running(t, "demo", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("demo", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
 	testenv.Test(t, demoPath(namespace, applications, feature, 5).
 		Assess("pods are reached by exec, and the pod without a shell through an ephemeral container",
 			funcs.ReachedBy(namespace, v1alpha1.TransportExec, v1alpha1.TransportEphemeralContainer)).
@@ -24,7 +24,7 @@ func TestDemo(t *testing.T) {
 // The demo by exec only: with config/transport-exec no ephemeral container is added, and
 // the pod without a shell is refused. No other feature runs at the same time.
 func TestDemoByExec(t *testing.T) {
-	namespace, applications, feature := running("demo-by-exec", 4, 4, demo+"dummyapp.yaml")
+	namespace, applications, feature := running(t, "demo-by-exec", 4, 4, demo+"dummyapp.yaml")
 	distroless := funcs.NamespaceFor("demo-by-exec-distroless")
 	testenv.Test(t, demoPath(namespace, applications, feature.
 		WithSetup("the operator may only exec", suite.DeployedInstead("config/transport-exec")).
@@ -43,7 +43,7 @@ func TestDemoByExec(t *testing.T) {
 // The demo by ephemeral containers only: with config/transport-door nothing is executed in
 // the applications' containers. No other feature runs at the same time.
 func TestDemoByEphemeralContainers(t *testing.T) {
-	namespace, applications, feature := running("demo-by-door", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
+	namespace, applications, feature := running(t, "demo-by-door", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
 	testenv.Test(t, demoPath(namespace, applications, feature.
 		WithSetup("the operator may only use ephemeral containers", suite.DeployedInstead("config/transport-door")).
 		WithSetup("the operator may add ephemeral containers", funcs.MayPatch("ephemeralcontainers", true)), 5).

@@ -10,12 +10,16 @@ import (
 )
 
 // Prometheus scrapes endpoints over TLS, with its own certificate and password, and
-// misses no scrape when their certificate is rotated. The JVMs are those of every run: the
-// oldest, and the newest release.
+// misses no scrape when their certificate is rotated. The JVMs are the oldest, and the
+// newest release; with FULL=1, Java 17 too.
 func TestEndpointSecurity(t *testing.T) {
+	files := []string{manifestOf(t, 8), java25}
+	if full() {
+		files = append(files, java17)
+	}
+	pods := len(files)
+	namespace, applications, feature := running(t, "endpoint-security", pods, pods, files...)
 	t.Parallel()
-	const pods = 3
-	namespace, applications, feature := running("endpoint-security", pods, pods, manifestOf(t, 8), java17, java25)
 	security := funcs.SecurityIn(namespace)
 	testenv.Test(t, feature.
 		WithSetup("Secrets", security.Create()).

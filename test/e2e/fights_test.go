@@ -12,8 +12,8 @@ import (
 // An annotation that is removed repeatedly is restored a few times; then the operator stops,
 // and reports that.
 func TestAnnotationFight(t *testing.T) {
+	namespace, applications, feature := running(t, "fight", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("fight", 1, 1, java17)
 	fight := funcs.FightIn(namespace)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
@@ -33,8 +33,8 @@ func TestAnnotationFight(t *testing.T) {
 
 // An annotation whose value another manager changes belongs to that manager.
 func TestAnnotationTakenOver(t *testing.T) {
+	namespace, applications, feature := running(t, "taken-over", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("taken-over", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).

@@ -18,8 +18,8 @@ func TestEachJava(t *testing.T) {
 	t.Parallel()
 	for _, major := range []int{8, 11, 17, 21, 25, 26, 27, 28} {
 		t.Run("jdk"+strconv.Itoa(major), func(t *testing.T) {
+			namespace, applications, feature := running(t, "java-"+strconv.Itoa(major), 1, 1, manifestOf(t, major))
 			t.Parallel()
-			namespace, applications, feature := running("java-"+strconv.Itoa(major), 1, 1, manifestOf(t, major))
 			agents := funcs.AgentsIn(namespace)
 			warned := ""
 			if major >= 21 { // JEP 451

@@ -18,7 +18,7 @@ const goesOn = "manifests/lifecycle/exporter.yaml"
 // The operator may die between any two lines: this test kills it with SIGKILL while agents
 // are loaded. No other feature runs at the same time.
 func TestOperatorKilled(t *testing.T) {
-	namespace, applications, feature := running("killed", 10, 10, "manifests/killed/app.yaml")
+	namespace, applications, feature := running(t, "killed", 10, 10, "manifests/killed/app.yaml")
 	testenv.Test(t, feature.
 		Assess("the operator is killed while ten pods are in progress", suite.KilledMidway(namespace, 10, rules, exporter)).
 		Assess("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 10, port)).
@@ -27,32 +27,11 @@ func TestOperatorKilled(t *testing.T) {
 		Feature())
 }
 
-// A container that restarts has a new JVM, which is attached to.
-func TestContainerRestarted(t *testing.T) {
-	t.Parallel()
-	namespace, applications, feature := running("restarted", 1, 1, java17)
-	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
-	testenv.Test(t, feature.
-		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
-		WithSetup("the JVM is served", jvms.Served(1, 1)).
-		Assess("the JVM exits together with its container", funcs.JVMEnds(namespace)).
-		Assess("the record is about the new container", funcs.Follows(namespace, 1)).
-		Assess("another JVM runs", funcs.All(funcs.Running(namespace, 1, 1), applications.Remember())).
-		Assess("the pod is served", funcs.All(
-			jvms.Served(1, 1),
-			jvms.On(map[string][]int32{"dummyapp": {port}}),
-			funcs.Serves(namespace, "dummyapp_requests_total"))).
-		Assess("the agent was loaded once into the new JVM", funcs.LoadedOnce(namespace)).
-		Assess("the application is unchanged", applications.Untouched()).
-		Assess("the container was restarted only by this test", funcs.Restarted(namespace, 1)).
-		Feature())
-}
-
 // A JVM that exits in a running container, of which the API shows nothing, is detected by
-// its health check, and the next JVM is served.
+// its health check, and the next JVM is served; so is that of a container that restarts.
 func TestJVMReplaced(t *testing.T) {
+	namespace, applications, feature := running(t, "replaced", 1, 1, "manifests/lifecycle/loop.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("replaced", 1, 1, "manifests/lifecycle/loop.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
@@ -66,6 +45,16 @@ func TestJVMReplaced(t *testing.T) {
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
 		Assess("the agent was loaded once into it", funcs.LoadedOnce(namespace)).
 		Assess("the container was not restarted", funcs.Restarted(namespace, 0)).
+		Assess("the container exits together with its JVM", funcs.ContainerEnds(namespace, "sh")).
+		Assess("the record is about the new container", funcs.Follows(namespace, 1)).
+		Assess("another JVM runs", funcs.All(funcs.Running(namespace, 1, 1), applications.Remember())).
+		Assess("the pod is served", funcs.All(
+			jvms.Served(1, 1),
+			jvms.On(map[string][]int32{"dummyapp": {port}}),
+			funcs.Serves(namespace, "dummyapp_requests_total"))).
+		Assess("the agent was loaded once into the new JVM", funcs.LoadedOnce(namespace)).
+		Assess("the application is unchanged", applications.Untouched()).
+		Assess("the container was restarted only by this test", funcs.Restarted(namespace, 1)).
 		Feature())
 }
 
@@ -73,8 +62,8 @@ func TestJVMReplaced(t *testing.T) {
 // from within, and the condition reports that. A health check cannot detect a replaced JVM
 // there; the pod becoming ready again triggers the inspection.
 func TestJVMReplacedBehindFilter(t *testing.T) {
-	t.Parallel()
-	namespace, applications, feature := running("kept-out", 1, 1, "manifests/lifecycle/ready.yaml")
+	t.Parallel() // before the application begins, which is not ready for long
+	namespace, applications, feature := running(t, "kept-out", 1, 1, "manifests/lifecycle/ready.yaml")
 	jvms := funcs.JVMsBehindFilter(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("the operator is kept out of the pod", funcs.OperatorKeptOut(namespace)).
@@ -95,16 +84,16 @@ func TestJVMReplacedBehindFilter(t *testing.T) {
 // Pods are replaced one by one: each has its own JmxAttachment, and no endpoint refers to a
 // deleted pod. Pods that terminate soon after an attach do not halt the rollout.
 func TestRollout(t *testing.T) {
+	namespace, applications, feature := running(t, "rolled", 2, 2, "manifests/lifecycle/before.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("rolled", 3, 3, "manifests/lifecycle/before.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		WithSetup("the JVMs are served", jvms.Served(3, 3)).
+		WithSetup("the JVMs are served", jvms.Served(2, 2)).
 		WithSetup("the applications are unchanged", applications.Untouched()).
 		Assess("the Deployment is rolled out", funcs.Apply(namespace, "manifests/lifecycle/after.yaml")).
 		Assess("the new pods are served and no endpoint refers to an old one", funcs.All(
-			jvms.ServedInNewPods(3, 3),
+			jvms.ServedInNewPods(2, 2),
 			funcs.Annotated(namespace, "app=dummyapp", "example.com/template", "2"),
 			funcs.Serves(namespace, "dummyapp_requests_total"))).
 		Assess("the agent was loaded once into each", funcs.LoadedOnce(namespace)).
@@ -114,8 +103,8 @@ func TestRollout(t *testing.T) {
 
 // A pod that is recreated under its name is another pod.
 func TestStatefulSet(t *testing.T) {
+	namespace, applications, feature := running(t, "stateful", 1, 1, "manifests/lifecycle/statefulset.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("stateful", 1, 1, "manifests/lifecycle/statefulset.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
@@ -135,8 +124,8 @@ func TestStatefulSet(t *testing.T) {
 // The older exporter keeps a pod; the younger reports its name, and takes the pod over when
 // the older is deleted.
 func TestTwoExporters(t *testing.T) {
+	namespace, applications, feature := running(t, "two-exporters", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("two-exporters", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).

@@ -32,11 +32,15 @@ func run(m *testing.M) int {
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		_ = f.Value.Set("6")
 	}
+	left := leaveOut()
 	log.SetLogger(logr.Discard())
 	code := testenv.
 		Setup(suite.Up, suite.Load, suite.Deploy).
 		Finish(suite.Leave).
 		Run(m)
+	if left != "" {
+		fmt.Fprintln(os.Stderr, left)
+	}
 	if err := suite.Err(); err != nil {
 		fmt.Fprintln(os.Stderr, "FAIL:", err)
 		return max(code, 1)
@@ -52,18 +56,26 @@ const (
 	java17   = "manifests/app/java17.yaml"
 	java25   = "manifests/app/java25.yaml"
 	java17x3 = "manifests/app/three.yaml"
+	idle     = "manifests/no-java/app.yaml"
 	// port is that of the sample's exporter.
 	port = 9400
 )
 
 // running returns a feature whose applications run before any other step: pods, of which
-// jvms run Java, and their recorded initial state.
-func running(name string, pods, jvms int, files ...string) (namespace string, applications *funcs.Applications, feature *features.FeatureBuilder) {
+// jvms run Java, and their recorded initial state. They begin at once, while other features
+// wait for the operator; a parallel test pauses after this. With FULL=1 they begin with the
+// feature, because a node does not hold all of them.
+func running(t *testing.T, name string, pods, jvms int, files ...string) (namespace string, applications *funcs.Applications, feature *features.FeatureBuilder) {
+	t.Helper()
 	namespace = funcs.NamespaceFor(name)
 	applications = funcs.ApplicationsIn(namespace)
-	return namespace, applications, features.New(name).
-		WithSetup("a namespace", funcs.InNamespace(namespace)).
-		WithSetup("applications", funcs.Apply(namespace, files...)).
+	feature = features.New(name)
+	if begin := funcs.All(funcs.InNamespace(namespace), funcs.Apply(namespace, files...)); full() {
+		feature.WithSetup("applications", begin)
+	} else {
+		begin(t.Context(), t, testenv.EnvConf())
+	}
+	return namespace, applications, feature.
 		WithSetup("the pods are running", funcs.Running(namespace, pods, jvms)).
 		WithSetup("the initial state is recorded", applications.Remember())
 }

@@ -10,16 +10,17 @@ import (
 )
 
 // With config/network-policy as built, the operator works, clients in namespaces with the
-// label may scrape its metrics, and no other client gets a connection. No other feature
-// runs at the same time, because all share the operator.
+// label may scrape its metrics, and no other client gets a connection. Other features run
+// meanwhile: what they ask the operator, they ask through the API server.
 func TestNetworkPolicy(t *testing.T) {
-	namespace, applications, feature := running("policy", 1, 1, java17)
+	namespace, applications, feature := running(t, "policy", 1, 1, java17)
+	t.Parallel()
 	scraping := funcs.NamespaceFor("policy-scraping")
 	testenv.Test(t, feature.
 		WithSetup("a namespace for scrapers exists", funcs.InNamespace(scraping)).
 		WithSetup("the namespace has the label of scrapers", funcs.NamespaceLabeled(scraping, "metrics", "enabled")).
-		WithSetup("a pod in the namespace exists", funcs.Apply(scraping, java17)).
-		WithSetup("the pod is running", funcs.Running(scraping, 1, 1)).
+		WithSetup("a pod in the namespace exists", funcs.Apply(scraping, idle)).
+		WithSetup("the pod is running", funcs.Running(scraping, 1, 0)).
 		Assess("the operator answers everybody without the policy", funcs.All(
 			funcs.OperatorAnswers(scraping, http.StatusOK, http.StatusOK),
 			funcs.OperatorAnswers(namespace, http.StatusOK, http.StatusOK))).

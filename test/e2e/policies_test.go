@@ -12,7 +12,7 @@ import (
 // Without the right to exec, nothing happens in any pod. No other feature runs at the
 // same time.
 func TestExecForbidden(t *testing.T) {
-	namespace, applications, feature := running("exec-forbidden", 1, 1, java17)
+	namespace, applications, feature := running(t, "exec-forbidden", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("the operator has no right on pods/exec", suite.WithoutRight("pods/exec")).
 		WithSetup("the change takes effect", funcs.ExecRefused(namespace, "cannot")).
@@ -28,8 +28,8 @@ func TestExecForbidden(t *testing.T) {
 }
 
 func TestExecRefused(t *testing.T) {
+	namespace, applications, feature := running(t, "exec-refused", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("exec-refused", 1, 1, java17)
 	policy := "manifests/policies/exec.yaml"
 	testenv.Test(t, feature.
 		WithSetup("a policy", funcs.Apply(namespace, policy)).
@@ -47,8 +47,8 @@ func TestExecRefused(t *testing.T) {
 }
 
 func TestAnnotationRefused(t *testing.T) {
+	namespace, applications, feature := running(t, "annotation-refused", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("annotation-refused", 1, 1, java17)
 	policy := "manifests/policies/annotations.yaml"
 	testenv.Test(t, feature.
 		WithSetup("a policy", funcs.Apply(namespace, policy)).

@@ -13,8 +13,8 @@ const moved = 9401
 
 // The metrics move to another port without a gap, and annotation and endpoint follow.
 func TestPortChanged(t *testing.T) {
+	namespace, applications, feature := running(t, "port-changed", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("port-changed", 1, 1, java17)
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
@@ -36,8 +36,8 @@ func TestPortChanged(t *testing.T) {
 
 // The agent does not move to a port that is in use: the old port keeps serving.
 func TestPortChangedToBusy(t *testing.T) {
+	namespace, applications, feature := running(t, "port-busy", 1, 1, "manifests/ports/app.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("port-busy", 1, 1, "manifests/ports/app.yaml")
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the JVM is served", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
@@ -61,7 +61,7 @@ func TestPortChangedToBusy(t *testing.T) {
 // stays the same. The operator is restarted: no other feature runs at the same
 // time.
 func TestPortChosen(t *testing.T) {
-	namespace, applications, feature := running("port-chosen", 3, 3, java17, "manifests/ports/host.yaml")
+	namespace, applications, feature := running(t, "port-chosen", 3, 3, java17, "manifests/ports/host.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("the operator runs with --allow-host-network", suite.Flags("--allow-host-network")).

@@ -14,9 +14,9 @@ import (
 // A preflight reports which pods can be attached to, and leaves all of them
 // unchanged; mode Attach continues from its inspection.
 func TestPreflight(t *testing.T) {
-	t.Parallel()
 	const preflight = "example-preflight"
-	namespace, applications, feature := running("preflight", 5, 4, java17, java25, "manifests/preflight/apps.yaml")
+	namespace, applications, feature := running(t, "preflight", 5, 4, java17, java25, "manifests/preflight/apps.yaml")
+	t.Parallel()
 	testenv.Test(t, feature.
 		WithSetup("the exporter is in mode Preflight", funcs.Apply(namespace, rules, samples+"prometheusjmxexporter-preflight.yaml")).
 		Assess("every pod is inspected", funcs.ExporterCondition(namespace, preflight,

@@ -11,8 +11,8 @@ import (
 // Every JVM of a pod is served on its own port, and a JVM that is no longer selected is
 // released; nothing else changes.
 func TestSeveralJVMs(t *testing.T) {
+	namespace, applications, feature := running(t, "several-jvms", 1, 3, "manifests/processes/app.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("several-jvms", 1, 3, "manifests/processes/app.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).
@@ -39,8 +39,8 @@ func TestSeveralJVMs(t *testing.T) {
 
 // One JVM of a container exits while the container runs: the others' endpoints stay.
 func TestOneJVMEnds(t *testing.T) {
+	namespace, applications, feature := running(t, "one-jvm-ends", 1, 3, "manifests/processes/app.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("one-jvm-ends", 1, 3, "manifests/processes/app.yaml")
 	jvms := funcs.JVMsOf(namespace, funcs.Exporter)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, goesOn)).

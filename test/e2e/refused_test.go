@@ -13,8 +13,8 @@ import (
 
 // A container that does not run Java yet is left unchanged, and inspected again.
 func TestNoJava(t *testing.T) {
+	namespace, applications, feature := running(t, "no-java", 1, 0, idle)
 	t.Parallel()
-	namespace, applications, feature := running("no-java", 1, 0, "manifests/no-java/app.yaml")
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		Assess("NoJavaProcess is reported", funcs.ConditionWithReason(namespace, 1, v1alpha1.PhaseJavaFound, v1alpha1.ReasonNoJavaProcess)).
@@ -32,8 +32,8 @@ func TestNoJava(t *testing.T) {
 
 // A pod that is deleted during an attach takes its JmxAttachment with it and delays no other pod.
 func TestPodGone(t *testing.T) {
+	namespace, _, feature := running(t, "pod-gone", 3, 3, java17x3)
 	t.Parallel()
-	namespace, _, feature := running("pod-gone", 3, 3, java17x3)
 	waiting := func() features.Func {
 		return funcs.ConditionWithReason(namespace, 3, v1alpha1.PhaseStaged, v1alpha1.ReasonConfigMapMissing, "prometheus-jmx-exporter-config")
 	}

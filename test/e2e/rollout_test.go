@@ -13,8 +13,8 @@ import (
 
 // A change goes to one pod first; a change that this pod rejects goes no further.
 func TestConfigurationRollout(t *testing.T) {
+	namespace, applications, feature := running(t, "rollout", 3, 3, java17x3)
 	t.Parallel()
-	namespace, applications, feature := running("rollout", 3, 3, java17x3)
 	history := funcs.HistoryOf(namespace)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
@@ -63,16 +63,16 @@ func TestConfigurationRollout(t *testing.T) {
 // A container that exits soon after an attach halts the rollout, until a user
 // resumes it.
 func TestRestartedAfterAttach(t *testing.T) {
+	namespace, _, feature := running(t, "restarted-after", 2, 2, java17, java25)
 	t.Parallel()
-	namespace, _, feature := running("restarted-after", 3, 3, java17x3)
 	testenv.Test(t, feature.
 		WithSetup("the exporter waits after the first pod", funcs.Apply(namespace, rules, "manifests/rollout/careful.yaml")).
 		Assess("the first pod is Annotated and its JVM exits", funcs.FirstEnds(namespace, funcs.Exporter)).
 		Assess("the rollout halts with a reason", funcs.All(
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach, "dummyapp-", "exit code 137", "banzaicloud.com/resume-rollout"),
-			funcs.Waiting(namespace, 3, 2, v1alpha1.ReasonRolloutHalted))).
+			funcs.Waiting(namespace, 2, 1, v1alpha1.ReasonRolloutHalted))).
 		Assess("no pod is attached to, including the restarted one", funcs.All(
-			funcs.Running(namespace, 3, 3),
+			funcs.Running(namespace, 2, 2),
 			funcs.NothingLoaded(namespace),
 			funcs.Annotations(namespace, nil),
 			funcs.Published(namespace, funcs.Exporter, 0, port),
@@ -84,11 +84,11 @@ func TestRestartedAfterAttach(t *testing.T) {
 			funcs.NothingLoaded(namespace))).
 		Assess("the rollout is resumed, and the restarted pod waits until its window is over", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"metadata":{"annotations":{"banzaicloud.com/resume-rollout":"looked-at"}}}`),
-			funcs.Published(namespace, funcs.Exporter, 2, port),
-			funcs.Waiting(namespace, 3, 1, v1alpha1.ReasonContainerRestarting))).
+			funcs.Published(namespace, funcs.Exporter, 1, port),
+			funcs.Waiting(namespace, 2, 1, v1alpha1.ReasonContainerRestarting))).
 		Assess("all pods are Annotated with a shorter window", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"rollout":{"restartWindow":"1s"}}}`),
-			funcs.AllAnnotated(namespace, funcs.Exporter, 3, port),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
 		Assess("no container was restarted except by this test", funcs.Restarted(namespace, 1)).
 		Feature())
@@ -96,8 +96,8 @@ func TestRestartedAfterAttach(t *testing.T) {
 
 // No more pods are attached to at once, in all and per node, than spec.rollout allows.
 func TestGate(t *testing.T) {
+	namespace, applications, feature := running(t, "gate", 6, 6, "manifests/rollout/six.yaml")
 	t.Parallel()
-	namespace, applications, feature := running("gate", 6, 6, "manifests/rollout/six.yaml")
 	history := funcs.HistoryOf(namespace)
 	testenv.Test(t, feature.
 		Assess("at most two pods per node are attached to at once", funcs.All(
@@ -119,8 +119,8 @@ func TestGate(t *testing.T) {
 
 // While suspended, nothing new is attached or changed, and existing endpoints stay.
 func TestSuspended(t *testing.T) {
+	namespace, applications, feature := running(t, "suspended", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("suspended", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("its pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).

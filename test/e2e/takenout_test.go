@@ -12,25 +12,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// Deleting the exporter removes everything that it created, and nothing else.
-func TestExporterDeleted(t *testing.T) {
-	t.Parallel()
-	namespace, applications, feature := running("deleted", 2, 2, "manifests/foreign-annotations/team.yaml", java25)
-	agents := funcs.AgentsIn(namespace)
-	testenv.Test(t, feature.
-		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("the agents are recorded", agents.Remember()).
-		Assess("the exporter is deleted", funcs.Delete(namespace, exporter)).
-		Assess("JmxAttachments, Service and EndpointSlices are deleted", funcs.Gone(namespace)).
-		Assess("the operator's annotations are removed", funcs.Annotations(namespace, nil)).
-		Assess("the foreign annotation stays", funcs.Annotated(namespace, "java=17", "example.com/team", "orders")).
-		Assess("an Event reports that the agents were stopped", funcs.Told(namespace, corev1.EventTypeNormal, "Detached")).
-		Assess("agents are stopped", suite.Stopped(agents, 1)).
-		Assess("the applications are unchanged except for the warning", applications.UntouchedButWarned("dummyapp:25")).
-		Feature())
-}
-
 // A pod leaves its exporter in one of four ways. Each time the agent is stopped and nothing
 // of it remains; and when the pod returns it becomes Annotated by a second load, because
 // the trampoline's listener in the JVM ended with the agent.
@@ -78,8 +59,8 @@ func TestTakenOut(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			namespace, applications, feature := running(t, c.name, 1, 1, "manifests/takenout/app.yaml")
 			t.Parallel()
-			namespace, applications, feature := running(c.name, 1, 1, "manifests/takenout/app.yaml")
 			agents := funcs.AgentsIn(namespace)
 			stays := map[string]string{"example.com/team": "orders"}
 			maps.Copy(stays, c.stays)
@@ -110,7 +91,7 @@ func TestTakenOut(t *testing.T) {
 // An agent that cannot be stopped is released in the end, and reported. No other feature
 // runs at the same time.
 func TestDetachTimeout(t *testing.T) {
-	namespace, applications, feature := running("detach-timeout", 1, 1, java17)
+	namespace, applications, feature := running(t, "detach-timeout", 1, 1, java17)
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the detach timeout is short", funcs.Patch(namespace, funcs.Exporter, `{"spec":{"detach":{"timeout":"5s"}}}`)).
@@ -136,8 +117,8 @@ func TestDetachTimeout(t *testing.T) {
 // A pod that another exporter takes over keeps its agent, and its annotations without
 // interruption: only the port in them changes.
 func TestHandedOver(t *testing.T) {
+	namespace, applications, feature := running(t, "handed-over", 1, 1, java17)
 	t.Parallel()
-	namespace, applications, feature := running("handed-over", 1, 1, java17)
 	scrape := funcs.AnnotationOf(namespace, "prometheus.io/scrape")
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).

@@ -13,13 +13,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// JVMEnds ends the JVM of the one application as its own container would, and
-// waits until the kubelet has started the container again.
-func JVMEnds(namespace string) features.Func {
+// ContainerEnds ends the one container of the application, whose first process is such
+// a command, and waits until the kubelet has started it again.
+func ContainerEnds(namespace, first string) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
 		before := c.theOne(ctx, t, namespace)
-		if err := c.kill(ctx, before, "java"); err != nil {
+		if err := c.kill(ctx, before, first); err != nil {
 			t.Fatal(err)
 		}
 		eventually(ctx, t, func(ctx context.Context) error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -21,10 +20,7 @@ import (
 )
 
 const (
-	// steadyEnv says for how long nothing may happen.
-	steadyEnv     = "JMX_STEADY"
-	steadyDefault = time.Minute
-	steadyLook    = 5 * time.Second
+	steadyLook = 5 * time.Second
 	// steadyLosses is how often that begins anew because the operator lost its lease.
 	steadyLosses = 2
 )
@@ -37,16 +33,9 @@ var effects = []string{`{kind="exec"`, `{kind="apply"`, `{kind="delete"`, `{kind
 // nowhere else, time passes: that nothing happens is what is asserted. Where the
 // operator loses its lease meanwhile, as it has to on a machine that stood still,
 // another one begins, and so does the time. No feature runs beside this one.
-func (s *Suite) Steady(namespace string) features.Func {
+func (s *Suite) Steady(namespace string, lasts time.Duration) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
-		lasts := steadyDefault
-		if text := os.Getenv(steadyEnv); text != "" {
-			var err error
-			if lasts, err = time.ParseDuration(text); err != nil {
-				t.Fatalf("%s: %v", steadyEnv, err)
-			}
-		}
 		for losses := 0; !s.steadyFor(ctx, t, c, namespace, lasts, losses); losses++ {
 		}
 	})

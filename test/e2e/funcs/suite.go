@@ -31,7 +31,12 @@ type Suite struct {
 	built                 map[string]string // by kustomization
 	// leaving is what went wrong in Leave; the framework only logs it.
 	leaving error
+	// LeavesOut is true where features are left to FULL=1.
+	LeavesOut bool
 }
+
+// images are those of the features that run every time.
+var images = []string{"jmx-exporter-operator:dev", "jmx-exporter-operator:next", "dummyapp:8", "dummyapp:17", "dummyapp:25", "dummyapp:17-noshell", "pause:dev", "prometheus:dev"}
 
 // NewSuite returns the suite of a repository.
 func NewSuite(root string) *Suite {
@@ -100,7 +105,11 @@ func (s *Suite) Load(ctx context.Context, _ *envconf.Config) (context.Context, e
 		}
 		return ctx, errors.New("this is no kind cluster, so the images cannot be loaded into it: make them by 'hack/images build', bring them there under their names, and run this again with IMAGES=present")
 	}
-	return ctx, s.run(ctx, "hack/images", "load")
+	load := []string{"load"}
+	if s.LeavesOut {
+		load = append(load, images...)
+	}
+	return ctx, s.run(ctx, "hack/images", load...)
 }
 
 // Deploy deploys config/default and waits for the operator.

@@ -6,15 +6,18 @@ import "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 var containers = []Kind{
 	{
 		Name: "ordinary", Title: "non-root, with a shell, a runtime without `jdk.attach`",
+		ProvedBy:  "test/e2e TestDemo",
 		Transport: v1alpha1.TransportExec,
 	},
 	{
 		Name: "root", Title: "root, with a shell",
+		ProvedBy:  "internal/helper TestLife",
 		Change:    Change{Container: asRoot},
 		Transport: v1alpha1.TransportExec,
 	},
 	{
 		Name: "other-user", Title: "an entry point that drops root (`setpriv`, `gosu`)",
+		ProvedBy:  "internal/helper TestOtherUsersJVM",
 		Change:    Change{Container: dropsRoot},
 		Transport: v1alpha1.TransportExec,
 	},
@@ -25,16 +28,19 @@ var containers = []Kind{
 	},
 	{
 		Name: "distroless", Title: "distroless, non-root",
+		ProvedBy:  "test/e2e TestDemo",
 		Change:    Change{Container: noShell},
 		Transport: v1alpha1.TransportEphemeralContainer,
 	},
 	{
 		Name: "distroless-root", Title: "distroless, root",
+		ProvedBy:  "pkg/transport TestDoorRights",
 		Change:    Change{Container: noShell + "\n" + asRoot},
 		Transport: v1alpha1.TransportEphemeralContainer,
 	},
 	{
 		Name: "distroless-exec", Title: "distroless, `transport: Exec`",
+		ProvedBy:  "pkg/steps TestTransport",
 		Change:    Change{Container: noShell, Exporter: "transport: Exec"},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonNoShell, Words: []string{"no shell"},
@@ -42,11 +48,13 @@ var containers = []Kind{
 	},
 	{
 		Name: "always-door", Title: "with a shell, `transport: EphemeralContainer`",
+		ProvedBy:  "pkg/steps TestTransport",
 		Change:    Change{Exporter: "transport: EphemeralContainer"},
 		Transport: v1alpha1.TransportEphemeralContainer,
 	},
 	{
 		Name: "door-refused", Title: "distroless, where a policy refuses ephemeral containers",
+		ProvedBy:  "pkg/transport TestDoorRefused",
 		Change:    Change{Container: noShell},
 		Files:     []string{"manifests/kinds/no-ephemeral-containers.yaml"},
 		Transport: v1alpha1.TransportEphemeralContainer,

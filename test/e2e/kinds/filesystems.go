@@ -16,6 +16,7 @@ var filesystems = []Kind{
 	},
 	{
 		Name: "distroless-read-only", Title: "read-only root file system, distroless",
+		ProvedBy:  "internal/helper TestReadOnlyTmp",
 		Change:    Change{Container: noShell + "\nsecurityContext: {readOnlyRootFilesystem: true}"},
 		Transport: v1alpha1.TransportEphemeralContainer,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonTmpNotWritable, Words: []string{"/tmp", "emptyDir"},
@@ -30,6 +31,7 @@ var filesystems = []Kind{
 	},
 	{
 		Name: "little-space", Title: "an emptyDir at `/tmp` with a sizeLimit of 4Mi",
+		ProvedBy: "test/integration TestPodWithoutSpace",
 		Change: Change{
 			Pod:       `volumes: [{name: tmp, emptyDir: {sizeLimit: 4Mi}}]`,
 			Container: tmpMount,
@@ -45,18 +47,21 @@ var filesystems = []Kind{
 	},
 	{
 		Name: "noexec-exec", Title: "`noexec` `/tmp`, `transport: Exec`",
+		ProvedBy:  "pkg/transport TestScriptOnNoexec",
 		Change:    Change{Pod: noexecTmp, Container: asRoot + "\n" + tmpMount, Exporter: "transport: Exec"},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonHelperNotExecutable, Words: []string{"noexec"},
 	},
 	{
 		Name: "no-tmp", Title: "no `/tmp`",
+		ProvedBy:  "internal/helper TestNoTmp",
 		Change:    Change{Container: noTmp},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonTmpNotWritable, Words: []string{"/tmp", "emptyDir"},
 	},
 	{
 		Name: "no-tmp-ephemeral", Title: "no `/tmp`, `transport: EphemeralContainer`",
+		ProvedBy:  "internal/helper TestNoTmp",
 		Change:    Change{Container: noTmp, Exporter: "transport: EphemeralContainer"},
 		Transport: v1alpha1.TransportEphemeralContainer,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonTmpNotWritable, Words: []string{"/tmp", "emptyDir"},

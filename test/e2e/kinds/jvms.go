@@ -6,11 +6,13 @@ import "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 var jvms = []Kind{
 	{
 		Name: "reduced-signals", Title: "`-Xrs`",
+		ProvedBy:  "pkg/jvm TestSignalsReduced",
 		Change:    Change{Container: options("-Xrs")},
 		Transport: v1alpha1.TransportExec,
 	},
 	{
 		Name: "attach-disabled", Title: "`-XX:+DisableAttachMechanism`",
+		ProvedBy:  "test/e2e TestPreflight",
 		Change:    Change{Container: options("-XX:+DisableAttachMechanism")},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonAttachDisabled, Words: []string{"dummyapp", "-XX:+DisableAttachMechanism"},
@@ -18,6 +20,7 @@ var jvms = []Kind{
 	},
 	{
 		Name: "agents-refused", Title: "`-XX:-EnableDynamicAgentLoading`, Java 17",
+		ProvedBy:  "pkg/jvm TestAgentLoadingDisabled",
 		Change:    Change{Container: options("-XX:-EnableDynamicAgentLoading")},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonAgentLoadingDisabled, Words: []string{"-XX:-EnableDynamicAgentLoading"},
@@ -25,12 +28,14 @@ var jvms = []Kind{
 	},
 	{
 		Name: "agents-refused-25", Title: "`-XX:-EnableDynamicAgentLoading`, Java 25",
+		ProvedBy:  "pkg/jvm TestAgentLoadingDisabled",
 		Change:    Change{Container: java25 + "\n" + options("-XX:-EnableDynamicAgentLoading")},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonAgentLoadingDisabled, Words: []string{"-XX:-EnableDynamicAgentLoading"},
 	},
 	{
 		Name: "warned", Title: "Java 25, `dynamicAgentLoading: Allow`",
+		ProvedBy:  "test/e2e TestChanges",
 		Change:    Change{Container: java25, Exporter: "dynamicAgentLoading: Allow"},
 		Warned:    "dummyapp:25",
 		Transport: v1alpha1.TransportExec,
@@ -38,6 +43,7 @@ var jvms = []Kind{
 	},
 	{
 		Name: "refused-on-warning", Title: "Java 25, `dynamicAgentLoading: RefuseOnWarning`",
+		ProvedBy:  "internal/helper TestRefusedWarning",
 		Change:    Change{Container: java25, Exporter: "dynamicAgentLoading: RefuseOnWarning"},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonAgentLoadingWarns, Words: []string{"JEP 451", "-XX:+EnableDynamicAgentLoading"},
@@ -45,16 +51,19 @@ var jvms = []Kind{
 	},
 	{
 		Name: "no-perf-data", Title: "`-XX:-UsePerfData`, distroless",
+		ProvedBy:  "internal/helper TestOptions",
 		Change:    Change{Container: noShell + "\n" + options("-XX:-UsePerfData")},
 		Transport: v1alpha1.TransportEphemeralContainer,
 	},
 	{
 		Name: "perf-data-unshared", Title: "`-XX:+PerfDisableSharedMem`",
+		ProvedBy:  "internal/helper TestOptions",
 		Change:    Change{Container: options("-XX:+PerfDisableSharedMem")},
 		Transport: v1alpha1.TransportExec,
 	},
 	{
 		Name: "no-instrument", Title: "a runtime by jlink without `java.instrument`",
+		ProvedBy:  "pkg/jvm TestMissingInstrumentModule",
 		Change:    Change{Container: linked + "command: [/jre/without-instrument/bin/java, -jar, /app/dummyapp.jar]"},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonMissingModule, Words: []string{"java.instrument"},
@@ -62,6 +71,7 @@ var jvms = []Kind{
 	},
 	{
 		Name: "no-management", Title: "a runtime by jlink without `java.management`",
+		ProvedBy: "internal/helper TestMissingModule",
 		// The application needs the module, too. keytool waits for its input.
 		Change:    Change{Container: linked + "stdin: true\ncommand: [/jre/without-management/bin/java, sun.security.tools.keytool.Main, -printcert]"},
 		NoJava:    true,
@@ -81,6 +91,7 @@ var jvms = []Kind{
 	},
 	{
 		Name: "strict-security-manager", Title: "a security manager that permits the agent nothing, Java 17",
+		ProvedBy:  "internal/helper TestSilentAgent",
 		Change:    Change{Container: secured(`grant codeBase \"file:/app/-\" { permission java.security.AllPermission; };`)},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonAgentNotAnswering,

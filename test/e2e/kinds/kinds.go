@@ -42,6 +42,9 @@ type Kind struct {
 	Words  []string
 	// Loaded is true where the agent is in the JVM all the same.
 	Loaded bool
+	// ProvedBy is a test of the same rule that runs every time, without a pod of its own. Where
+	// there is one, this kind is left to FULL=1.
+	ProvedBy Proof
 	// Mended is another change in the place of Change, with which the pod is attached to.
 	Mended *Change
 }

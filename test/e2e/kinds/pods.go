@@ -17,18 +17,21 @@ containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent}]`,
 	},
 	{
 		Name: "host-network", Title: "`hostNetwork`",
-		Change: Change{Pod: "hostNetwork: true"},
-		Phase:  v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"hostNetwork", "--allow-host-network"},
+		ProvedBy: "test/integration TestPodProtected",
+		Change:   Change{Pod: "hostNetwork: true"},
+		Phase:    v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"hostNetwork", "--allow-host-network"},
 	},
 	{
 		Name: "host-pid", Title: "`hostPID`",
-		Change: Change{Pod: "hostPID: true"},
-		Phase:  v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"hostPID", "--allow-host-pid"},
+		ProvedBy: "test/integration TestPodProtected",
+		Change:   Change{Pod: "hostPID: true"},
+		Phase:    v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"hostPID", "--allow-host-pid"},
 	},
 	{
 		Name: "privileged", Title: "a privileged container",
-		Change: Change{Container: "securityContext: {privileged: true}"},
-		Phase:  v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"privileged", "--allow-privileged"},
+		ProvedBy: "test/integration TestPodProtected",
+		Change:   Change{Container: "securityContext: {privileged: true}"},
+		Phase:    v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonPodProtected, Words: []string{"privileged", "--allow-privileged"},
 	},
 	{
 		Name: "little-memory", Title: "a heap that fills the memory limit",
@@ -40,6 +43,7 @@ resources: {limits: {memory: 128Mi}}`},
 	},
 	{
 		Name: "little-memory-25", Title: "a heap that fills the memory limit, Java 25",
+		ProvedBy: "internal/helper TestLittleMemory",
 		Change: Change{Container: `image: "dummyapp:25"` + "\n" + options("-Xms64m, -Xmx64m, -XX:+AlwaysPreTouch") + `
 resources: {limits: {memory: 128Mi}}`},
 		Transport: v1alpha1.TransportExec,
@@ -65,6 +69,7 @@ initContainers:
 	},
 	{
 		Name: "two", Title: "two JVMs in a container",
+		ProvedBy:  "test/e2e TestSeveralJVMs",
 		Change:    Change{Container: script("java -Xmx32m -jar /app/dummyapp.jar & exec java -Xmx32m -jar /app/dummyapp.jar")},
 		JVMs:      2,
 		Transport: v1alpha1.TransportExec,

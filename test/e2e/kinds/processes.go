@@ -6,6 +6,7 @@ import "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 var processes = []Kind{
 	{
 		Name: "port-in-use", Title: "the application listens on the exporter's port",
+		ProvedBy:  "internal/helper TestPortInUse",
 		Change:    Change{Container: options("-Ddummy.port=9400")},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonPortInUse, Words: []string{"9400"},
@@ -13,11 +14,13 @@ var processes = []Kind{
 	},
 	{
 		Name: "socket-deleted", Title: "the attach socket is deleted by what cleans `/tmp`",
+		ProvedBy:  "pkg/jvm TestSocketDeleted",
 		Change:    Change{Container: script("java -XX:+StartAttachListener -jar /app/dummyapp.jar & " + cleanTmp)},
 		Transport: v1alpha1.TransportExec,
 	},
 	{
 		Name: "socket-deleted-reduced-signals", Title: "the attach socket is deleted by what cleans `/tmp`, `-Xrs`",
+		ProvedBy:  "pkg/jvm TestSignalsReduced",
 		Change:    Change{Container: script("java -Xrs -jar /app/dummyapp.jar & " + cleanTmp)},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseJavaFound, Reason: v1alpha1.ReasonSignalsReduced, Words: []string{"-Xrs", "SIGQUIT would kill it"},
@@ -25,17 +28,20 @@ var processes = []Kind{
 	},
 	{
 		Name: "paused", Title: "a JVM that pauses for 20 seconds when it is attached to",
+		ProvedBy:  "test/integration TestTriedAgain",
 		Change:    Change{Container: script(stopped + "sleep 20; kill -CONT $!; wait")},
 		Transport: v1alpha1.TransportExec,
 	},
 	{
 		Name: "stopped", Title: "a JVM that is stopped (SIGSTOP)",
+		ProvedBy:  "pkg/jvm TestPausedJVMIsPolledSeldom",
 		Change:    Change{Container: script(stopped + "wait")},
 		Transport: v1alpha1.TransportExec,
 		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonAttachTimeout,
 	},
 	{
 		Name: "openj9", Title: "a process called java with OpenJ9's library `libj9vm29.so` (no JVM)",
+		ProvedBy: "pkg/jvm TestParseMaps",
 		Change: Change{Container: script("cd /tmp; cp /bin/sleep java; cp $JAVA_HOME/lib/libjsig.so libj9vm29.so; " +
 			"LD_PRELOAD=/tmp/libj9vm29.so exec ./java 1000000")},
 		NoJava:    true,
@@ -44,6 +50,7 @@ var processes = []Kind{
 	},
 	{
 		Name: "called-java", Title: "a process called java that is none",
+		ProvedBy:  "pkg/jvm TestFindListsAll",
 		Change:    Change{Container: script("cd /tmp; cp /bin/sleep java; exec ./java 1000000")},
 		NoJava:    true,
 		Transport: v1alpha1.TransportExec,
@@ -51,6 +58,7 @@ var processes = []Kind{
 	},
 	{
 		Name: "no-java", Title: "no Java",
+		ProvedBy:  "test/e2e TestPreflight",
 		Change:    Change{Container: "command: [sleep, infinity]"},
 		NoJava:    true,
 		Transport: v1alpha1.TransportExec,
@@ -58,6 +66,7 @@ var processes = []Kind{
 	},
 	{
 		Name: "no-java-distroless", Title: "no Java, distroless",
+		ProvedBy:  "pkg/steps TestTransport",
 		Change:    Change{Container: `image: "pause:dev"`},
 		NoJava:    true,
 		Transport: v1alpha1.TransportEphemeralContainer,

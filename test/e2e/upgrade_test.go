@@ -4,35 +4,41 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// The operator is upgraded, downgraded, uninstalled and reinstalled while JVMs
-// keep running and are scraped. No other feature runs at the same time.
+// The operator may die between any two lines: it is killed with SIGKILL while agents are
+// loaded. It is idle when there is nothing to do. Then it is upgraded, downgraded,
+// uninstalled and reinstalled while JVMs keep running and are scraped. No other feature
+// runs at the same time.
 func TestOperatorLife(t *testing.T) {
-	namespace, applications, feature := running("life", 2, 2, java17, java25)
+	namespace, applications, feature := running(t, "life", 2, 2, java17, java25)
 	going, orphaned := funcs.NamespaceFor("life-going"), funcs.NamespaceFor("life-orphaned")
 	scraper, implementations := funcs.ScraperOf(namespace), funcs.ImplementationsIn(namespace)
 	orphans := funcs.AgentsIn(orphaned)
 	for _, n := range []string{going, orphaned} {
 		feature.
 			WithSetup("another namespace", funcs.InNamespace(n)).
-			WithSetup("an application and an exporter exist", funcs.Apply(n, java17, rules, exporter)).
-			WithSetup("the pod is running", funcs.Running(n, 1, 1))
+			WithSetup("an application exists", funcs.Apply(n, java17)).
+			WithSetup("the pod is running", funcs.Running(n, 1, 1)).
+			WithSetup("an exporter exists", funcs.Apply(n, rules, exporter))
 	}
 	testenv.Test(t, feature.
 		WithSetup("the operator is restored", suite.PutBack()).
-		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
-		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 2, port)).
-		WithSetup("the pods in the other namespaces are Annotated", funcs.All(
+		Assess("the operator is killed while pods are in progress", suite.KilledMidway(namespace, 2, rules, exporter)).
+		Assess("all pods are Annotated", funcs.All(
+			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.AllAnnotated(going, funcs.Exporter, 1, port),
 			funcs.AllAnnotated(orphaned, funcs.Exporter, 1, port))).
-		WithSetup("the agents are recorded", orphans.Remember()).
-		WithSetup("the pods are scraped", scraper.Begin(port)).
-		WithSetup("the running implementation is recorded", implementations.Remember()).
+		Assess("each agent was loaded once", funcs.LoadedOnce(namespace)).
+		Assess("nothing happens when there is nothing to do", suite.Steady(namespace, 15*time.Second)). // longer than the interval of health checks
+		Assess("the agents are recorded", orphans.Remember()).
+		Assess("the pods are scraped", scraper.Begin(port)).
+		Assess("the running implementation is recorded", implementations.Remember()).
 		Assess("deleted records are rebuilt with the same agents", funcs.All(
 			funcs.RecordsRebuilt(namespace),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
@@ -79,7 +85,7 @@ func TestOperatorLife(t *testing.T) {
 // hack/undeploy deletes every exporter of the cluster first, and then the
 // operator. No other feature runs at the same time.
 func TestUndeployed(t *testing.T) {
-	namespace, applications, feature := running("undeployed", 2, 2, java17, java25)
+	namespace, applications, feature := running(t, "undeployed", 2, 2, java17, java25)
 	agents := funcs.AgentsIn(namespace)
 	testenv.Test(t, feature.
 		WithSetup("the operator is restored", suite.PutBack()).

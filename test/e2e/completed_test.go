@@ -8,10 +8,11 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/funcs"
 )
 
-// A Job's pod completes in spite of its ephemeral container.
+// A Job's pod completes in spite of its ephemeral container. Its application runs for a
+// minute: the name of this file has it begin early.
 func TestEphemeralContainerInJob(t *testing.T) {
-	t.Parallel()
-	namespace, _, feature := running("job", 1, 1, "manifests/transport/job.yaml")
+	t.Parallel() // before its application begins
+	namespace, _, feature := running(t, "job", 1, 1, "manifests/transport/job.yaml")
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		Assess("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
