@@ -19,7 +19,7 @@ left_to_all() {
     integration) echo "integration  the race detector; crashes whose rule is the engine's; TestBigFleet with 1 000 pods, TestHangingPods with 500" ;;
     examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: each crash alone and at repeated effects, three minutes of TestChaos" ;;
     agent) echo "agent        $(agent/test --full)" ;;
-    e2e) echo "e2e          $full_e2e; the examples" ;;
+    e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
     release) echo "release      all: a release built twice, pushed, signed and verified" ;;
     offline) echo "offline      all: what make cluster-down leaves, also after a crash of the engine" ;;
   esac
@@ -114,7 +114,6 @@ agent() { hack/jvms run agent/test; }
 release() { hack/release/release test; }
 
 # The cluster is deleted afterwards unless it existed before.
-full_e2e='TestNamespaced$|TestDemoBy(Exec|EphemeralContainers)$|TestUndeployed$|TestEachJava$/jdk(11|21|26|27|28)$'
 e2e() {
   build
   local before=0 failed=0
@@ -124,9 +123,7 @@ e2e() {
     [ "$before" != 1 ] || hack/cluster down
     exit 1
   }
-  local skip=()
-  [ -n "$FULL" ] || skip=(-skip "$full_e2e")
-  gotest -tags e2e "${skip[@]}" ./test/e2e/... || failed=1
+  gotest -tags e2e ./test/e2e/... || failed=1
   # They deploy the operator too, so they run afterwards.
   if [ -n "$FULL" ]; then
     (eval "$(hack/cluster env)" && cd examples/e2e && gotest -parallel 3 -tags e2e .) || failed=1
