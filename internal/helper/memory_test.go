@@ -102,7 +102,7 @@ func TestLittleMemoryOnceAttached(t *testing.T) {
 // The default headroom suffices for the load and the scrapes after it, even with the
 // compiler that uses the most memory.
 func TestDefaultMemoryHeadroom(t *testing.T) {
-	jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
+	jvmtest.EachJDK(t, func(t *testing.T, jdk jvmtest.JDK) {
 		cleanDirectory(t)
 		app, group := limitedJVM(t, jdk, "-XX:TieredStopAtLevel=4")
 		req := stagedInside(t, app)
