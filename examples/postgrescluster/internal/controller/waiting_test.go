@@ -95,13 +95,13 @@ func TestDiskFull(t *testing.T) {
 	w.kubelet.volume = func(t *testing.T) string {
 		volume = membertest.Volume(t)
 		mount("size=16m,mode=0777")
+		t.Cleanup(func() {
+			if out, err := exec.Command("umount", "--lazy", volume).CombinedOutput(); err != nil {
+				t.Errorf("%s", out)
+			}
+		})
 		return volume
 	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "--lazy", volume).CombinedOutput(); err != nil {
-			t.Errorf("%s", out)
-		}
-	})
 	w.is("Planned", member.DiskFull)
 	mount("remount,size=1g")
 	w.passes(maxReplacementDelay)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/postgrescluster/internal/member"
 )
@@ -110,7 +111,15 @@ func Volume(t *testing.T) string {
 		t.Fatal(err)
 	}
 	own(t, dir)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		// Processes of a server that was killed may write for a moment.
+		if wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+			err = os.RemoveAll(dir)
+			return err == nil, nil
+		}) != nil {
+			t.Error(err)
+		}
+	})
 	return dir
 }
 
