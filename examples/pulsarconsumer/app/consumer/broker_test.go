@@ -196,7 +196,7 @@ func get(ctx context.Context, url string) (status int, body string) {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, is func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	for !is(ctx) {
 		select {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/examples/pulsarconsumer/app/consumer"
 )
@@ -37,11 +38,11 @@ func (o *output) count(words string) int {
 }
 
 // consume runs a consumer until it is stopped.
-func consume(t *testing.T, server, topic string) (c *consumer.Consumer, messages *output, stop func() error) {
+func consume(t *testing.T, server, topic string, checkInterval time.Duration) (c *consumer.Consumer, messages *output, stop func() error) {
 	t.Helper()
 	messages = &output{}
 	c = consumer.New(consumer.Options{
-		Server: server, Topic: topic, Subscription: "logger", CheckInterval: consumer.CheckInterval,
+		Server: server, Topic: topic, Subscription: "logger", CheckInterval: checkInterval,
 		Messages: slog.New(slog.NewTextHandler(messages, nil)), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -102,7 +103,7 @@ func TestConsumer(t *testing.T) {
 func testConsume(t *testing.T, b *broker) {
 	const topic = "orders"
 	b.create(t, topic)
-	c, messages, stop := consume(t, b.url(), topic)
+	c, messages, stop := consume(t, b.url(), topic, consumer.CheckInterval)
 	eventually(t, "it is subscribed", func(context.Context) bool { return isReady(c) })
 	b.send(t, topic, "first")
 	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=first") == 1 })
@@ -112,7 +113,7 @@ func testConsume(t *testing.T, b *broker) {
 
 	// What was acknowledged does not come again, and what was sent meanwhile does.
 	b.send(t, topic, "second")
-	_, messages, stop = consume(t, b.url(), topic)
+	_, messages, stop = consume(t, b.url(), topic, consumer.CheckInterval)
 	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=second") == 1 })
 	if n := messages.count("payload=first"); n != 0 {
 		t.Errorf("a message that was acknowledged came %d times again", n)
@@ -127,7 +128,8 @@ func testConsume(t *testing.T, b *broker) {
 func testBrokerRestarts(t *testing.T, b *broker) {
 	const topic = "restarts"
 	b.create(t, topic)
-	c, messages, stop := consume(t, b.url(), topic)
+	// On a busy machine, the broker takes longer to start than the program would wait.
+	c, messages, stop := consume(t, b.url(), topic, 6*consumer.CheckInterval)
 	eventually(t, "it is subscribed", func(context.Context) bool { return isReady(c) })
 	b.send(t, topic, "first")
 	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=first") == 1 })
