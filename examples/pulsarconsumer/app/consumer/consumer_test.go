@@ -123,8 +123,8 @@ func testConsume(t *testing.T, b *broker) {
 	}
 }
 
-// A consumer is ready only while it is subscribed, and subscribes again when the broker restarts:
-// each message is logged once.
+// A consumer is ready only while it is subscribed, and subscribes again when the broker restarts. A
+// message may come again: a broker that is killed has not stored each acknowledgment.
 func testBrokerRestarts(t *testing.T, b *broker) {
 	const topic = "restarts"
 	b.create(t, topic)
@@ -140,9 +140,6 @@ func testBrokerRestarts(t *testing.T, b *broker) {
 	eventually(t, "it is subscribed again", func(context.Context) bool { return isReady(c) })
 	b.send(t, topic, "second")
 	eventually(t, "the message is logged", func(context.Context) bool { return messages.count("payload=second") == 1 })
-	if n := messages.count("payload=first"); n != 1 {
-		t.Errorf("a message was logged %d times", n)
-	}
 	if err := stop(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
