@@ -17,7 +17,7 @@ left_to_all() {
     hostile) ;;
     fuzz) echo "fuzz         a minute for each target instead of $short_fuzz" ;;
     integration) echo "integration  the race detector; crashes whose rule is the engine's; TestBigFleet with 1 000 pods, TestHangingPods with 500" ;;
-    examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: each crash alone and at repeated effects, three minutes of TestChaos" ;;
+    examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
     agent) echo "agent        $(agent/test --full)" ;;
     e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
     release) echo "release      all: a release built twice, pushed, signed and verified" ;;
