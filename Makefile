@@ -7,6 +7,8 @@ SHELL := bash
 
 TOOL := go tool -modfile=hack/tools/go.mod
 LINT := go tool -modfile=hack/tools/lint/go.mod golangci-lint
+# With these, all that is run or linted shares what is compiled with what is built and tested, also between checkouts.
+SHARED := CGO_ENABLED=0 GOFLAGS=-trimpath
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 IMG ?= jmx-exporter-operator:dev
 MANAGER ?= bin/manager
@@ -48,11 +50,11 @@ vulnerabilities: ## Check the binaries for known vulnerabilities (queries the Go
 .PHONY: bench
 bench: agent helper ## Benchmark attaching to 20 JVMs on the cluster of cluster-up; writes docs/performance.md (15 minutes).
 	@hack/images load jmx-exporter-operator:dev dummyapp:17-jdk
-	@eval "$$(hack/cluster env)"; CGO_ENABLED=0 go run ./test/bench/attach -page docs/performance.md $(BENCH)
+	@eval "$$(hack/cluster env)"; $(SHARED) go run ./test/bench/attach -page docs/performance.md $(BENCH)
 
 .PHONY: bench-agent
 bench-agent: agent ## Benchmark the agent against the stock exporter; writes docs/performance.md (20 minutes).
-	go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md
+	$(SHARED) go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md
 
 ##@ Build
 
@@ -62,7 +64,7 @@ build: ## Build the operator, bin/manager.
 
 .PHONY: run
 run: agent helper ## Run the operator on this host, against the current context.
-	go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=:8080 --helpers=bin --agent=bin/agent
+	$(SHARED) go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=:8080 --helpers=bin --agent=bin/agent
 
 .PHONY: helper
 helper: ## Build the helper: bin/jmx-attach for this host, and those for pods (amd64, arm64).
@@ -97,21 +99,21 @@ manifests: ## Generate CRDs, RBAC and admission policies.
 	$(TOOL) controller-gen crd paths=./apis/v1alpha1 output:crd:dir=config/crd/bases
 	$(TOOL) controller-gen rbac:roleName=jmx-exporter-operator paths=./internal/controller/... output:rbac:dir=config/rbac
 	$(TOOL) controller-gen rbac:roleName=jmx-exporter-operator-ephemeral-containers paths=./internal/manager output:rbac:dir=config/ephemeral-containers
-	go run ./hack/policies
+	$(SHARED) go run ./hack/policies
 
 .PHONY: policies
 policies: agent helper ## Generate the admission policies, with the digests of the built helper and agent.
-	go run ./hack/policies -helpers bin
+	$(SHARED) go run ./hack/policies -helpers bin
 
 .PHONY: policies-release
 policies-release: agent helper ## Generate them after the release PREVIOUS (a tag), whose commands become those of the previous release.
 	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
-	go run ./hack/policies -helpers bin -previous bin/previous-commands.json
+	$(SHARED) go run ./hack/policies -helpers bin -previous bin/previous-commands.json
 
 .PHONY: generate
 generate: manifests ## Generate everything: manifests, deepcopy, apply configurations, state diagram and API reference.
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
-	go run ./hack/docs
+	$(SHARED) go run ./hack/docs
 
 .PHONY: verify
 verify: ## Fail if generated, formatted or tidied files differ, or a linter complains.

@@ -59,3 +59,6 @@ alone() {
   flock -n 9 || { say "waiting for another run of these scripts to finish"; flock 9; }
   "$@"
 }
+
+# go_run PACKAGE...: go run that shares what is compiled with builds and tests, also with those of other checkouts.
+go_run() { CGO_ENABLED=0 go run -trimpath "$@"; }

@@ -62,7 +62,7 @@ build_operator() (
   agent/build
   hack/helper-build
   make --no-print-directory build
-  go run ./hack/policies -helpers bin # the deployed policies must accept the image's contents
+  go_run ./hack/policies -helpers bin # the deployed policies must accept the image's contents
 )
 
 # A typical Java application: a runtime, the C library, optionally a shell, its jar.
