@@ -33,9 +33,7 @@ recipe() {
       image "$1" -user 65532:65532 -entrypoint /pause -layer "$(path_of pause)=/pause" ;;
     prometheus:dev)
       build prometheus
-      local binary
-      binary=$(path_of prometheus)
-      image "$1" -user 65532:65532 -entrypoint /prometheus -layer "$(join "$binary=/prometheus" $(libraries "$binary"))" ;;
+      image "$1" -user 65532:65532 -entrypoint /prometheus -layer "$(path_of prometheus)=/prometheus" ;;
     *) example "$1" ;;
   esac
 }
