@@ -4,7 +4,6 @@
 # Its go.mod pins the versions. A result is cached under a name with the hash of its inputs.
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-. "$repo/hack/packages.sh"
 
 # binary_is NAME: sets folder (the module) and package (its main package).
 binary_is() {
@@ -31,23 +30,9 @@ binary_is() {
   esac
 }
 
-# debian_package NAME: prints the Debian package that has the binary: to build it takes minutes. That of Prometheus
-# cannot discover pods: "field kubernetes_sd_configs not found".
-debian_package() {
-  debian_root || return 0
-  case $1 in
-    alertmanager) echo prometheus-alertmanager ;;
-  esac
-}
-
 # path_of NAME: prints the path of the binary.
 path_of() {
-  local folder package deb
-  deb=$(debian_package "$1")
-  if [ -n "$deb" ]; then
-    echo "$cache/debian/usr/bin/$deb"
-    return
-  fi
+  local folder package
   binary_is "$1"
   echo "$cache/bin/${folder##*/}-$({ cat "$repo/$folder"/{go.mod,*.sum,*.go,*/*.go}; declare -f compile; } | sha256sum | cut -c1-12)/$1"
 }
@@ -55,12 +40,8 @@ path_of() {
 # build NAME...: builds the binaries that are missing. Those of one module share a build, in which one is linked while
 # another is compiled.
 build() {
-  local name deb folder package missing=()
-  for name; do
-    [ ! -x "$(path_of "$name")" ] || continue
-    deb=$(debian_package "$name")
-    if [ -n "$deb" ]; then step "unpacking Debian's $deb" unpack_package "$deb"; else missing+=("$name"); fi
-  done
+  local name folder package missing=()
+  for name; do [ -x "$(path_of "$name")" ] || missing+=("$name"); done
   while [ ${#missing[@]} -gt 0 ]; do
     local together=() others=() first
     binary_is "${missing[0]}"

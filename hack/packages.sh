@@ -1,4 +1,4 @@
-# Debian packages, where this is Debian and the user is root. Sourced, after lib.sh.
+# Installs Debian packages where this is Debian and the user is root. Sourced, after lib.sh.
 
 debian_root() { [ "$(id -u)" = 0 ] && [ -r /etc/os-release ] && [ "$(. /etc/os-release && echo "$ID")" = debian ]; }
 
@@ -15,15 +15,4 @@ apt_install() {
   apt-get update
   DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" || { [ -z "$ours" ] || rm $policy; return 1; }
   [ -z "$ours" ] || rm $policy
-}
-
-# unpack_package PACKAGE: unpacks a package into $cache/debian. Neither it nor what it depends on is installed, and no service started.
-unpack_package() {
-  local work=$cache/tmp/deb
-  rm -rf "$work"
-  mkdir -p "$work" "$cache/debian"
-  chmod 755 "$work"
-  (cd "$work" && { apt-get download "$1" || { apt-get update && apt-get download "$1"; }; })
-  dpkg -x "$work/$1"_*.deb "$cache/debian"
-  rm -rf "$work"
 }

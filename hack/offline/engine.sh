@@ -3,6 +3,7 @@
 # It is Debian's dockerd in a PID and a mount namespace. The first process in the namespace exits when dockerd does,
 # normally or by a crash; the kernel then kills everything that dockerd started and drops its mounts. Only objects
 # outside of those namespaces can remain: links, iptables rules, cgroups. They have names of ours; see sweep.sh.
+. "$repo/hack/packages.sh"
 engine_data=$cache/engine                                   # images and containers: kept
 engine_run=${JMX_ENGINE_RUN:-/run/jmx-exporter-operator}    # socket, PID, logs: deleted with the engine
 engine_socket=unix://$engine_run/docker.sock

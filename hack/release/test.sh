@@ -24,6 +24,7 @@ holds() { # IMAGE PLATFORM FILE SOURCE
 
 work=$(mktemp -d "$cache/tmp/release.XXXXXX")
 registry=
+. "$repo/hack/packages.sh"
 . "$repo/hack/release/layers.sh"
 trap '[ -z "$registry" ] || kill "$registry"; stop_buildkit; rm -rf "$work"' EXIT
 ! debian_root || packages jq:jq
