@@ -113,7 +113,7 @@ func Volume(t *testing.T) string {
 	own(t, dir)
 	t.Cleanup(func() {
 		// Processes of a server that was killed may write for a moment.
-		if wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
+		if wait.PollUntilContextTimeout(context.WithoutCancel(t.Context()), 50*time.Millisecond, 10*time.Second, true, func(context.Context) (bool, error) {
 			err = os.RemoveAll(dir)
 			return err == nil, nil
 		}) != nil {
