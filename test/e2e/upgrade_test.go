@@ -29,16 +29,17 @@ func TestOperatorLife(t *testing.T) {
 	}
 	testenv.Test(t, feature.
 		WithSetup("the operator is restored", suite.PutBack()).
-		Assess("the operator is killed while pods are in progress", suite.KilledMidway(namespace, 2, rules, exporter)).
-		Assess("all pods are Annotated", funcs.All(
+		// The scraper goes on to the end of what it begins in.
+		WithSetup("the operator is killed while pods are in progress", suite.KilledMidway(namespace, 2, rules, exporter)).
+		WithSetup("all pods are Annotated", funcs.All(
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.AllAnnotated(going, funcs.Exporter, 1, port),
 			funcs.AllAnnotated(orphaned, funcs.Exporter, 1, port))).
-		Assess("each agent was loaded once", funcs.LoadedOnce(namespace)).
-		Assess("nothing happens when there is nothing to do", suite.Steady(namespace, 15*time.Second)). // longer than the interval of health checks
-		Assess("the agents are recorded", orphans.Remember()).
-		Assess("the pods are scraped", scraper.Begin(port)).
-		Assess("the running implementation is recorded", implementations.Remember()).
+		WithSetup("each agent was loaded once", funcs.LoadedOnce(namespace)).
+		WithSetup("nothing happens when there is nothing to do", suite.Steady(namespace, 15*time.Second)). // longer than the interval of health checks
+		WithSetup("the agents are recorded", orphans.Remember()).
+		WithSetup("the pods are scraped", scraper.Begin(port)).
+		WithSetup("the running implementation is recorded", implementations.Remember()).
 		Assess("deleted records are rebuilt with the same agents", funcs.All(
 			funcs.RecordsRebuilt(namespace),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
