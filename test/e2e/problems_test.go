@@ -14,7 +14,6 @@ import (
 // their logs if the operator may read them.
 func TestProblemPods(t *testing.T) {
 	t.Parallel()
-	t.Parallel()
 	namespace := funcs.NamespaceFor("problems")
 	problems := func(log string) features.Func {
 		return funcs.Problems(namespace, funcs.Exporter,
