@@ -21,15 +21,15 @@ func cached(key []byte, command func(dir string) *exec.Cmd, files map[string]str
 	if err != nil {
 		return "", err
 	}
-	cache = filepath.Join(cache, "jmx-exporter-operator")
-	name := filepath.Join(cache, fmt.Sprintf("jvmtest-%.6x", sha256.Sum256(key)))
+	cache = filepath.Join(cache, "jmx-exporter-operator", "jvmtest")
+	name := filepath.Join(cache, fmt.Sprintf("%.6x", sha256.Sum256(key)))
 	if _, err := os.Stat(name); err == nil {
 		return name, nil
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
-	dir, err := os.MkdirTemp(cache, "jvmtest")
+	dir, err := os.MkdirTemp(cache, "part")
 	if err != nil {
 		return "", err
 	}

@@ -83,7 +83,11 @@ func (j JDK) Link(t *testing.T, modules string, options ...string) JDK {
 		missing(t, jlink, "install the JDK, not only its runtime")
 	}
 	home := filepath.Join(t.TempDir(), "runtime")
-	linked, err := cached(fmt.Append(nil, j, modules, options), func(dir string) *exec.Cmd {
+	release, err := os.ReadFile(filepath.Join(j.Home, "release")) // a JDK is updated in its place
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked, err := cached(fmt.Append(release, j, modules, options), func(dir string) *exec.Cmd {
 		return exec.Command(jlink, append(options, "--add-modules", modules, "--output", filepath.Join(dir, "runtime"))...)
 	}, nil)
 	if err != nil {
