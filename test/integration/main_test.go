@@ -54,13 +54,15 @@ func run(m *testing.M) int {
 		ControlPlaneStopTimeout:  time.Minute,
 		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: 2 * time.Minute},
 	}
-	environment.ControlPlane.GetAPIServer().Configure().
-		// No controller manager runs, so nothing creates the service accounts that
-		// this plugin requires.
-		Append("disable-admission-plugins", "ServiceAccount").
+	server := environment.ControlPlane.GetAPIServer().Configure()
+	// No controller manager runs, so nothing creates the service accounts that
+	// this plugin requires.
+	server.Append("disable-admission-plugins", "ServiceAccount")
+	if !full() {
 		// From its cache, the API server would answer a list only after etcd has reported that the
 		// cache is up to date, which it asks for ten times a second.
-		Append("watch-cache", "false")
+		server.Append("watch-cache", "false")
+	}
 	if os.Getenv("GOGC") == "" { // for some minutes, memory is cheaper than CPU time
 		debug.SetGCPercent(400)
 		os.Setenv("GOGC", "400") // of etcd and kube-apiserver
