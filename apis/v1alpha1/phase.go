@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "slices"
+
 // Phase is the progress of a pod. Phases are ordered, and each is also the type of a
 // condition. A phase holds only if all phases before it hold.
 //
@@ -28,4 +30,12 @@ const (
 // Phases returns the phases of a JmxAttachment after PhasePending, in order.
 func Phases() []Phase {
 	return []Phase{PhaseDiscovered, PhaseJavaFound, PhaseStaged, PhaseLoaded, PhaseExposed, PhaseAnnotated}
+}
+
+// Reached reports whether a pod or process in this phase has reached another one. It is
+// false if either is no phase.
+func (p Phase) Reached(other Phase) bool {
+	order := append([]Phase{PhasePending}, Phases()...)
+	at, to := slices.Index(order, p), slices.Index(order, other)
+	return to >= 0 && at >= to
 }

@@ -16,7 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	"banzaicloud.com/jmx-exporter-operator/internal/version"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -49,7 +49,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	o.Artifacts, o.Limits, o.Seam = artifacts, limits, metrics.Seam
 	o.Sessions = func() attachment.Session { return transport.NewSessions(ways) }
-	o.Prober = steps.NewHTTPProber(metrics.Seam)
+	o.Prober = probe.NewHTTP(metrics.Seam)
 	o.Logs = problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{})
 	o.Protection.OwnNamespace = manager.OwnNamespace()
 	mgr, err := manager.New(config, o.Options)

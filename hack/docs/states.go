@@ -98,7 +98,7 @@ A PrometheusJmxExporter has the phase of its least advanced pod, refused ones as
 // that its phase holds.
 func causes(t statemachine.Transition) []string {
 	var sentences []string
-	for _, c := range steps.Causes {
+	for _, c := range steps.Causes() {
 		if c.Back == t.Name {
 			sentences = append(sentences, fmt.Sprintf("%s: %s", c.Reason, c.Message))
 		}

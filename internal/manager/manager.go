@@ -33,6 +33,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -68,10 +70,10 @@ type Options struct {
 	// Sessions.
 	Sessions  attachment.Sessions
 	Limits    attachment.Limits
-	Prober    steps.Prober
+	Prober    probe.Prober
 	Artifacts *steps.Artifacts
 	// Protection lists the pods that the operator does not attach to.
-	Protection steps.Protection
+	Protection pod.Protection
 	// RequireRulesLabel rejects ConfigMaps without the label v1alpha1.LabelRules.
 	RequireRulesLabel bool
 	// Logs reads the logs of pods that do not run.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +14,8 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
@@ -24,22 +24,9 @@ import (
 // as appProtocol of its EndpointSlice. A plain HTTP endpoint has none.
 const SchemeTLS = "https"
 
-// scrapeAnnotations are interpreted together by scrapers: the operator's next to
-// somebody else's would mislead them.
-var scrapeAnnotations = []string{v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationScheme}
-
-// Annotations returns the annotations that the operator may own on a pod.
-func Annotations() []string { return append([]string{v1alpha1.AnnotationFlag}, scrapeAnnotations...) }
-
-// PodWriter writes the operator's annotations on a pod; implemented by
-// pkg/apply/records.
-type PodWriter interface {
-	PodAnnotations(ctx context.Context, pod *corev1.Pod, annotations map[string]string) error
-}
-
 // Annotate applies the operator's annotations to the pod, unless others own some of
 // them.
-type Annotate struct{}
+type Annotate struct{ Tools }
 
 // Phase implements statemachine.Step.
 func (Annotate) Phase() statemachine.Phase { return Annotated }
@@ -49,33 +36,34 @@ func (Annotate) Phase() statemachine.Phase { return Annotated }
 func (Annotate) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
-func (Annotate) Ensure(ctx context.Context, s *Scope) statemachine.Outcome {
-	if foreign := foreignAnnotations(s.Pod); len(foreign) > 0 {
-		if err := Withdraw(ctx, s.Writer, s.Pod); err != nil {
+func (a Annotate) Ensure(ctx context.Context, s *Situation) statemachine.Outcome {
+	if foreign := pod.ForeignScrape(s.Pod); len(foreign) > 0 {
+		if err := a.withdraw(ctx, s.Pod); err != nil {
 			return annotationFailed(err)
 		}
-		return NotDone(v1alpha1.ReasonAnnotationConflict, conflictMessage(s.Pod, foreign))
+		return record.NotDone(v1alpha1.ReasonAnnotationConflict, conflictMessage(s.Pod, foreign))
 	}
 	if annotated(s) {
-		return Done()
+		return record.Done()
 	}
 	restores := restored(s)
 	if restores != nil && restores.Count > maxRestores {
-		return NotDone(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod, missing(s)))
+		return record.NotDone(v1alpha1.ReasonAnnotationContested, contestedMessage(s.Pod, missing(s)))
 	}
-	if err := s.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
+	if err := a.Writer.PodAnnotations(ctx, s.Pod, annotations(s)); err != nil {
 		return annotationFailed(err)
 	}
 	s.Status().Restores = restores
-	return Done()
+	return record.Done()
 }
 
 // Undo implements statemachine.Step.
-func (Annotate) Undo(ctx context.Context, s *Scope) statemachine.Outcome {
-	if err := Withdraw(ctx, s.Writer, s.Pod); err != nil {
+func (a Annotate) Undo(ctx context.Context, s *Situation) statemachine.Outcome {
+	if err := a.withdraw(ctx, s.Pod); err != nil {
 		return annotationFailed(err)
 	}
-	return Done()
+	s.Status().Restores = nil // what the operator withdrew, nobody removed
+	return record.Done()
 }
 
 const (
@@ -88,7 +76,7 @@ const (
 
 // restored returns the count of restores including this one; nil if the annotations were
 // not there before.
-func restored(s *Scope) *v1alpha1.Restores {
+func restored(s *Situation) *v1alpha1.Restores {
 	before := s.Status().Restores
 	if len(missing(s)) == 0 { // it is another port that is to be named
 		return before
@@ -108,127 +96,62 @@ func restored(s *Scope) *v1alpha1.Restores {
 
 // wereThere reports whether the operator's annotations were on the pod before, according
 // to its record.
-func wereThere(s *Scope) bool {
+func wereThere(s *Situation) bool {
 	c := meta.FindStatusCondition(s.Status().Conditions, string(v1alpha1.PhaseAnnotated))
 	return c != nil && (c.Status == metav1.ConditionTrue || slices.Contains([]string{
 		v1alpha1.ReasonAnnotationLost, v1alpha1.ReasonAnnotationConflict, v1alpha1.ReasonAnnotationContested,
 	}, c.Reason))
 }
 
-// Misleads reports whether the operator's annotations point to a port where no JVM is
-// known to serve, because it is gone. They do not mislead if the primary JVM now serves
-// another port, which they are about to name, or if a lost record is not yet restored
-// and the endpoint is published.
-func Misleads(s *Scope) bool {
-	named := func(port int32) bool { return strconv.Itoa(int(port)) == s.Pod.Annotations[v1alpha1.AnnotationPort] }
-	known := func(p *v1alpha1.JavaProcess) bool { return p.Endpoint != nil && (p.Primary || named(p.Endpoint.Port)) }
-	lost := !EndpointsKnown(s.Status()) && slices.ContainsFunc(s.Published, func(e PublishedEndpoint) bool {
-		return e.Address == s.Pod.Status.PodIP && named(e.Port)
-	})
-	return OwnsAnnotations(s.Pod) && !lost && s.find(known) == nil
-}
-
-// Withdraw removes the operator's annotations from the pod, if there are any.
-func Withdraw(ctx context.Context, writer PodWriter, pod *corev1.Pod) error {
-	if !OwnsAnnotations(pod) {
+// withdraw removes the operator's annotations from the pod, if there are any.
+func (a Annotate) withdraw(ctx context.Context, from *corev1.Pod) error {
+	if !pod.OwnsAnnotations(from) {
 		return nil
 	}
-	if err := writer.PodAnnotations(ctx, pod, nil); err != nil && !apply.IsGone(err) {
+	if err := a.Writer.PodAnnotations(ctx, from, nil); err != nil && !apply.IsGone(err) {
 		return err
 	}
-	removeOwn(pod)
+	pod.RemoveOwn(from)
 	return nil
-}
-
-// annotations returns the annotations for the primary JVM: a pod can name only one port.
-func annotations(s *Scope) map[string]string {
-	endpoint := annotatedJVM(s).Endpoint
-	own := map[string]string{
-		v1alpha1.AnnotationScrape: "true",
-		v1alpha1.AnnotationPort:   strconv.Itoa(int(endpoint.Port)),
-		v1alpha1.AnnotationPath:   MetricsPath,
-		v1alpha1.AnnotationFlag:   s.Attachment.Name,
-	}
-	if endpoint.TLS {
-		own[v1alpha1.AnnotationScheme] = SchemeTLS
-	}
-	return own
-}
-
-func annotated(s *Scope) bool {
-	if p := annotatedJVM(s); p == nil || p.Endpoint == nil || !OwnsAnnotations(s.Pod) {
-		return false
-	}
-	own := annotations(s)
-	return !slices.ContainsFunc(Annotations(), func(name string) bool {
-		is, there := s.Pod.Annotations[name]
-		want, wanted := own[name]
-		return is != want || there != wanted
-	})
-}
-
-// AnnotationRefused reports whether RBAC or an admission policy denied a change of
-// annotations, and will deny it again.
-func AnnotationRefused(err error) bool {
-	return annotationFailed(err).Reason == v1alpha1.ReasonAnnotationRefused
-}
-
-// missing returns the operator's annotations that are not on the pod or not owned by the
-// operator.
-func missing(s *Scope) []string {
-	var missing []string
-	for _, name := range Annotations() {
-		if name == v1alpha1.AnnotationScheme && !endpointSecured(s) {
-			continue
-		}
-		if !slices.Contains(managersOf(s.Pod, name), string(records.OwnerPodAnnotations)) {
-			missing = append(missing, name)
-		}
-	}
-	return missing
 }
 
 func annotationFailed(err error) statemachine.Outcome {
 	var o statemachine.Outcome
 	switch managers := apply.ConflictingManagers(err); {
 	case len(managers) > 0:
-		o = NotDone(v1alpha1.ReasonAnnotationConflict,
+		o = record.NotDone(v1alpha1.ReasonAnnotationConflict,
 			fmt.Sprintf("The pod's prometheus.io annotations belong to %s; the operator does not add its own.", strings.Join(managers, ", ")))
 	case apply.IsGone(err):
-		o = NotDone(v1alpha1.ReasonPodGone, "The pod is gone.")
+		o = record.NotDone(v1alpha1.ReasonPodGone, "The pod is gone.")
 	case apierrors.IsForbidden(err), text.Denied(err):
-		o = NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy denied the pod's annotations: "+text.Denial(err)+".")
+		o = record.NotDone(v1alpha1.ReasonAnnotationRefused, "RBAC or an admission policy denied the pod's annotations: "+text.Denial(err)+".")
 	default:
-		o = NotDone(v1alpha1.ReasonAPIError, "Applying the pod's annotations failed; retrying.")
+		o = record.NotDone(v1alpha1.ReasonAPIError, "Applying the pod's annotations failed; retrying.")
 	}
 	o.Err = err
 	return o
 }
 
-// annotatedJVM returns the JVM that the annotations name, or will name: the primary one,
-// unless it waits for the rollout while another one serves; nil for none. A refused JVM
-// stays annotated as long as it has an endpoint: scrapes follow the endpoint, not the
-// phase.
-func annotatedJVM(s *Scope) *v1alpha1.JavaProcess {
-	if p := s.find(func(p *v1alpha1.JavaProcess) bool { return p.Primary && p.Endpoint != nil }); p != nil {
-		return p
+// contestedMessage names the other manager if the pod shows it: a manager that only
+// removes annotations owns no field of the pod.
+func contestedMessage(on *corev1.Pod, missing []string) string {
+	other := "The remover owns no field of the pod and cannot be identified; see the API server's audit log."
+	if last := pod.LastChange(on); last != nil {
+		other = fmt.Sprintf("Besides the operator, %s changed the pod last.", pod.OwnerName(on, last.Manager))
 	}
-	for _, p := range s.Chosen() {
-		if p.Endpoint != nil || KindOf(p.Reason) != statemachine.Awaiting {
-			return p
+	return fmt.Sprintf("Annotations %s were removed %d times within %s; the operator stopped restoring them. %s The exporter's EndpointSlices still list the endpoint.",
+		strings.Join(missing, ", "), maxRestores+1, restoreWindow, other)
+}
+
+func conflictMessage(on *corev1.Pod, foreign []pod.ForeignAnnotation) string {
+	var names, owners []string
+	for _, f := range foreign {
+		names = append(names, f.Name)
+		for _, m := range f.Managers {
+			owners = append(owners, pod.OwnerName(on, m))
 		}
 	}
-	return nil
-}
-
-// endpointSecured reports whether the annotated endpoint serves TLS.
-func endpointSecured(s *Scope) bool {
-	p := annotatedJVM(s)
-	return p != nil && p.Endpoint != nil && p.Endpoint.TLS
-}
-
-// CanAnnotate reports whether the JVM that the annotations name is exposed.
-func CanAnnotate(s *Scope) bool {
-	p := annotatedJVM(s)
-	return p != nil && p.Phase == v1alpha1.PhaseExposed
+	slices.Sort(owners)
+	return fmt.Sprintf("%s of the pod is set by %s. The operator does not add its own, so that no scrape is redirected; the exporter's EndpointSlices list the endpoint.",
+		strings.Join(names, ", "), strings.Join(slices.Compact(owners), ", "))
 }

@@ -13,7 +13,7 @@ import (
 
 // The count of restores of removed annotations within the window.
 func TestRestored(t *testing.T) {
-	now := aScope().Now
+	now := aSituation().Now
 	ago := func(count int32, d time.Duration) *v1alpha1.Restores {
 		return &v1alpha1.Restores{Count: count, LastTime: metav1.NewTime(now.Add(-d))}
 	}
@@ -38,7 +38,7 @@ func TestRestored(t *testing.T) {
 		"the annotations were removed before a sibling is exposed":            {reason: v1alpha1.ReasonPortInUse, before: ago(2, time.Minute), want: ago(3, 0), early: true},
 		"the annotations were removed repeatedly before a sibling is exposed": {reason: v1alpha1.ReasonPortInUse, before: ago(maxRestores, time.Minute), want: ago(maxRestores+1, 0), early: true},
 	} {
-		s := aScope(aProcess("a", 9400), aProcess("b", 9404))
+		s := aSituation(aProcess("a", 9400), aProcess("b", 9404))
 		s.Status().Restores = tc.before
 		for i := range s.Status().Processes {
 			s.Status().Processes[i].Phase = v1alpha1.PhaseExposed
@@ -52,7 +52,7 @@ func TestRestored(t *testing.T) {
 			annotated.Status, annotated.Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotReached
 		}
 		s.Status().Conditions = []metav1.Condition{annotated}
-		if diff := cmp.Diff(tc.want, restored(s)); diff != "" {
+		if diff := cmp.Diff(tc.want, restored(s.Situation)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -86,7 +86,7 @@ func TestMisleads(t *testing.T) {
 		"the record was lost, and is filled again":  {owner: us, published: true, inspected: true, want: true},
 		"the annotations are foreign":               {owner: "helm"},
 	} {
-		s := aScope(tc.processes...)
+		s := aSituation(tc.processes...)
 		if tc.inspected {
 			s.Status().Containers = []v1alpha1.InspectedContainer{{Name: "a", Time: &s.Now}}
 		}
@@ -95,7 +95,7 @@ func TestMisleads(t *testing.T) {
 		}
 		s.Pod.ObjectMeta = podWith(map[string][]string{tc.owner: {v1alpha1.AnnotationPort}}).ObjectMeta
 		s.Pod.Annotations[v1alpha1.AnnotationPort] = "9400"
-		if got := Misleads(s); got != tc.want {
+		if got := misleads(s.Situation); got != tc.want {
 			t.Errorf("%s: Misleads: got %t, want %t", name, got, tc.want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
@@ -62,62 +63,37 @@ func (r Requester) Name() string { return text.Cut(r.User, maxUser) }
 // twice this time.
 const AuthorityPeriod = 5 * time.Minute
 
-// containerForbidden returns why nothing may be executed in the container, by the
-// operator's flags and the rights of the user who wrote the exporter; nil if it may, or if
-// an agent may already be there: existing endpoints keep serving when a right is withdrawn.
-func (s *Scope) containerForbidden(ctx context.Context, c container) *statemachine.Outcome {
-	if s.mayServe(c) {
-		return nil
-	}
-	return s.forbidden(ctx, c.name)
-}
-
-// ProcessForbidden returns why nothing may be loaded into a process that was found while
-// flags and rights allowed it; nil if it may, or if an agent is already there.
-func (s *Scope) ProcessForbidden(ctx context.Context, p *v1alpha1.JavaProcess) *statemachine.Outcome {
-	if serves(p) {
-		return nil
-	}
-	return s.forbidden(ctx, p.Container)
-}
-
-func (s *Scope) forbidden(ctx context.Context, container string) *statemachine.Outcome {
-	if refused := s.Protection.container(s.Pod, container); refused != nil {
-		return refused
-	}
-	return s.notAuthorized(ctx)
-}
-
-// notAuthorized checks the rights of the user who wrote the exporter. An exporter
-// without a stamp is older than the stamp, or in a cluster without it (config/stamp).
-func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
+// Unauthorized returns why the user who wrote the exporter may not attach; nil if the
+// user may, or without an Authority. An exporter without a stamp is older than the stamp,
+// or in a cluster without it (config/stamp).
+func Unauthorized(ctx context.Context, authority Authority, exporter *v1alpha1.PrometheusJmxExporter) *statemachine.Outcome {
 	const how = "To allow it, %s or have an authorized user set the exporter's annotation " + v1alpha1.AnnotationResume + " to a new value."
-	if s.Authority == nil {
+	if authority == nil {
 		return nil
 	}
 	refused := func(message string, args ...any) *statemachine.Outcome {
-		o := NotDone(v1alpha1.ReasonNotAuthorized, fmt.Sprintf(message, args...))
+		o := record.NotDone(v1alpha1.ReasonNotAuthorized, fmt.Sprintf(message, args...))
 		o.RetryAfter = AuthorityPeriod
 		return &o
 	}
-	who, problem := RequesterOf(s.Exporter)
+	who, problem := RequesterOf(exporter)
 	switch {
 	case problem != "":
 		return refused(problem+" "+how, "deploy config/stamp,")
 	case who == nil:
 		return nil
 	}
-	allowed, err := s.Authority.MayAttach(ctx, *who, client.ObjectKeyFromObject(s.Exporter))
+	allowed, err := authority.MayAttach(ctx, *who, client.ObjectKeyFromObject(exporter))
 	undecided, ok := errors.AsType[*UndecidedError](err)
 	switch {
 	case ok:
 		o := failed(err)
 		o.Message = fmt.Sprintf("The API server could not decide whether user %q, who wrote the exporter's spec, may attach in namespace %s (%q); nothing new is attached. Fix the reported cause; retrying.",
-			who.Name(), s.Exporter.Namespace, text.Line(undecided.Cause, 250))
+			who.Name(), exporter.Namespace, text.Line(undecided.Cause, 250))
 		return &o
 	case apierrors.IsForbidden(err):
 		o := failed(err)
-		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s; nothing new is attached without this review. Apply the roles in config/rbac.", s.Exporter.Namespace)
+		o.Message = fmt.Sprintf("RBAC does not let the operator create localsubjectaccessreviews.authorization.k8s.io in namespace %s; nothing new is attached without this review. Apply the roles in config/rbac.", exporter.Namespace)
 		return &o
 	case err != nil:
 		return new(failed(err))
@@ -125,7 +101,7 @@ func (s *Scope) notAuthorized(ctx context.Context) *statemachine.Outcome {
 		return nil
 	}
 	return refused("User %q, who wrote the exporter's spec, may neither create pods/exec nor attach prometheusjmxexporters.banzaicloud.com in namespace %s; nothing new is attached. "+how,
-		who.Name(), s.Exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
+		who.Name(), exporter.Namespace, "bind the role jmx-exporter-operator-attach to the user in that namespace,")
 }
 
 // maxUser is the maximum length of a user name in a message, in bytes.

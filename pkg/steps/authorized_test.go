@@ -36,9 +36,14 @@ func (a *authority) MayRead(context.Context, Requester, types.NamespacedName) (b
 }
 
 // stamped sets the admission policy's annotations on the exporter.
-func (s *Scope) stamped(user, groups string) {
+func (s *scene) stamped(user, groups string) {
 	s.Exporter.Namespace = "shop"
 	s.Exporter.Annotations = map[string]string{v1alpha1.AnnotationRequester: user, v1alpha1.AnnotationRequesterGroups: groups}
+}
+
+// reviewedBy has the rights of the exporter's author reviewed.
+func (s *scene) reviewedBy(t *testing.T, a Authority) {
+	s.Unauthorized = func() *statemachine.Outcome { return Unauthorized(t.Context(), a, s.Exporter) }
 }
 
 // Nothing is executed in a pod before the author of the exporter is known to have the right.
@@ -63,13 +68,14 @@ func TestNotAuthorized(t *testing.T) {
 			says: []string{"localsubjectaccessreviews", "config/rbac"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := aScope()
+			s := aSituation()
 			s.runs("a")
 			s.stamped(tc.user, tc.groups)
 			asked := &authority{allows: "alice", fails: tc.fails}
 			helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget})}}
-			s.Authority, s.Helper = asked, helper
-			got := FindJava{}.Ensure(t.Context(), s)
+			s.reviewedBy(t, asked)
+			s.Helper = helper
+			got := FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 			if got.Reason != tc.want {
 				t.Errorf("reason: got %q (%s), want %q", got.Reason, got.Message, tc.want)
 			}
@@ -93,24 +99,23 @@ func TestNotAuthorized(t *testing.T) {
 
 // An unknown author is not reviewed: the exporter is older than the stamp.
 func TestNoStamp(t *testing.T) {
-	s := aScope()
+	s := aSituation()
 	asked := &authority{}
-	s.Authority = asked
-	if refused := s.notAuthorized(t.Context()); refused != nil || asked.asked != nil {
+	if refused := Unauthorized(t.Context(), asked, s.Exporter); refused != nil || asked.asked != nil {
 		t.Errorf("reviewed users: got %v; outcome: got %v, want none", asked.asked, refused)
 	}
 }
 
 // An existing endpoint keeps serving when the right is revoked; nothing new begins beside it.
 func TestNotAuthorizedWhenAttached(t *testing.T) {
-	s := aScope(serving("a", 9400), aProcess("b", 0)).inspectedWell()
+	s := aSituation(serving("a", 9400), aProcess("b", 0)).inspectedWell()
 	s.stamped("bob", "[]")
-	s.Authority = &authority{}
+	s.reviewedBy(t, &authority{})
 	s.InspectAgain("a")
 	s.InspectAgain("b")
 	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget, Mark: isRunning, AgentJarOpen: true})}}
 	s.Helper = helper
-	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != statemachine.Done {
+	if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Kind != statemachine.Done {
 		t.Errorf("got %q (%s), want Done", got.Reason, got.Message)
 	}
 	if diff := cmp.Diff([]string{"a inspect"}, helper.ran); diff != "" {
@@ -120,8 +125,8 @@ func TestNotAuthorizedWhenAttached(t *testing.T) {
 		t.Errorf("InspectAfter: got %s, want %s", after, AuthorityPeriod)
 	}
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
-		if refused := s.ProcessForbidden(t.Context(), p); (refused == nil) != (p.Container == "a") {
-			t.Errorf("ProcessForbidden of container %s: got %+v", p.Container, refused)
+		if refused := s.processForbidden(p); (refused == nil) != (p.Container == "a") {
+			t.Errorf("processForbidden of container %s: got %+v", p.Container, refused)
 		}
 	}
 }

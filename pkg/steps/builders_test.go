@@ -12,21 +12,34 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 const anAddress = "10.0.0.1"
 
-// aScope returns a scope with an exporter of port 9400, to which the rollout is granted, and
-// a pod that runs the containers of the processes.
-func aScope(processes ...v1alpha1.JavaProcess) *Scope {
-	s := &Scope{
-		Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}, Granted: true,
-		Now:            metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
-		Persist:        func(context.Context) error { return nil },
-		ReinspectAfter: func(*v1alpha1.InspectedContainer) time.Duration { return -1 },
-		Artifacts:      &Artifacts{Agent: blob("agent"), Implementation: blob("implementation")},
+// scene is a situation, and the tools of its steps.
+type scene struct {
+	*Situation
+	Tools
+}
+
+// aSituation returns a situation with an exporter of port 9400, to which the rollout is
+// granted, and a pod that runs the containers of the processes.
+func aSituation(processes ...v1alpha1.JavaProcess) *scene {
+	s := &scene{
+		&Situation{
+			Observed: Observed{
+				Operator: Operator{Artifacts: &Artifacts{Agent: blob("agent"), Implementation: blob("implementation")}, HealthChecks: true},
+				Pod:      &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}, Granted: true, Begun: &v1alpha1.JmxAttachmentStatus{},
+				Now: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
+			},
+			Record: record.Record{Attachment: &v1alpha1.JmxAttachment{}},
+		},
+		Tools{Persist: func(context.Context) error { return nil }},
 	}
+	s.Attachment.Spec.Exporter.Name = "shop"
 	s.Exporter.Name, s.Exporter.Spec.Port = "shop", 9400
 	s.Pod.Status.PodIP = anAddress
 	s.Config.Blob = blob("config")
@@ -40,7 +53,7 @@ func aScope(processes ...v1alpha1.JavaProcess) *Scope {
 func blob(of string) transport.Blob { return transport.NewBlob("file-", []byte(of), "") }
 
 // runs adds a running container to the pod, if it is missing.
-func (s *Scope) runs(container string) {
+func (s *scene) runs(container string) {
 	for _, c := range s.Pod.Spec.Containers {
 		if c.Name == container {
 			return
@@ -53,7 +66,7 @@ func (s *Scope) runs(container string) {
 }
 
 // inspectedWell records an inspection of all containers of the pod.
-func (s *Scope) inspectedWell() *Scope {
+func (s *scene) inspectedWell() *scene {
 	for _, c := range s.Pod.Spec.Containers {
 		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: c.Name, ContainerID: "containerd://" + c.Name, Time: new(s.Now)})
 	}
@@ -98,7 +111,7 @@ func with(p v1alpha1.JavaProcess, change func(*v1alpha1.JavaProcess)) v1alpha1.J
 func excluded(p *v1alpha1.JavaProcess) { p.Excluded, p.Primary = true, false }
 
 // published adds the endpoints of all processes to EndpointSlices.
-func (s *Scope) published() *Scope {
+func (s *scene) published() *scene {
 	for _, p := range s.Status().Processes {
 		if p.Endpoint != nil {
 			s.Published = append(s.Published, PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port, p.Endpoint.TLS})
@@ -108,7 +121,7 @@ func (s *Scope) published() *Scope {
 }
 
 // jvm returns the first process of the status.
-func (s *Scope) jvm() *JVM { return &JVM{s, &s.Status().Processes[0]} }
+func (s *scene) jvm() *JVM { return &JVM{s.Situation, &s.Status().Processes[0]} }
 
 // answering is a Helper that answers by container and verb, and records its
 // calls.
@@ -191,10 +204,10 @@ func podWith(owned map[string][]string) *corev1.Pod {
 }
 
 // annotatedBy gives the pod the operator's annotations, owned by a manager, with a port.
-func (s *Scope) annotatedBy(manager, port string) *Scope {
+func (s *scene) annotatedBy(manager, port string) *scene {
 	owned := podWith(map[string][]string{manager: {v1alpha1.AnnotationScrape, v1alpha1.AnnotationPort, v1alpha1.AnnotationPath, v1alpha1.AnnotationFlag}})
 	s.Pod.ObjectMeta = owned.ObjectMeta
 	s.Pod.Annotations[v1alpha1.AnnotationScrape], s.Pod.Annotations[v1alpha1.AnnotationPort] = "true", port
-	s.Pod.Annotations[v1alpha1.AnnotationPath], s.Pod.Annotations[v1alpha1.AnnotationFlag] = MetricsPath, s.Attachment.Name
+	s.Pod.Annotations[v1alpha1.AnnotationPath], s.Pod.Annotations[v1alpha1.AnnotationFlag] = probe.MetricsPath, s.Attachment.Name
 	return s
 }

@@ -3,10 +3,11 @@ package steps
 import (
 	"context"
 
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Discover holds as long as there is a Scope: a pod that is no longer matched, or
+// Discover holds as long as there is a Situation: a pod that is no longer matched, or
 // belongs to another exporter, is detached instead.
 type Discover struct{}
 
@@ -17,10 +18,10 @@ func (Discover) Phase() statemachine.Phase { return Discovered }
 func (Discover) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
-func (Discover) Ensure(_ context.Context, s *Scope) statemachine.Outcome {
+func (Discover) Ensure(_ context.Context, s *Situation) statemachine.Outcome {
 	s.Status().NodeName = s.Pod.Spec.NodeName
-	return Done()
+	return record.Done()
 }
 
 // Undo implements statemachine.Step. The record is deleted when its walk has arrived.
-func (Discover) Undo(context.Context, *Scope) statemachine.Outcome { return Done() }
+func (Discover) Undo(context.Context, *Situation) statemachine.Outcome { return record.Done() }

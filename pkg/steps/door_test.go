@@ -11,6 +11,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -84,17 +85,12 @@ func TestTransport(t *testing.T) {
 		"no ephemeral container is added before the pod has a slot": {closed: v1alpha1.ReasonRolloutPending, answers: answers{"a": says(v1alpha1.ReasonNoShell)}, ran: []string{"a"}, want: v1alpha1.ReasonRolloutPending},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := aScope()
+			s := aSituation()
 			s.Exporter.Spec.Transport, s.Exporter.Spec.Containers = tc.transport, tc.named
 			if tc.ready {
 				s.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(s.Now.Add(-time.Minute))}}
 			}
-			s.DoorGate = func(string, string) *statemachine.Outcome {
-				if tc.closed == "" {
-					return nil
-				}
-				return new(NotDone(tc.closed, "No."))
-			}
+			s.Granted = tc.closed == ""
 			for key := range tc.answers {
 				s.runs(key[:1])
 			}
@@ -103,7 +99,7 @@ func TestTransport(t *testing.T) {
 			}
 			helper := &byTransport{answers: tc.answers}
 			s.Helper = helper
-			if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != tc.want {
+			if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Reason != tc.want {
 				t.Errorf("reason: got %q (%s), want %q", got.Reason, got.Message, tc.want)
 			}
 			if diff := cmp.Diff(tc.ran, helper.ran); diff != "" {
@@ -116,11 +112,11 @@ func TestTransport(t *testing.T) {
 // A JVM that was found through an ephemeral container is reached through it from then on,
 // and the condition gives the reason.
 func TestTransportStays(t *testing.T) {
-	s := aScope()
+	s := aSituation()
 	s.runs("a")
 	jvm := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot"})
 	s.Helper = &byTransport{answers: map[string]func() (*helperapi.Report, error){"a": says(v1alpha1.ReasonNoShell), "a" + door: jvm}}
-	(FindJava{}).Ensure(t.Context(), s)
+	(FindJava{s.Tools}).Ensure(t.Context(), s.Situation)
 	if got := s.jvm().at().Transport; got != v1alpha1.TransportEphemeralContainer {
 		t.Errorf("transport: got %q, want %q", got, v1alpha1.TransportEphemeralContainer)
 	}
@@ -132,14 +128,14 @@ func TestTransportStays(t *testing.T) {
 
 // What is known about a container is kept when it is inspected again.
 func TestTransportIsKept(t *testing.T) {
-	s := aScope(aProcess("a", 0)).inspectedWell()
-	entry := s.inspected("a")
+	s := aSituation(aProcess("a", 0)).inspectedWell()
+	entry := s.Inspected("a")
 	entry.Transport, entry.TransportReason, entry.User = v1alpha1.TransportEphemeralContainer, v1alpha1.ReasonNoShell, "5:6"
 	s.InspectAgain("a")
 	if at := s.at("a"); at.Transport != v1alpha1.TransportEphemeralContainer || at.User == nil {
 		t.Errorf("transport and user of the container were lost: %+v", at)
 	}
-	if got := s.inspectedOrNew(running(s.Pod)[0]); got.TransportReason != v1alpha1.ReasonNoShell || got.User != "5:6" {
+	if got := s.InspectedOrNew(pod.Running(s.Pod)[0]); got.TransportReason != v1alpha1.ReasonNoShell || got.User != "5:6" {
 		t.Errorf("the status lost the transport reason or user: %+v", got)
 	}
 }
@@ -147,34 +143,34 @@ func TestTransportIsKept(t *testing.T) {
 // In mode Preflight no ephemeral container is added, and a pod that was refused for that is
 // retried in mode Attach.
 func TestTransportAfterPreflight(t *testing.T) {
-	s := aScope()
+	s := aSituation()
 	s.runs("a")
 	s.Exporter.Spec.Mode = v1alpha1.ModePreflight
 	jvm := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot"})
 	helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a": says(v1alpha1.ReasonNoShell), "a" + door: jvm}}
 	s.Helper = helper
-	if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != v1alpha1.ReasonNoShell || Due(s) {
-		t.Errorf("mode Preflight: got reason %q, due %t, want NoShell and not due", got.Reason, Due(s))
+	if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Reason != v1alpha1.ReasonNoShell || s.inspectionDue() {
+		t.Errorf("mode Preflight: got reason %q, due %t, want NoShell and not due", got.Reason, s.inspectionDue())
 	}
 	s.Exporter.Spec.Mode = v1alpha1.ModeAttach
-	if !Due(s) {
+	if !s.inspectionDue() {
 		t.Error("the pod that was refused in mode Preflight is not due in mode Attach")
 	}
-	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != statemachine.Done || Due(s) {
-		t.Errorf("mode Attach: got reason %q after calls %q, due %t, want none and not due", got.Reason, helper.ran, Due(s))
+	if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Kind != statemachine.Done || s.inspectionDue() {
+		t.Errorf("mode Attach: got reason %q after calls %q, due %t, want none and not due", got.Reason, helper.ran, s.inspectionDue())
 	}
 }
 
 // No ephemeral container is added only to examine an endpoint that missed a check.
 func TestExamineAddsNoDoor(t *testing.T) {
-	s := aScope(serving("a", 9400)).inspectedWell()
-	s.inspected("a").Transport = v1alpha1.TransportEphemeralContainer
+	s := aSituation(serving("a", 9400)).inspectedWell()
+	s.Inspected("a").Transport = v1alpha1.TransportEphemeralContainer
 	helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a" + door: says(v1alpha1.ReasonProcessGone)}}
 	s.Helper = helper
-	if got := s.Examine(t.Context(), &s.Status().Processes[0], silentMisses-1); got != FindingUnclear || len(helper.ran) > 0 {
+	if got := s.Examine(t.Context(), s.Situation, &s.Status().Processes[0], silentMisses-1); got != FindingUnclear || len(helper.ran) > 0 {
 		t.Errorf("Examine after one miss fewer: got %s after calls %q, want unclear without a call", got, helper.ran)
 	}
-	if got := s.Examine(t.Context(), &s.Status().Processes[0], silentMisses); got != FindingGone {
+	if got := s.Examine(t.Context(), s.Situation, &s.Status().Processes[0], silentMisses); got != FindingGone {
 		t.Errorf("Examine: got %s, want %s", got, FindingGone)
 	}
 }

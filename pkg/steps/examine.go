@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -31,12 +33,12 @@ const (
 )
 
 // Examine asks the helper about the state of a process whose endpoint does not answer.
-func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess, misses int32) Finding {
-	at, helper := s.at(p.Container), s.Helper
+func (t Tools) Examine(ctx context.Context, s *Situation, p *v1alpha1.JavaProcess, misses int32) Finding {
+	at, helper := s.at(p.Container), t.Helper
 	if at.Transport == v1alpha1.TransportEphemeralContainer && misses < silentMisses && !transport.DoorRuns(s.Pod) {
 		return FindingUnclear // none is added only to look
 	}
-	report, err := helper.Run(ctx, at, helperapi.VerbStatus, helperapi.Request{Target: target(p)})
+	report, err := helper.Run(ctx, at, helperapi.VerbStatus, helperapi.Request{Target: targetOf(p)})
 	switch reason := reasonOf(err); {
 	case reason == v1alpha1.ReasonProcessGone:
 		return FindingGone
@@ -48,7 +50,7 @@ func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess, misses int
 		return FindingUnclear
 	}
 	if p.Adopted {
-		_, err = helper.Run(ctx, at, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: p.Port, Path: probedPath(p)}})
+		_, err = helper.Run(ctx, at, helperapi.VerbProbe, helperapi.Request{Probe: &helperapi.Endpoint{Port: p.Port, Path: probe.Path(p)}})
 		switch {
 		case reasonOf(err) == v1alpha1.ReasonEndpointNotServing:
 			return FindingSilent
@@ -66,39 +68,20 @@ func (s *Scope) Examine(ctx context.Context, p *v1alpha1.JavaProcess, misses int
 	return FindingServing
 }
 
-// reasonOf returns the reason of a helper failure; empty for other errors.
-func reasonOf(err error) string {
-	if known, ok := errors.AsType[*transport.Error](err); ok {
-		return known.Reason
-	}
-	return ""
-}
-
-// EndpointsKnown reports whether the record knows all endpoints of its pod. A record
-// that replaces a lost one does not, until each container was inspected once and each
-// agent has reported what it serves.
-func EndpointsKnown(status *v1alpha1.JmxAttachmentStatus) bool {
-	return len(status.Containers) > 0 &&
-		!slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return c.Time == nil && !v1alpha1.NeedsPerson(c.Reason) }) &&
-		!slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool {
-			return p.AgentFound && p.Port == 0 && p.Phase == v1alpha1.PhaseDiscovered
-		})
-}
-
 // lookForAgents inspects a container, through an ephemeral container if exec cannot
 // reach it and the operator has added one: the container may have been attached to that
 // way.
-func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Report, error) {
+func (t Tools) lookForAgents(ctx context.Context, s *Situation, c pod.Container) (*helperapi.Report, error) {
 	look := func() (*helperapi.Report, error) {
-		return s.Helper.Run(ctx, s.at(c.name), helperapi.VerbInspect, helperapi.Request{})
+		return t.Helper.Run(ctx, s.at(c.Name), helperapi.VerbInspect, helperapi.Request{})
 	}
 	report, err := look()
 	if s.transport() == v1alpha1.TransportAuto && ExecCannot(reasonOf(err)) && len(transport.Doors(s.Pod)) > 0 {
-		s.inspectedOrNew(c).Transport = v1alpha1.TransportEphemeralContainer
+		s.InspectedOrNew(c).Transport = v1alpha1.TransportEphemeralContainer
 		report, err = look()
 	}
-	at := s.at(c.name)
-	if err == nil && at.Transport == v1alpha1.TransportEphemeralContainer && s.noteUser(at, s.inspectedOrNew(c), report.Processes) {
+	at := s.at(c.Name)
+	if err == nil && at.Transport == v1alpha1.TransportEphemeralContainer && s.noteUser(at, s.InspectedOrNew(c), report.Processes) {
 		report, err = look()
 	}
 	return report, err
@@ -108,13 +91,13 @@ func (s *Scope) lookForAgents(ctx context.Context, c container) (*helperapi.Repo
 // lost, as far as they can be found. A container that is refused for inspection never
 // had one. Protection does not apply: the flags may have been different when the agent
 // was loaded.
-func (s *Scope) FindAgents(ctx context.Context) error {
-	if runsWindows(s.Pod) {
+func (t Tools) FindAgents(ctx context.Context, s *Situation) error {
+	if pod.RunsWindows(s.Pod) {
 		return nil
 	}
 	var failures []error
-	for _, c := range running(s.Pod) {
-		report, err := s.lookForAgents(ctx, c)
+	for _, c := range pod.Running(s.Pod) {
+		report, err := t.lookForAgents(ctx, s, c)
 		if err != nil {
 			if !v1alpha1.NeedsPerson(reasonOf(err)) || len(transport.Doors(s.Pod)) > 0 {
 				failures = append(failures, err)
@@ -130,7 +113,7 @@ func (s *Scope) FindAgents(ctx context.Context) error {
 			if p.Mark != nil {
 				found.Port = p.Mark.Port
 			}
-			if known := s.Known(Identity(&found)); known != nil {
+			if known := s.Known(record.Identity(&found)); known != nil {
 				known.AgentFound, known.Port = true, cmp.Or(known.Port, found.Port)
 				continue
 			}

@@ -1,12 +1,17 @@
 package steps
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // The state of a process whose endpoint does not answer.
@@ -36,9 +41,9 @@ func TestExamine(t *testing.T) {
 		p := aProcess("app", 9400)
 		p.Adopted = tc.adopted
 		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app status": tc.status, "app probe": tc.probe}}
-		s := aScope(p)
+		s := aSituation(p)
 		s.Helper = helper
-		if got := s.Examine(t.Context(), &p, 0); got != tc.want {
+		if got := s.Examine(t.Context(), s.Situation, &p, 0); got != tc.want {
 			t.Errorf("%s: Examine: got %s, want %s", name, got, tc.want)
 		}
 	}
@@ -62,17 +67,36 @@ func TestFindAgents(t *testing.T) {
 		"the other container has no shell": {app: says(v1alpha1.ReasonNoShell), worker: sees(ours), want: "worker 7 9400"},
 		"the other container fails":        {app: says(v1alpha1.ReasonExecFailed), worker: sees(ours), want: "worker 7 9400", fails: true},
 	} {
-		s := aScope(tc.record...)
+		s := aSituation(tc.record...)
 		s.runs("app")
 		s.runs("worker")
 		s.Helper = &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": tc.app, "worker inspect": tc.worker}}
-		err := s.FindAgents(t.Context())
+		err := s.FindAgents(t.Context(), s.Situation)
 		var got []string
-		for _, p := range s.Filter(MayHaveAgent) {
+		for _, p := range s.Filter(record.MayHaveAgent) {
 			got = append(got, fmt.Sprintf("%s %d %d", p.Container, p.PID, p.Port))
 		}
 		if joined := strings.Join(got, ", "); joined != tc.want || (err != nil) != tc.fails {
 			t.Errorf("%s: agents: got %q and error %v, want %q", name, joined, err, tc.want)
 		}
+	}
+}
+
+// A collection of the stock exporter is never begun by the helper, either (see pkg/probe).
+func TestStockExporterIsNotScraped(t *testing.T) {
+	stock := v1alpha1.JavaProcess{Adopted: true, Port: 9400}
+	s := aSituation(stock)
+	var requested []string
+	s.Helper = helperFunc(func(_ context.Context, _ transport.Container, verb helperapi.Verb, request helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
+		if verb == helperapi.VerbProbe {
+			requested = append(requested, request.Probe.Path)
+		}
+		return &helperapi.Report{Processes: []helperapi.Process{{}}}, nil
+	})
+	if found := s.Examine(t.Context(), s.Situation, &stock, 0); found != FindingServing {
+		t.Errorf("Examine: got %s", found)
+	}
+	if diff := cmp.Diff([]string{"/-/healthy"}, requested); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }

@@ -8,12 +8,14 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // Expose probes the endpoint and records that it answered. The exporter controller then
 // writes it into an EndpointSlice; this step waits to see it there.
-type Expose struct{}
+type Expose struct{ Tools }
 
 // Phase implements statemachine.Step.
 func (Expose) Phase() statemachine.Phase { return Exposed }
@@ -22,38 +24,38 @@ func (Expose) Phase() statemachine.Phase { return Exposed }
 func (Expose) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
-func (Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
+func (e Expose) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p := j.Process
 	if j.Pod.Status.PodIP == "" {
-		return NotDone(v1alpha1.ReasonContainerNotRunning, "The pod has no address yet.")
+		return record.NotDone(v1alpha1.ReasonContainerNotRunning, "The pod has no address yet.")
 	}
 	if !j.answered() {
-		from, err := j.probe(ctx)
+		from, err := e.probe(ctx, j)
 		if err != nil {
 			outcome := failed(err)
-			if outcome.Kind != statemachine.Queued && j.Examine(ctx, p, 0) == FindingGone {
-				outcome = NotDone(v1alpha1.ReasonProcessGone, "The JVM exited before its endpoint answered.")
+			if outcome.Kind != statemachine.Queued && e.Examine(ctx, j.Situation, p, 0) == FindingGone {
+				outcome = record.NotDone(v1alpha1.ReasonProcessGone, "The JVM exited before its endpoint answered.")
 				outcome.Back, outcome.Err = Replaced, err
 			}
 			return outcome
 		}
-		p.Endpoint = &v1alpha1.Endpoint{Address: j.Pod.Status.PodIP, Port: p.Port, TLS: secured(p), CheckedFrom: from}
+		p.Endpoint = &v1alpha1.Endpoint{Address: j.Pod.Status.PodIP, Port: p.Port, TLS: record.Secured(p), CheckedFrom: from}
 	}
 	if !j.published() {
-		return NotDone(v1alpha1.ReasonEndpointPending, "The endpoint answers; its EndpointSlice is being written.")
+		return record.NotDone(v1alpha1.ReasonEndpointPending, "The endpoint answers; its EndpointSlice is being written.")
 	}
-	return Done()
+	return record.Done()
 }
 
 // probe probes from the operator, or from within the pod if the operator cannot reach
 // it.
-func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
-	err := j.Prober.Probe(ctx, j.Pod.Status.PodIP, j.Process)
-	if !errors.Is(err, ErrUnreachable) {
+func (e Expose) probe(ctx context.Context, j *JVM) (v1alpha1.CheckedFrom, error) {
+	err := e.Prober.Probe(ctx, j.Pod.Status.PodIP, j.Process)
+	if !errors.Is(err, probe.ErrUnreachable) {
 		return v1alpha1.CheckedFromOperator, err
 	}
-	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: probedPath(j.Process), TLS: secured(j.Process)}}
-	_, err = j.Helper.Run(ctx, j.at(), helperapi.VerbProbe, request)
+	request := helperapi.Request{Probe: &helperapi.Endpoint{Port: j.Process.Port, Path: probe.Path(j.Process), TLS: record.Secured(j.Process)}}
+	_, err = e.Helper.Run(ctx, j.at(), helperapi.VerbProbe, request)
 	return v1alpha1.CheckedFromPod, err
 }
 
@@ -62,7 +64,7 @@ func (j *JVM) probe(ctx context.Context) (v1alpha1.CheckedFrom, error) {
 // and port.
 func (j *JVM) withdrawing() bool {
 	return slices.ContainsFunc(j.Published, func(published PublishedEndpoint) bool {
-		return j.find(func(p *v1alpha1.JavaProcess) bool {
+		return j.Find(func(p *v1alpha1.JavaProcess) bool {
 			return p.Endpoint != nil && published == PublishedEndpoint{p.Endpoint.Address, p.Endpoint.Port, p.Endpoint.TLS}
 		}) == nil
 	})
@@ -78,12 +80,12 @@ const unpublishTimeout = 5 * time.Second
 func (Expose) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 	p, started := j.Process, j.Status().DetachStartTime
 	p.Endpoint = nil
-	if MayHaveAgent(p) && j.withdrawing() && (started == nil || j.Now.Sub(started.Time) < unpublishTimeout) {
-		outcome := NotDone(v1alpha1.ReasonEndpointPending, "The endpoint is being removed from its EndpointSlice.")
+	if record.MayHaveAgent(p) && j.withdrawing() && (started == nil || j.Now.Sub(started.Time) < unpublishTimeout) {
+		outcome := record.NotDone(v1alpha1.ReasonEndpointPending, "The endpoint is being removed from its EndpointSlice.")
 		if started != nil { // else the event of the EndpointSlice is all that is awaited
 			outcome.RetryAfter = time.Second
 		}
 		return outcome
 	}
-	return Done()
+	return record.Done()
 }

@@ -12,23 +12,24 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // A container that had to wait for capacity is inspected later, even if another container
 // has a JVM.
 func TestQueuedInspectionIsDue(t *testing.T) {
-	s := aScope(aProcess("a", 0)).inspectedWell()
+	s := aSituation(aProcess("a", 0)).inspectedWell()
 	s.runs("b")
 	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"b inspect": says(v1alpha1.ReasonQueued)}}
 	s.Helper = helper
 	for range 2 {
-		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != v1alpha1.ReasonQueued || !Due(s) {
-			t.Errorf("got reason %q, due %t, want Queued and due", got.Reason, Due(s))
+		if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Reason != v1alpha1.ReasonQueued || !s.inspectionDue() {
+			t.Errorf("got reason %q, due %t, want Queued and due", got.Reason, s.inspectionDue())
 		}
 	}
 	helper.answers["b inspect"] = sees()
-	if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != "" || Due(s) || len(helper.ran) != 3 {
-		t.Errorf("got reason %q after calls %q, due %t, want none after three and not due", got.Reason, helper.ran, Due(s))
+	if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Reason != "" || s.inspectionDue() || len(helper.ran) != 3 {
+		t.Errorf("got reason %q after calls %q, due %t, want none after three and not due", got.Reason, helper.ran, s.inspectionDue())
 	}
 }
 
@@ -64,7 +65,7 @@ func TestFindJava(t *testing.T) {
 		"all processes are excluded":                                        {containers: []answer{sees(helperapi.Process{Target: aTarget, Excluded: true})}, want: v1alpha1.ReasonNoProcessIncluded},
 		"no container runs":                                                 {want: v1alpha1.ReasonContainerNotRunning},
 	} {
-		s := aScope()
+		s := aSituation()
 		s.Exporter.Spec.Processes = tc.rules
 		helper := &answering{answers: map[string]answer{}}
 		for i, answer := range tc.containers {
@@ -73,7 +74,7 @@ func TestFindJava(t *testing.T) {
 			helper.answers[c+" inspect"] = answer
 		}
 		s.Helper = helper
-		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != tc.want {
+		if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Reason != tc.want {
 			t.Errorf("%s: %s (%s), want %s", name, got.Reason, got.Message, tc.want)
 		}
 		primary := ""
@@ -99,14 +100,14 @@ func TestFindJavaBesideAFailure(t *testing.T) {
 		"the error has no reason":              {func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, ""},
 		"exec is forbidden":                    {says(v1alpha1.ReasonExecForbidden), ""},
 	} {
-		s := aScope(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) { p.AgentFound = true }), serving("worker", 9404))
+		s := aSituation(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) { p.AgentFound = true }), serving("worker", 9404))
 		want := s.Status().DeepCopy().Processes
 		helper := &answering{answers: map[string]func() (*helperapi.Report, error){
 			"app inspect":    sees(helperapi.Process{Target: aTarget, Mark: isRunning}),
 			"worker inspect": tc.worker,
 		}}
 		s.Helper = helper
-		if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != tc.want {
+		if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Reason != tc.want {
 			t.Errorf("%s: reason: got %q (%s), want %q", name, got.Reason, got.Message, tc.want)
 		}
 		if diff := cmp.Diff([]string{"app inspect", "worker inspect"}, helper.ran); diff != "" {
@@ -122,7 +123,7 @@ func TestFindJavaBesideAFailure(t *testing.T) {
 // granted, and keep what must be undone.
 func TestExclude(t *testing.T) {
 	for _, granted := range []bool{true, false} {
-		s := aScope(serving("app", 9400), serving("worker", 9404)).inspectedWell()
+		s := aSituation(serving("app", 9400), serving("worker", 9404)).inspectedWell()
 		s.Exporter.Spec.Containers, s.Granted = []v1alpha1.ContainerName{"worker"}, granted
 		s.exclude(s.containers())
 		want := []v1alpha1.JavaProcess{serving("app", 9400), serving("worker", 9404)}
@@ -132,7 +133,7 @@ func TestExclude(t *testing.T) {
 		if diff := cmp.Diff(want, s.Status().Processes); diff != "" {
 			t.Errorf("granted %t (-want +got):\n%s", granted, diff)
 		}
-		if kept := s.inspected("app") != nil; kept == granted {
+		if kept := s.Inspected("app") != nil; kept == granted {
 			t.Errorf("granted %t: the container is still recorded: %t", granted, kept)
 		}
 	}
@@ -151,9 +152,9 @@ func TestRecognize(t *testing.T) {
 		"the endpoint has another port":              {[]PublishedEndpoint{{anAddress, 9404, false}}, false},
 		"there is no endpoint":                       {nil, false},
 	} {
-		s := aScope(lost)
+		s := aSituation(lost)
 		s.Published = tc.published
-		recognize(s)
+		recognize(s.Situation)
 		endpoint := s.jvm().Process.Endpoint
 		if got := endpoint != nil; got != tc.want {
 			t.Errorf("%s: recognized: got %t, want %t", name, got, tc.want)
@@ -175,7 +176,7 @@ func TestInspectionPinsCertificate(t *testing.T) {
 		"the agent has an older security":    {strings.Repeat("c", 64), ""},
 		"the agent has no security":          {"", ""},
 	} {
-		s := aScope()
+		s := aSituation()
 		s.runs("app")
 		s.Security = inUse
 		mark := *isRunning
@@ -183,7 +184,7 @@ func TestInspectionPinsCertificate(t *testing.T) {
 		s.Helper = &answering{answers: map[string]func() (*helperapi.Report, error){
 			"app inspect": sees(helperapi.Process{Target: aTarget, Mark: &mark}),
 		}}
-		if outcome := (FindJava{}).Ensure(t.Context(), s); len(s.Status().Processes) != 1 {
+		if outcome := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); len(s.Status().Processes) != 1 {
 			t.Errorf("%s: want one process in the status, got outcome %+v", name, outcome)
 			continue
 		}
@@ -205,18 +206,18 @@ func TestTooYoung(t *testing.T) {
 		"the node's clock is ahead":             {-time.Second, 0},
 		"the start time is unknown":             {-1, 0},
 	} {
-		s := aScope()
+		s := aSituation()
 		s.runs("app")
 		if tc.age != -1 {
 			s.Pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Now.Add(-tc.age))
 		}
-		if got := s.tooYoung(running(s.Pod)[0]); got != tc.want {
+		if got := s.tooYoung(pod.Running(s.Pod)[0]); got != tc.want {
 			t.Errorf("%s: remaining time: got %s, want %s", name, got, tc.want)
 			continue
 		}
 		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": sees()}}
 		s.Helper = helper
-		outcome := FindJava{}.Ensure(t.Context(), s)
+		outcome := FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 		if ran := slices.Contains(helper.ran, "app inspect"); ran == (tc.want > 0) || tc.want > 0 && outcome.RetryAfter != tc.want {
 			t.Errorf("%s: inspected: %t, retry after %s", name, ran, outcome.RetryAfter)
 		}

@@ -2,10 +2,11 @@ package steps
 
 import (
 	"cmp"
-	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
@@ -17,12 +18,12 @@ const maxProcesses = 64
 // still the same keep their entries, and processes that were not found are dropped.
 // Rules that the rollout has not yet granted to the pod do not change the selection of
 // known processes.
-func (s *Scope) merge(c container, found []helperapi.Process) {
+func (s *Situation) merge(c pod.Container, found []helperapi.Process) {
 	chooses := s.Chooses()
 	var here []v1alpha1.JavaProcess
 	for _, p := range found {
 		process := javaProcess(c, p)
-		if known := s.Known(Identity(&process)); known != nil && known.Adopted == adopted(p) {
+		if known := s.Known(record.Identity(&process)); known != nil && known.Adopted == adopted(p) {
 			if !chooses && p.Excluded != known.Excluded {
 				p.Excluded = known.Excluded
 				if p.Exporter != nil && p.Exporter.Port == 0 { // the helper asks none that is excluded
@@ -35,9 +36,9 @@ func (s *Scope) merge(c container, found []helperapi.Process) {
 		here = append(here, process)
 	}
 	status := s.Status()
-	s.Drop(func(p *v1alpha1.JavaProcess) bool { return p.Container == c.name })
+	s.Drop(func(p *v1alpha1.JavaProcess) bool { return p.Container == c.Name })
 	status.Processes = append(status.Processes, here...)
-	s.sort()
+	s.Sort(pod.Running(s.Pod))
 	status.Processes = status.Processes[:min(len(status.Processes), maxProcesses)]
 }
 
@@ -52,7 +53,7 @@ func carryOver(known, found v1alpha1.JavaProcess) v1alpha1.JavaProcess {
 
 // assess records what is already loaded in the process, and whether it can be attached
 // to.
-func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
+func (s *Situation) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 	p.AgentFound = found.Mark != nil && found.Mark.State != helperapi.AgentStopped || found.Mark == nil && found.AgentJarOpen
 	switch {
 	case found.Excluded:
@@ -67,12 +68,12 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 			p.SecuritySHA256, p.CertificateSHA256 = in.SHA256, in.CertificateSHA256
 		}
 	}
-	state := processState(p)
+	state := record.ProcessState(p)
 	outcome := attachability(found)
 	if outcome.Kind == statemachine.Done && s.keepsAll() && p.AgentFound && p.Port == 0 {
-		outcome = NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not report what it serves; retrying.")
+		outcome = record.NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not report what it serves; retrying.")
 	}
-	if refused := s.RefusesWarning(p); refused != nil && outcome.Kind == statemachine.Done {
+	if refused := s.refusesWarning(p); refused != nil && outcome.Kind == statemachine.Done {
 		outcome = *refused
 	}
 	switch {
@@ -83,7 +84,7 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 		state.Record(JavaFound, s.Key(), outcome, s.Now.Time)
 		state.Phase = JavaFound
 	}
-	setProcessState(p, state)
+	record.SetProcessState(p, state)
 }
 
 // attachability returns Done if nothing prevents attaching to a process. An excluded
@@ -91,14 +92,14 @@ func (s *Scope) assess(p *v1alpha1.JavaProcess, found helperapi.Process) {
 func attachability(p helperapi.Process) statemachine.Outcome {
 	switch {
 	case p.Excluded:
-		return Done()
+		return record.Done()
 	case adopted(p) && p.Exporter.Port == 0:
-		return NotDone(v1alpha1.ReasonStockExporterNotServing,
+		return record.NotDone(v1alpha1.ReasonStockExporterNotServing,
 			"The stock exporter is already in the JVM, but its port was not found: it does not answer, or several ports answer like it; see the application's output. The operator's agent is not loaded next to it.")
 	case adopted(p) || p.Refusal == nil:
-		return Done()
+		return record.Done()
 	}
-	return NotDone(string(p.Refusal.Reason), p.Refusal.Message)
+	return record.NotDone(string(p.Refusal.Reason), p.Refusal.Message)
 }
 
 // adopted reports whether the stock exporter is in the process, and no agent of the
@@ -107,73 +108,9 @@ func adopted(p helperapi.Process) bool {
 	return p.Exporter != nil && p.Mark == nil && !p.AgentJarOpen
 }
 
-// maxPrimaryTries is how often the inspection of a container may fail before a later
-// container may have the primary process.
-const maxPrimaryTries = 3
-
-// choosePrimary selects the pod's primary process, unless there is one. It must never
-// have been attached to, so that a JVM that serves another port keeps it when the
-// primary one exits. Among several, it is the one that already serves the exporter's
-// port, or the first that serves none and may be about to start. A container that could
-// not be inspected yet may have an earlier one, which is waited for.
-func (s *Scope) choosePrimary() {
-	if slices.ContainsFunc(s.Chosen(), func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
-		return
-	}
-	var primary *v1alpha1.JavaProcess
-	best := 0
-	for _, p := range s.beforeFailure() {
-		if p.Adopted || p.Intent != nil {
-			continue
-		}
-		rank := 2
-		switch {
-		case p.Port != 0 && p.Port == s.Exporter.Spec.Port:
-			rank = 3
-		case p.Port != 0:
-			rank = 1
-		}
-		if rank > best {
-			primary, best = p, rank
-		}
-	}
-	for i := range s.Status().Processes {
-		p := &s.Status().Processes[i]
-		p.Primary = p == primary
-	}
-	s.sort()
-}
-
-// beforeFailure returns the selected processes of the containers before the first one
-// that may soon be inspected.
-func (s *Scope) beforeFailure() []*v1alpha1.JavaProcess {
-	var before []*v1alpha1.JavaProcess
-	for _, c := range s.containers() {
-		if s.inspectedSoon(c) {
-			break
-		}
-		before = append(before, s.Filter(func(p *v1alpha1.JavaProcess) bool {
-			return p.Container == c.name && !p.Excluded && !Refused(p)
-		})...)
-	}
-	return before
-}
-
-// inspectedSoon reports whether a container has not been inspected yet, but may be soon.
-func (s *Scope) inspectedSoon(c container) bool {
-	entry := s.current(c)
-	switch {
-	case entry == nil:
-		return true
-	case entry.Reason == "" || v1alpha1.NeedsPerson(entry.Reason):
-		return false
-	}
-	return entry.Attempt == nil || entry.Attempt.Count <= maxPrimaryTries
-}
-
-func javaProcess(c container, p helperapi.Process) v1alpha1.JavaProcess {
+func javaProcess(c pod.Container, p helperapi.Process) v1alpha1.JavaProcess {
 	return v1alpha1.JavaProcess{
-		Container: c.name, ContainerID: c.id,
+		Container: c.Name, ContainerID: c.ID,
 		PID: int32(p.PID), StartTime: int64(p.StartTime), UID: int64(p.UID), GID: int64(p.GID),
 		VM: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
 		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
@@ -189,4 +126,14 @@ func processRules(exporter *v1alpha1.PrometheusJmxExporter) []helperapi.ProcessR
 		})
 	}
 	return rules
+}
+
+// recordContainer records the outcome of inspecting a container.
+func (s *Situation) recordContainer(entry *v1alpha1.InspectedContainer, o statemachine.Outcome) {
+	state := record.ContainerState(entry)
+	state.Record(JavaFound, s.Key(), o, s.Now.Time)
+	record.SetContainerState(entry, state)
+	if o.Kind == statemachine.Done {
+		entry.Time, entry.Ready = new(s.Now), !pod.ReadySince(s.Pod).IsZero()
+	}
 }

@@ -9,9 +9,10 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
-var app = container{"app", "containerd://app"}
+var app = pod.Container{Name: "app", ID: "containerd://app"}
 
 // foundAs returns a process of a name as an inspection finds it: excluded, refuses,
 // starting, stopped, stock, or the port of the operator's agent in it.
@@ -72,7 +73,7 @@ func TestMerge(t *testing.T) {
 		"an excluded process refuses, too":                          {found: []string{"excluded, refuses"}, port: 9400, want: "a excluded"},
 		"the container has more processes than a status holds":      {found: make([]string, 70), port: 9400, want: "64"},
 	} {
-		s := aScope()
+		s := aSituation()
 		s.runs("app")
 		s.inspectedWell()
 		s.Exporter.Spec.Port = tc.port
@@ -136,7 +137,7 @@ func TestMergeKeepsTheRecord(t *testing.T) {
 			want: func(p *v1alpha1.JavaProcess) { p.Adopted, p.Port = true, 9999 },
 		},
 	} {
-		s := aScope(tc.record)
+		s := aSituation(tc.record)
 		if tc.pending {
 			s.Granted, s.Published = false, []PublishedEndpoint{{anAddress, 9400, false}}
 		}
@@ -148,7 +149,7 @@ func TestMergeKeepsTheRecord(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	s := aScope(known, serving("worker", 9404))
+	s := aSituation(known, serving("worker", 9404))
 	s.merge(app, nil)
 	if diff := cmp.Diff([]v1alpha1.JavaProcess{serving("worker", 9404)}, s.Status().Processes); diff != "" {
 		t.Errorf("only processes of the inspected container are dropped (-want +got):\n%s", diff)
@@ -159,7 +160,7 @@ func TestMergeKeepsTheRecord(t *testing.T) {
 func TestAssessFindsAgents(t *testing.T) {
 	for how, want := range map[string]bool{"": false, "9400": true, "stopped": false, "unread": true, "excluded": false, "stock": false} {
 		p := aProcess("app", 0)
-		aScope().assess(&p, foundAs(t, "a", how))
+		aSituation().assess(&p, foundAs(t, "a", how))
 		if p.AgentFound != want {
 			t.Errorf("%q: AgentFound: got %t, want %t", how, p.AgentFound, want)
 		}
@@ -180,7 +181,7 @@ func TestAssessPhase(t *testing.T) {
 		"the process is in a later phase":                  {failing("app", v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse), "", "Staged PortInUse"},
 		"the process is in a later phase, and refuses now": {failing("app", v1alpha1.PhaseStaged, v1alpha1.ReasonPortInUse), "refuses", "Discovered AttachDisabled"},
 	} {
-		s, p := aScope(), tc.record
+		s, p := aSituation(), tc.record
 		if p.Reason == v1alpha1.ReasonJVMStarting {
 			p.Attempt = &v1alpha1.Attempt{Key: s.Key(), Phase: v1alpha1.PhaseJavaFound, Count: 1}
 		}

@@ -4,22 +4,23 @@ import (
 	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// JVM is one process of a Scope: the subject of the steps that each JVM goes through
+// JVM is one process of a Situation: the subject of the steps that each JVM goes through
 // independently.
 type JVM struct {
-	*Scope
+	*Situation
 	Process *v1alpha1.JavaProcess
 }
 
 // State returns the state of the process from the record.
-func (j *JVM) State() statemachine.State { return processState(j.Process) }
+func (j *JVM) State() statemachine.State { return record.ProcessState(j.Process) }
 
 // SetState writes the state of the process into the record.
-func (j *JVM) SetState(s statemachine.State) { setProcessState(j.Process, s) }
+func (j *JVM) SetState(s statemachine.State) { record.SetProcessState(j.Process, s) }
 
 // files returns the files that the process's agent should run from: those that the
 // exporter specifies now, or those already staged if the rollout has not granted new
@@ -65,7 +66,7 @@ func (j *JVM) avoid() []int32 {
 		if p == j.Process {
 			continue
 		}
-		other := &JVM{j.Scope, p}
+		other := &JVM{j.Situation, p}
 		for _, port := range []int32{p.Port, other.port()} {
 			if port != 0 && (port == p.Port || !p.Adopted) {
 				ports = append(ports, port)
@@ -81,18 +82,6 @@ func (j *JVM) avoid() []int32 {
 	return slices.Compact(ports)
 }
 
-// AwaitsPrimary reports whether it is still open which JVM serves the exporter's port,
-// because an earlier container is about to be inspected. A JVM that was attached to
-// meanwhile would keep another port.
-func (j *JVM) AwaitsPrimary() bool {
-	p := j.Process
-	if !j.Granted || j.Exporter.Spec.Port == 0 || p.Adopted || p.Intent != nil ||
-		slices.ContainsFunc(j.Chosen(), func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
-		return false
-	}
-	return slices.ContainsFunc(j.containers(), j.inspectedSoon)
-}
-
 // serves reports whether the agent serves the desired configuration and port, according
 // to the record.
 func (j *JVM) serves() bool {
@@ -102,9 +91,9 @@ func (j *JVM) serves() bool {
 		p.SecuritySHA256 == files.SecuritySHA256 && p.CertificateSHA256 == files.CertificateSHA256
 }
 
-// UpToDate reports whether a phase requires no change of the JVM or of the files in its
+// upToDate reports whether a phase requires no change of the JVM or of the files in its
 // container, according to the record.
-func (j *JVM) UpToDate(phase statemachine.Phase) bool {
+func (j *JVM) upToDate(phase statemachine.Phase) bool {
 	switch p := j.Process; phase {
 	case Staged:
 		return p.Staged != nil && *p.Staged == j.files()
@@ -118,11 +107,8 @@ func (j *JVM) UpToDate(phase statemachine.Phase) bool {
 // answered reports whether the endpoint answered at the pod's current address.
 func (j *JVM) answered() bool {
 	e := j.Process.Endpoint
-	return e != nil && !e.Silent && e.Address == j.Pod.Status.PodIP && e.Port == j.Process.Port && e.TLS == secured(j.Process)
+	return e != nil && !e.Silent && e.Address == j.Pod.Status.PodIP && e.Port == j.Process.Port && e.TLS == record.Secured(j.Process)
 }
-
-// secured reports whether the agent in the process serves over TLS.
-func secured(p *v1alpha1.JavaProcess) bool { return p.SecuritySHA256 != "" }
 
 // published reports whether an EndpointSlice has the endpoint.
 func (j *JVM) published() bool {
@@ -131,4 +117,4 @@ func (j *JVM) published() bool {
 }
 
 // at returns the container of the process as the helper's target.
-func (j *JVM) at() transport.Container { return j.Scope.at(j.Process.Container) }
+func (j *JVM) at() transport.Container { return j.Situation.at(j.Process.Container) }

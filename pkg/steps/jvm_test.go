@@ -17,27 +17,27 @@ func TestPorts(t *testing.T) {
 	loaded := with(aProcess("b", 9404), func(p *v1alpha1.JavaProcess) { p.Intent = &v1alpha1.LoadIntent{} })
 	adopted := with(aProcess("c", 9999), func(p *v1alpha1.JavaProcess) { p.Adopted = true })
 	leftOut := with(aProcess("d", 9405), excluded)
-	port := func(s *Scope, port int32) *Scope { s.Exporter.Spec.Port = port; return s }
-	pending := func(s *Scope) *Scope { s.Granted = false; return s }
-	declared := port(aScope(primary), 0)
+	port := func(s *scene, port int32) *scene { s.Exporter.Spec.Port = port; return s }
+	pending := func(s *scene) *scene { s.Granted = false; return s }
+	declared := port(aSituation(primary), 0)
 	declared.Pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 9404}, {ContainerPort: 8080}}
 	for name, tc := range map[string]struct {
-		scope *Scope
+		scene *scene
 		want  []string
 	}{
-		"there is one process":                            {aScope(primary), []string{"a asks for 9400, not []"}},
-		"there are two processes":                         {aScope(primary, aProcess("b", 0)), []string{"a asks for 9400, not []", "b asks for 0, not [9400]"}},
-		"no process is primary":                           {aScope(aProcess("b", 0)), []string{"b asks for 0, not []"}},
-		"one process is adopted":                          {aScope(adopted, primary, aProcess("b", 0)), []string{"a asks for 9400, not [9999]", "b asks for 0, not [9400 9999]"}},
-		"one process is excluded":                         {aScope(primary, leftOut), []string{"a asks for 9400, not []"}},
-		"the exporter's port changed":                     {port(aScope(serving, loaded), 9500), []string{"a asks for 9500, not [9404]", "b asks for 0, not [9400 9500]"}},
-		"the exporter's port changed, and is not granted": {pending(port(aScope(serving, loaded), 9500)), []string{"a asks for 9400, not [9404]", "b asks for 0, not [9400]"}},
+		"there is one process":                            {aSituation(primary), []string{"a asks for 9400, not []"}},
+		"there are two processes":                         {aSituation(primary, aProcess("b", 0)), []string{"a asks for 9400, not []", "b asks for 0, not [9400]"}},
+		"no process is primary":                           {aSituation(aProcess("b", 0)), []string{"b asks for 0, not []"}},
+		"one process is adopted":                          {aSituation(adopted, primary, aProcess("b", 0)), []string{"a asks for 9400, not [9999]", "b asks for 0, not [9400 9999]"}},
+		"one process is excluded":                         {aSituation(primary, leftOut), []string{"a asks for 9400, not []"}},
+		"the exporter's port changed":                     {port(aSituation(serving, loaded), 9500), []string{"a asks for 9500, not [9404]", "b asks for 0, not [9400 9500]"}},
+		"the exporter's port changed, and is not granted": {pending(port(aSituation(serving, loaded), 9500)), []string{"a asks for 9400, not [9404]", "b asks for 0, not [9400]"}},
 		"the pod declares ports":                          {declared, []string{"a asks for 0, not [8080 9404]"}},
-		"no port is set":                                  {port(aScope(primary, aProcess("b", 0)), 0), []string{"a asks for 0, not []", "b asks for 0, not []"}},
+		"no port is set":                                  {port(aSituation(primary, aProcess("b", 0)), 0), []string{"a asks for 0, not []", "b asks for 0, not []"}},
 	} {
 		var got []string
-		for _, p := range tc.scope.Chosen() {
-			if j := (&JVM{tc.scope, p}); !p.Adopted {
+		for _, p := range tc.scene.Chosen() {
+			if j := (&JVM{tc.scene.Situation, p}); !p.Adopted {
 				got = append(got, fmt.Sprintf("%s asks for %d, not %v", p.Container, j.port(), j.avoid()))
 			}
 		}

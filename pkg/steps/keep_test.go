@@ -19,20 +19,20 @@ func TestRulesAwaitTheRollout(t *testing.T) {
 		"the process has the operator's agent": {serving("app", 9400), helperapi.Process{Mark: isRunning, AgentJarOpen: true}},
 		"the process has the stock exporter":   {stock, helperapi.Process{Exporter: &helperapi.Exporter{}}},
 	} {
-		s := aScope(tc.record).published().inspectedWell()
+		s := aSituation(tc.record).published().inspectedWell()
 		s.Exporter.Spec.Processes = []v1alpha1.ProcessRule{{Action: "Exclude", MainClass: ".*"}}
 		tc.found.Target, tc.found.Excluded = aTarget, true
 		s.Helper = &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": sees(tc.found)}}
 		s.Granted = false
 		s.InspectAgain("app")
-		FindJava{}.Ensure(t.Context(), s)
+		FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 		if p := s.Status().Processes[0]; p.Excluded || p.Port != 9400 || p.Phase != v1alpha1.PhaseExposed {
 			t.Errorf("%s: the process changed while the pod waits: %+v", name, p)
 		}
-		if s.Granted = true; !Due(s) {
+		if s.Granted = true; !s.inspectionDue() {
 			t.Errorf("%s: the pod has a slot, and is not due for an inspection", name)
 		}
-		FindJava{}.Ensure(t.Context(), s)
+		FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 		if p := s.Status().Processes[0]; !p.Excluded {
 			t.Errorf("%s: the pod has a slot, and the process is not excluded", name)
 		}

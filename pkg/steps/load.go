@@ -5,6 +5,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
@@ -12,7 +13,7 @@ import (
 // Load makes the operator's agent serve the staged configuration in the JVM, on the
 // desired port. The helper decides under its lock whether that needs a load: an agent
 // that is already in the JVM is reconfigured.
-type Load struct{}
+type Load struct{ Tools }
 
 // Phase implements statemachine.Step.
 func (Load) Phase() statemachine.Phase { return Loaded }
@@ -20,13 +21,13 @@ func (Load) Phase() statemachine.Phase { return Loaded }
 // Announce implements statemachine.Announcer. A load must be recorded before it begins,
 // because its outcome may be lost; but not if there is no capacity for it, or a
 // container that exits then would seem to have exited after an attach.
-func (Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
+func (l Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 	p := j.Process
 	if p.Adopted {
 		return nil
 	}
 	if !j.serves() {
-		if err := j.Helper.Open(ctx, j.at()); err != nil {
+		if err := l.Helper.Open(ctx, j.at()); err != nil {
 			return new(loadFailed(j, err))
 		}
 	}
@@ -47,14 +48,14 @@ func (Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 }
 
 // Ensure implements statemachine.Step.
-func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
+func (l Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p := j.Process
-	if j.UpToDate(Loaded) {
-		return Done()
+	if j.upToDate(Loaded) {
+		return record.Done()
 	}
-	files, identity := j.files(), Fingerprint(p)
-	report, err := j.Helper.Run(ctx, j.at(), helperapi.VerbLoad, j.withTmp(p.Container, helperapi.Request{
-		Target:          target(p),
+	files, identity := j.files(), record.Fingerprint(p)
+	report, err := l.Helper.Run(ctx, j.at(), helperapi.VerbLoad, j.withTmp(p.Container, helperapi.Request{
+		Target:          targetOf(p),
 		MemoryHeadroom:  memoryHeadroom(j.Exporter),
 		RefuseOnWarning: j.refusesOnWarning(),
 		Desired: &helperapi.Desired{
@@ -75,7 +76,7 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		return loadFailed(j, err)
 	}
 	if len(report.Processes) != 1 || report.Processes[0].Mark == nil {
-		return NotDone(v1alpha1.ReasonHelperFailed, "The helper reported a load, but the JVM has no mark of the agent.")
+		return record.NotDone(v1alpha1.ReasonHelperFailed, "The helper reported a load, but the JVM has no mark of the agent.")
 	}
 	mark := report.Processes[0].Mark
 	p.Port = mark.Port
@@ -89,9 +90,9 @@ func (Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p.Identity = identity
 	p.Warning = text.Cut(report.Processes[0].Warning, 300)
 	if !j.serves() {
-		return NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security settings.")
+		return record.NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security settings.")
 	}
-	return Done()
+	return record.Done()
 }
 
 // securityFile returns the name of the endpoint's security file; empty for plain HTTP.
@@ -109,7 +110,7 @@ func loadFailed(j *JVM, err error) statemachine.Outcome {
 		j.Process.Staged, outcome.Back = nil, ConfigChanged
 		delete(j.present, j.Process.Container)
 	case v1alpha1.ReasonStockExporter: // it came since the inspection: it is to be adopted
-		outcome = NotDone(v1alpha1.ReasonReplaced, "The stock exporter was loaded into the JVM; rediscovering.")
+		outcome = record.NotDone(v1alpha1.ReasonReplaced, "The stock exporter was loaded into the JVM; rediscovering.")
 		outcome.Back, outcome.Err = Replaced, err
 	case v1alpha1.ReasonProcessGone:
 		outcome.Back = Replaced
@@ -119,22 +120,22 @@ func loadFailed(j *JVM, err error) statemachine.Outcome {
 
 // Undo implements statemachine.Step. It stops the agent. The helper removes its
 // directory with the last agent in the container, or if there was none.
-func (Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
+func (l Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 	p := j.Process
-	if !Runs(j.Pod, p) || j.untouched() {
-		return Done()
+	if !record.Runs(j.Pod, p) || j.untouched() {
+		return record.Done()
 	}
-	if _, err := j.Helper.Run(ctx, j.at(), helperapi.VerbUnload, helperapi.Request{Target: target(p)}); err != nil {
+	if _, err := l.Helper.Run(ctx, j.at(), helperapi.VerbUnload, helperapi.Request{Target: targetOf(p)}); err != nil {
 		outcome := failed(err)
-		if outcome.Kind == statemachine.Queued || MayHaveAgent(p) {
+		if outcome.Kind == statemachine.Queued || record.MayHaveAgent(p) {
 			return outcome
 		}
 		// Files that cannot be removed stay if no agent uses them, and have no effect.
 	}
 	if p.Adopted { // the stock exporter serves on
-		return Done()
+		return record.Done()
 	}
 	p.AgentFound, p.Intent, p.Port, p.ConfigSHA256, p.ImplementationSHA256 = false, nil, 0, "", ""
 	p.SecuritySHA256, p.CertificateSHA256 = "", ""
-	return Done()
+	return record.Done()
 }

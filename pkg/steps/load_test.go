@@ -9,13 +9,14 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 // An intent is recorded before the first load and each retry of it, and once before
 // a running agent is reconfigured.
 func TestAnnounce(t *testing.T) {
-	s := aScope(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) {
+	s := aSituation(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) {
 		p.Port, p.Intent, p.ConfigSHA256, p.ImplementationSHA256 = 0, nil, "", ""
 	}))
 	s.Helper = &answering{}
@@ -23,7 +24,7 @@ func TestAnnounce(t *testing.T) {
 	announced := func(what, config string, isNew bool) {
 		t.Helper()
 		s.Now = metav1.NewTime(s.Now.Add(time.Minute))
-		Load{}.Announce(t.Context(), j)
+		Load{s.Tools}.Announce(t.Context(), j)
 		if p.Intent == nil || p.Intent.Port != 9400 || p.Intent.ConfigSHA256 != blob(config).SHA256 || p.Intent.Time.Equal(&s.Now) != isNew {
 			t.Errorf("%s: intent: got %+v at %s", what, p.Intent, s.Now)
 		}
@@ -42,7 +43,7 @@ func TestAnnounce(t *testing.T) {
 	s.Config.Problem = nil
 	announced("the configuration changed", "new", true)
 	p.Adopted, p.Intent = true, nil
-	if (Load{}).Announce(t.Context(), j); p.Intent != nil {
+	if (Load{s.Tools}).Announce(t.Context(), j); p.Intent != nil {
 		t.Errorf("intent of an adopted process: got %+v, want none", p.Intent)
 	}
 }
@@ -74,7 +75,7 @@ func TestLoad(t *testing.T) {
 		"there is no capacity":                        {load: says(v1alpha1.ReasonQueued), want: v1alpha1.ReasonQueued, staged: true},
 		"the configuration is rejected":               {load: says(v1alpha1.ReasonConfigRejected), want: v1alpha1.ReasonConfigRejected, staged: true},
 	} {
-		s := aScope(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) {
+		s := aSituation(with(serving("app", 9400), func(p *v1alpha1.JavaProcess) {
 			p.Port, p.Intent, p.ConfigSHA256, p.ImplementationSHA256 = 0, nil, "", ""
 		}))
 		p := s.jvm().Process
@@ -82,7 +83,7 @@ func TestLoad(t *testing.T) {
 			tc.before(p)
 		}
 		s.Helper = &answering{answers: map[string]func() (*helperapi.Report, error){"app load": tc.load}}
-		got := Load{}.Ensure(t.Context(), s.jvm())
+		got := Load{s.Tools}.Ensure(t.Context(), s.jvm())
 		if got.Reason != tc.want || got.Back != tc.back || p.Port != tc.served || (p.Staged != nil) != tc.staged {
 			t.Errorf("%s: got %s, back by %q, with process %+v; want %s, back by %q, port %d, staged %t", name, got.Reason, got.Back, p, tc.want, tc.back, tc.served, tc.staged)
 		}
@@ -105,13 +106,13 @@ func TestAnnounceNeedsRoom(t *testing.T) {
 		"the container does not answer":           {answers: answers{"app open": says(v1alpha1.ReasonContainerNotResponding)}, want: statemachine.Failed},
 		"there is no capacity, and nothing to do": {answers: answers{"app open": says(v1alpha1.ReasonQueued)}, serves: true, begun: true},
 	} {
-		s := aScope(serving("app", 9400))
+		s := aSituation(serving("app", 9400))
 		p := s.jvm().Process
 		if !tc.serves {
 			p.Intent, p.Port, p.ConfigSHA256 = nil, 0, ""
 		}
 		s.Helper = &answering{answers: tc.answers}
-		got := (Load{}).Announce(t.Context(), s.jvm())
+		got := (Load{s.Tools}).Announce(t.Context(), s.jvm())
 		if (got != nil) != (tc.want != 0) || got != nil && got.Kind != tc.want || (p.Intent != nil) != tc.begun {
 			t.Errorf("%s: got %+v with intent %+v", name, got, p.Intent)
 		}
@@ -137,7 +138,7 @@ func TestUnload(t *testing.T) {
 		"the container is gone":              {before: func(p *v1alpha1.JavaProcess) { p.ContainerID = "containerd://old" }, want: statemachine.Done},
 		"the stock exporter keeps running":   {unload: sees(), before: func(p *v1alpha1.JavaProcess) { p.Adopted = true }, want: statemachine.Done, ran: true},
 	} {
-		s := aScope(serving("app", 9400))
+		s := aSituation(serving("app", 9400))
 		p := s.jvm().Process
 		if tc.before != nil {
 			tc.before(p)
@@ -145,7 +146,7 @@ func TestUnload(t *testing.T) {
 		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app unload": tc.unload}}
 		s.Helper = helper
 		before := p.DeepCopy()
-		got := Load{}.Undo(t.Context(), s.jvm())
+		got := Load{s.Tools}.Undo(t.Context(), s.jvm())
 		if got.Kind != tc.want || (len(helper.ran) > 0) != tc.ran {
 			t.Errorf("%s: got %d %s after calls %v", name, got.Kind, got.Reason, helper.ran)
 		}
@@ -153,7 +154,7 @@ func TestUnload(t *testing.T) {
 			if diff := cmp.Diff(before, p); diff != "" {
 				t.Errorf("%s: process in the status (-before +after):\n%s", name, diff)
 			}
-		} else if tc.ran && (MayHaveAgent(p) || (p.Port != 0 || p.ConfigSHA256 != "") != p.Adopted) {
+		} else if tc.ran && (record.MayHaveAgent(p) || (p.Port != 0 || p.ConfigSHA256 != "") != p.Adopted) {
 			t.Errorf("%s: the agent or its endpoint is still recorded: %+v", name, p)
 		}
 	}

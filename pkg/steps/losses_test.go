@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -27,14 +28,16 @@ func TestLose(t *testing.T) {
 		"a foreign process answers":                      {v1alpha1.ReasonEndpointForeign, time.Minute, 0, 4},
 		"the agent is not lost":                          {v1alpha1.ReasonAgentChanged, time.Minute, 0, 3},
 	} {
-		s := aScope(serving("app", 9400))
+		s := aSituation(serving("app", 9400))
 		j := s.jvm()
 		if tc.ago > 0 {
 			j.Process.Losses = &v1alpha1.Losses{Count: 3, LastTime: metav1.NewTime(s.Now.Add(-tc.ago))}
 		}
-		s.Health = map[ProcessIdentity]Health{Identity(j.Process): {Finding: FindingStopped, Served: tc.served}}
+		s.EndpointHealth = map[record.ProcessIdentity]Health{record.Identity(j.Process): {Finding: FindingStopped, Served: tc.served}}
 		state := statemachine.State{Phase: Staged}
-		j.Lose(because(tc.reason), &state)
+		if because(tc.reason).loss {
+			j.lose(&state)
+		}
 		if got := j.Process.Losses.Count; got != tc.want {
 			t.Errorf("%s: losses: got %d, want %d", name, got, tc.want)
 		}

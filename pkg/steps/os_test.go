@@ -26,16 +26,16 @@ func TestWindows(t *testing.T) {
 		"spec.os takes precedence over the node selector": {os: linux, selector: map[string]string{corev1.LabelOSStable: "windows"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := aScope()
+			s := aSituation()
 			s.runs("a")
 			s.Pod.Spec.OS, s.Pod.Spec.NodeSelector = tc.os, tc.selector
 			helper := &answering{}
 			s.Helper = helper
-			got := FindJava{}.Ensure(t.Context(), s)
+			got := FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 			if (got.Reason == v1alpha1.ReasonUnsupportedOS) != tc.refused {
 				t.Errorf("reason: got %q, want UnsupportedOS: %t", got.Reason, tc.refused)
 			}
-			if err := s.FindAgents(t.Context()); (err == nil) != tc.refused {
+			if err := s.FindAgents(t.Context(), s.Situation); (err == nil) != tc.refused {
 				t.Errorf("FindAgents: got error %v, want an error: %t", err, tc.refused)
 			}
 			if asked := len(helper.ran) > 0; asked == tc.refused {

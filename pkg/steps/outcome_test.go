@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -22,14 +23,14 @@ func TestOutcome(t *testing.T) {
 		kind    statemachine.Kind
 		want    string
 	}{
-		"the step is done":        {Done(), statemachine.Done, "True"},
-		"there is no capacity":    {NotDone(v1alpha1.ReasonQueued, "x"), statemachine.Queued, "Unknown Queued"},
-		"an event resolves it":    {NotDone(v1alpha1.ReasonEndpointPending, "x"), statemachine.Awaiting, "Unknown EndpointPending"},
-		"it resolves by itself":   {NotDone(v1alpha1.ReasonProcessGone, "x"), statemachine.Pending, "Unknown ProcessGone"},
-		"it is retried":           {NotDone(v1alpha1.ReasonPortInUse, "x"), statemachine.Failed, "False PortInUse"},
-		"an event corrects it":    {NotDone(v1alpha1.ReasonConfigNotYAML, "x"), statemachine.Broken, "False ConfigNotYAML"},
-		"it needs a person":       {NotDone(v1alpha1.ReasonNoShell, "x"), statemachine.Refused, "False NoShell"},
-		"the reason is unknown":   {NotDone("NeverHeardOf", "x"), statemachine.Failed, "False NeverHeardOf"},
+		"the step is done":        {record.Done(), statemachine.Done, "True"},
+		"there is no capacity":    {record.NotDone(v1alpha1.ReasonQueued, "x"), statemachine.Queued, "Unknown Queued"},
+		"an event resolves it":    {record.NotDone(v1alpha1.ReasonEndpointPending, "x"), statemachine.Awaiting, "Unknown EndpointPending"},
+		"it resolves by itself":   {record.NotDone(v1alpha1.ReasonProcessGone, "x"), statemachine.Pending, "Unknown ProcessGone"},
+		"it is retried":           {record.NotDone(v1alpha1.ReasonPortInUse, "x"), statemachine.Failed, "False PortInUse"},
+		"an event corrects it":    {record.NotDone(v1alpha1.ReasonConfigNotYAML, "x"), statemachine.Broken, "False ConfigNotYAML"},
+		"it needs a person":       {record.NotDone(v1alpha1.ReasonNoShell, "x"), statemachine.Refused, "False NoShell"},
+		"the reason is unknown":   {record.NotDone("NeverHeardOf", "x"), statemachine.Failed, "False NeverHeardOf"},
 		"the error has a reason":  {failed(fmt.Errorf("load: %w", &transport.Error{Reason: v1alpha1.ReasonExecTimeout, Err: cause})), statemachine.Failed, "False ExecTimeout connection reset"},
 		"the error has no reason": {failed(cause), statemachine.Failed, "False APIError connection reset"},
 		"the error is Queued":     {failed(&transport.Error{Reason: v1alpha1.ReasonQueued}), statemachine.Queued, "Unknown Queued"},
@@ -47,13 +48,13 @@ func TestOutcome(t *testing.T) {
 // The steps of the pod and of its JVMs implement each phase of the plan once.
 func TestStepsCoverThePlan(t *testing.T) {
 	var got []statemachine.Phase
-	for _, step := range PodSteps()[:2] {
+	for _, step := range PodSteps(Tools{})[:2] {
 		got = append(got, step.Phase())
 	}
-	for _, step := range JVMSteps() {
+	for _, step := range JVMSteps(Tools{}) {
 		got = append(got, step.Phase())
 	}
-	got = append(got, PodSteps()[2].Phase())
+	got = append(got, PodSteps(Tools{})[2].Phase())
 	if diff := cmp.Diff(Plan.Phases(), got); diff != "" {
 		t.Errorf("phases of the steps (-want +got):\n%s", diff)
 	}

@@ -55,11 +55,11 @@ var Plan = statemachine.MustPlan(Pending,
 )
 
 // PodSteps returns the steps of the pod's own phases.
-func PodSteps() []statemachine.Step[*Scope] {
-	return []statemachine.Step[*Scope]{Discover{}, FindJava{}, Annotate{}}
+func PodSteps(with Tools) []statemachine.Step[*Situation] {
+	return []statemachine.Step[*Situation]{Discover{}, FindJava{with}, Annotate{with}}
 }
 
 // JVMSteps returns the steps that each JVM goes through independently.
-func JVMSteps() []statemachine.Step[*JVM] {
-	return []statemachine.Step[*JVM]{Stage{}, Load{}, Expose{}}
+func JVMSteps(with Tools) []statemachine.Step[*JVM] {
+	return []statemachine.Step[*JVM]{Stage{with}, Load{with}, Expose{with}}
 }

@@ -8,12 +8,13 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// Preflight returns the result of a preflight for a JVM that was found: what would
+// preflight returns the result of a preflight for a JVM that was found: what would
 // prevent loading an agent, according to the inspection, or that nothing would.
-func (j *JVM) Preflight() statemachine.Outcome {
+func (j *JVM) preflight() statemachine.Outcome {
 	if shortage := j.shortage(); shortage != nil {
 		return *shortage
 	}
@@ -21,7 +22,7 @@ func (j *JVM) Preflight() statemachine.Outcome {
 	if j.Process.LoadWarns && !j.Process.Adopted {
 		message += " A load makes the JVM write the four warning lines of JEP 451 to the application's standard error."
 	}
-	return NotDone(v1alpha1.ReasonPreflight, message)
+	return record.NotDone(v1alpha1.ReasonPreflight, message)
 }
 
 // memoryStep is the unit to which free memory is rounded down in a record: it changes
@@ -43,7 +44,7 @@ func freeMemory(found *helperapi.Memory) *resource.Quantity {
 // is tried meanwhile.
 func (j *JVM) shortage() *statemachine.Outcome {
 	p, headroom := j.Process, memoryHeadroom(j.Exporter)
-	if headroom <= 0 || p.FreeMemory == nil || p.Adopted || MayHaveAgent(p) {
+	if headroom <= 0 || p.FreeMemory == nil || p.Adopted || record.MayHaveAgent(p) {
 		return nil
 	}
 	need := headroom + 2*(j.Artifacts.Agent.Size+j.Artifacts.Implementation.Size+j.Config.Size)
@@ -58,28 +59,17 @@ func (j *JVM) shortage() *statemachine.Outcome {
 
 // transient reports whether an inspection must leave nothing in a container: nothing may
 // be attached, and nothing is.
-func (s *Scope) transient(name string) bool {
-	return s.Exporter.Spec.Mode == v1alpha1.ModePreflight && s.find(func(p *v1alpha1.JavaProcess) bool {
-		return p.Container == name && (MayHaveAgent(p) || p.Staged != nil)
+func (s *Situation) transient(name string) bool {
+	return s.Exporter.Spec.Mode == v1alpha1.ModePreflight && s.Find(func(p *v1alpha1.JavaProcess) bool {
+		return p.Container == name && (record.MayHaveAgent(p) || p.Staged != nil)
 	}) == nil
-}
-
-// KeepHelpers records that files brought into containers stay there from now on, unless
-// the exporter is in mode Preflight.
-func (s *Scope) KeepHelpers() {
-	if s.Exporter.Spec.Mode == v1alpha1.ModePreflight {
-		return
-	}
-	for i := range s.Status().Containers {
-		s.Status().Containers[i].HelperRemoved = false
-	}
 }
 
 // untouched reports whether the process and its container have nothing of the operator:
 // the inspection left nothing, and nothing else was ever granted to the pod.
 func (j *JVM) untouched() bool {
 	p := j.Process
-	return j.Attachment.Spec.Revision == "" && j.Status().Revision == "" && !MayHaveAgent(p) && p.Staged == nil &&
+	return j.Attachment.Spec.Revision == "" && j.Status().Revision == "" && !record.MayHaveAgent(p) && p.Staged == nil &&
 		slices.ContainsFunc(j.Status().Containers, func(c v1alpha1.InspectedContainer) bool {
 			return c.Name == p.Container && c.ContainerID == p.ContainerID && c.HelperRemoved
 		})

@@ -32,11 +32,11 @@ func TestPreflightMemory(t *testing.T) {
 		"the stock exporter is adopted":          {process: func(p *v1alpha1.JavaProcess) { free("0")(p); p.Adopted = true }, want: v1alpha1.ReasonPreflight},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := aScope(with(aProcess("a", 0), tc.process))
+			s := aSituation(with(aProcess("a", 0), tc.process))
 			if tc.headroom != "" {
 				s.Exporter.Spec.MemoryHeadroom = new(resource.MustParse(tc.headroom))
 			}
-			got := s.jvm().Preflight()
+			got := s.jvm().preflight()
 			if got.Reason != tc.want || !got.Kind.AwaitsEvent() || !strings.HasSuffix(got.Message, ".") {
 				t.Errorf("got %+v, want reason %s", got, tc.want)
 			}
@@ -61,8 +61,8 @@ func TestFreeMemory(t *testing.T) {
 
 // The condition contains the warning that a load would print to the application's output.
 func TestPreflightTellsOfWarning(t *testing.T) {
-	s := aScope(with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.LoadWarns = true }))
-	if got := s.jvm().Preflight(); !strings.Contains(got.Message, "JEP 451") {
+	s := aSituation(with(aProcess("a", 0), func(p *v1alpha1.JavaProcess) { p.LoadWarns = true }))
+	if got := s.jvm().preflight(); !strings.Contains(got.Message, "JEP 451") {
 		t.Errorf("message does not mention JEP 451: %q", got.Message)
 	}
 }
@@ -70,24 +70,24 @@ func TestPreflightTellsOfWarning(t *testing.T) {
 // Only a process that was inspected and never attached to is detached without an unload.
 func TestUntouched(t *testing.T) {
 	for name, tc := range map[string]struct {
-		how  func(*Scope)
+		how  func(*scene)
 		want bool
 	}{
-		"the process was inspected only":       {how: func(*Scope) {}, want: true},
-		"the helper was left in the container": {how: func(s *Scope) { s.Status().Containers[0].HelperRemoved = false }},
-		"the container was replaced":           {how: func(s *Scope) { s.Status().Containers[0].ContainerID = "other" }},
-		"the pod has a slot":                   {how: func(s *Scope) { s.Attachment.Spec.Revision = "r" }},
-		"the pod had a slot by its status":     {how: func(s *Scope) { s.Status().Revision = "r" }},
-		"the agent is loaded":                  {how: func(s *Scope) { s.jvm().Process.AgentFound = true }},
-		"files are staged":                     {how: func(s *Scope) { s.jvm().Process.Staged = &v1alpha1.StagedFiles{} }},
+		"the process was inspected only":       {how: func(*scene) {}, want: true},
+		"the helper was left in the container": {how: func(s *scene) { s.Status().Containers[0].HelperRemoved = false }},
+		"the container was replaced":           {how: func(s *scene) { s.Status().Containers[0].ContainerID = "other" }},
+		"the pod has a slot":                   {how: func(s *scene) { s.Attachment.Spec.Revision = "r" }},
+		"the pod had a slot by its status":     {how: func(s *scene) { s.Status().Revision = "r" }},
+		"the agent is loaded":                  {how: func(s *scene) { s.jvm().Process.AgentFound = true }},
+		"files are staged":                     {how: func(s *scene) { s.jvm().Process.Staged = &v1alpha1.StagedFiles{} }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := aScope(aProcess("a", 0)).inspectedWell()
+			s := aSituation(aProcess("a", 0)).inspectedWell()
 			s.Status().Containers[0].HelperRemoved = true
 			tc.how(s)
 			helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a unload": sees()}}
 			s.Helper = helper
-			if got := (Load{}).Undo(t.Context(), s.jvm()); got.Kind != statemachine.Done {
+			if got := (Load{s.Tools}).Undo(t.Context(), s.jvm()); got.Kind != statemachine.Done {
 				t.Errorf("got %+v, want Done", got)
 			}
 			if untouched := len(helper.ran) == 0; untouched != tc.want {

@@ -36,7 +36,7 @@ func TestPrimary(t *testing.T) {
 		"an adopted process alone is not primary":         {found: []string{"a stock"}},
 		"no port is set for the remaining process":        {record: []string{"b 9404"}, found: []string{"b 9404", "c"}, noPort: true, want: "c 0, b 0"},
 	} {
-		s := aScope()
+		s := aSituation()
 		s.runs("app")
 		s.inspectedWell()
 		if tc.noPort {
@@ -70,7 +70,7 @@ func TestPrimary(t *testing.T) {
 		primaries := 0
 		for _, p := range s.Chosen() {
 			if !p.Adopted {
-				got = append(got, fmt.Sprintf("%s %d", p.MainClass, (&JVM{s, p}).port()))
+				got = append(got, fmt.Sprintf("%s %d", p.MainClass, (&JVM{s.Situation, p}).port()))
 			}
 			if p.Primary {
 				primaries++
@@ -88,7 +88,7 @@ func TestPrimaryBehindAFailure(t *testing.T) {
 	for name, tc := range map[string]struct {
 		failing, reason string
 		tries           int32
-		how             func(*Scope)
+		how             func(*scene)
 		want            string
 		waits           bool // whether a process that is not attached to waits
 	}{
@@ -101,15 +101,15 @@ func TestPrimaryBehindAFailure(t *testing.T) {
 		"the first container was not inspected":           {"a", "", 0, nil, "", true},
 		"the second inspection fails":                     {"b", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
 		"the inspection of an unselected container fails": {"z", v1alpha1.ReasonExecFailed, 1, nil, "a", false},
-		"no port is set":                                  {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Exporter.Spec.Port = 0 }, "", false},
-		"the second process was attached to":              {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{} }, "", false},
-		"the second process is adopted":                   {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Adopted = true }, "", false},
-		"the second process is primary already":           {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Status().Processes[0].Primary = true }, "b", false},
-		"the pod has no slot":                             {"a", v1alpha1.ReasonExecFailed, 1, func(s *Scope) { s.Granted = false }, "", false},
+		"no port is set":                                  {"a", v1alpha1.ReasonExecFailed, 1, func(s *scene) { s.Exporter.Spec.Port = 0 }, "", false},
+		"the second process was attached to":              {"a", v1alpha1.ReasonExecFailed, 1, func(s *scene) { s.Status().Processes[0].Intent = &v1alpha1.LoadIntent{} }, "", false},
+		"the second process is adopted":                   {"a", v1alpha1.ReasonExecFailed, 1, func(s *scene) { s.Status().Processes[0].Adopted = true }, "", false},
+		"the second process is primary already":           {"a", v1alpha1.ReasonExecFailed, 1, func(s *scene) { s.Status().Processes[0].Primary = true }, "b", false},
+		"the pod has no slot":                             {"a", v1alpha1.ReasonExecFailed, 1, func(s *scene) { s.Granted = false }, "", false},
 	} {
-		s := aScope(aProcess("a", 0), aProcess("b", 0)).inspectedWell()
+		s := aSituation(aProcess("a", 0), aProcess("b", 0)).inspectedWell()
 		s.Status().Containers = append(s.Status().Containers, v1alpha1.InspectedContainer{Name: "z"})
-		if entry := s.inspected(tc.failing); entry != nil {
+		if entry := s.Inspected(tc.failing); entry != nil {
 			entry.Reason, entry.Attempt = tc.reason, &v1alpha1.Attempt{Count: tc.tries}
 			if tc.reason == "" {
 				entry.ContainerID = "containerd://old"
@@ -127,7 +127,7 @@ func TestPrimaryBehindAFailure(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: primary: got %q, want %q", name, got, tc.want)
 		}
-		if got := s.jvm().AwaitsPrimary(); got != tc.waits {
+		if got := s.jvm().awaitsPrimary(); got != tc.waits {
 			t.Errorf("%s: AwaitsPrimary in %s: got %t", name, s.jvm().Process.Container, got)
 		}
 	}
@@ -154,13 +154,13 @@ func TestAnnotatedJVM(t *testing.T) {
 		"the only process refuses, and serves":  {[]v1alpha1.JavaProcess{with(serving("a", 9400), refuses)}, "a", false},
 		"the only process is excluded":          {[]v1alpha1.JavaProcess{with(serving("a", 9400), excluded)}, "", false},
 	} {
-		s := aScope(tc.processes...)
+		s := aSituation(tc.processes...)
 		got := ""
-		if p := annotatedJVM(s); p != nil {
+		if p := annotatedJVM(s.Situation); p != nil {
 			got = p.Container
 		}
-		if got != tc.want || CanAnnotate(s) != tc.exposed {
-			t.Errorf("%s: got %q, want %q; CanAnnotate is %t", name, got, tc.want, CanAnnotate(s))
+		if got != tc.want || canAnnotate(s.Situation) != tc.exposed {
+			t.Errorf("%s: got %q, want %q; CanAnnotate is %t", name, got, tc.want, canAnnotate(s.Situation))
 		}
 	}
 }

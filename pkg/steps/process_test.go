@@ -8,15 +8,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // Containers run if the kubelet reports that, including sidecars.
 func TestRuns(t *testing.T) {
-	s := aScope(aProcess("app", 0), aProcess("worker", 0))
+	s := aSituation(aProcess("app", 0), aProcess("worker", 0))
 	runs := func() string {
 		var names []string
 		for _, name := range []string{"app", "worker"} {
-			if p := aProcess(name, 0); Runs(s.Pod, &p) {
+			if p := aProcess(name, 0); record.Runs(s.Pod, &p) {
 				names = append(names, name)
 			}
 		}
@@ -56,7 +58,7 @@ func TestMayHaveAgent(t *testing.T) {
 		"an agent was found in an excluded process": {v1alpha1.JavaProcess{AgentFound: true, Excluded: true}, true},
 		"the stock exporter is adopted":             {v1alpha1.JavaProcess{Intent: &v1alpha1.LoadIntent{}, Adopted: true}, false},
 	} {
-		if got := MayHaveAgent(&tc.process); got != tc.want {
+		if got := record.MayHaveAgent(&tc.process); got != tc.want {
 			t.Errorf("%s: MayHaveAgent: got %t, want %t", name, got, tc.want)
 		}
 	}
@@ -65,14 +67,14 @@ func TestMayHaveAgent(t *testing.T) {
 // The primary process first, then the others by container, then those that need a person,
 // and excluded ones last.
 func TestSort(t *testing.T) {
-	s := aScope(
+	s := aSituation(
 		with(aProcess("a", 0), excluded),
 		failing("b", v1alpha1.PhaseStaged, v1alpha1.ReasonForeignJar),
 		aProcess("c", 0),
 		with(aProcess("d", 0), func(p *v1alpha1.JavaProcess) { p.Primary = true }),
 		failing("e", v1alpha1.PhaseStaged, v1alpha1.ReasonConfigRejected),
 	)
-	s.sort()
+	s.Sort(pod.Running(s.Pod))
 	var got []string
 	for _, p := range s.Status().Processes {
 		got = append(got, p.Container)

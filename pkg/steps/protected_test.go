@@ -9,6 +9,8 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
@@ -27,29 +29,29 @@ var (
 // Each kind of protected pod is refused before anything is executed in it, with a message
 // that names its kind and its flag, which allows this kind and no other.
 func TestPodProtected(t *testing.T) {
-	all := Protection{AllowKubeSystem: true, AllowOwnNamespace: true, AllowPrivileged: true, AllowHostPID: true, AllowHostNetwork: true}
+	all := pod.Protection{AllowKubeSystem: true, AllowOwnNamespace: true, AllowPrivileged: true, AllowHostPID: true, AllowHostNetwork: true}
 	for name, tc := range map[string]struct {
 		pod   func(*corev1.Pod)
 		says  string
 		flag  string
-		allow func(*Protection, bool)
+		allow func(*pod.Protection, bool)
 	}{
 		"the pod is in kube-system": {inKubeSystem, "The pod is in namespace kube-system; ", "--allow-kube-system",
-			func(p *Protection, is bool) { p.AllowKubeSystem = is }},
+			func(p *pod.Protection, is bool) { p.AllowKubeSystem = is }},
 		"the pod is in the operator's namespace": {inOwnNamespace, "The pod is in the operator's own namespace; ", "--allow-own-namespace",
-			func(p *Protection, is bool) { p.AllowOwnNamespace = is }},
+			func(p *pod.Protection, is bool) { p.AllowOwnNamespace = is }},
 		"the pod uses hostPID": {sharesPIDs, "The pod shares the node's process IDs (hostPID); ", "--allow-host-pid",
-			func(p *Protection, is bool) { p.AllowHostPID = is }},
+			func(p *pod.Protection, is bool) { p.AllowHostPID = is }},
 		"the pod uses hostNetwork": {sharesNetwork, "The pod shares the node's network (hostNetwork); ", "--allow-host-network",
-			func(p *Protection, is bool) { p.AllowHostNetwork = is }},
+			func(p *pod.Protection, is bool) { p.AllowHostNetwork = is }},
 		"a container is privileged": {privileged, "Container a: The container is privileged; ", "--allow-privileged",
-			func(p *Protection, is bool) { p.AllowPrivileged = is }},
+			func(p *pod.Protection, is bool) { p.AllowPrivileged = is }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			without, only := all, Protection{}
+			without, only := all, pod.Protection{}
 			tc.allow(&without, false)
 			tc.allow(&only, true)
-			for _, p := range []Protection{{}, without} {
+			for _, p := range []pod.Protection{{}, without} {
 				got, ran := examined(t, p, tc.pod)
 				if got.Reason != v1alpha1.ReasonPodProtected || !strings.HasPrefix(got.Message, tc.says) || !strings.Contains(got.Message, tc.flag+".") {
 					t.Errorf("got %q (%s), want PodProtected", got.Reason, got.Message)
@@ -63,15 +65,15 @@ func TestPodProtected(t *testing.T) {
 			}
 		})
 	}
-	if got, _ := examined(t, Protection{}, func(*corev1.Pod) {}); got.Reason == v1alpha1.ReasonPodProtected {
+	if got, _ := examined(t, pod.Protection{}, func(*corev1.Pod) {}); got.Reason == v1alpha1.ReasonPodProtected {
 		t.Errorf("an ordinary pod is refused: %q", got.Message)
 	}
 }
 
 // examined returns the outcome of a pod of two containers, and the helper operations in it.
-func examined(t *testing.T, p Protection, change func(*corev1.Pod)) (statemachine.Outcome, []string) {
+func examined(t *testing.T, p pod.Protection, change func(*corev1.Pod)) (statemachine.Outcome, []string) {
 	t.Helper()
-	s := aScope()
+	s := aSituation()
 	s.runs("a")
 	s.Pod.Namespace = "shop"
 	change(s.Pod)
@@ -79,13 +81,13 @@ func examined(t *testing.T, p Protection, change func(*corev1.Pod)) (statemachin
 	s.Protection.OwnNamespace = ownNamespace
 	helper := &answering{}
 	s.Helper = helper
-	got := FindJava{}.Ensure(t.Context(), s)
+	got := FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 	return got, helper.ran
 }
 
 // A pod of several kinds names all flags at once.
 func TestPodProtectedTwice(t *testing.T) {
-	got, _ := examined(t, Protection{}, func(pod *corev1.Pod) { inKubeSystem(pod); sharesNetwork(pod) })
+	got, _ := examined(t, pod.Protection{}, func(pod *corev1.Pod) { inKubeSystem(pod); sharesNetwork(pod) })
 	want := "The pod is in namespace kube-system and shares the node's network (hostNetwork); the operator does not attach to it. To allow that, start the operator with --allow-kube-system and --allow-host-network."
 	if diff := cmp.Diff(want, got.Message); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
@@ -94,13 +96,13 @@ func TestPodProtectedTwice(t *testing.T) {
 
 // The container beside a privileged one is attached to.
 func TestBesidePrivileged(t *testing.T) {
-	s := aScope()
+	s := aSituation()
 	s.runs("a")
 	s.runs("b")
 	privileged(s.Pod)
 	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"b inspect": sees(helperapi.Process{Target: aTarget})}}
 	s.Helper = helper
-	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != Done().Kind {
+	if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Kind != record.Done().Kind {
 		t.Errorf("got %q (%s), want Done", got.Reason, got.Message)
 	}
 	if diff := cmp.Diff([]string{"b inspect"}, helper.ran); diff != "" {
@@ -114,21 +116,21 @@ func TestBesidePrivileged(t *testing.T) {
 // A pod that was attached before the flag was removed keeps serving; nothing new begins,
 // neither in another container nor in another process.
 func TestProtectedWhenAttached(t *testing.T) {
-	s := aScope(serving("a", 9400), aProcess("b", 0)).inspectedWell()
+	s := aSituation(serving("a", 9400), aProcess("b", 0)).inspectedWell()
 	sharesNetwork(s.Pod)
 	s.InspectAgain("a")
 	s.InspectAgain("b")
 	helper := &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": sees(helperapi.Process{Target: aTarget, Mark: isRunning, AgentJarOpen: true})}}
 	s.Helper = helper
-	if got := (FindJava{}).Ensure(t.Context(), s); got.Kind != Done().Kind {
+	if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Kind != record.Done().Kind {
 		t.Errorf("got %q (%s), want Done", got.Reason, got.Message)
 	}
 	if diff := cmp.Diff([]string{"a inspect"}, helper.ran); diff != "" {
 		t.Errorf("helper operations (-want +got):\n%s", diff)
 	}
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
-		if refused := s.ProcessForbidden(t.Context(), p); (refused == nil) != (p.Container == "a") {
-			t.Errorf("ProcessForbidden of container %s: got %+v", p.Container, refused)
+		if refused := s.processForbidden(p); (refused == nil) != (p.Container == "a") {
+			t.Errorf("processForbidden of container %s: got %+v", p.Container, refused)
 		}
 	}
 }
@@ -137,8 +139,8 @@ func TestProtectedWhenAttached(t *testing.T) {
 // flags were different when the pod was attached.
 func TestProtectedWhenLost(t *testing.T) {
 	ours := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot", Mark: isRunning, AgentJarOpen: true})
-	lost := func() (*Scope, *answering) {
-		s := aScope()
+	lost := func() (*scene, *answering) {
+		s := aSituation()
 		s.runs("a")
 		s.runs("b")
 		sharesNetwork(s.Pod)
@@ -147,13 +149,13 @@ func TestProtectedWhenLost(t *testing.T) {
 		s.Helper = helper
 		return s, helper
 	}
-	for name, find := range map[string]func(*Scope){
-		"the exporter exists": func(s *Scope) {
+	for name, find := range map[string]func(*scene){
+		"the exporter exists": func(s *scene) {
 			s.Published = []PublishedEndpoint{{s.Pod.Status.PodIP, 9400, false}}
-			FindJava{}.Ensure(t.Context(), s)
+			FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 		},
-		"the pod is detaching": func(s *Scope) {
-			if err := s.FindAgents(t.Context()); err != nil {
+		"the pod is detaching": func(s *scene) {
+			if err := s.FindAgents(t.Context(), s.Situation); err != nil {
 				t.Error(err)
 			}
 		},
@@ -171,7 +173,7 @@ func TestProtectedWhenLost(t *testing.T) {
 
 // A change of the flags changes the key, so that a refused pod is retried.
 func TestKeyOfProtection(t *testing.T) {
-	s := aScope()
+	s := aSituation()
 	before := s.Key()
 	s.Protection.AllowHostNetwork = true
 	if s.Key() == before {

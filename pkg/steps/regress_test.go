@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -8,10 +9,17 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-func reasonOfCause(c *statemachine.Cause) string {
+// because returns the cause of a reason.
+func because(reason string) *Cause {
+	i := slices.IndexFunc(Causes(), func(c Cause) bool { return c.Reason == reason })
+	return &Causes()[i]
+}
+
+func reasonOfCause(c *Cause) string {
 	if c == nil {
 		return ""
 	}
@@ -20,61 +28,63 @@ func reasonOfCause(c *statemachine.Cause) string {
 
 // The cause for which the recorded state of a JVM no longer holds; empty if it holds.
 func TestRegressJVM(t *testing.T) {
-	process := func(change func(*v1alpha1.JavaProcess)) func(*Scope) {
-		return func(s *Scope) { change(&s.Status().Processes[0]) }
+	process := func(change func(*v1alpha1.JavaProcess)) func(*scene) {
+		return func(s *scene) { change(&s.Status().Processes[0]) }
 	}
-	health := func(h Health) func(*Scope) {
-		return func(s *Scope) { s.Health = map[ProcessIdentity]Health{Identity(s.jvm().Process): h} }
+	health := func(h Health) func(*scene) {
+		return func(s *scene) {
+			s.EndpointHealth = map[record.ProcessIdentity]Health{record.Identity(s.jvm().Process): h}
+		}
 	}
-	newConfig := func(s *Scope) { s.Config.Blob = blob("new") }
-	newPort := func(s *Scope) { s.Exporter.Spec.Port = 9500 }
-	notGranted := func(s *Scope) { s.Granted = false }
-	broken := func(s *Scope) { s.Config = Input{Problem: &Problem{Reason: v1alpha1.ReasonConfigNotYAML}} }
+	newConfig := func(s *scene) { s.Config.Blob = blob("new") }
+	newPort := func(s *scene) { s.Exporter.Spec.Port = 9500 }
+	notGranted := func(s *scene) { s.Granted = false }
+	broken := func(s *scene) { s.Config = Input{Problem: &Problem{Reason: v1alpha1.ReasonConfigNotYAML}} }
 	adopted := process(func(p *v1alpha1.JavaProcess) {
 		p.Adopted, p.Primary, p.Staged, p.Intent, p.ConfigSHA256, p.ImplementationSHA256 = true, false, nil, nil, "", ""
 	})
 	for name, tc := range map[string]struct {
-		how  []func(*Scope)
+		how  []func(*scene)
 		want string
 	}{
 		"everything holds":            {},
-		"the configuration changed":   {[]func(*Scope){newConfig}, v1alpha1.ReasonConfigChanged},
-		"the agent changed":           {[]func(*Scope){func(s *Scope) { s.Artifacts.Agent = blob("new") }}, v1alpha1.ReasonConfigChanged},
-		"the implementation changed":  {[]func(*Scope){func(s *Scope) { s.Artifacts.Implementation = blob("new") }}, v1alpha1.ReasonConfigChanged},
-		"the exporter's port changed": {[]func(*Scope){newPort}, v1alpha1.ReasonAgentChanged},
-		"the exporter's port changed for a process that is not primary": {[]func(*Scope){newPort, process(func(p *v1alpha1.JavaProcess) { p.Primary = false })}, ""},
-		"everything changed, and is not granted":                        {[]func(*Scope){newConfig, newPort, notGranted}, ""},
-		"the configuration is invalid":                                  {[]func(*Scope){broken}, ""},
-		"the configuration is invalid, and not granted":                 {[]func(*Scope){broken, notGranted}, ""},
-		"the files were removed":                                        {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.Staged = nil })}, v1alpha1.ReasonConfigChanged},
-		"the agent serves something else":                               {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.ConfigSHA256 = "x" })}, v1alpha1.ReasonAgentChanged},
-		"the agent stopped":                                             {[]func(*Scope){health(Health{Finding: FindingStopped, Misses: 1})}, v1alpha1.ReasonAgentGone},
-		"the agent stopped, and nothing is granted":                     {[]func(*Scope){health(Health{Finding: FindingStopped, Misses: 1}), notGranted}, v1alpha1.ReasonAgentGone},
-		"a foreign process has the port":                                {[]func(*Scope){health(Health{Finding: FindingServing, Foreign: true, Misses: 1})}, v1alpha1.ReasonEndpointForeign},
-		"the agent serves behind a NetworkPolicy":                       {[]func(*Scope){health(Health{Finding: FindingServing, Misses: 9})}, ""},
-		"the finding is unclear":                                        {[]func(*Scope){health(Health{Finding: FindingUnclear, Foreign: true, Misses: 9})}, ""},
-		"the endpoint has been silent for a short time":                 {[]func(*Scope){health(Health{Finding: FindingSilent, Misses: silentMisses - 1})}, ""},
-		"the endpoint has been silent for a long time":                  {[]func(*Scope){health(Health{Finding: FindingSilent, Misses: silentMisses})}, v1alpha1.ReasonEndpointSilent},
-		"the endpoint is recorded as silent":                            {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.Endpoint = new(*p.Endpoint); p.Endpoint.Silent = true })}, v1alpha1.ReasonEndpointSilent},
-		"the endpoint is not in an EndpointSlice":                       {[]func(*Scope){func(s *Scope) { s.Published = nil }}, v1alpha1.ReasonEndpointLost},
-		"the pod's address changed":                                     {[]func(*Scope){func(s *Scope) { s.Pod.Status.PodIP = "10.0.0.9" }}, v1alpha1.ReasonEndpointMoved},
-		"the agent's port changed":                                      {[]func(*Scope){process(func(p *v1alpha1.JavaProcess) { p.Port, p.Primary = 9404, false })}, v1alpha1.ReasonEndpointMoved},
-		"the endpoint is silent, and not in an EndpointSlice":           {[]func(*Scope){health(Health{Finding: FindingSilent, Misses: silentMisses}), func(s *Scope) { s.Published = nil }}, v1alpha1.ReasonEndpointSilent},
-		"the process is adopted":                                        {[]func(*Scope){adopted}, ""},
-		"the process is adopted, and the configuration changed":         {[]func(*Scope){adopted, newConfig, newPort}, ""},
-		"the process is adopted, and its agent stopped":                 {[]func(*Scope){adopted, health(Health{Finding: FindingStopped})}, ""},
-		"the process is adopted, and its endpoint is silent":            {[]func(*Scope){adopted, health(Health{Finding: FindingSilent, Misses: silentMisses})}, v1alpha1.ReasonEndpointSilent},
+		"the configuration changed":   {[]func(*scene){newConfig}, v1alpha1.ReasonConfigChanged},
+		"the agent changed":           {[]func(*scene){func(s *scene) { s.Artifacts.Agent = blob("new") }}, v1alpha1.ReasonConfigChanged},
+		"the implementation changed":  {[]func(*scene){func(s *scene) { s.Artifacts.Implementation = blob("new") }}, v1alpha1.ReasonConfigChanged},
+		"the exporter's port changed": {[]func(*scene){newPort}, v1alpha1.ReasonAgentChanged},
+		"the exporter's port changed for a process that is not primary": {[]func(*scene){newPort, process(func(p *v1alpha1.JavaProcess) { p.Primary = false })}, ""},
+		"everything changed, and is not granted":                        {[]func(*scene){newConfig, newPort, notGranted}, ""},
+		"the configuration is invalid":                                  {[]func(*scene){broken}, ""},
+		"the configuration is invalid, and not granted":                 {[]func(*scene){broken, notGranted}, ""},
+		"the files were removed":                                        {[]func(*scene){process(func(p *v1alpha1.JavaProcess) { p.Staged = nil })}, v1alpha1.ReasonConfigChanged},
+		"the agent serves something else":                               {[]func(*scene){process(func(p *v1alpha1.JavaProcess) { p.ConfigSHA256 = "x" })}, v1alpha1.ReasonAgentChanged},
+		"the agent stopped":                                             {[]func(*scene){health(Health{Finding: FindingStopped, Misses: 1})}, v1alpha1.ReasonAgentGone},
+		"the agent stopped, and nothing is granted":                     {[]func(*scene){health(Health{Finding: FindingStopped, Misses: 1}), notGranted}, v1alpha1.ReasonAgentGone},
+		"a foreign process has the port":                                {[]func(*scene){health(Health{Finding: FindingServing, Foreign: true, Misses: 1})}, v1alpha1.ReasonEndpointForeign},
+		"the agent serves behind a NetworkPolicy":                       {[]func(*scene){health(Health{Finding: FindingServing, Misses: 9})}, ""},
+		"the finding is unclear":                                        {[]func(*scene){health(Health{Finding: FindingUnclear, Foreign: true, Misses: 9})}, ""},
+		"the endpoint has been silent for a short time":                 {[]func(*scene){health(Health{Finding: FindingSilent, Misses: silentMisses - 1})}, ""},
+		"the endpoint has been silent for a long time":                  {[]func(*scene){health(Health{Finding: FindingSilent, Misses: silentMisses})}, v1alpha1.ReasonEndpointSilent},
+		"the endpoint is recorded as silent":                            {[]func(*scene){process(func(p *v1alpha1.JavaProcess) { p.Endpoint = new(*p.Endpoint); p.Endpoint.Silent = true })}, v1alpha1.ReasonEndpointSilent},
+		"the endpoint is not in an EndpointSlice":                       {[]func(*scene){func(s *scene) { s.Published = nil }}, v1alpha1.ReasonEndpointLost},
+		"the pod's address changed":                                     {[]func(*scene){func(s *scene) { s.Pod.Status.PodIP = "10.0.0.9" }}, v1alpha1.ReasonEndpointMoved},
+		"the agent's port changed":                                      {[]func(*scene){process(func(p *v1alpha1.JavaProcess) { p.Port, p.Primary = 9404, false })}, v1alpha1.ReasonEndpointMoved},
+		"the endpoint is silent, and not in an EndpointSlice":           {[]func(*scene){health(Health{Finding: FindingSilent, Misses: silentMisses}), func(s *scene) { s.Published = nil }}, v1alpha1.ReasonEndpointSilent},
+		"the process is adopted":                                        {[]func(*scene){adopted}, ""},
+		"the process is adopted, and the configuration changed":         {[]func(*scene){adopted, newConfig, newPort}, ""},
+		"the process is adopted, and its agent stopped":                 {[]func(*scene){adopted, health(Health{Finding: FindingStopped})}, ""},
+		"the process is adopted, and its endpoint is silent":            {[]func(*scene){adopted, health(Health{Finding: FindingSilent, Misses: silentMisses})}, v1alpha1.ReasonEndpointSilent},
 	} {
-		s := aScope(serving("app", 9400)).published()
+		s := aSituation(serving("app", 9400)).published()
 		for _, how := range tc.how {
 			how(s)
 		}
 		before := s.Status().DeepCopy()
-		if got := reasonOfCause(s.jvm().Regress()); got != tc.want {
+		if got := reasonOfCause(s.jvm().cause()); got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
 		if diff := cmp.Diff(before, s.Status()); diff != "" {
-			t.Errorf("%s: Regress changed the status (-before +after):\n%s", name, diff)
+			t.Errorf("%s: cause changed the status (-before +after):\n%s", name, diff)
 		}
 	}
 }
@@ -83,28 +93,28 @@ func TestRegressJVM(t *testing.T) {
 func TestRegressPod(t *testing.T) {
 	us := string(records.OwnerPodAnnotations)
 	for name, tc := range map[string]struct {
-		how  func(*Scope)
+		how  func(*scene)
 		want string
 	}{
-		"everything holds":              {func(*Scope) {}, ""},
-		"nothing was inspected":         {func(s *Scope) { s.Status().Containers = nil }, v1alpha1.ReasonReplaced},
-		"the JVM is gone":               {func(s *Scope) { s.Status().Processes = nil }, v1alpha1.ReasonReplaced},
-		"the JVM is excluded":           {func(s *Scope) { excluded(&s.Status().Processes[0]) }, v1alpha1.ReasonReplaced},
-		"the JVM cannot be attached to": {func(s *Scope) { s.Status().Processes[0].Phase = v1alpha1.PhaseDiscovered }, v1alpha1.ReasonReplaced},
-		"the JVM refuses in a later phase": {func(s *Scope) {
+		"everything holds":              {func(*scene) {}, ""},
+		"nothing was inspected":         {func(s *scene) { s.Status().Containers = nil }, v1alpha1.ReasonReplaced},
+		"the JVM is gone":               {func(s *scene) { s.Status().Processes = nil }, v1alpha1.ReasonReplaced},
+		"the JVM is excluded":           {func(s *scene) { excluded(&s.Status().Processes[0]) }, v1alpha1.ReasonReplaced},
+		"the JVM cannot be attached to": {func(s *scene) { s.Status().Processes[0].Phase = v1alpha1.PhaseDiscovered }, v1alpha1.ReasonReplaced},
+		"the JVM refuses in a later phase": {func(s *scene) {
 			p := &s.Status().Processes[0]
 			p.Phase, p.Reason = v1alpha1.PhaseStaged, v1alpha1.ReasonForeignJar
 		}, ""},
-		"the annotations were removed":             {func(s *Scope) { s.Pod.Annotations, s.Pod.ManagedFields = nil, nil }, v1alpha1.ReasonAnnotationLost},
-		"the annotations name another port":        {func(s *Scope) { s.annotatedBy(us, "9404") }, v1alpha1.ReasonAnnotationLost},
-		"another manager owns the annotations":     {func(s *Scope) { s.annotatedBy("helm", "9400") }, v1alpha1.ReasonAnnotationLost},
-		"the configuration is invalid":             {func(s *Scope) { s.Config = Input{Problem: &Problem{}}; s.Granted = false }, ""},
-		"a sibling regresses":                      {func(s *Scope) { s.Status().Processes = append(s.Status().Processes, aProcess("worker", 0)) }, ""},
-		"the JVM regresses without being replaced": {func(s *Scope) { s.Status().Processes[0].Phase = v1alpha1.PhaseJavaFound }, ""},
+		"the annotations were removed":             {func(s *scene) { s.Pod.Annotations, s.Pod.ManagedFields = nil, nil }, v1alpha1.ReasonAnnotationLost},
+		"the annotations name another port":        {func(s *scene) { s.annotatedBy(us, "9404") }, v1alpha1.ReasonAnnotationLost},
+		"another manager owns the annotations":     {func(s *scene) { s.annotatedBy("helm", "9400") }, v1alpha1.ReasonAnnotationLost},
+		"the configuration is invalid":             {func(s *scene) { s.Config = Input{Problem: &Problem{}}; s.Granted = false }, ""},
+		"a sibling regresses":                      {func(s *scene) { s.Status().Processes = append(s.Status().Processes, aProcess("worker", 0)) }, ""},
+		"the JVM regresses without being replaced": {func(s *scene) { s.Status().Processes[0].Phase = v1alpha1.PhaseJavaFound }, ""},
 	} {
-		s := aScope(serving("app", 9400)).published().inspectedWell().annotatedBy(us, "9400")
+		s := aSituation(serving("app", 9400)).published().inspectedWell().annotatedBy(us, "9400")
 		tc.how(s)
-		if got := reasonOfCause(s.Regress()); got != tc.want {
+		if got := reasonOfCause(s.cause()); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
@@ -112,9 +122,9 @@ func TestRegressPod(t *testing.T) {
 
 // Each cause is a way back of the plan, and a reason of the API with a message.
 func TestCauses(t *testing.T) {
-	for _, cause := range Causes {
+	for _, cause := range Causes() {
 		state := statemachine.State{Phase: Annotated}
-		if changed, err := Plan.Regress(&state, cause); err != nil || !changed {
+		if changed, err := Plan.Regress(&state, cause.Cause); err != nil || !changed {
 			t.Errorf("%s: changed %t, %v", cause.Reason, changed, err)
 		}
 		if !v1alpha1.Known(cause.Reason) || cause.Message == "" {
@@ -139,9 +149,11 @@ func TestForget(t *testing.T) {
 		v1alpha1.ReasonEndpointLost:   func(*v1alpha1.JavaProcess) {},
 		v1alpha1.ReasonConfigChanged:  func(*v1alpha1.JavaProcess) {},
 	} {
-		s, expected := aScope(serving("app", 9400)), serving("app", 9400)
+		s, expected := aSituation(serving("app", 9400)), serving("app", 9400)
 		want(&expected)
-		s.jvm().Forget(because(reason))
+		if disproves := because(reason).disproves; disproves != nil {
+			disproves(s.jvm().Process)
+		}
 		if diff := cmp.Diff(&expected, s.jvm().Process); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", reason, diff)
 		}

@@ -6,12 +6,14 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // Stage copies the agent and its configuration into the container of a JVM.
-type Stage struct{}
+type Stage struct{ Tools }
 
 // Phase implements statemachine.Step.
 func (Stage) Phase() statemachine.Phase { return Staged }
@@ -21,14 +23,14 @@ func (Stage) Phase() statemachine.Phase { return Staged }
 func (Stage) OnlyObserves() {}
 
 // Ensure implements statemachine.Step.
-func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
+func (t Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	if j.Process.Adopted || j.keepsStaged() {
-		return Done()
+		return record.Done()
 	}
 	if p := j.Problem(); p != nil {
-		return NotDone(p.Reason, p.Message)
+		return record.NotDone(p.Reason, p.Message)
 	}
-	missing, err := j.missing(ctx)
+	missing, err := t.missing(ctx, j)
 	if err != nil {
 		return failed(err)
 	}
@@ -36,28 +38,28 @@ func (Stage) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 		if err := j.at().CheckSpace(missing...); err != nil {
 			return failed(err)
 		}
-		request := j.withTmp(j.Process.Container, helperapi.Request{Target: target(j.Process), Files: files(missing), MemoryHeadroom: memoryHeadroom(j.Exporter)})
-		if _, err := j.Helper.Run(ctx, j.at(), helperapi.VerbStage, request, missing...); err != nil {
+		request := j.withTmp(j.Process.Container, helperapi.Request{Target: targetOf(j.Process), Files: files(missing), MemoryHeadroom: memoryHeadroom(j.Exporter)})
+		if _, err := t.Helper.Run(ctx, j.at(), helperapi.VerbStage, request, missing...); err != nil {
 			return failed(err)
 		}
 		j.foundFiles(j.Process.Container, files(j.blobs()))
 	}
 	j.Process.Staged = new(j.files())
-	return Done()
+	return record.Done()
 }
 
 // Undo implements statemachine.Step. The files were removed with the agent.
 func (Stage) Undo(_ context.Context, j *JVM) statemachine.Outcome {
 	j.Process.Staged = nil
-	return Done()
+	return record.Done()
 }
 
 // missing returns the files that the container of the JVM lacks. It asks the container
 // unless this reconcile already knows.
-func (j *JVM) missing(ctx context.Context) ([]transport.Blob, error) {
+func (t Stage) missing(ctx context.Context, j *JVM) ([]transport.Blob, error) {
 	present, known := j.present[j.Process.Container]
 	if !known {
-		report, err := j.Helper.Run(ctx, j.at(), helperapi.VerbInspect, helperapi.Request{Files: files(j.blobs())})
+		report, err := t.Helper.Run(ctx, j.at(), helperapi.VerbInspect, helperapi.Request{Files: files(j.blobs())})
 		if err != nil {
 			return nil, err
 		}
@@ -68,7 +70,7 @@ func (j *JVM) missing(ctx context.Context) ([]transport.Blob, error) {
 }
 
 // blobs returns the files that an agent runs from.
-func (s *Scope) blobs() []transport.Blob {
+func (s *Situation) blobs() []transport.Blob {
 	blobs := []transport.Blob{s.Artifacts.Agent, s.Artifacts.Implementation, s.Config.Blob}
 	if s.Security.SHA256 != "" {
 		blobs = append(blobs, s.Security.Blob)
@@ -78,16 +80,16 @@ func (s *Scope) blobs() []transport.Blob {
 
 // aboutToStage returns the files that an inspection of a container looks for, so that
 // staging need not ask again; none if nothing is about to be staged.
-func (s *Scope) aboutToStage(c container) []helperapi.File {
-	staged := func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.id && p.Staged != nil }
-	if !s.Granted || s.Problem() != nil || s.find(staged) != nil {
+func (s *Situation) aboutToStage(c pod.Container) []helperapi.File {
+	staged := func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.ID && p.Staged != nil }
+	if !s.Granted || s.Problem() != nil || s.Find(staged) != nil {
 		return nil
 	}
 	return files(s.blobs())
 }
 
 // foundFiles notes which files a container has.
-func (s *Scope) foundFiles(container string, files []helperapi.File) {
+func (s *Situation) foundFiles(container string, files []helperapi.File) {
 	if s.present == nil {
 		s.present = map[string][]helperapi.File{}
 	}

@@ -20,12 +20,12 @@ func TestStage(t *testing.T) {
 	old := &v1alpha1.StagedFiles{ConfigSHA256: "old"}
 	file := func(of string) helperapi.File { return blob(of).File }
 	all := []helperapi.File{file("agent"), file("implementation"), file("config")}
-	broken := func(s *Scope) { s.Config.Problem = &Problem{Reason: v1alpha1.ReasonConfigNotYAML} }
-	notGranted := func(s *Scope) { s.Granted = false }
+	broken := func(s *scene) { s.Config.Problem = &Problem{Reason: v1alpha1.ReasonConfigNotYAML} }
+	notGranted := func(s *scene) { s.Granted = false }
 	for name, tc := range map[string]struct {
 		present []helperapi.File
 		staged  *v1alpha1.StagedFiles
-		how     func(*Scope)
+		how     func(*scene)
 		want    string
 		ran     []string
 		after   *v1alpha1.StagedFiles
@@ -37,9 +37,9 @@ func TestStage(t *testing.T) {
 		"the staged files are outdated, and nothing is granted":           {staged: old, how: notGranted, after: old},
 		"the staged files are outdated, and the configuration is invalid": {staged: old, how: broken, after: old},
 		"the configuration is invalid":                                    {how: broken, want: v1alpha1.ReasonConfigNotYAML},
-		"the stock exporter is adopted":                                   {how: func(s *Scope) { s.jvm().Process.Adopted = true }},
+		"the stock exporter is adopted":                                   {how: func(s *scene) { s.jvm().Process.Adopted = true }},
 	} {
-		s := aScope(with(aProcess("app", 0), func(p *v1alpha1.JavaProcess) { p.Staged = tc.staged }))
+		s := aSituation(with(aProcess("app", 0), func(p *v1alpha1.JavaProcess) { p.Staged = tc.staged }))
 		if tc.how != nil {
 			tc.how(s)
 		}
@@ -48,7 +48,7 @@ func TestStage(t *testing.T) {
 			"app stage":   sees(),
 		}}
 		s.Helper = helper
-		if got := (Stage{}).Ensure(t.Context(), s.jvm()); got.Reason != tc.want {
+		if got := (Stage{s.Tools}).Ensure(t.Context(), s.jvm()); got.Reason != tc.want {
 			t.Errorf("%s: got %s (%s), want %q", name, got.Reason, got.Message, tc.want)
 		}
 		if diff := cmp.Diff(tc.ran, helper.ran); diff != "" {
@@ -65,30 +65,30 @@ func TestStage(t *testing.T) {
 func TestFilesAreLookedForOnce(t *testing.T) {
 	all := []helperapi.File{blob("agent").File, blob("implementation").File, blob("config").File}
 	second := helperapi.Process{Target: helperapi.Target{PID: 8, StartTime: 12}}
-	inspected := func(s *Scope) {
+	inspected := func(s *scene) {
 		s.Status().Processes = nil
-		FindJava{}.Ensure(t.Context(), s)
+		FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 	}
 	for name, tc := range map[string]struct {
 		present []helperapi.File
-		how     func(*Scope)
+		how     func(*scene)
 		want    []string
 	}{
 		"no file is present":         {how: inspected, want: []string{"app inspect 3", "app stage 3"}},
 		"some files are present":     {present: all[:2], how: inspected, want: []string{"app inspect 3", "app stage 1"}},
 		"all files are present":      {present: all, how: inspected, want: []string{"app inspect 3"}},
-		"the inspection was earlier": {how: func(*Scope) {}, want: []string{"app inspect 3", "app stage 3"}},
-		"the files are removed meanwhile": {present: all, how: func(s *Scope) {
+		"the inspection was earlier": {how: func(*scene) {}, want: []string{"app inspect 3", "app stage 3"}},
+		"the files are removed meanwhile": {present: all, how: func(s *scene) {
 			inspected(s)
 			loadFailed(s.jvm(), &transport.Error{Reason: v1alpha1.ReasonStagingIncomplete})
 		}, want: []string{"app inspect 3", "app inspect 3"}},
-		"the change is granted later": {how: func(s *Scope) {
+		"the change is granted later": {how: func(s *scene) {
 			s.Granted = false
 			inspected(s)
 			s.Granted = true
 		}, want: []string{"app inspect 0", "app inspect 3", "app stage 3"}},
 	} {
-		s := aScope(aProcess("app", 0), with(aProcess("app", 0), func(p *v1alpha1.JavaProcess) { p.PID, p.StartTime = 8, 12 }))
+		s := aSituation(aProcess("app", 0), with(aProcess("app", 0), func(p *v1alpha1.JavaProcess) { p.PID, p.StartTime = 8, 12 }))
 		var ran []string
 		s.Helper = helperFunc(func(_ context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
 			ran = append(ran, fmt.Sprintf("%s %s %d", in.Name, verb, len(request.Files)))
@@ -96,7 +96,7 @@ func TestFilesAreLookedForOnce(t *testing.T) {
 		})
 		tc.how(s)
 		for i := range s.Status().Processes {
-			if got := (Stage{}).Ensure(t.Context(), &JVM{s, &s.Status().Processes[i]}); got.Kind != statemachine.Done {
+			if got := (Stage{s.Tools}).Ensure(t.Context(), &JVM{s.Situation, &s.Status().Processes[i]}); got.Kind != statemachine.Done {
 				t.Errorf("%s: got %s (%s), want Done", name, got.Reason, got.Message)
 			}
 		}

@@ -37,12 +37,12 @@ func TestTransportAllowed(t *testing.T) {
 		"both are allowed in mode Preflight":                                        {allowed: v1alpha1.TransportAuto, mode: v1alpha1.ModePreflight, answer: noShell, ran: []string{"a"}, want: v1alpha1.ReasonNoShell, says: []string{"Mode Attach"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := aScope()
+			s := aSituation()
 			s.runs("a")
 			s.Transport, s.Exporter.Spec.Transport, s.Exporter.Spec.Mode = tc.allowed, tc.asked, tc.mode
 			helper := &byTransport{answers: map[string]func() (*helperapi.Report, error){"a": tc.answer, "a Exec": tc.answer, "a" + door: tc.answer}}
 			s.Helper = helper
-			got := FindJava{}.Ensure(t.Context(), s)
+			got := FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
 			if got.Reason != tc.want || tc.want != "" && got.Kind != statemachine.Refused {
 				t.Errorf("got %v %q (%s), want %q", got.Kind, got.Reason, got.Message, tc.want)
 			}
@@ -68,9 +68,9 @@ func TestDetachByAllowedTransport(t *testing.T) {
 		v1alpha1.TransportExec:               v1alpha1.TransportEphemeralContainer,
 		v1alpha1.TransportEphemeralContainer: v1alpha1.TransportExec,
 	} {
-		s := aScope(serving("a", 9400)).inspectedWell()
+		s := aSituation(serving("a", 9400)).inspectedWell()
 		s.Exporter, s.Transport = nil, allowed
-		s.inspected("a").Transport = before
+		s.Inspected("a").Transport = before
 		if got := s.at("a").Transport; got != allowed {
 			t.Errorf("transport with --transport=%s: got %s", allowed, got)
 		}
@@ -82,7 +82,7 @@ func TestDetachByAllowedTransport(t *testing.T) {
 
 // A session by the other transport knows the user of the JVM.
 func TestUserOfKnownJVM(t *testing.T) {
-	s := aScope(serving("a", 9400)).inspectedWell()
+	s := aSituation(serving("a", 9400)).inspectedWell()
 	s.Status().Processes[0].UID, s.Status().Processes[0].GID = 5, 6
 	if got, want := s.at("a").JVMUser, (&transport.User{UID: 5, GID: 6}); got == nil || *got != *want {
 		t.Errorf("user of the JVM: got %v, want %v", got, want)
@@ -95,7 +95,7 @@ func TestUserOfKnownJVM(t *testing.T) {
 
 // A pod that was refused for its transport is retried by an operator that may use it.
 func TestKeyHasAllowedTransport(t *testing.T) {
-	s := aScope()
+	s := aSituation()
 	s.Exporter.Spec.Transport, s.Transport = v1alpha1.TransportEphemeralContainer, v1alpha1.TransportExec
 	before := s.Key()
 	if s.Transport = v1alpha1.TransportAuto; s.Key() == before {

@@ -28,12 +28,12 @@ func TestRefuseOnWarning(t *testing.T) {
 		"the policy is RefuseOnWarning, and an agent is stopped": {policy: v1alpha1.DynamicAgentLoadingRefuseOnWarning, mark: isStopped, want: v1alpha1.ReasonAgentLoadingWarns, primary: "b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := aScope()
+			s := aSituation()
 			s.runs("a")
 			s.runs("b")
 			s.Exporter.Spec.DynamicAgentLoading = tc.policy
 			s.Helper = &answering{answers: map[string]func() (*helperapi.Report, error){"a inspect": found(true, tc.mark), "b inspect": found(false, nil)}}
-			if got := (FindJava{}).Ensure(t.Context(), s); got.Reason != "" {
+			if got := (FindJava{s.Tools}).Ensure(t.Context(), s.Situation); got.Reason != "" {
 				t.Fatalf("reason: got %q, want none", got.Reason)
 			}
 			for _, p := range s.Status().Processes {
@@ -58,14 +58,14 @@ func TestRefuseOnWarning(t *testing.T) {
 // agent.
 func TestLoadRefusesOnWarning(t *testing.T) {
 	for _, policy := range []v1alpha1.DynamicAgentLoading{"", v1alpha1.DynamicAgentLoadingAllow, v1alpha1.DynamicAgentLoadingRefuseOnWarning} {
-		s := aScope(aProcess("a", 0))
+		s := aSituation(aProcess("a", 0))
 		s.Exporter.Spec.DynamicAgentLoading = policy
 		refuses := false
 		s.Helper = helperFunc(func(_ context.Context, _ transport.Container, _ helperapi.Verb, request helperapi.Request, _ ...transport.Blob) (*helperapi.Report, error) {
 			refuses = request.RefuseOnWarning
 			return says(v1alpha1.ReasonAgentLoadingWarns)()
 		})
-		if got := (Load{}).Ensure(t.Context(), s.jvm()); got.Reason != v1alpha1.ReasonAgentLoadingWarns {
+		if got := (Load{s.Tools}).Ensure(t.Context(), s.jvm()); got.Reason != v1alpha1.ReasonAgentLoadingWarns {
 			t.Errorf("reason: got %q, want AgentLoadingWarns", got.Reason)
 		}
 		if refuses != (policy == v1alpha1.DynamicAgentLoadingRefuseOnWarning) {

@@ -13,7 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 )
 
 // A JVM that is slow to start delays no other JVM: the others are exposed and annotated
@@ -114,7 +114,7 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 		t.Fatalf("the attempt of phase Annotated is %+v, want a count of at least 10", a)
 	}
 	s.jvm(s.pod).Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped}
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
+	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
 	for range 6 {
 		s.later(interval)
 		s.check(o)

@@ -18,7 +18,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -31,7 +31,7 @@ type cluster struct {
 	clock      *testclock.FakePassiveClock
 	checker    *checker
 	// protection is that of operators that are started from now on.
-	protection steps.Protection
+	protection pod.Protection
 	// requireLabel reports whether they require v1alpha1.LabelRules.
 	requireLabel bool
 	// artifacts are those of operators that are started from now on,

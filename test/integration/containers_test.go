@@ -11,12 +11,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // containers stands for the containers that the operator executes in: a fake
-// transport.Helper and steps.Prober that inject faults and count calls. It keeps the
+// transport.Helper and probe.Prober that inject faults and count calls. It keeps the
 // relevant state of a container: the digests of its files, its JVMs by PID and start
 // time, the agent's mark in each, and the number of loads.
 //
@@ -222,7 +222,7 @@ type prober struct {
 	seam effects.Seam
 }
 
-// Probe implements steps.Prober.
+// Probe implements probe.Prober.
 func (p prober) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
 	effect := effects.Effect{Kind: effects.HTTP, What: "probe", On: fmt.Sprintf("%s:%d", address, process.Port)}
 	err := p.seam(ctx, effect, func(context.Context) error {
@@ -232,12 +232,12 @@ func (p prober) Probe(ctx context.Context, address string, process *v1alpha1.Jav
 	})
 	var known *transport.Error
 	if err != nil && !errors.As(err, &known) {
-		err = &transport.Error{Reason: v1alpha1.ReasonEndpointNotServing, Message: "The endpoint cannot be reached.", Err: errors.Join(steps.ErrUnreachable, err)}
+		err = &transport.Error{Reason: v1alpha1.ReasonEndpointNotServing, Message: "The endpoint cannot be reached.", Err: errors.Join(probe.ErrUnreachable, err)}
 	}
 	return err
 }
 
-// Answers implements steps.Prober.
+// Answers implements probe.Prober.
 func (p prober) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error {
 	effect := effects.Effect{Kind: effects.HTTP, What: "health", On: fmt.Sprintf("%s:%d", process.Endpoint.Address, process.Endpoint.Port)}
 	return p.seam(ctx, effect, func(context.Context) error {

@@ -13,13 +13,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -31,7 +33,7 @@ func (c *cluster) startManager(as *rest.Config) {
 }
 
 // startManagerIn does so for several namespaces, whose endpoints the prober probes.
-func (c *cluster) startManagerIn(as *rest.Config, asks steps.Prober, namespaces ...string) {
+func (c *cluster) startManagerIn(as *rest.Config, asks probe.Prober, namespaces ...string) {
 	c.t.Helper()
 	limits := transport.NewLimits(16, 5, 12)
 	exec := transport.NewExec(streams{c.containers}, c.artifacts, effects.Direct, limits)

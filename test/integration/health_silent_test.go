@@ -7,7 +7,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 )
 
 // An agent that was stopped by someone else serves again, and its files are staged again
@@ -29,7 +29,7 @@ func TestListenStopped(t *testing.T) {
 			if tc.without {
 				clear(s.container(s.pod).files)
 			}
-			s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
+			s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
 			s.staySilent(o)
 			s.containers.mend()
 			o.outlastFor(12)
@@ -47,7 +47,7 @@ func TestListenStopped(t *testing.T) {
 func TestHealthCutOff(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
-		"a NetworkPolicy blocks the operator": errors.Join(steps.ErrUnreachable, errors.New("no route")),
+		"a NetworkPolicy blocks the operator": errors.Join(probe.ErrUnreachable, errors.New("no route")),
 		"a mesh blocks the operator":          errors.New("malformed HTTP response"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestHealthSilent(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
+	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
 	s.containers.probe = fault(v1alpha1.ReasonEndpointNotServing)
 	s.containers.fail(helperapi.VerbStatus, v1alpha1.ReasonEndpointNotServing)
 	for i, want := range []string{isAnnotated, isAnnotated, "Loaded EndpointNotServing"} {

@@ -8,7 +8,8 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 )
 
 const interval = time.Minute
@@ -132,7 +133,7 @@ func TestHealthForeignProcess(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = steps.ErrForeign
+	s.containers.health = probe.ErrForeign
 	if _, err := o.round(); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestHealthUnreachable(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	before := s.resourceVersions()
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
+	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("no route"))
 	s.containers.fail(helperapi.VerbStatus, v1alpha1.ReasonExecFailed)
 	s.staySilent(o)
 	s.verbs()
@@ -202,7 +203,7 @@ func TestHealthBlip(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("no route"))
+	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("no route"))
 	if did, again := s.check(o); len(did) != 2 || again != 0 {
 		t.Errorf("got effects %q and the next reconciliation in %s, want the two checks and none", did, again)
 	}

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -30,7 +32,7 @@ const (
 // silences is a prober for which some endpoints never answer.
 type silences struct{ prober }
 
-// Probe implements steps.Prober.
+// Probe implements probe.Prober.
 func (s silences) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
 	if !strings.HasPrefix(address, silentNetwork) {
 		return s.prober.Probe(ctx, address, process)

@@ -11,7 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // The processes that are selected by spec.containers and by the rules.
@@ -83,7 +84,7 @@ func TestRulesChange(t *testing.T) {
 				t.Errorf("the agent in worker: got %d unloads and state %s, want one unload", worker.unloads, worker.Mark.State)
 			}
 			for _, p := range s.attachment(s.pod).Status.Processes[1:] {
-				if steps.MayHaveAgent(&p) {
+				if record.MayHaveAgent(&p) {
 					t.Errorf("the excluded process may still have an agent by its status: %+v", p)
 				}
 			}

@@ -10,7 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 )
 
 // A container that exits soon after an attach halts the rollout, and is skipped; one that
@@ -220,7 +221,7 @@ func TestToolBesideTheApplication(t *testing.T) {
 	o.settle()
 	s.areAnnotated("9400", "9404")
 	s.later(5 * time.Second)
-	s.containers.health = errors.Join(steps.ErrUnreachable, errors.New("connection refused"))
+	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
 	s.container(s.pod).jvms = s.container(s.pod).jvms[:1]
 	o.outlastFor(5)
 	if get(t, s.exporter); s.exporter.Status.Halt != nil {

@@ -3,6 +3,7 @@ package attachment
 import (
 	"context"
 	"fmt"
+	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -18,6 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
@@ -26,12 +29,14 @@ const revision = "new"
 
 var start = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// aScope returns a pod with one running container, app, and its JVM.
-func aScope() *steps.Scope {
-	s := &steps.Scope{
-		Attachment: &v1alpha1.JmxAttachment{}, Pod: &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{},
-		Artifacts: &steps.Artifacts{}, Now: metav1.NewTime(start),
-		ReinspectAfter: func(*v1alpha1.InspectedContainer) time.Duration { return -1 },
+// aSituation returns a pod with one running container, app, and its JVM.
+func aSituation() *steps.Situation {
+	s := &steps.Situation{
+		Observed: steps.Observed{
+			Operator: steps.Operator{Artifacts: &steps.Artifacts{}, HealthChecks: true},
+			Pod:      &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}, Now: metav1.NewTime(start),
+		},
+		Record: record.Record{Attachment: &v1alpha1.JmxAttachment{}},
 	}
 	s.Attachment.Name, s.Attachment.Spec.Revision = "record", revision
 	s.Exporter.Status.Revision = revision
@@ -46,9 +51,9 @@ func aScope() *steps.Scope {
 	return s
 }
 
-// servingScope returns a pod whose JVM serves and was probed by the operator.
-func servingScope() *steps.Scope {
-	s := aScope()
+// servingPod returns a pod whose JVM serves and was probed by the operator.
+func servingPod() *steps.Situation {
+	s := aSituation()
 	s.Granted = true
 	s.Status().Phase, s.Status().Reason = v1alpha1.PhaseExposed, v1alpha1.ReasonNotReached
 	s.Status().Containers = []v1alpha1.InspectedContainer{{Name: "app", ContainerID: "containerd://1", Time: new(s.Now)}}
@@ -100,10 +105,10 @@ var aTarget = helperapi.Target{PID: 7, StartTime: 11}
 // prober is a Prober whose endpoints all answer the same.
 type prober struct{ err error }
 
-// Probe implements steps.Prober.
+// Probe implements probe.Prober.
 func (p *prober) Probe(context.Context, string, *v1alpha1.JavaProcess) error { return p.err }
 
-// Answers implements steps.Prober.
+// Answers implements probe.Prober.
 func (p *prober) Answers(context.Context, *v1alpha1.JavaProcess) error { return p.err }
 
 // accepting is an API server that accepts each apply; any other call panics.
@@ -138,7 +143,7 @@ func (s status) Apply(ctx context.Context, _ runtime.ApplyConfiguration, _ ...cl
 // bench is a Reconciler with fakes.
 type bench struct {
 	*Reconciler
-	api      *accepting
+	api      *deleting
 	helper   *answering
 	prober   *prober
 	clock    *testclock.FakePassiveClock
@@ -147,7 +152,7 @@ type bench struct {
 
 func aBench() *bench {
 	b := &bench{
-		api: &accepting{}, helper: &answering{answers: map[string]func() (*helperapi.Report, error){}}, prober: &prober{},
+		api: &deleting{}, helper: &answering{answers: map[string]func() (*helperapi.Report, error){}}, prober: &prober{},
 		clock: testclock.NewFakePassiveClock(start), recorder: events.NewFakeRecorder(100),
 	}
 	b.Reconciler = &Reconciler{
@@ -157,8 +162,43 @@ func aBench() *bench {
 	return b
 }
 
-// of returns a visit of a scope, whose steps use the fakes.
-func (b *bench) of(s *steps.Scope) *visit {
-	s.Helper, s.Prober, s.Writer = b.helper, b.prober, b.Writer
-	return b.visit(s)
+// of returns a visit of a situation, whose steps use the fakes.
+func (b *bench) of(s *steps.Situation) *visit {
+	s.Begun = s.Status().DeepCopy()
+	s.State = steps.PodState(s.Begun)
+	v := &visit{Reconciler: b.Reconciler, Situation: s, persisted: s.Begun}
+	v.tools = steps.Tools{Helper: b.helper, Prober: b.prober, Writer: b.Writer, Persist: v.persist}
+	return v
 }
+
+// attach decides, acts and concludes about a pod that an exporter owns.
+func (v *visit) attach(ctx context.Context) (ctrl.Result, error) {
+	v.decisions, v.conclude = steps.Attach, v.concludeAttach
+	return v.reconcile(ctx)
+}
+
+// detach decides, acts and concludes about a pod that no longer belongs to its exporter.
+func (v *visit) detach(ctx context.Context) (ctrl.Result, error) {
+	v.decisions, v.conclude = steps.Detach, v.concludeDetach
+	return v.reconcile(ctx)
+}
+
+// move executes the moves of one decision.
+func (v *visit) move(t *testing.T, decide steps.Decision) {
+	t.Helper()
+	moves, err := decide(v.Situation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range moves {
+		if err := v.act(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// closing is a Session whose end has no effect.
+type closing struct{ steps.Helper }
+
+// Close implements Session.
+func (closing) Close() {}

@@ -107,7 +107,7 @@ func TestDetachConfirms(t *testing.T) {
 		"another exporter owns the pod":                           {cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
 		"another exporter owns the pod, and the detach has begun": {begun: true, cached: []v1alpha1.PrometheusJmxExporter{exporter("heir", "3")}},
 	} {
-		b, s := aBench(), aScope()
+		b, s := aBench(), aSituation()
 		s.Pod.Name, s.Pod.UID, s.Pod.Labels = "app-0", "pod", map[string]string{"app": "dummyapp"}
 		s.Pod.Status.Phase = corev1.PodRunning
 		a := s.Attachment
@@ -126,7 +126,11 @@ func TestDetachConfirms(t *testing.T) {
 			a.Spec.Exporter = v1alpha1.ObjectIdentity{}
 		}
 		b.Reader, b.Live, b.Writer = cached, live, records.New(apply.New(api, effects.Direct))
-		_, err := b.detach(t.Context(), a, b.helper)
+		b.Sessions = func() Session { return closing{b.helper} }
+		v, err := b.observeDetaching(t.Context(), a)
+		if v != nil {
+			_, err = v.reconcile(t.Context())
+		}
 		if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 			t.Errorf("%s: got error %v, want %q", name, err, tc.err)
 		}

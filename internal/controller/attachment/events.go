@@ -26,34 +26,34 @@ func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition
 			log.Info("phase reached", "phase", c.Type)
 			switch c.Type {
 			case string(v1alpha1.PhaseLoaded):
-				v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeNormal, c.Type, "Attach", "%s", text.Note(fmt.Sprintf("Attached by %s. %s", v.origin(), c.Message)))
+				v.Recorder.Eventf(v.Pod, v.Attachment, corev1.EventTypeNormal, c.Type, "Attach", "%s", text.Note(fmt.Sprintf("Attached by %s. %s", v.origin(), c.Message)))
 			case string(v1alpha1.PhaseAnnotated):
-				v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeNormal, c.Type, c.Type, "%s", text.Note(c.Message))
+				v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeNormal, c.Type, c.Type, "%s", text.Note(c.Message))
 			}
 		case c.Status == metav1.ConditionFalse:
 			log.Info("phase failed", "phase", c.Type, "reason", c.Reason)
-			v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, c.Reason, c.Type, "%s", text.Note(c.Message))
+			v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeWarning, c.Reason, c.Type, "%s", text.Note(c.Message))
 		}
 	}
 }
 
 // recordRegress records that a phase no longer holds.
-func (v *visit) recordRegress(ctx context.Context, phase statemachine.Phase, cause *statemachine.Cause) {
+func (v *visit) recordRegress(ctx context.Context, phase statemachine.Phase, cause *steps.Cause) {
 	ctrl.LoggerFrom(ctx).Info("phase lost", "phase", phase, "reason", cause.Reason)
-	v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeNormal, cause.Reason, string(phase), "%s", cause.Message)
+	v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeNormal, cause.Reason, string(phase), "%s", cause.Message)
 }
 
 // recordNotWithdrawn records that the operator's annotations could not be removed
 // from a pod.
 func (v *visit) recordNotWithdrawn(err error) {
-	v.Recorder.Eventf(v.scope.Attachment, v.scope.Pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",
+	v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeWarning, v1alpha1.ReasonAnnotationRefused, "Withdraw",
 		"The pod's annotations cannot be removed: %s.", text.Denial(err))
 }
 
 // recordDetached records that the agents in the pod were stopped.
 func (v *visit) recordDetached(places []string) {
 	if len(places) > 0 {
-		v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeNormal, "Detached", "Detach",
+		v.Recorder.Eventf(v.Pod, v.Attachment, corev1.EventTypeNormal, "Detached", "Detach",
 			"%s", text.Note(fmt.Sprintf("Detached for %s; the agent in %s is stopped.", v.origin(), strings.Join(places, ", "))))
 	}
 }
@@ -61,8 +61,8 @@ func (v *visit) recordDetached(places []string) {
 // origin names the exporter on whose behalf the pod is visited and, if known, the user
 // who wrote its spec.
 func (v *visit) origin() string {
-	origin := "exporter " + v.scope.Attachment.Spec.Exporter.Name
-	if requester := steps.RequesterName(v.scope.Exporter); requester != "" {
+	origin := "exporter " + v.Attachment.Spec.Exporter.Name
+	if requester := steps.RequesterName(v.Exporter); requester != "" {
 		origin += fmt.Sprintf(" of requester %q", text.Line(requester, 256))
 	}
 	return origin
@@ -74,18 +74,14 @@ func (v *visit) recordLeft(agents []*v1alpha1.JavaProcess, failure error) {
 	if len(agents) > 0 {
 		left = fmt.Sprintf("the agent in %s stays loaded until its JVM exits", places(agents))
 	}
-	v.Recorder.Eventf(v.scope.Pod, v.scope.Attachment, corev1.EventTypeWarning, "AgentLeft", "Detach", "%s", text.Note(fmt.Sprintf(
-		"Detach timed out after %s; %s: %s.", v.scope.Status().DetachTimeout.Duration, left, text.Line(failure.Error(), 600))))
+	v.Recorder.Eventf(v.Pod, v.Attachment, corev1.EventTypeWarning, "AgentLeft", "Detach", "%s", text.Note(fmt.Sprintf(
+		"Detach timed out after %s; %s: %s.", v.Status().DetachTimeout.Duration, left, text.Line(failure.Error(), 600))))
 }
 
 func places(agents []*v1alpha1.JavaProcess) string {
 	var places []string
 	for _, p := range agents {
-		places = append(places, place(p))
+		places = append(places, steps.Place(p))
 	}
 	return strings.Join(places, ", ")
-}
-
-func place(p *v1alpha1.JavaProcess) string {
-	return fmt.Sprintf("process %d of container %s (port %d)", p.PID, p.Container, p.Port)
 }

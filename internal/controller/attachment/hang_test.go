@@ -41,13 +41,13 @@ func (h *hanging) Run(_ context.Context, in transport.Container, verb helperapi.
 }
 
 // inTime reconciles with a hanging Helper, and time for a number of operations.
-func (b *bench) inTime(t *testing.T, s *steps.Scope, operations int) (*visit, []string, error) {
+func (b *bench) inTime(t *testing.T, s *steps.Situation, operations int) (*visit, []string, error) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
 	helper := &hanging{end: end, left: operations}
 	v := b.of(s)
-	s.Helper = helper
+	v.tools.Helper = helper
 	_, err := v.attach(ctx)
 	return v, helper.ran, err
 }
@@ -55,7 +55,7 @@ func (b *bench) inTime(t *testing.T, s *steps.Scope, operations int) (*visit, []
 // Hanging containers use up the time of a reconciliation: each result is recorded
 // before the next operation, and the next reconciliation begins with those that were not tried.
 func TestContainersHang(t *testing.T) {
-	b, s := aBench(), aScope()
+	b, s := aBench(), aSituation()
 	s.Granted = true
 	s.Status().Processes, s.Pod.Spec.Containers, s.Pod.Status.ContainerStatuses = nil, nil, nil
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -86,7 +86,7 @@ func TestContainersHang(t *testing.T) {
 
 // The same for JVMs, each in a hanging container.
 func TestJVMsHang(t *testing.T) {
-	b, s := aBench(), servingScope()
+	b, s := aBench(), servingPod()
 	app := s.Status().Processes[0]
 	app.Phase, app.Primary, app.Endpoint, app.Staged, app.Intent = v1alpha1.PhaseJavaFound, false, nil, nil, nil
 	app.Port, app.ConfigSHA256 = 0, ""
@@ -118,7 +118,7 @@ func TestJVMsHang(t *testing.T) {
 // The result of an inspection, and the intent of a load, are kept if there is no capacity
 // to inspect the next container.
 func TestQueuedInTheMiddle(t *testing.T) {
-	b, s := aBench(), servingScope()
+	b, s := aBench(), servingPod()
 	withWorker(s, -time.Minute)
 	s.Exporter.Spec.AllowSharedTmp = true // both are inspected again
 	b.helper.answers["app inspect"] = sees(helperapi.Process{Target: aTarget, MainClass: "Shop", Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}, AgentJarOpen: true})

@@ -2,152 +2,169 @@ package attachment
 
 import (
 	"context"
-	"time"
+	"errors"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// observe reads everything that the steps need. It returns nil if the record is to be
-// detached: its pod is gone, or no longer belongs to its exporter.
-func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment, helper steps.Helper) (*steps.Scope, error) {
-	found, err := subject(ctx, r.Reader, attachment)
-	if err != nil || !found.owned(attachment) {
-		return nil, err
+// visit is one reconcile of one pod: the situation, what its decisions are, what they are
+// executed with, and what came of them.
+type visit struct {
+	*Reconciler
+	*steps.Situation
+	session   Session
+	tools     steps.Tools
+	decisions []steps.Decision
+	// conclude turns the outcomes of all moves into the result of the reconcile.
+	conclude func(context.Context) (ctrl.Result, error)
+	// persisted is the status as the API server has it.
+	persisted *v1alpha1.JmxAttachmentStatus
+	outcomes
+}
+
+// observe reads everything that is decided by. It returns nil if there is nothing to
+// decide.
+func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*visit, error) {
+	var attachment v1alpha1.JmxAttachment
+	err := r.Reader.Get(ctx, name, &attachment)
+	if apierrors.IsNotFound(err) {
+		r.Health.Forget(name)
 	}
-	pod, exporter := found.pod, found.owner
+	if err != nil || !attachment.DeletionTimestamp.IsZero() {
+		return nil, client.IgnoreNotFound(err)
+	}
+	found, err := subject(ctx, r.Reader, &attachment)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found.owned(&attachment):
+		return r.observeDetaching(ctx, &attachment)
+	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
+		return nil, nil // the pod came back: the exporter controller first withdraws its old grant
+	}
+	return r.observeAttached(ctx, &attachment, found.pod, found.owner)
+}
+
+// observeAttached reads what concerns a pod that an exporter owns, and examines its
+// endpoints that are silent.
+func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) (*visit, error) {
 	inputs, err := r.Source.Get(ctx, exporter)
 	if err != nil {
 		return nil, err
 	}
-	published, err := r.published(ctx, pod, exporter.UID)
+	v, err := r.visit(ctx, attachment, of, exporter.UID)
 	if err != nil {
 		return nil, err
 	}
-	scope := &steps.Scope{
-		Attachment: attachment, Pod: pod, Exporter: exporter, Inputs: inputs, Published: published,
-		Granted: exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
-			attachment.Spec.Revision == steps.Revision(exporter, inputs, r.Artifacts),
-		Now:       r.now(),
-		Artifacts: r.Artifacts, Transport: r.Transport, Helper: helper, Prober: limitedProber{r.Prober, r.Limits, pod}, Writer: r.Writer, Protection: r.Protection, Authority: r.Authority,
-	}
-	scope.ReinspectAfter = func(entry *v1alpha1.InspectedContainer) time.Duration {
-		return reinspectAfter(scope, entry, r.Health.Enabled())
-	}
-	return scope, nil
+	v.decisions, v.conclude = steps.Attach, v.concludeAttach
+	v.Exporter, v.Inputs = exporter, inputs
+	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
+		attachment.Spec.Revision == steps.Revision(exporter, inputs, r.Artifacts)
+	v.Unauthorized = sync.OnceValue(func() *statemachine.Outcome { return steps.Unauthorized(ctx, r.Authority, exporter) })
+	v.examine(ctx)
+	return v, nil
 }
 
-func (r *Reconciler) now() metav1.Time { return metav1.NewTime(r.Clock.Now()).Rfc3339Copy() }
+// observeDetaching reads what concerns a pod that is gone, or no longer belongs to the
+// exporter of its record. A terminating pod has nothing to undo, and another exporter that
+// owns the pod takes over the record as it is.
+func (r *Reconciler) observeDetaching(ctx context.Context, attachment *v1alpha1.JmxAttachment) (*visit, error) {
+	found, err := r.confirm(ctx, attachment)
+	switch {
+	case err != nil:
+		return nil, err
+	case found.owned(attachment):
+		return nil, errors.New("stale cache: the pod still belongs to the exporter")
+	case found.inherited(attachment):
+		return nil, nil // the owner takes the record over
+	case found.pod == nil || !found.pod.DeletionTimestamp.IsZero():
+		v := r.begin(attachment, &corev1.Pod{})
+		v.conclude = v.detached
+		return v, nil
+	}
+	v, err := r.visit(ctx, attachment, found.pod, attachment.Spec.Exporter.UID)
+	if err != nil {
+		return nil, err
+	}
+	v.decisions, v.conclude = steps.Detach, v.concludeDetach
+	if e := found.exporter; e != nil && e.DeletionTimestamp.IsZero() && selection.Selects(e, found.pod) {
+		v.Former = e
+	}
+	return v, nil
+}
+
+// visit returns a reconcile of a pod, with the endpoints that the exporter of a UID
+// publishes for it.
+func (r *Reconciler) visit(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter types.UID) (*visit, error) {
+	published, err := r.published(ctx, of, exporter)
+	if err != nil {
+		return nil, err
+	}
+	v := r.begin(attachment, of)
+	v.Published = published
+	return v, nil
+}
+
+// begin returns a reconcile of a pod of which nothing else is known.
+func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod) *visit {
+	begun := attachment.Status.DeepCopy()
+	v := &visit{Reconciler: r, session: r.Sessions(), persisted: begun, Situation: &steps.Situation{
+		Observed: steps.Observed{
+			Operator: steps.Operator{Artifacts: r.Artifacts, Transport: r.Transport, Protection: r.Protection, HealthChecks: r.Health.Enabled()},
+			Pod:      of, Begun: begun, Now: metav1.NewTime(r.Clock.Now()).Rfc3339Copy(),
+		},
+		Record: record.Record{Attachment: attachment},
+		State:  steps.PodState(begun),
+	}}
+	v.tools = steps.Tools{Helper: v.session, Prober: limitedProber{r.Prober, r.Limits, of}, Writer: r.Writer, Persist: v.persist}
+	return v
+}
+
+// examine collects the state of the endpoints whose health checks failed. Nothing is
+// executed as long as all endpoints answer.
+func (v *visit) examine(ctx context.Context) {
+	v.EndpointHealth = map[record.ProcessIdentity]steps.Health{}
+	for id, check := range v.Health.Take(v.key()) {
+		p := v.Known(id)
+		switch {
+		case p == nil, p.Endpoint == nil, v.Begun.DetachStartTime != nil: // it is forgotten
+			continue
+		case check.Err == nil:
+			v.EndpointHealth[id] = steps.Health{CheckedFrom: v1alpha1.CheckedFromOperator}
+			continue
+		case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
+			continue // as before
+		}
+		health := steps.Health{
+			Finding: v.tools.Examine(ctx, v.Situation, p, check.Misses),
+			Foreign: errors.Is(check.Err, probe.ErrForeign),
+			Misses:  check.Misses,
+			Served:  check.Served,
+		}
+		if health.Finding == steps.FindingServing && !health.Foreign { // what keeps the operator out would be examined for ever
+			health.CheckedFrom = v1alpha1.CheckedFromPod
+		}
+		ctrl.LoggerFrom(ctx).Info("health check failed", "container", p.Container, "port", p.Endpoint.Port, "error", check.Err, "finding", health.Finding)
+		v.EndpointHealth[id] = health
+	}
+}
+
+func (v *visit) key() types.NamespacedName { return client.ObjectKeyFromObject(v.Attachment) }
 
 // halted reports whether the rollout of a revision was halted.
 func halted(exporter *v1alpha1.PrometheusJmxExporter, revision string) bool {
 	return exporter.Status.Halt != nil && exporter.Status.Halt.Revision == revision
-}
-
-// subjects are the objects that a record refers to, each nil if it does not exist.
-type subjects struct {
-	pod *corev1.Pod
-	// exporter is the exporter that the record names.
-	exporter *v1alpha1.PrometheusJmxExporter
-	// owner is the exporter that the pod belongs to now.
-	owner *v1alpha1.PrometheusJmxExporter
-}
-
-// owned reports whether the pod still belongs to the exporter of the record.
-func (s subjects) owned(attachment *v1alpha1.JmxAttachment) bool {
-	return s.owner != nil && s.owner.UID == attachment.Spec.Exporter.UID
-}
-
-// inherited reports whether another exporter takes over the record as it is.
-func (s subjects) inherited(attachment *v1alpha1.JmxAttachment) bool {
-	return s.owner != nil && selection.Inherits(s.owner, attachment)
-}
-
-// subject reads the objects that the record refers to. Exporters are only read, so they
-// are not copied out of the cache, which would be most of the cost.
-func subject(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (subjects, error) {
-	pod, err := podOf(ctx, from, attachment)
-	if err != nil || pod == nil {
-		return subjects{}, err
-	}
-	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := from.List(ctx, &exporters, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy); err != nil {
-		return subjects{}, err
-	}
-	return among(exporters.Items, pod, attachment), nil
-}
-
-// podOf returns the pod of a record; nil if it is gone.
-func podOf(ctx context.Context, from client.Reader, attachment *v1alpha1.JmxAttachment) (*corev1.Pod, error) {
-	var pod corev1.Pod
-	err := from.Get(ctx, client.ObjectKey{Namespace: attachment.Namespace, Name: attachment.Spec.Pod.Name}, &pod)
-	if err != nil {
-		return nil, client.IgnoreNotFound(err)
-	}
-	// A record with a different name was created by hand, as a second one for its pod.
-	if pod.UID != attachment.Spec.Pod.UID || selection.AttachmentName(&pod) != attachment.Name {
-		return nil, nil
-	}
-	return &pod, nil
-}
-
-// among returns the record's subjects, given the exporters of its namespace.
-func among(exporters []v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) subjects {
-	found := subjects{pod: pod, owner: selection.OwnerOf(exporters, pod, attachment)}
-	for i := range exporters {
-		if exporters[i].UID == attachment.Spec.Exporter.UID {
-			found.exporter = &exporters[i]
-		}
-	}
-	return found
-}
-
-// published returns the pod's endpoints in the slices of an exporter, or in those of all
-// exporters if the exporter is unknown.
-func (r *Reconciler) published(ctx context.Context, pod *corev1.Pod, exporter types.UID) ([]steps.PublishedEndpoint, error) {
-	var of client.ListOption = client.HasLabels{v1alpha1.LabelExporterUID}
-	if exporter != "" {
-		of = client.MatchingLabels{v1alpha1.LabelExporterUID: string(exporter)}
-	}
-	var slices discoveryv1.EndpointSliceList
-	if err := r.Reader.List(ctx, &slices, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy, of); err != nil {
-		return nil, err
-	}
-	var published []steps.PublishedEndpoint
-	for _, slice := range slices.Items {
-		if !controlledByExporter(&slice) {
-			continue
-		}
-		for _, endpoint := range slice.Endpoints {
-			if endpoint.TargetRef == nil || endpoint.TargetRef.UID != pod.UID {
-				continue
-			}
-			for _, port := range slice.Ports {
-				if port.Port == nil { // somebody else's edit
-					continue
-				}
-				published = append(published, steps.PublishedEndpoint{
-					Address: endpoint.Addresses[0], Port: *port.Port, TLS: ptr.Deref(port.AppProtocol, "") == steps.SchemeTLS,
-				})
-			}
-		}
-	}
-	return published, nil
-}
-
-// controlledByExporter reports whether a slice belongs to the exporter that its label
-// names. The label alone proves nothing: the EndpointSlice controller copies it from any
-// Service.
-func controlledByExporter(slice *discoveryv1.EndpointSlice) bool {
-	controller := metav1.GetControllerOfNoCopy(slice)
-	return slice.Labels[discoveryv1.LabelManagedBy] == selection.SliceManager && // nobody else writes one of these: config/policies
-		controller != nil && controller.Kind == "PrometheusJmxExporter" && string(controller.UID) == slice.Labels[v1alpha1.LabelExporterUID]
 }

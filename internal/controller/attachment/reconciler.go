@@ -1,11 +1,11 @@
-// Package attachment reconciles one pod: it observes the pod, takes the record back to
-// the last phase that still holds, and walks forward from there.
+// Package attachment reconciles one pod in four verbs: it observes the pod, lets pkg/steps
+// decide, acts by executing the moves that were decided for, and concludes: it turns the
+// outcomes into conditions, Events, metrics and a requeue.
 package attachment
 
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,6 +17,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -45,9 +47,9 @@ type Reconciler struct {
 	// Limits limits concurrent probes, and announces capacity to pods that wait for a
 	// Session or a probe.
 	Limits Limits
-	Prober steps.Prober
+	Prober probe.Prober
 	// Protection lists pods that the operator does not attach to.
-	Protection steps.Protection
+	Protection pod.Protection
 	// Authority checks whether the user who wrote an exporter may attach.
 	Authority steps.Authority
 	// Health checks exposed endpoints periodically.
@@ -61,31 +63,39 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups="",resources=pods/exec,verbs=get;create
 
-// Reconcile leads the pod of one JmxAttachment as far as possible.
+// Reconcile leads the pod of one JmxAttachment as far as possible, or back to the start if
+// it no longer belongs to its exporter.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	var attachment v1alpha1.JmxAttachment
-	err := r.Reader.Get(ctx, request.NamespacedName, &attachment)
-	if apierrors.IsNotFound(err) {
-		r.Health.Forget(request.NamespacedName)
+	v, err := r.observe(ctx, request.NamespacedName)
+	if v == nil || err != nil {
+		return requeue(ctrl.Result{}, err)
 	}
-	if err != nil || !attachment.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	defer v.session.Close()
+	return requeue(v.reconcile(ctx))
+}
+
+// reconcile makes one decision after another, and executes the moves of each.
+func (v *visit) reconcile(ctx context.Context) (ctrl.Result, error) {
+	for _, decide := range v.decisions {
+		moves, err := decide(v.Situation)
+		if err != nil {
+			return ctrl.Result{}, err
+		}
+		for _, move := range moves {
+			if err := v.act(ctx, move); err != nil {
+				return ctrl.Result{}, err
+			}
+		}
+		if v.held {
+			return ctrl.Result{RequeueAfter: v.after}, nil
+		}
 	}
-	session := r.Sessions()
-	defer session.Close()
-	scope, err := r.observe(ctx, &attachment, session)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	var result ctrl.Result
-	switch {
-	case scope == nil:
-		result, err = r.detach(ctx, &attachment, session)
-	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
-		// The pod came back: the exporter controller first withdraws its old grant.
-	default:
-		result, err = r.visit(scope).attach(ctx)
-	}
+	return v.conclude(ctx)
+}
+
+// requeue returns what follows from the outcome of a reconcile: a record that is gone is
+// done, and a stale one is read again.
+func requeue(result ctrl.Result, err error) (ctrl.Result, error) {
 	switch {
 	case apply.IsGone(err):
 		return ctrl.Result{}, nil

@@ -12,7 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -27,12 +27,12 @@ type Limits interface {
 
 // limitedProber probes the endpoints of a pod within the limit.
 type limitedProber struct {
-	steps.Prober
+	probe.Prober
 	limits Limits
 	pod    *corev1.Pod
 }
 
-// Probe implements steps.Prober.
+// Probe implements probe.Prober.
 func (p limitedProber) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
 	done, err := p.limits.Probe(transport.Container{Namespace: p.pod.Namespace, Pod: p.pod.Name, Node: p.pod.Spec.NodeName})
 	if err != nil {

@@ -13,17 +13,19 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-func retryIn(s *steps.Scope, d time.Duration) *v1alpha1.Attempt {
+func retryIn(s *steps.Situation, d time.Duration) *v1alpha1.Attempt {
 	return &v1alpha1.Attempt{Key: s.Key(), Phase: v1alpha1.PhaseJavaFound, Count: 8, NextTime: new(metav1.NewTime(start.Add(d)))}
 }
 
 // withWorker adds a second container with a JVM that is starting, and is due for an
 // inspection after a time.
-func withWorker(s *steps.Scope, d time.Duration) {
+func withWorker(s *steps.Situation, d time.Duration) {
 	s.Pod.Spec.Containers = append(s.Pod.Spec.Containers, corev1.Container{Name: "worker"})
 	s.Pod.Status.ContainerStatuses = append(s.Pod.Status.ContainerStatuses, corev1.ContainerStatus{
 		Name: "worker", ContainerID: "containerd://2", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
@@ -40,38 +42,40 @@ func withWorker(s *steps.Scope, d time.Duration) {
 // when a retry is due.
 func TestAttachRequeues(t *testing.T) {
 	const minute = time.Minute
-	worker := func(d time.Duration) func(*steps.Scope) { return func(s *steps.Scope) { withWorker(s, d) } }
-	workerFails := func(d time.Duration) func(*steps.Scope) {
-		return func(s *steps.Scope) {
+	worker := func(d time.Duration) func(*steps.Situation) { return func(s *steps.Situation) { withWorker(s, d) } }
+	workerFails := func(d time.Duration) func(*steps.Situation) {
+		return func(s *steps.Situation) {
 			withWorker(s, -minute)
 			s.Status().Containers[1].Reason, s.Status().Containers[1].Attempt = v1alpha1.ReasonExecFailed, retryIn(s, d)
 		}
 	}
-	notGranted := func(s *steps.Scope) { s.Granted = false }
+	notGranted := func(s *steps.Situation) { s.Granted = false }
 	for name, tc := range map[string]struct {
-		how         []func(*steps.Scope)
+		how         []func(*steps.Situation)
 		worker      func() (*helperapi.Report, error)
 		least, most time.Duration
 		execs       string
 	}{
 		"everything is exposed":                               {},
-		"a JVM is starting":                                   {how: []func(*steps.Scope){worker(minute)}, least: minute, most: minute},
-		"a JVM should have started":                           {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonExecFailed), least: time.Second, most: 3 * time.Second, execs: "worker inspect"},
-		"a JVM should have started, and there is no capacity": {how: []func(*steps.Scope){worker(-minute)}, worker: says(v1alpha1.ReasonQueued), least: statemachine.QueuedFor, most: statemachine.QueuedFor, execs: "worker inspect"},
-		"a JVM should have started, and its container fails":  {how: []func(*steps.Scope){workerFails(minute)}, least: minute, most: minute},
-		"the container failed, and is no longer running":      {how: []func(*steps.Scope){workerFails(-minute), notGranted, func(s *steps.Scope) { s.Pod.Status.ContainerStatuses[1].State.Running = nil }}},
-		"the pod became ready just now": {how: []func(*steps.Scope){func(s *steps.Scope) {
-			s.ReinspectAfter = func(*v1alpha1.InspectedContainer) time.Duration { return minute }
-		}}, least: minute, most: minute},
+		"a JVM is starting":                                   {how: []func(*steps.Situation){worker(minute)}, least: minute, most: minute},
+		"a JVM should have started":                           {how: []func(*steps.Situation){worker(-minute)}, worker: says(v1alpha1.ReasonExecFailed), least: time.Second, most: 3 * time.Second, execs: "worker inspect"},
+		"a JVM should have started, and there is no capacity": {how: []func(*steps.Situation){worker(-minute)}, worker: says(v1alpha1.ReasonQueued), least: statemachine.QueuedFor, most: statemachine.QueuedFor, execs: "worker inspect"},
+		"a JVM should have started, and its container fails":  {how: []func(*steps.Situation){workerFails(minute)}, least: minute, most: minute},
+		"the container failed, and is no longer running":      {how: []func(*steps.Situation){workerFails(-minute), notGranted, func(s *steps.Situation) { s.Pod.Status.ContainerStatuses[1].State.Running = nil }}},
+		"the pod became ready just now": {how: []func(*steps.Situation){func(s *steps.Situation) {
+			at := metav1.NewTime(start)
+			s.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: at}}
+			s.Status().Containers[0].Time = new(metav1.NewTime(at.Add(-minute)))
+		}}, least: 30 * time.Second, most: 70 * time.Second},
 		"no JVM is found, and the pod waits": {
-			how: []func(*steps.Scope){worker(-minute), func(s *steps.Scope) {
+			how: []func(*steps.Situation){worker(-minute), func(s *steps.Situation) {
 				s.Status().Processes = s.Status().Processes[1:]
 				s.Status().Phase, s.Status().Reason, s.Status().Attempt = v1alpha1.PhaseDiscovered, v1alpha1.ReasonJVMStarting, retryIn(s, minute)
 			}},
 			least: minute, most: minute,
 		},
 	} {
-		b, s := aBench(), servingScope()
+		b, s := aBench(), servingPod()
 		for _, how := range tc.how {
 			how(s)
 		}
@@ -89,7 +93,7 @@ func TestAttachRequeues(t *testing.T) {
 // A JVM that is refused in a later phase keeps its pod refused for that reason, and is
 // not inspected again.
 func TestAttachRefused(t *testing.T) {
-	b, s := aBench(), servingScope()
+	b, s := aBench(), servingPod()
 	p := &s.Status().Processes[0]
 	p.Phase, p.Port, p.Staged, p.Endpoint, p.Intent = v1alpha1.PhaseJavaFound, 0, nil, nil, nil
 	s.Status().Phase, s.Status().Reason = v1alpha1.PhaseJavaFound, ""
@@ -117,7 +121,7 @@ func TestAttachInspectsOnce(t *testing.T) {
 		"the JVM was replaced": {sees(helperapi.Process{Target: helperapi.Target{PID: 8, StartTime: 12}, Refusal: &helperapi.Error{Reason: helperapi.ReasonAttachDisabled}}), "Discovered AttachDisabled"},
 		"the inspection fails": {says(v1alpha1.ReasonExecFailed), "Annotated "},
 	} {
-		b, s := aBench(), servingScope()
+		b, s := aBench(), servingPod()
 		b.helper.answers["app inspect"] = tc.inspect
 		s.InspectAgain("app")
 		if _, err := b.of(s).attach(t.Context()); err != nil {
@@ -136,22 +140,22 @@ func TestAttachInspectsOnce(t *testing.T) {
 // and then their agents; after the last one the pod is back in Discovered.
 func TestAttachExcludes(t *testing.T) {
 	for name, tc := range map[string]struct {
-		how  func(*steps.Scope)
+		how  func(*steps.Situation)
 		want string
 	}{
-		"all JVMs are excluded": {func(s *steps.Scope) {
+		"all JVMs are excluded": {func(s *steps.Situation) {
 			s.Exporter.Spec.Processes = []v1alpha1.ProcessRule{{Action: "Exclude"}}
 		}, "NoProcessIncluded"},
-		"the selected container does not exist": {func(s *steps.Scope) {
+		"the selected container does not exist": {func(s *steps.Situation) {
 			s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"other"}
 		}, "ContainerNotRunning"},
-		"the stock exporter's container is not selected": {func(s *steps.Scope) {
+		"the stock exporter's container is not selected": {func(s *steps.Situation) {
 			s.Exporter.Spec.Containers = []v1alpha1.ContainerName{"other"}
 			p := &s.Status().Processes[0]
 			p.Adopted, p.Intent, p.Staged, p.ConfigSHA256 = true, nil, nil, ""
 		}, "ContainerNotRunning"},
 	} {
-		b, s := aBench(), servingScope()
+		b, s := aBench(), servingPod()
 		tc.how(s)
 		b.helper.answers["app inspect"] = sees(helperapi.Process{Target: aTarget, Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400}, AgentJarOpen: true, Excluded: true})
 		b.helper.answers["app unload"] = sees()
@@ -164,7 +168,7 @@ func TestAttachExcludes(t *testing.T) {
 			b.clock.SetTime(s.Now.Time)
 		}
 		p := s.Status().Processes[0]
-		got := fmt.Sprintf("%s excluded %t, agent %t, endpoint %v", s.Status().Reason, p.Excluded, steps.MayHaveAgent(&p), p.Endpoint)
+		got := fmt.Sprintf("%s excluded %t, agent %t, endpoint %v", s.Status().Reason, p.Excluded, record.MayHaveAgent(&p), p.Endpoint)
 		if want := tc.want + " excluded true, agent false, endpoint <nil>"; got != want || s.Status().Phase != v1alpha1.PhaseDiscovered {
 			t.Errorf("%s: got %s in %s, want %s", name, got, s.Status().Phase, want)
 		}
@@ -173,7 +177,7 @@ func TestAttachExcludes(t *testing.T) {
 
 // One JVM does not delay another: each has its own reason.
 func TestAttachEachByItself(t *testing.T) {
-	b, s := aBench(), servingScope()
+	b, s := aBench(), servingPod()
 	withWorker(s, time.Minute)
 	app := &s.Status().Processes[0]
 	app.Phase, app.Port, app.ConfigSHA256, app.Endpoint = v1alpha1.PhaseStaged, 0, "", nil
@@ -203,28 +207,26 @@ func (r *recording) Eventf(_, _ runtime.Object, _, reason, action, _ string, _ .
 // dropped in any phase.
 func TestRegress(t *testing.T) {
 	for name, tc := range map[string]struct {
-		how  func(*steps.Scope)
+		how  func(*steps.Situation)
 		want []string
 	}{
-		"everything holds":             {func(*steps.Scope) {}, nil},
-		"the annotations were removed": {func(s *steps.Scope) { s.Status().Phase, s.Status().Reason = v1alpha1.PhaseAnnotated, "" }, []string{"Annotated AnnotationLost"}},
-		"the endpoint was removed":     {func(s *steps.Scope) { s.Published = nil }, []string{"Exposed EndpointLost"}},
-		"the agent is stopped":         {func(s *steps.Scope) { s.Health = finding(s, steps.FindingStopped) }, []string{"Loaded AgentGone"}},
-		"the configuration changed":    {func(s *steps.Scope) { s.Config.SHA256 = "other" }, []string{"Staged ConfigChanged"}},
-		"the JVM is gone":              {func(s *steps.Scope) { s.Health = finding(s, steps.FindingGone) }, []string{"JavaFound Replaced"}},
-		"the agent is stopped before it was exposed": {func(s *steps.Scope) {
-			s.Health = finding(s, steps.FindingStopped)
+		"everything holds":             {func(*steps.Situation) {}, nil},
+		"the annotations were removed": {func(s *steps.Situation) { s.Status().Phase, s.Status().Reason = v1alpha1.PhaseAnnotated, "" }, []string{"Annotated AnnotationLost"}},
+		"the endpoint was removed":     {func(s *steps.Situation) { s.Published = nil }, []string{"Exposed EndpointLost"}},
+		"the agent is stopped":         {func(s *steps.Situation) { s.EndpointHealth = finding(s, steps.FindingStopped) }, []string{"Loaded AgentGone"}},
+		"the configuration changed":    {func(s *steps.Situation) { s.Config.SHA256 = "other" }, []string{"Staged ConfigChanged"}},
+		"the JVM is gone":              {func(s *steps.Situation) { s.EndpointHealth = finding(s, steps.FindingGone) }, []string{"JavaFound Replaced"}},
+		"the agent is stopped before it was exposed": {func(s *steps.Situation) {
+			s.EndpointHealth = finding(s, steps.FindingStopped)
 			s.Status().Processes[0].Phase = v1alpha1.PhaseStaged
 		}, nil},
 	} {
-		b, s := aBench(), servingScope()
+		b, s := aBench(), servingPod()
 		tc.how(s)
 		var recorder recording
 		b.Recorder = &recorder
-		stopped := s.Health[steps.Identity(&s.Status().Processes[0])].Finding == steps.FindingStopped
-		if _, err := b.of(s).regress(t.Context()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		stopped := s.EndpointHealth[record.Identity(&s.Status().Processes[0])].Finding == steps.FindingStopped
+		b.of(s).move(t, steps.Regress)
 		if diff := cmp.Diff(tc.want, []string(recorder)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -236,8 +238,8 @@ func TestRegress(t *testing.T) {
 
 // An agent that is stopped repeatedly is loaded at growing intervals.
 func TestAgentIsLostAgainAndAgain(t *testing.T) {
-	b, s := aBench(), servingScope()
-	b.prober.err = steps.ErrUnreachable
+	b, s := aBench(), servingPod()
+	b.prober.err = probe.ErrUnreachable
 	b.helper.answers["app status"] = sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentStopped}})
 	b.helper.answers["app load"] = sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9400, ConfigSHA256: "config"}})
 	b.Recorder = &recording{}
@@ -247,7 +249,9 @@ func TestAgentIsLostAgainAndAgain(t *testing.T) {
 		b.clock.SetTime(s.Now.Time)
 		b.Health.CheckDue(t.Context())
 		b.helper.ran = nil
-		if _, err := b.of(s).attach(t.Context()); err != nil {
+		v := b.of(s)
+		v.examine(t.Context())
+		if _, err := v.attach(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, ran := range b.helper.ran {
@@ -263,6 +267,6 @@ func TestAgentIsLostAgainAndAgain(t *testing.T) {
 	}
 }
 
-func finding(s *steps.Scope, f steps.Finding) map[steps.ProcessIdentity]steps.Health {
-	return map[steps.ProcessIdentity]steps.Health{steps.Identity(&s.Status().Processes[0]): {Finding: f}}
+func finding(s *steps.Situation, f steps.Finding) map[record.ProcessIdentity]steps.Health {
+	return map[record.ProcessIdentity]steps.Health{record.Identity(&s.Status().Processes[0]): {Finding: f}}
 }

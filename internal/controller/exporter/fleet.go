@@ -20,6 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -244,7 +245,7 @@ func (m member) attachable() bool {
 		return false
 	}
 	if slices.ContainsFunc(m.attachment.Status.Containers, func(c v1alpha1.InspectedContainer) bool {
-		return c.Transport == v1alpha1.TransportEphemeralContainer && steps.KindOf(c.Reason) == statemachine.Awaiting && c.Reason != v1alpha1.ReasonContainerRestarting
+		return c.Transport == v1alpha1.TransportEphemeralContainer && record.KindOf(c.Reason) == statemachine.Awaiting && c.Reason != v1alpha1.ReasonContainerRestarting
 	}) {
 		return true // it takes an ephemeral container, which is added when its turn has come
 	}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
@@ -108,7 +109,7 @@ func (f *fleet) measure(sum *v1alpha1.Preflight, m member) {
 func (m member) fit() bool {
 	return m.attachment != nil && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
 		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) &&
-			(p.Reason == v1alpha1.ReasonPreflight || steps.MayHaveAgent(&p) || p.Adopted && p.Endpoint != nil)
+			(p.Reason == v1alpha1.ReasonPreflight || record.MayHaveAgent(&p) || p.Adopted && p.Endpoint != nil)
 	})
 }
 

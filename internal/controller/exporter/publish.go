@@ -21,6 +21,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -39,7 +40,7 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet) error {
 	var wanted []endpoint
 	for _, m := range f.members {
 		wanted = append(wanted, endpointsOf(m)...)
-		if m.attachment == nil || !steps.EndpointsKnown(&m.attachment.Status) {
+		if m.attachment == nil || !record.EndpointsKnown(&m.attachment.Status) {
 			wanted = append(wanted, alreadyPublished(existing.Items, m.pod)...) // of a record that was lost
 		}
 	}

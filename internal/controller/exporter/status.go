@@ -14,7 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -204,7 +204,7 @@ func (f *fleet) releasing() int {
 	n := 0
 	for _, m := range f.members {
 		if m.attachment != nil && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
-			return p.Excluded && steps.MayHaveAgent(&p)
+			return p.Excluded && record.MayHaveAgent(&p)
 		}) {
 			n++
 		}

@@ -21,7 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // lane checks a share of the endpoints independently of other lanes: a silent endpoint
@@ -66,7 +67,7 @@ type Checker struct {
 	events   chan event.TypedGenericEvent[types.NamespacedName]
 
 	mu   sync.Mutex
-	pods map[types.NamespacedName]map[steps.ProcessIdentity]*tracked
+	pods map[types.NamespacedName]map[record.ProcessIdentity]*tracked
 }
 
 // tracked is one endpoint that is checked.
@@ -87,7 +88,7 @@ func New(prober Prober, interval time.Duration, c clock.PassiveClock) *Checker {
 	return &Checker{
 		prober: prober, interval: interval, clock: c,
 		events: make(chan event.TypedGenericEvent[types.NamespacedName]),
-		pods:   map[types.NamespacedName]map[steps.ProcessIdentity]*tracked{},
+		pods:   map[types.NamespacedName]map[record.ProcessIdentity]*tracked{},
 	}
 }
 
@@ -99,13 +100,13 @@ func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1al
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before, now := c.pods[pod], map[steps.ProcessIdentity]*tracked{}
+	before, now := c.pods[pod], map[record.ProcessIdentity]*tracked{}
 	for i := range processes {
 		p := processes[i].DeepCopy()
 		if p.Endpoint == nil || p.Endpoint.Address != podIP {
 			continue
 		}
-		id := steps.Identity(p)
+		id := record.Identity(p)
 		t, ok := before[id]
 		// It has just answered, or serves another certificate: earlier checks are
 		// obsolete.
@@ -129,10 +130,10 @@ func (c *Checker) Enabled() bool { return c.interval > 0 }
 func (c *Checker) Forget(pod types.NamespacedName) { c.Track(pod, "", nil) }
 
 // Take returns the checks of a pod that were not taken yet.
-func (c *Checker) Take(pod types.NamespacedName) map[steps.ProcessIdentity]Check {
+func (c *Checker) Take(pod types.NamespacedName) map[record.ProcessIdentity]Check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	checks := map[steps.ProcessIdentity]Check{}
+	checks := map[record.ProcessIdentity]Check{}
 	for id, t := range c.pods[pod] {
 		if t.check != nil {
 			checks[id], t.check = *t.check, nil
@@ -232,7 +233,7 @@ const examinedMisses = 2
 func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, err error) (isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t, ok := c.pods[pod][steps.Identity(p)]
+	t, ok := c.pods[pod][record.Identity(p)]
 	if !ok || t.process.CertificateSHA256 != p.CertificateSHA256 {
 		return false
 	}
@@ -250,7 +251,7 @@ func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, err 
 	if t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
 		isNew = err == nil
 	} else {
-		isNew = errors.Is(err, steps.ErrForeign) || t.misses >= examinedMisses
+		isNew = errors.Is(err, probe.ErrForeign) || t.misses >= examinedMisses
 	}
 	if isNew {
 		t.check = &Check{Err: err, Misses: t.misses, Served: t.answeredLast.Sub(t.answeredSince)}

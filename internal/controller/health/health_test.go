@@ -14,7 +14,8 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 var (
@@ -157,22 +158,22 @@ func TestPause(t *testing.T) {
 
 // The checks that trigger a reconciliation, which takes each of them once.
 func TestTake(t *testing.T) {
-	id := func(p v1alpha1.JavaProcess) steps.ProcessIdentity { return steps.Identity(&p) }
+	id := func(p v1alpha1.JavaProcess) record.ProcessIdentity { return record.Identity(&p) }
 	for name, tc := range map[string]struct {
 		process v1alpha1.JavaProcess
 		answers []error
-		want    map[steps.ProcessIdentity]Check
+		want    map[record.ProcessIdentity]Check
 		news    bool
 	}{
-		"the endpoint answers":                        {exposed("a"), []error{nil}, map[steps.ProcessIdentity]Check{}, false},
-		"the endpoint is silent once":                 {exposed("a"), []error{errSilent}, map[steps.ProcessIdentity]Check{}, false},
-		"the endpoint is silent twice":                {exposed("a"), []error{errSilent, errSilent}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 2}}, true},
-		"the endpoint is silent again":                {exposed("a"), []error{errSilent, errSilent, errSilent}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 3}}, true},
-		"a foreign process answers":                   {exposed("a"), []error{steps.ErrForeign}, map[steps.ProcessIdentity]Check{id(exposed("a")): {Err: steps.ErrForeign, Misses: 1}}, true},
-		"the endpoint answers again":                  {exposed("a"), []error{errSilent, nil}, map[steps.ProcessIdentity]Check{}, false},
-		"the endpoint is silent once after an answer": {exposed("a"), []error{errSilent, nil, errSilent}, map[steps.ProcessIdentity]Check{}, false},
-		"the endpoint can be reached again":           {fromPod(exposed("a")), []error{nil}, map[steps.ProcessIdentity]Check{id(exposed("a")): {}}, true},
-		"the endpoint still cannot be reached":        {fromPod(exposed("a")), []error{errSilent, errSilent}, map[steps.ProcessIdentity]Check{}, false},
+		"the endpoint answers":                        {exposed("a"), []error{nil}, map[record.ProcessIdentity]Check{}, false},
+		"the endpoint is silent once":                 {exposed("a"), []error{errSilent}, map[record.ProcessIdentity]Check{}, false},
+		"the endpoint is silent twice":                {exposed("a"), []error{errSilent, errSilent}, map[record.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 2}}, true},
+		"the endpoint is silent again":                {exposed("a"), []error{errSilent, errSilent, errSilent}, map[record.ProcessIdentity]Check{id(exposed("a")): {Err: errSilent, Misses: 3}}, true},
+		"a foreign process answers":                   {exposed("a"), []error{probe.ErrForeign}, map[record.ProcessIdentity]Check{id(exposed("a")): {Err: probe.ErrForeign, Misses: 1}}, true},
+		"the endpoint answers again":                  {exposed("a"), []error{errSilent, nil}, map[record.ProcessIdentity]Check{}, false},
+		"the endpoint is silent once after an answer": {exposed("a"), []error{errSilent, nil, errSilent}, map[record.ProcessIdentity]Check{}, false},
+		"the endpoint can be reached again":           {fromPod(exposed("a")), []error{nil}, map[record.ProcessIdentity]Check{id(exposed("a")): {}}, true},
+		"the endpoint still cannot be reached":        {fromPod(exposed("a")), []error{errSilent, errSilent}, map[record.ProcessIdentity]Check{}, false},
 	} {
 		f := aChecker(time.Minute)
 		f.Track(pod, address, []v1alpha1.JavaProcess{tc.process})
@@ -206,7 +207,7 @@ func TestServed(t *testing.T) {
 		{err: errSilent}, {err: errSilent}, // never answered
 		{}, {}, {}, {err: errSilent}, {err: errSilent, want: 2 * time.Hour},
 		{}, {err: errSilent}, {err: errSilent}, // a single answer is no period
-		{}, {}, {err: steps.ErrForeign, want: time.Hour},
+		{}, {}, {err: probe.ErrForeign, want: time.Hour},
 	} {
 		f.err = tc.err
 		f.at(t, time.Duration(i+1)*time.Hour)
@@ -264,14 +265,14 @@ func TestRotatedMeanwhile(t *testing.T) {
 	before, after := exposed("a"), exposed("a")
 	before.CertificateSHA256, after.CertificateSHA256 = "before", "after"
 	f.Track(pod, address, []v1alpha1.JavaProcess{before})
-	if !f.record(pod, &before, steps.ErrForeign) {
+	if !f.record(pod, &before, probe.ErrForeign) {
 		t.Error("a foreign process triggers no reconciliation")
 	}
 	f.Track(pod, address, []v1alpha1.JavaProcess{after})
 	if got := f.Take(pod); len(got) > 0 {
 		t.Errorf("checks with the previous certificate: got %v, want none", got)
 	}
-	if f.record(pod, &before, steps.ErrForeign) || !f.record(pod, &after, steps.ErrForeign) {
+	if f.record(pod, &before, probe.ErrForeign) || !f.record(pod, &after, probe.ErrForeign) {
 		t.Error("a check with the previous certificate triggers a reconciliation, or one with the current does not")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // lost tracks the agents of deleted records by pod, until they are handled. A pod does
@@ -31,7 +31,7 @@ type agents struct {
 func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 	left := agents{pod: a.Spec.Pod.UID}
 	for i := range a.Status.Processes {
-		if p := &a.Status.Processes[i]; steps.MayHaveAgent(p) {
+		if p := &a.Status.Processes[i]; record.MayHaveAgent(p) {
 			left.processes = append(left.processes, *p)
 		}
 	}
@@ -52,7 +52,7 @@ func (l *lost) note(pod client.ObjectKey, a *v1alpha1.JmxAttachment) {
 // knows reports whether a record knows which agents are in its pod: the pod was
 // inspected, or its detach began, which looks for agents if it was not.
 func knows(a *v1alpha1.JmxAttachment) bool {
-	return a.Status.DetachStartTime != nil || steps.EndpointsKnown(&a.Status)
+	return a.Status.DetachStartTime != nil || record.EndpointsKnown(&a.Status)
 }
 
 // in reports whether such an agent is in the pod, and its container still runs.
@@ -60,7 +60,7 @@ func (l *lost) in(pod *corev1.Pod) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	left := l.agents[client.ObjectKeyFromObject(pod)]
-	return left.pod == pod.UID && slices.ContainsFunc(left.processes, func(p v1alpha1.JavaProcess) bool { return steps.Runs(pod, &p) })
+	return left.pod == pod.UID && slices.ContainsFunc(left.processes, func(p v1alpha1.JavaProcess) bool { return record.Runs(pod, &p) })
 }
 
 func (l *lost) forget(pod client.ObjectKey) {

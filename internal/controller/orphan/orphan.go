@@ -17,7 +17,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // Reconciler reconciles pods. All exported fields are required.
@@ -92,5 +92,5 @@ func (r *Reconciler) orphaned(ctx context.Context, from client.Reader, key clien
 // attached reports whether the operator owns annotations of the pod, or a deleted record
 // left agents in it.
 func (r *Reconciler) attached(pod *corev1.Pod) bool {
-	return steps.OwnsAnnotations(pod) || r.lost.in(pod)
+	return podfacts.OwnsAnnotations(pod) || r.lost.in(pod)
 }

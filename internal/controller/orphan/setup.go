@@ -15,7 +15,8 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // lookDelay is the time between an event and the check of a pod: by then, objects that
@@ -42,7 +43,7 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 	if after == nil || before != nil && maps.Equal((*before).Labels, (*after).Labels) && maps.Equal((*before).Annotations, (*after).Annotations) {
 		return nil
 	}
-	if !steps.OwnsAnnotations(*after) {
+	if !podfacts.OwnsAnnotations(*after) {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(*after)}}
@@ -67,7 +68,7 @@ func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.Jm
 // queued reports whether the detach of a pod waits for capacity to stop an agent:
 // exceeding its timeout then says nothing about the pod.
 func queued(a *v1alpha1.JmxAttachment) bool {
-	return slices.ContainsFunc(a.Status.Processes, func(p v1alpha1.JavaProcess) bool { return steps.MayHaveAgent(&p) && p.Attempt == nil })
+	return slices.ContainsFunc(a.Status.Processes, func(p v1alpha1.JavaProcess) bool { return record.MayHaveAgent(&p) && p.Attempt == nil })
 }
 
 // ofExporter maps an exporter that is deleted, or selects other pods, to the pods that

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // Trim is a cache transform. Of managedFields it keeps what shows the owners of the
@@ -19,7 +19,7 @@ func Trim(obj any) (any, error) {
 	if !ok {
 		return obj, nil
 	}
-	steps.TrimManagedFields(pod)
+	podfacts.TrimManagedFields(pod)
 	tmp := tmpVolumes(pod)
 	trimmed := &corev1.Pod{
 		TypeMeta: pod.TypeMeta,
@@ -58,7 +58,7 @@ func Trim(obj any) (any, error) {
 
 func annotations(all map[string]string) map[string]string {
 	kept := map[string]string{}
-	for _, name := range append(steps.Annotations(), v1alpha1.AnnotationOptOut, corev1.MirrorPodAnnotationKey) {
+	for _, name := range append(podfacts.Annotations(), v1alpha1.AnnotationOptOut, corev1.MirrorPodAnnotationKey) {
 		if value, ok := all[name]; ok {
 			kept[name] = value
 		}

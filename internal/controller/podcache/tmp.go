@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -16,7 +16,7 @@ type tmp []string
 func tmpVolumes(pod *corev1.Pod) tmp {
 	var t tmp
 	add := func(mounts []corev1.VolumeMount) {
-		if m := steps.TmpMount(mounts); m != nil {
+		if m := podfacts.TmpMount(mounts); m != nil {
 			t = append(t, m.Name)
 		}
 	}

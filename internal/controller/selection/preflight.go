@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // OwnerOf returns the Owner of a pod with this record, which may be nil. An attached pod
@@ -36,6 +36,6 @@ func Inherits(owner *v1alpha1.PrometheusJmxExporter, record *v1alpha1.JmxAttachm
 // attached reports whether the pod has something of the operator, or is being detached.
 func attached(status *v1alpha1.JmxAttachmentStatus) bool {
 	return status.DetachStartTime != nil || slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool {
-		return steps.MayHaveAgent(&p) || p.Staged != nil || p.Endpoint != nil
+		return record.MayHaveAgent(&p) || p.Staged != nil || p.Endpoint != nil
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 )
 
 // Annotations waits until each pod of the application has exactly these
@@ -62,7 +62,7 @@ func Scrapable(namespace string, port int32) features.Func {
 	return All(
 		Annotated(namespace, label, v1alpha1.AnnotationScrape, "true"),
 		Annotated(namespace, label, v1alpha1.AnnotationPort, strconv.Itoa(int(port))),
-		Annotated(namespace, label, v1alpha1.AnnotationPath, steps.MetricsPath),
+		Annotated(namespace, label, v1alpha1.AnnotationPath, probe.MetricsPath),
 	)
 }
 
@@ -148,7 +148,7 @@ func (a *Annotation) Kept() features.Func {
 func scrapedOn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, port int32) error {
 	for name, value := range map[string]string{
 		v1alpha1.AnnotationScrape: "true", v1alpha1.AnnotationPort: strconv.Itoa(int(port)),
-		v1alpha1.AnnotationPath: steps.MetricsPath, v1alpha1.AnnotationFlag: r.Name,
+		v1alpha1.AnnotationPath: probe.MetricsPath, v1alpha1.AnnotationFlag: r.Name,
 	} {
 		if pod.Annotations[name] != value {
 			return fmt.Errorf("pod %s has %s=%q, not %q", pod.Name, name, pod.Annotations[name], value)

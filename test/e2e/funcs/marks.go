@@ -15,7 +15,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // LoadedOnce asserts that the agent runs in each JVM that it was loaded into, of
@@ -25,7 +25,7 @@ func LoadedOnce(namespace string) features.Func {
 		t.Helper()
 		loaded := 0
 		for _, p := range r.Status.Processes {
-			if !steps.MayHaveAgent(&p) {
+			if !record.MayHaveAgent(&p) {
 				continue
 			}
 			loaded++

@@ -14,7 +14,8 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // The observer is a pod on every worker that sees the processes of the node. It
@@ -119,7 +120,7 @@ exit 0`
 func (c *cluster) look(ctx context.Context, pods []corev1.Pod) (*sight, error) {
 	byNode := map[string][]string{}
 	for _, pod := range pods {
-		for _, status := range steps.ContainerStatuses(&pod) {
+		for _, status := range podfacts.ContainerStatuses(&pod) {
 			if id := shortID(status.ContainerID); id != "" {
 				byNode[pod.Spec.NodeName] = append(byNode[pod.Spec.NodeName], id)
 			}
@@ -194,18 +195,18 @@ func (c *cluster) observe(ctx context.Context, node string, command ...string) (
 }
 
 // running are the Java processes that run in pods, as their nodes see them.
-func (c *cluster) running(ctx context.Context, pods []corev1.Pod) (map[steps.ProcessIdentity]bool, error) {
+func (c *cluster) running(ctx context.Context, pods []corev1.Pod) (map[record.ProcessIdentity]bool, error) {
 	seen, err := c.look(ctx, pods)
 	if err != nil {
 		return nil, err
 	}
 	full := map[string]string{}
 	for _, pod := range pods {
-		for _, s := range steps.ContainerStatuses(&pod) {
+		for _, s := range podfacts.ContainerStatuses(&pod) {
 			full[shortID(s.ContainerID)] = s.ContainerID
 		}
 	}
-	running := map[steps.ProcessIdentity]bool{}
+	running := map[record.ProcessIdentity]bool{}
 	for _, p := range seen.processes {
 		if p.command != "java" {
 			continue
@@ -214,7 +215,7 @@ func (c *cluster) running(ctx context.Context, pods []corev1.Pod) (map[steps.Pro
 		if err != nil {
 			return nil, err
 		}
-		running[steps.ProcessIdentity{ContainerID: full[p.container], PID: int32(p.pid), StartTime: start}] = true
+		running[record.ProcessIdentity{ContainerID: full[p.container], PID: int32(p.pid), StartTime: start}] = true
 	}
 	return running, nil
 }
@@ -225,7 +226,7 @@ func (c *cluster) kill(ctx context.Context, pod *corev1.Pod, command string) err
 }
 
 // killProcess sends SIGKILL, from the node, to this process.
-func (c *cluster) killProcess(ctx context.Context, namespace, pod string, identity steps.ProcessIdentity) error {
+func (c *cluster) killProcess(ctx context.Context, namespace, pod string, identity record.ProcessIdentity) error {
 	var its corev1.Pod
 	if err := await(ctx, patience, func(ctx context.Context) error {
 		return c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, &its)

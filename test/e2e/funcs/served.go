@@ -11,14 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // served is a JVM that is served.
 type served struct {
 	pod      types.UID
 	podName  string
-	identity steps.ProcessIdentity
+	identity record.ProcessIdentity
 	where    string // the container's name
 	port     int32
 	// checkedFrom is where its endpoint was asked from.
@@ -90,13 +90,13 @@ func servedIn(pod *corev1.Pod, r *v1alpha1.JmxAttachment, e *v1alpha1.Prometheus
 	}
 	var found []served
 	for _, p := range r.Status.Processes {
-		if p.Excluded || steps.Refused(&p) {
+		if p.Excluded || record.Refused(&p) {
 			if p.Endpoint != nil {
 				return nil, fmt.Errorf("%s: process %d of container %s is excluded or refused (%s) and has an endpoint", pod.Name, p.PID, p.Container, p.Reason)
 			}
 			continue
 		}
-		s := served{pod: pod.UID, podName: pod.Name, where: p.Container, identity: steps.Identity(&p), port: p.Port}
+		s := served{pod: pod.UID, podName: pod.Name, where: p.Container, identity: record.Identity(&p), port: p.Port}
 		switch {
 		case p.Port == 0 || p.Endpoint == nil || p.Endpoint.Port != p.Port || p.Endpoint.Address != pod.Status.PodIP:
 			return nil, fmt.Errorf("%s has the endpoint %+v in pod %s", s, p.Endpoint, pod.Status.PodIP)

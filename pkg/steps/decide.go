@@ -1,0 +1,218 @@
+package steps
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// Decision is a pure function of a record and of what was observed. It answers with
+// moves, which it does not execute.
+type Decision func(*Situation) ([]Move, error)
+
+// Attach are the decisions about a pod that an exporter owns. Each is made after the
+// moves of the one before it, whose outcomes it depends on.
+var Attach = []Decision{Regress, Find, Walk, Settle}
+
+// Regress decides, before anything is executed, what no longer holds. Processes that are
+// gone leave the record, and thereby the EndpointSlices, in any phase.
+func Regress(s *Situation) ([]Move, error) {
+	d := draftOf(s)
+	if d.Status().DetachStartTime != nil {
+		d.add(Return{})
+	}
+	d.add(d.renewal())
+	for _, p := range d.Processes() {
+		if from := d.EndpointHealth[record.Identity(p)].CheckedFrom; from != "" && p.Endpoint != nil {
+			d.add(CheckFrom{record.Identity(p), from})
+		}
+	}
+	forgot := d.forget(func(p *v1alpha1.JavaProcess) bool {
+		return !record.Runs(d.Pod, p) || d.EndpointHealth[record.Identity(p)].Finding == FindingGone
+	})
+	for _, p := range d.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded }) {
+		d.takeBack(p)
+	}
+	d.takePodBack()
+	if misleads(d.Situation) {
+		d.add(Withdraw{})
+	}
+	if forgot {
+		d.add(Persist{})
+	}
+	if Plan.Reached(d.State.Phase, JavaFound) && d.inspectionDue() {
+		d.add(Inspect{})
+	}
+	return d.moves, d.err
+}
+
+// Find decides how the pod gets to JavaFound, after the containers that were due are
+// inspected. If no JVM is left, the phase no longer holds.
+func Find(s *Situation) ([]Move, error) {
+	d := draftOf(s)
+	if s.Inspection != nil {
+		d.takePodBack()
+	}
+	if s.queued() {
+		d.add(Wait{statemachine.QueuedFor})
+	} else {
+		d.add(WalkPod{To: JavaFound, Tried: s.Inspection})
+	}
+	return d.moves, d.err
+}
+
+// Walk decides which JVMs go forward or back. Processes in containers that hang may use
+// up the time of a reconcile, and come last.
+func Walk(s *Situation) ([]Move, error) {
+	d := draftOf(s)
+	d.noteRestart(d.missed)
+	if Plan.Reached(d.State.Phase, JavaFound) && !s.queued() {
+		d.add(Wait{d.InspectAfter()})
+	}
+	fewestTriesFirst := slices.SortedStableFunc(slices.Values(d.Processes()), func(a, b *v1alpha1.JavaProcess) int {
+		return cmp.Compare(a.Attempt.Tries(), b.Attempt.Tries())
+	})
+	for _, p := range fewestTriesFirst {
+		switch j := (&JVM{d.Situation, p}); {
+		case p.Excluded && record.Serves(p):
+			d.add(Backward{record.Identity(p)})
+		case p.Excluded, !Plan.Reached(j.State().Phase, JavaFound), j.awaitsPrimary():
+		default:
+			d.add(Forward{record.Identity(p)})
+		}
+	}
+	return d.moves, d.err
+}
+
+// foundAgainAfter is the time after which a pod is inspected in which a step found a
+// process gone.
+const foundAgainAfter = 200 * time.Millisecond
+
+// Settle decides what follows for the pod from where its JVMs have arrived. It is
+// annotated as soon as the primary JVM is exposed.
+func Settle(s *Situation) ([]Move, error) {
+	d := draftOf(s)
+	if d.forget(func(p *v1alpha1.JavaProcess) bool { return p.Reason == v1alpha1.ReasonProcessGone }) {
+		d.takePodBack()
+		d.add(Wait{foundAgainAfter})
+	}
+	d.add(SumUp{})
+	if Plan.Reached(d.State.Phase, Exposed) {
+		d.add(WalkPod{To: Annotated})
+		return d.moves, d.err
+	}
+	d.add(Persist{})
+	if canAnnotate(d.Situation) {
+		d.add(AnnotateEarly{})
+		d.add(Persist{})
+	}
+	return d.moves, d.err
+}
+
+// queued reports whether an inspection found no capacity.
+func (s *Situation) queued() bool {
+	return s.Inspection != nil && s.Inspection.Kind == statemachine.Queued
+}
+
+// draft is a copy of a situation on which a decision tries its moves, so that each move
+// is decided on the record as those before it leave it.
+type draft struct {
+	*Situation
+	moves []Move
+	err   error
+}
+
+func draftOf(s *Situation) *draft {
+	copied, attachment := *s, *s.Attachment
+	attachment.Status = *s.Status().DeepCopy()
+	copied.Attachment = &attachment
+	return &draft{Situation: &copied}
+}
+
+// add decides for a move.
+func (d *draft) add(m Move) {
+	d.moves = append(d.moves, m)
+	if change, ok := m.(Change); ok && d.err == nil {
+		d.err = change.Apply(d.Situation)
+	}
+}
+
+// renewal returns what the exporter asks for from now on.
+func (d *draft) renewal() Renew {
+	status, granted := d.Status(), d.Attachment.Spec.Revision
+	m := Renew{
+		DetachTimeout:   ptr.Deref(d.Exporter.Spec.Detach.Timeout, metav1.Duration{}),
+		KeepHelpers:     d.Exporter.Spec.Mode != v1alpha1.ModePreflight,
+		RetryInspection: d.takesAnyDoor(),
+		ForgetRestart:   status.Restart != nil && status.Restart.Revision != granted,
+	}
+	if d.Granted && status.Revision != granted {
+		m.Grant = granted
+	}
+	if value := Resume(d.Exporter); status.Resume != value {
+		m.Resume = &value
+	}
+	return m
+}
+
+// forget decides to drop processes that are gone, and reports whether there are any. One
+// that exited soon after an attach is noted.
+func (d *draft) forget(gone func(*v1alpha1.JavaProcess) bool) bool {
+	d.noteRestart(func(p *v1alpha1.JavaProcess) bool {
+		now := d.Known(record.Identity(p))
+		return now != nil && gone(now)
+	})
+	var forgotten []record.ProcessIdentity
+	for _, p := range d.Filter(gone) {
+		forgotten = append(forgotten, record.Identity(p))
+	}
+	if len(forgotten) > 0 {
+		d.add(Forget{forgotten})
+	}
+	return len(forgotten) > 0
+}
+
+func (d *draft) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
+	if restart := d.restartOf(d.Exporter, gone); restart != nil {
+		d.add(NoteRestart{restart})
+	}
+}
+
+func (d *draft) takeBack(p *v1alpha1.JavaProcess) {
+	if cause := (&JVM{d.Situation, p}).cause(); cause != nil {
+		d.add(TakeBack{record.Identity(p), cause, lost(statemachine.Phase(p.Phase), cause)})
+	}
+}
+
+func (d *draft) takePodBack() {
+	if cause := d.cause(); cause != nil {
+		if phase := lost(d.State.Phase, cause); phase != "" {
+			d.add(TakePodBack{cause, phase})
+		}
+	}
+}
+
+// lost returns the first phase that a record in a phase loses for a cause; empty if it
+// has not come that far.
+func lost(at statemachine.Phase, cause *Cause) statemachine.Phase {
+	state := statemachine.State{Phase: at}
+	if changed, err := Plan.Regress(&state, cause.Cause); err != nil || !changed {
+		return ""
+	}
+	phase, _ := Plan.Next(state.Phase)
+	return phase
+}
+
+// missed reports whether a process is no longer in the record, although its container
+// was inspected.
+func (s *Situation) missed(p *v1alpha1.JavaProcess) bool {
+	return s.Known(record.Identity(p)) == nil &&
+		slices.ContainsFunc(s.Status().Containers, func(c v1alpha1.InspectedContainer) bool { return c.ContainerID == p.ContainerID && c.Reason == "" })
+}

@@ -1,0 +1,150 @@
+package steps
+
+import (
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+// containers returns the running containers that the exporter lists, or all.
+func (s *Situation) containers() []pod.Container {
+	named := s.Exporter.Spec.Containers
+	if s.keepsAll() {
+		named = nil
+	}
+	return slices.DeleteFunc(pod.Running(s.Pod), func(c pod.Container) bool {
+		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.Name))
+	})
+}
+
+// due reports whether a container must be inspected now.
+func (s *Situation) due(c pod.Container) bool {
+	entry := s.Current(c)
+	if entry == nil {
+		return true
+	}
+	if entry.Reason != "" {
+		state := record.ContainerState(entry)
+		return !state.Blocked(s.Key(), record.KindOf, s.Now.Time) || s.takesDoor(c, entry)
+	}
+	if s.Chooses() && entry.Rules != rules(s.Exporter) || s.reinspectAfter(entry) == 0 {
+		return true
+	}
+	here := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.ID })
+	for _, p := range here {
+		state := record.ProcessState(p)
+		if state.Phase == Discovered && !p.Excluded && !state.Blocked(s.Key(), record.KindOf, s.Now.Time) {
+			return true
+		}
+	}
+	// Until a JVM is found, each try inspects all containers.
+	return len(s.Attachable()) == 0 && len(here) == 0
+}
+
+// inspectionDue reports whether FindJava has containers to inspect or to exclude.
+func (s *Situation) inspectionDue() bool {
+	chosen := s.containers()
+	return slices.ContainsFunc(chosen, s.due) || s.Chooses() && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
+		return !slices.ContainsFunc(chosen, func(c pod.Container) bool { return c.Name == entry.Name })
+	})
+}
+
+// InspectAfter returns the time until FindJava must inspect a container without an
+// event; 0 for never. It is consistent with due, so that it never returns a time at
+// which nothing would be inspected.
+func (s *Situation) InspectAfter() time.Duration {
+	after := s.retryAfter
+	earliest := func(wait time.Duration) {
+		if wait > 0 && (after == 0 || wait < after) {
+			after = wait
+		}
+	}
+	retry := func(state statemachine.State) {
+		if state.Attempt != nil && state.Attempt.NextTime != nil {
+			earliest(state.RequeueAfter(record.KindOf, s.Now.Time))
+		}
+	}
+	for _, c := range s.containers() {
+		entry := s.Current(c)
+		if entry == nil {
+			continue
+		}
+		if entry.Reason != "" {
+			retry(record.ContainerState(entry))
+			continue
+		}
+		earliest(s.reinspectAfter(entry))
+		for _, p := range s.Filter(func(p *v1alpha1.JavaProcess) bool {
+			return p.ContainerID == c.ID && !p.Excluded && p.Phase == v1alpha1.PhaseDiscovered
+		}) {
+			retry(record.ProcessState(p))
+		}
+	}
+	return after
+}
+
+const (
+	// reinspectDelay is the minimum time between a pod becoming ready and its next
+	// inspection.
+	reinspectDelay = 30 * time.Second
+	// reinspectSpread spreads the inspections of a fleet that becomes ready at once.
+	reinspectSpread = 40 * time.Second
+)
+
+// reinspectAfter returns the time until a container is inspected again because its pod
+// became ready since the last inspection: a JVM may have started late. 0 means now;
+// negative means that there is no need, for example for a pod that was ready before and
+// is health checked.
+func (s *Situation) reinspectAfter(entry *v1alpha1.InspectedContainer) time.Duration {
+	ready := pod.ReadySince(s.Pod)
+	if !s.Chooses() || entry.Time == nil || !ready.After(entry.Time.Time) {
+		return -1
+	}
+	unreachable := func(p *v1alpha1.JavaProcess) bool {
+		return p.Container == entry.Name && p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
+	}
+	if entry.Ready && s.HealthChecks && s.Find(unreachable) == nil {
+		return -1
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(s.Pod.UID))
+	delay := reinspectDelay + time.Duration(hash.Sum32()%uint32(reinspectSpread/time.Second))*time.Second
+	return max(delay-s.Now.Sub(ready), 0)
+}
+
+// notInspected returns why a container is not inspected now; nil if it may be.
+func (s *Situation) notInspected(c pod.Container) *statemachine.Outcome {
+	if refused := s.containerForbidden(c); refused != nil {
+		return refused
+	}
+	wait := s.tooYoung(c)
+	if wait == 0 {
+		return nil
+	}
+	young := record.NotDone(v1alpha1.ReasonJVMStarting, "The container started less than 2s ago; inspection is delayed.")
+	young.RetryAfter = wait
+	return &young
+}
+
+// minAge is the minimum age of a container at its inspection. It saves an exec that
+// would take CPU from the application's start and only find JVMStarting: the helper does
+// not touch younger JVMs (pkg/jvm), and no JVM is older than its container.
+const minAge = 2 * time.Second
+
+// tooYoung returns the time until a container has reached minAge; 0 if it has. A start
+// time in the future comes from a different clock and is not waited for.
+func (s *Situation) tooYoung(c pod.Container) time.Duration {
+	for _, status := range pod.ContainerStatuses(s.Pod) {
+		if running := status.State.Running; running != nil && status.Name == c.Name && !running.StartedAt.IsZero() {
+			if age := s.Now.Sub(running.StartedAt.Time); 0 <= age && age < minAge {
+				return minAge - age
+			}
+		}
+	}
+	return 0
+}

@@ -1,0 +1,150 @@
+package steps
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// Situation is one pod in one reconcile: what was observed, and the record that the moves
+// bring up to date. Decisions read it, steps also write to its record. It belongs to one
+// goroutine.
+type Situation struct {
+	Observed
+	// Record is a copy that belongs to this Situation.
+	record.Record
+	// State is the state of the pod's own phases; those of its JVMs are in the record.
+	State statemachine.State
+	// Inspection is the outcome of FindJava in this reconcile; nil if it was not ensured
+	// again.
+	Inspection *statemachine.Outcome
+
+	// retryAfter is the longest known time after which retrying an inspection makes
+	// sense; 0 if none is known.
+	retryAfter time.Duration
+	// present has the files to stage that exist in each container, as far as this
+	// reconcile has seen or staged them.
+	present map[string][]helperapi.File
+}
+
+// Observed is what a reconcile of one pod has read. Nothing in it changes before the next
+// reconcile, but the pod's annotations, by the operator's own hand.
+type Observed struct {
+	Operator
+	// Pod is the pod of the record, with the UID in the record.
+	Pod *corev1.Pod
+	// Exporter is the exporter that owns the pod; nil for a pod that is being detached.
+	Exporter *v1alpha1.PrometheusJmxExporter
+	// Former is the exporter that the record of a pod names that is being detached; nil if
+	// it no longer selects the pod.
+	Former *v1alpha1.PrometheusJmxExporter
+	// Inputs are the resources that the exporter refers to.
+	Inputs
+	// Granted reports whether the rollout has granted the current revision to the pod.
+	// Otherwise the pod is kept as its record says.
+	Granted bool
+	// Published are the endpoints of this pod in the operator's EndpointSlices.
+	Published []PublishedEndpoint
+	// EndpointHealth has the results of the last health checks of endpoints, and of the
+	// examinations after those that failed.
+	EndpointHealth map[record.ProcessIdentity]Health
+	// Begun is the status as it was read.
+	Begun *v1alpha1.JmxAttachmentStatus
+	// Unauthorized returns why the user who wrote the exporter may not attach; nil if the
+	// user may. It is read at the first question, and the same for the rest of the
+	// reconcile; nil if nobody asks.
+	Unauthorized func() *statemachine.Outcome
+	// Now is the start time of the reconcile, in whole seconds.
+	Now metav1.Time
+}
+
+// Operator is what the operator was started with.
+type Operator struct {
+	// Artifacts are the files that the operator copies into containers.
+	Artifacts *Artifacts
+	// Transport is the transport that the operator may use; both if it is empty or Auto.
+	Transport v1alpha1.Transport
+	// Protection lists what the operator attaches to only if its flags allow it.
+	Protection pod.Protection
+	// HealthChecks reports whether endpoints are health checked.
+	HealthChecks bool
+}
+
+// Artifacts are the files that the operator copies into containers.
+type Artifacts = transport.Artifacts
+
+// PublishedEndpoint is an endpoint in an EndpointSlice.
+type PublishedEndpoint struct {
+	Address string
+	Port    int32
+	// TLS reports whether it is published as a TLS endpoint.
+	TLS bool
+}
+
+// Key identifies everything that an attempt depends on and whose changes raise events.
+// While it is unchanged, refused steps stay refused and backoffs run. A configuration
+// counts as soon as it is granted; an invalid one triggers no retries.
+func (s *Situation) Key() string {
+	containers := map[string]string{}
+	for _, c := range pod.Running(s.Pod) {
+		containers[c.Name] = c.ID
+	}
+	return digest(
+		s.Pod.UID, s.Pod.Status.PodIP, containers, s.Attachment.Spec.Revision, s.Exporter.UID,
+		rules(s.Exporter), s.Exporter.Spec.Transport, s.Transport, transport.Doors(s.Pod), s.refusesOnWarning(), s.Exporter.Spec.MemoryHeadroom, s.Exporter.Annotations[v1alpha1.AnnotationResume], pod.Foreign(s.Pod, pod.Annotations()),
+		s.Protection,
+		// A different version of the operator may handle what this one cannot.
+		s.Artifacts.Command(),
+	)
+}
+
+// refusesOnWarning reports whether the exporter accepts no load that its JVM warns of.
+func (s *Situation) refusesOnWarning() bool {
+	return s.Exporter.Spec.DynamicAgentLoading == v1alpha1.DynamicAgentLoadingRefuseOnWarning
+}
+
+// lost reports whether endpoints of the pod are published that its record may not know.
+func (s *Situation) lost() bool { return len(s.Published) > 0 && !record.EndpointsKnown(s.Status()) }
+
+// keepsAll reports whether the record must be restored from what is in the pod, whatever
+// the exporter selects when its rollout reaches the pod: the record was lost, and its
+// endpoints are published.
+func (s *Situation) keepsAll() bool {
+	return !s.Granted && s.lost()
+}
+
+// Chooses reports whether the exporter's current selection of containers and processes
+// applies: its rollout has reached the pod, or the pod has nothing to keep.
+func (s *Situation) Chooses() bool {
+	return s.Granted || len(s.Published) == 0 && s.Find(record.Serves) == nil
+}
+
+// mayServe reports whether the container serves metrics or has an agent, because it was
+// attached to when the flags allowed it. For a lost record this is unknown, so any
+// container may.
+func (s *Situation) mayServe(c pod.Container) bool {
+	return s.lost() || s.Find(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.ID && record.Serves(p) }) != nil
+}
+
+// PodState returns the state of the pod from its record.
+func PodState(s *v1alpha1.JmxAttachmentStatus) statemachine.State {
+	state := statemachine.State{Phase: statemachine.Phase(s.Phase), Reason: s.Reason, Attempt: record.AttemptOf(s.Attempt)}
+	if state.Reason == v1alpha1.ReasonNotReached { // nothing was tried for the next phase
+		state.Reason = ""
+	}
+	if next, ok := Plan.Next(state.Phase); ok && state.Reason != "" {
+		if c := meta.FindStatusCondition(s.Conditions, string(next)); c != nil {
+			state.Message = c.Message
+		}
+	}
+	return state
+}

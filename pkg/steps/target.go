@@ -1,0 +1,136 @@
+package steps
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// TransportOf returns the transport for an exporter that asks for one, limited by the
+// transport that the operator is allowed to use. The result is Auto if each container
+// decides.
+func TransportOf(asked, allowed v1alpha1.Transport) v1alpha1.Transport {
+	if asked == "" || asked == v1alpha1.TransportAuto {
+		return cmp.Or(allowed, v1alpha1.TransportAuto)
+	}
+	return asked
+}
+
+// transport returns the transport to the pod. A pod that is being detached is reached by
+// any transport that the operator may use.
+func (s *Situation) transport() v1alpha1.Transport {
+	if s.Exporter == nil {
+		return TransportOf("", s.Transport)
+	}
+	return TransportOf(s.Exporter.Spec.Transport, s.Transport)
+}
+
+// at returns a container of the pod as a target for the helper, with the transport to
+// use: that of exporter and operator or, if they leave it open, that of the record.
+func (s *Situation) at(name string) transport.Container {
+	at := Target(s.Pod, name)
+	if entry := s.Inspected(name); entry != nil {
+		at.Transport, at.User = entry.Transport, parseUser(entry.User)
+	}
+	if here := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == at.ID }); len(here) > 0 {
+		at.JVMUser = &transport.User{UID: here[0].UID, GID: here[0].GID} // the primary one comes first
+	}
+	at.Last, at.Origin = s.Exporter == nil, s.origin()
+	if way := s.transport(); way != v1alpha1.TransportAuto {
+		at.Transport = way
+	}
+	return at
+}
+
+// origin returns on whose behalf the pod is visited. Nothing can be loaded while nothing
+// is granted to the pod and nothing is staged in it.
+func (s *Situation) origin() transport.Origin {
+	origin := transport.Origin{
+		Namespace: s.Attachment.Namespace, Exporter: s.Attachment.Spec.Exporter.Name, Requester: RequesterName(s.Exporter), Purpose: transport.PurposeAttach,
+	}
+	staged := func(p *v1alpha1.JavaProcess) bool { return p.Staged != nil }
+	switch {
+	case s.Exporter == nil:
+		origin.Purpose = transport.PurposeDetach
+	case !s.Granted && s.Find(staged) == nil:
+		origin.Purpose = transport.PurposeInspect
+	}
+	return origin
+}
+
+// RequesterName returns the user who last wrote the spec of an exporter, as stamped by
+// an admission policy (config/stamp); empty if unknown or for no exporter.
+func RequesterName(exporter *v1alpha1.PrometheusJmxExporter) string {
+	if exporter == nil {
+		return ""
+	}
+	return exporter.Annotations[v1alpha1.AnnotationRequester]
+}
+
+// transportForbidden returns an Outcome if the exporter asks for a transport that the
+// operator may not use; nil otherwise.
+func (s *Situation) transportForbidden() *statemachine.Outcome {
+	way := s.transport()
+	if allowed := TransportOf("", s.Transport); allowed == v1alpha1.TransportAuto || allowed == way {
+		return nil
+	}
+	return new(record.NotDone(v1alpha1.ReasonTransportForbidden, transport.Forbidden(way)))
+}
+
+// withoutDoor adds to the Outcome of an inspection what to do if exec cannot reach the
+// container: if the operator may only use exec, if the exporter asks only for exec, or
+// what happens after mode Preflight.
+func (s *Situation) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
+	switch {
+	case !ExecCannot(o.Reason):
+	case s.Transport == v1alpha1.TransportExec:
+		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy it with both transports (config/default), or exclude the pod with spec.labelSelector."
+	case s.transport() == v1alpha1.TransportExec:
+		o.Message += " Set spec.transport to Auto to use an ephemeral container, which executes nothing in this one."
+	case s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
+		o.Message += " Mode Attach uses an ephemeral container."
+	}
+	return o
+}
+
+// Target returns the named container of the pod as a target for the helper.
+func Target(of *corev1.Pod, name string) transport.Container {
+	target := transport.Container{
+		Namespace: of.Namespace, Pod: of.Name, PodUID: pod.KubeletUID(of), Name: name, Node: of.Spec.NodeName,
+		Space: transport.Space(pod.SpaceFor(of, name)), Object: of,
+	}
+	for _, c := range pod.Running(of) {
+		if c.Name == name {
+			target.ID = c.ID
+		}
+	}
+	return target
+}
+
+// withTmp adds to a request what the helper cannot see about the container's /tmp.
+func (s *Situation) withTmp(container string, r helperapi.Request) helperapi.Request {
+	r.TmpMountedElsewhere = pod.TmpMountedElsewhere(s.Pod, container)
+	r.AllowSharedTmp = s.Exporter.Spec.AllowSharedTmp
+	return r
+}
+
+// targetOf returns a process as the helper's target.
+func targetOf(p *v1alpha1.JavaProcess) *helperapi.Target {
+	return &helperapi.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)}
+}
+
+func parseUser(text string) *transport.User {
+	var u transport.User
+	if n, err := fmt.Sscanf(text, "%d:%d", &u.UID, &u.GID); n != 2 || err != nil {
+		return nil
+	}
+	return &u
+}
