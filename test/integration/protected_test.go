@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
+	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // A protected pod is counted by a preflight and refused by an attach, without any exec;
@@ -22,15 +22,15 @@ func TestPodProtected(t *testing.T) {
 		namespace string
 		pod       func(*corev1.Pod)
 		flag      string
-		allow     pod.Protection
+		allow     podfacts.Protection
 	}{
-		"the pod is in kube-system":              {namespace: metav1.NamespaceSystem, flag: "--allow-kube-system", allow: pod.Protection{AllowKubeSystem: true}},
-		"the pod is in the operator's namespace": {flag: "--allow-own-namespace", allow: pod.Protection{AllowOwnNamespace: true}},
-		"the pod uses hostPID": {flag: "--allow-host-pid", allow: pod.Protection{AllowHostPID: true},
+		"the pod is in kube-system":              {namespace: metav1.NamespaceSystem, flag: "--allow-kube-system", allow: podfacts.Protection{AllowKubeSystem: true}},
+		"the pod is in the operator's namespace": {flag: "--allow-own-namespace", allow: podfacts.Protection{AllowOwnNamespace: true}},
+		"the pod uses hostPID": {flag: "--allow-host-pid", allow: podfacts.Protection{AllowHostPID: true},
 			pod: func(pod *corev1.Pod) { pod.Spec.HostPID = true }},
-		"the pod uses hostNetwork": {flag: "--allow-host-network", allow: pod.Protection{AllowHostNetwork: true},
+		"the pod uses hostNetwork": {flag: "--allow-host-network", allow: podfacts.Protection{AllowHostNetwork: true},
 			pod: func(pod *corev1.Pod) { pod.Spec.HostNetwork = true }},
-		"a container is privileged": {flag: "--allow-privileged", allow: pod.Protection{AllowPrivileged: true},
+		"a container is privileged": {flag: "--allow-privileged", allow: podfacts.Protection{AllowPrivileged: true},
 			pod: func(pod *corev1.Pod) {
 				pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 			}},
@@ -45,7 +45,7 @@ func TestPodProtected(t *testing.T) {
 			case tc.pod == nil:
 				own = f.namespace
 			}
-			operate := func(is pod.Protection) {
+			operate := func(is podfacts.Protection) {
 				f.protection = is
 				f.protection.OwnNamespace = own
 				f.o = f.operate()
@@ -60,7 +60,7 @@ func TestPodProtected(t *testing.T) {
 			f.configure(rules)
 			f.exporter = f.preflight("exporter")
 
-			operate(pod.Protection{})
+			operate(podfacts.Protection{})
 			f.expectFound("the mode is Preflight", f.exporter, "0/1, pending 0, PodProtected 1 app-0, True PodsInspected")
 			f.mode(f.exporter, v1alpha1.ModeAttach)
 			f.expect("the mode is Attach", "Discovered PodProtected")
@@ -76,7 +76,7 @@ func TestPodProtected(t *testing.T) {
 			f.o.settle()
 			published := f.endpoints(f.exporter)
 
-			operate(pod.Protection{})
+			operate(podfacts.Protection{})
 			f.configure(changed)
 			f.expectAsked("the operator lost the flag", "2")
 			f.later(2 * time.Minute)

@@ -68,7 +68,7 @@ func TestRecordsInBatches(t *testing.T) {
 			}
 			r := &Reconciler{Writer: records.New(apply.New(api, effects.Direct)), Clock: clock.RealClock{}}
 			f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}}
-			f.exporter.UID = "exporter"
+			f.exporter.Name, f.exporter.UID = "exporter", "exporter"
 			for i := range tc.pods {
 				pod := &corev1.Pod{}
 				pod.Name, pod.UID = fmt.Sprintf("pod-%03d", i), types.UID(fmt.Sprint(i))
@@ -76,7 +76,8 @@ func TestRecordsInBatches(t *testing.T) {
 			}
 			for i, want := range tc.want {
 				before := api.applies
-				again, err := r.attach(t.Context(), f)
+				p := f.decide()
+				again, err := r.writeRecords(t.Context(), f, p.records)
 				if (err != nil) != (tc.fail > 0) {
 					t.Errorf("%s: unexpected error %v", name, err)
 				}

@@ -1,10 +1,8 @@
 package exporter
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -13,9 +11,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
-
-// maxEndpoints is the maximum number of endpoints per slice, as in Kubernetes.
-const maxEndpoints = 100
 
 // group has the properties that all endpoints of a slice share.
 type group struct {
@@ -28,15 +23,6 @@ type group struct {
 type endpoint struct {
 	group
 	discoveryv1.Endpoint
-}
-
-// slice is a planned EndpointSlice; one without endpoints is to be deleted.
-type slice struct {
-	group
-	name      string
-	endpoints []discoveryv1.Endpoint
-	// changed reports whether the slice has to be written.
-	changed bool
 }
 
 // endpointsOf returns the member's endpoints that have answered, one per JVM.
@@ -77,45 +63,20 @@ func endpointOf(pod *corev1.Pod, answered *v1alpha1.Endpoint) (endpoint, bool) {
 	}, true
 }
 
-// plan distributes the wanted endpoints over slices: existing ones stay in their slice,
-// so that a change of one pod changes one slice; new ones fill the gaps. The plan
-// contains every existing slice, even if it has no endpoints left.
-func plan(service string, existing []discoveryv1.EndpointSlice, wanted []endpoint) []slice {
-	left := map[string]endpoint{}
-	for _, e := range wanted {
-		left[e.key()] = e
-	}
-	var planned []slice
-	for _, was := range existing {
-		s := slice{group: groupOf(was), name: was.Name}
-		for _, e := range was.Endpoints {
-			k := endpoint{group: s.group, Endpoint: e}.key()
-			if stays, ok := left[k]; ok && len(s.endpoints) < maxEndpoints {
-				s.endpoints = append(s.endpoints, stays.Endpoint)
-				delete(left, k)
+// alreadyPublished returns the pod's endpoints that are already published.
+func alreadyPublished(existing []discoveryv1.EndpointSlice, pod *corev1.Pod) []endpoint {
+	var endpoints []endpoint
+	for _, s := range existing {
+		for _, e := range s.Endpoints {
+			if e.TargetRef == nil || e.TargetRef.UID != pod.UID || len(s.Ports) != 1 || s.Ports[0].Port == nil {
+				continue
+			}
+			if stays, ok := endpointOf(pod, &v1alpha1.Endpoint{Address: e.Addresses[0], Port: *s.Ports[0].Port, TLS: groupOf(s).tls}); ok {
+				endpoints = append(endpoints, stays)
 			}
 		}
-		planned = append(planned, s)
 	}
-	slices.SortFunc(planned, func(a, b slice) int { return cmp.Compare(a.name, b.name) })
-	for _, e := range wanted {
-		if _, ok := left[e.key()]; !ok {
-			continue
-		}
-		i := slices.IndexFunc(planned, func(s slice) bool { return s.group == e.group && len(s.endpoints) < maxEndpoints })
-		if i < 0 {
-			planned = append(planned, slice{group: e.group, name: freeName(service, e.group, planned)})
-			i = len(planned) - 1
-		}
-		planned[i].endpoints = append(planned[i].endpoints, e.Endpoint)
-		delete(left, e.key())
-	}
-	for i := range planned {
-		s := &planned[i]
-		slices.SortFunc(s.endpoints, func(a, b discoveryv1.Endpoint) int { return cmp.Compare(a.TargetRef.Name, b.TargetRef.Name) })
-		s.changed = !same(existing, *s)
-	}
-	return planned
+	return endpoints
 }
 
 func (e endpoint) key() string {
@@ -132,19 +93,6 @@ func groupOf(s discoveryv1.EndpointSlice) group {
 		g.port, g.tls = *s.Ports[0].Port, ptr.Deref(s.Ports[0].AppProtocol, "") == steps.SchemeTLS
 	}
 	return g
-}
-
-func freeName(service string, g group, taken []slice) string {
-	family := "ipv4"
-	if g.family == discoveryv1.AddressTypeIPv6 {
-		family = "ipv6"
-	}
-	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s-%d-%s-%d", service, g.port, family, n)
-		if !slices.ContainsFunc(taken, func(s slice) bool { return s.name == name }) {
-			return name
-		}
-	}
 }
 
 func podReady(pod *corev1.Pod) bool {

@@ -72,26 +72,26 @@ func TestPlan(t *testing.T) {
 			want:   []string{"s-1-ipv4-1: a b (changed)"},
 		},
 		"nothing changes": {
-			existing: there(plan("s", nil, wanted(1, "a", "b"))),
+			existing: there(planSlices("s", nil, wanted(1, "a", "b"))),
 			wanted:   wanted(1, "b", "a"),
 			want:     []string{"s-1-ipv4-1: a b"},
 		},
 		"one endpoint is removed, another added": {
-			existing: there(plan("s", nil, wanted(1, "a", "b"))),
+			existing: there(planSlices("s", nil, wanted(1, "a", "b"))),
 			wanted:   wanted(1, "a", "c"),
 			want:     []string{"s-1-ipv4-1: a c (changed)"},
 		},
 		"the last endpoint is removed": {
-			existing: there(plan("s", nil, wanted(1, "a"))),
+			existing: there(planSlices("s", nil, wanted(1, "a"))),
 			want:     []string{"s-1-ipv4-1: (changed)"},
 		},
 		"the port changes": {
-			existing: there(plan("s", nil, wanted(1, "a"))),
+			existing: there(planSlices("s", nil, wanted(1, "a"))),
 			wanted:   wanted(2, "a"),
 			want:     []string{"s-1-ipv4-1: (changed)", "s-2-ipv4-1: a (changed)"},
 		},
 		"the port changes in one of two pods": {
-			existing: there(plan("s", nil, wanted(1, "a", "b"))),
+			existing: there(planSlices("s", nil, wanted(1, "a", "b"))),
 			wanted:   append(wanted(1, "a"), wanted(2, "b")...),
 			want:     []string{"s-1-ipv4-1: a (changed)", "s-2-ipv4-1: b (changed)"},
 		},
@@ -107,7 +107,7 @@ func TestPlan(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, lines(plan("s", tc.existing, tc.wanted))); diff != "" {
+			if diff := cmp.Diff(tc.want, lines(planSlices("s", tc.existing, tc.wanted))); diff != "" {
 				t.Errorf("slices (-want +got):\n%s", diff)
 			}
 		})
@@ -131,7 +131,7 @@ func TestPlanOfMany(t *testing.T) {
 		}
 		return n
 	}
-	planned := plan("s", nil, wanted(1, pods...))
+	planned := planSlices("s", nil, wanted(1, pods...))
 	if len(planned) != 3 {
 		t.Errorf("slices: got %d, want 3", len(planned))
 	}
@@ -144,7 +144,7 @@ func TestPlanOfMany(t *testing.T) {
 		if slices.Equal(change, pods) {
 			most = 0
 		}
-		planned = plan("s", there(planned), wanted(1, change...))
+		planned = planSlices("s", there(planned), wanted(1, change...))
 		if n := changed(planned); n != most {
 			t.Errorf("change of %d pods: got %d changed slices, want %d", len(change), n, most)
 		}

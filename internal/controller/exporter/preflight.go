@@ -6,13 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/record"
-	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
-	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
@@ -22,9 +18,6 @@ const (
 	maxPreflightExamples = 3
 	maxPreflightMessage  = 512
 )
-
-// preflighting reports whether the exporter only inspects its pods.
-func (f *fleet) preflighting() bool { return f.exporter.Spec.Mode == v1alpha1.ModePreflight }
 
 // preflight summarizes the records of the pods; nil in mode Attach.
 func (f *fleet) preflight() *v1alpha1.Preflight {
@@ -103,71 +96,6 @@ func (f *fleet) measure(sum *v1alpha1.Preflight, m member) {
 	if !limited {
 		sum.Memory.Unlimited++
 	}
-}
-
-// fit reports whether a JVM of the pod can be attached to, or already is.
-func (m member) fit() bool {
-	return m.attachment != nil && slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
-		return !p.Excluded && steps.Plan.Reached(statemachine.Phase(p.Phase), steps.JavaFound) &&
-			(p.Reason == v1alpha1.ReasonPreflight || record.MayHaveAgent(&p) || p.Adopted && p.Endpoint != nil)
-	})
-}
-
-// preflightReason returns why a member is not attachable; empty while unknown.
-func (m member) preflightReason() string {
-	if m.attachment == nil {
-		return ""
-	}
-	reason := m.attachment.Status.Reason
-	if v1alpha1.Known(reason) && !v1alpha1.Passing(reason) || slices.Contains(awaitsPod, reason) {
-		return reason
-	}
-	if reason == v1alpha1.ReasonPreflight && !m.fit() { // only an ephemeral container could tell
-		return reason
-	}
-	return ""
-}
-
-// messageOf returns a record's message for its reason.
-func messageOf(a *v1alpha1.JmxAttachment) string {
-	if ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady); ready != nil {
-		return ready.Message
-	}
-	return ""
-}
-
-// warns reports whether a load into a JVM of the pod writes warning lines.
-func (m member) warns() bool {
-	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
-		return p.LoadWarns && p.Reason == v1alpha1.ReasonPreflight && !p.Adopted
-	})
-}
-
-// transport returns the transport by which the pod's JVMs were found.
-func (m member) transport() v1alpha1.Transport {
-	for _, p := range m.attachment.Status.Processes {
-		for _, c := range m.attachment.Status.Containers {
-			if c.Name == p.Container && c.Transport == v1alpha1.TransportEphemeralContainer {
-				return c.Transport
-			}
-		}
-	}
-	return v1alpha1.TransportExec
-}
-
-// unreachable are the reasons for which nothing is executed in a pod by any transport.
-var unreachable = []string{v1alpha1.ReasonTransportForbidden, v1alpha1.ReasonPodProtected, v1alpha1.ReasonNotAuthorized, v1alpha1.ReasonUnsupportedOS}
-
-// takesDoor reports whether the pod is reached through an ephemeral container in mode
-// Attach.
-func (m member) takesDoor(transport v1alpha1.Transport) bool {
-	if m.attachment == nil || m.fit() || slices.Contains(unreachable, m.attachment.Status.Reason) {
-		return false
-	}
-	return transport == v1alpha1.TransportEphemeralContainer ||
-		transport != v1alpha1.TransportExec && slices.ContainsFunc(m.attachment.Status.Containers, func(c v1alpha1.InspectedContainer) bool {
-			return steps.ExecCannot(c.Reason)
-		})
 }
 
 // preflightConditions returns the conditions of an exporter in mode Preflight, except

@@ -1,12 +1,11 @@
-// Package exporter reconciles what an exporter owns as a whole: the JmxAttachments of
-// its pods, the Service and EndpointSlices, and the summary in its status.
+// Package exporter reconciles what an exporter owns as a whole: the JmxAttachments of its
+// pods, the Service and EndpointSlices, and the summary in its status. It observes the
+// fleet, decides what to write, acts, and concludes with the status.
 package exporter
 
 import (
 	"context"
-	"errors"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -17,9 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
-	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
@@ -66,27 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	// A failure is reported in the status and does not stop other work. Endpoints first,
-	// so that those of a record that is taken over are published by then.
-	failure := r.publish(ctx, f)
-	again, err := r.attach(ctx, f)
-	f.failure = errors.Join(failure, err)
-	if f.problems, err = problem.Check(ctx, r.Reader, r.Logs, &exporter, r.Clock.Now()); err != nil {
-		return ctrl.Result{}, err
-	}
-	err = r.sum(ctx, f)
-	switch {
-	case apply.IsGone(err) || apierrors.HasStatusCause(f.failure, corev1.NamespaceTerminatingCause):
-		return ctrl.Result{}, nil
-	case apply.IsStale(err):
-		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
-	}
-	if err := errors.Join(f.failure, err); err != nil {
-		return ctrl.Result{}, err
-	}
-	if p := f.inputs.Problem(); p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
-		again = enqueue.Earliest(again, statemachine.MaxBackoff)
-	}
-	again = enqueue.Earliest(again, r.Source.RereadAfter(request.NamespacedName))
-	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, f.problems.Again)}, nil
+	p := f.decide()
+	again, failure := r.act(ctx, f, p)
+	return r.conclude(ctx, f, enqueue.Earliest(p.again, again), failure)
 }

@@ -50,11 +50,6 @@ func (r *rollout) passedOver(m member) bool {
 	return m.attachment != nil && m.attachment.Spec.Revision != r.revision && !m.attachable()
 }
 
-// awaitsPod are the reasons that end with an event of the pod itself. Other awaited
-// events concern the exporter, for example when it was suspended or halted: the pod
-// proceeds with the rollout, and keeps its slot.
-var awaitsPod = []string{v1alpha1.ReasonContainerNotRunning, v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonPodGone}
-
 // updated reports whether the pod was updated to the revision, or could not be.
 func (r *rollout) updated(m member) bool {
 	if !r.worked(m) && !r.passedOver(m) {
@@ -74,28 +69,6 @@ func (r *rollout) updated(m member) bool {
 	default:
 		return standsStill(m)
 	}
-}
-
-// changeDelayed reports whether a JVM that serves is changed only after its container may
-// have exited by itself. That is soon, and without its slot the pod would then be changed
-// together with all others that wait for the same.
-func (m member) changeDelayed() bool {
-	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
-		return p.Reason == v1alpha1.ReasonContainerRestarting && p.Endpoint != nil
-	})
-}
-
-// standsStill reports whether a pod is not expected to make progress soon. If nothing
-// was done to the pod yet, the first failure decides; later, the change itself may be
-// what fails, and the next pod waits for a few tries.
-func standsStill(m member) bool {
-	const maxSlotTries = 5
-	attempt := m.attachment.Status.Attempt
-	if attempt == nil {
-		return false
-	}
-	untouched := m.phase() == v1alpha1.PhasePending || m.phase() == v1alpha1.PhaseDiscovered
-	return attempt.Count > maxSlotTries || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
 }
 
 // awaitsHalt reports whether a failed pod's record may be about to halt the rollout:

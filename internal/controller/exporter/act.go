@@ -1,0 +1,106 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+)
+
+// A reconcile writes a limited batch of records, for at most batchTime: the first
+// records of a large fleet take longer than a reconcile may, and the status would not be
+// updated meanwhile.
+const (
+	batch     = 200
+	batchTime = 20 * time.Second
+	writers   = 8 // records written at once: most of a write is the API server's time
+)
+
+// act writes what was planned. Endpoints come first, so that those of a record that is
+// taken over are published by then; a failure does not stop other writes. It returns the
+// time after which to write what is left; 0 if nothing is.
+func (r *Reconciler) act(ctx context.Context, f *fleet, p plan) (again time.Duration, failure error) {
+	published := r.publish(ctx, f, p)
+	again, err := r.writeRecords(ctx, f, p.records)
+	return again, errors.Join(published, err)
+}
+
+// publish writes the Service and its EndpointSlices.
+func (r *Reconciler) publish(ctx context.Context, f *fleet, p plan) error {
+	if p.obstacle != nil {
+		return p.obstacle
+	}
+	if p.service != nil {
+		if err := r.Writer.Service(ctx, p.service); err != nil {
+			return err
+		}
+	}
+	var failed []error
+	for _, s := range p.slices {
+		failed = append(failed, r.writeSlice(ctx, f, s)) // one that cannot be written keeps no other
+	}
+	return errors.Join(failed...)
+}
+
+func (r *Reconciler) writeSlice(ctx context.Context, f *fleet, s slice) error {
+	was := find(f.slices, s.name)
+	switch {
+	case len(s.endpoints) == 0:
+		return r.Writer.Delete(ctx, was)
+	case !s.changed:
+		return nil
+	}
+	return r.Writer.EndpointSlice(ctx, sliceConfiguration(f.exporter, was, s))
+}
+
+// writeRecords writes one batch of records; the next follows at once. A failed write does
+// not affect other records.
+func (r *Reconciler) writeRecords(ctx context.Context, f *fleet, due []grant) (again time.Duration, err error) {
+	var (
+		end              = r.Clock.Now().Add(batchTime)
+		mutex            sync.Mutex // of what follows
+		settled          = sync.NewCond(&mutex)
+		written, writing int
+		failed           []error
+	)
+	workqueue.ParallelizeUntil(ctx, writers, len(due), func(i int) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		for written < batch && written+writing == batch {
+			settled.Wait() // what fails takes no place
+		}
+		if written == batch || !r.Clock.Now().Before(end) {
+			again = time.Millisecond
+			return
+		}
+		writing++
+		err := func() error {
+			mutex.Unlock()
+			defer mutex.Lock()
+			return r.writeRecord(ctx, f, due[i])
+		}()
+		writing--
+		settled.Broadcast()
+		switch {
+		case err == nil:
+			written++
+		case !apply.IsGone(err):
+			failed = append(failed, err)
+		}
+	})
+	return again, errors.Join(failed...)
+}
+
+func (r *Reconciler) writeRecord(ctx context.Context, f *fleet, g grant) error {
+	var uid types.UID
+	if g.attachment != nil {
+		uid = g.attachment.UID
+	}
+	return r.Writer.Attachment(ctx, uid, selection.AttachmentName(g.pod), g.pod, f.exporter, g.revision)
+}

@@ -1,0 +1,82 @@
+package exporter
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// sum is what the status says of a reconcile beyond the fleet itself.
+type sum struct {
+	*fleet
+	// problems are the pods that match the selector but do not run.
+	problems problem.Found
+	// failure is the error that prevented writing records, Service or slices.
+	failure error
+	now     metav1.Time
+}
+
+// conclude writes the status if it differs, records Events for what is new in it, and
+// returns when to reconcile again.
+func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration, failure error) (ctrl.Result, error) {
+	problems, err := problem.Check(ctx, r.Reader, r.Logs, f.exporter, r.Clock.Now())
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	err = r.writeStatus(ctx, f.exporter, sum{f, problems, failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
+	switch {
+	case apply.IsGone(err) || apierrors.HasStatusCause(failure, corev1.NamespaceTerminatingCause):
+		return ctrl.Result{}, nil
+	case apply.IsStale(err):
+		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
+	}
+	if err := errors.Join(failure, err); err != nil {
+		return ctrl.Result{}, err
+	}
+	if p := f.inputs.Problem(); p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
+		again = enqueue.Earliest(again, statemachine.MaxBackoff)
+	}
+	again = enqueue.Earliest(again, r.Source.RereadAfter(client.ObjectKeyFromObject(f.exporter)))
+	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, problems.Again)}, nil
+}
+
+func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, status *v1alpha1.PrometheusJmxExporterStatus) error {
+	before := exporter.Status
+	if equality.Semantic.DeepEqual(&before, status) {
+		return nil
+	}
+	if err := r.Writer.ExporterStatus(ctx, exporter, status); err != nil {
+		return err
+	}
+	r.announce(exporter, before.Conditions, status.Conditions)
+	problem.Announce(r.Recorder, exporter, before.ProblemPods, status.ProblemPods)
+	return nil
+}
+
+// announce records Events for conditions that became True or have a new reason.
+func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, after []metav1.Condition) {
+	tell := func(kind, eventType, action string, when metav1.ConditionStatus) {
+		was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
+		if is != nil && is.Status == when && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
+			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", text.Note(is.Message))
+		}
+	}
+	tell(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach", metav1.ConditionTrue)
+	tell(v1alpha1.ConditionPreflightComplete, corev1.EventTypeNormal, "Inspect", metav1.ConditionTrue)
+	tell(v1alpha1.ConditionStalled, corev1.EventTypeWarning, "Attach", metav1.ConditionTrue)
+}

@@ -1,0 +1,94 @@
+package exporter
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+)
+
+// conditions returns all conditions, in the sense of kstatus.
+func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.Condition {
+	annotated := f.count(v1alpha1.PhaseAnnotated)
+	refusals := f.refusals()
+	progress := fmt.Sprintf("%d of %d matched pods are Annotated.", annotated, status.Matched)
+	if behind := len(f.members) - int(status.Updated); behind > 0 {
+		progress += fmt.Sprintf(" %d pods are pending or updating.", behind)
+	}
+
+	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration was read and accepted.")
+	if f.inputs.Config.Warning != "" {
+		valid.Reason, valid.Message = v1alpha1.ReasonUnknownKeysIgnored, f.inputs.Config.Warning
+	}
+	if p := f.inputs.Problem(); p != nil {
+		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
+	}
+	if f.preflighting() {
+		ready, reconciling, stalled, complete := f.preflightConditions(status)
+		if f.failure != nil {
+			ready, reconciling = f.failed()
+		}
+		return []metav1.Condition{ready, reconciling, stalled, valid, complete}
+	}
+	stalled := condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "No manual action is required.")
+	switch {
+	case valid.Status == metav1.ConditionFalse:
+		stalled = condition(v1alpha1.ConditionStalled, true, valid.Reason, valid.Message)
+	case status.Halt != nil:
+		stalled = condition(v1alpha1.ConditionStalled, true, status.Halt.Reason, status.Halt.Message)
+	case len(refusals) > 0:
+		stalled = condition(v1alpha1.ConditionStalled, true, v1alpha1.ReasonPodsRefused, listed(refusals))
+	}
+	releasing := f.releasing()
+	if releasing > 0 {
+		progress += fmt.Sprintf(" The agent is being stopped in the excluded JVMs of %d pods.", releasing)
+	}
+	unfinished := int(status.Matched) > int(annotated)+len(refusals) || int(status.Updated) < len(f.members) || releasing > 0
+	working := unfinished && valid.Status == metav1.ConditionTrue && status.Halt == nil && !f.exporter.Spec.Suspend
+	reconciling := condition(v1alpha1.ConditionReconciling, working, v1alpha1.ReasonProgressing, progress)
+	if !working {
+		reconciling.Reason, reconciling.Message = v1alpha1.ReasonReconciled, "Reconciled."
+	}
+
+	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
+	switch {
+	case f.failure != nil:
+		ready, reconciling = f.failed()
+	case stalled.Status == metav1.ConditionTrue:
+		ready.Reason, ready.Message = stalled.Reason, stalled.Message
+	case status.Matched == 0:
+		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod in the namespace matches spec.labelSelector."
+	case unfinished && f.exporter.Spec.Suspend:
+		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" The exporter is suspended (spec.suspend)."
+	case !working:
+		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonAllAnnotated, progress)
+	}
+	return []metav1.Condition{ready, reconciling, stalled, valid}
+}
+
+// failed returns Ready and Reconciling for a failed write.
+func (f sum) failed() (ready, reconciling metav1.Condition) {
+	message := "The exporter's records, Service or EndpointSlices cannot be written: " + text.Denial(f.failure) + "."
+	return condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonAPIError, message),
+		condition(v1alpha1.ConditionReconciling, true, v1alpha1.ReasonAPIError, message)
+}
+
+// listed returns a sentence with the first few refusals.
+func listed(refusals []string) string {
+	const few = 3
+	if len(refusals) <= few {
+		return "Refused pods: " + strings.Join(refusals, "; ") + "."
+	}
+	return fmt.Sprintf("Refused pods: %s; and %d more.", strings.Join(refusals[:few], "; "), len(refusals)-few)
+}
+
+func condition(kind string, holds bool, reason, message string) metav1.Condition {
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	if holds {
+		c.Status = metav1.ConditionTrue
+	}
+	return c
+}
