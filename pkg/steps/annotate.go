@@ -20,10 +20,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// SchemeTLS is the scheme of an endpoint that serves TLS, in the pod's annotations and
-// as appProtocol of its EndpointSlice. A plain HTTP endpoint has none.
-const SchemeTLS = "https"
-
 // Annotate applies the operator's annotations to the pod, unless others own some of
 // them.
 type Annotate struct{ Tools }

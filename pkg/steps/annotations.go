@@ -12,6 +12,10 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
+// SchemeTLS is the scheme of an endpoint that serves TLS, in the pod's annotations and
+// as appProtocol of its EndpointSlice. A plain HTTP endpoint has none.
+const SchemeTLS = "https"
+
 // annotations returns the annotations for the primary JVM: a pod can name only one port.
 func annotations(s *Situation) map[string]string {
 	endpoint := annotatedJVM(s).Endpoint

@@ -94,27 +94,6 @@ func (s *Situation) cause() *Cause {
 	return nil
 }
 
-// Health is the result of an endpoint's health check and of the examination after it.
-type Health struct {
-	// CheckedFrom is from where the endpoint is checked from now on; empty for as before.
-	CheckedFrom v1alpha1.CheckedFrom
-	// Finding is the result of the examination; empty if the endpoint answered.
-	Finding Finding
-	// Foreign reports whether another process answers at the endpoint.
-	Foreign bool
-	// Misses is the number of consecutive health checks without an answer.
-	Misses int32
-	// Served is how long the endpoint was seen to answer before.
-	Served time.Duration
-}
-
-// silentMisses is the number of consecutive misses after which a JVM with a silent
-// endpoint regresses.
-const silentMisses = 3
-
-// silent reports whether an endpoint has been silent for long enough to regress.
-func (h Health) silent() bool { return h.Finding == FindingSilent && h.Misses >= silentMisses }
-
 func (j *JVM) health() Health { return j.EndpointHealth[record.Identity(j.Process)] }
 
 // lossWindow is how long a lost agent must be seen serving before the next loss counts

@@ -12,13 +12,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// ExecCannot reports whether an ephemeral container is used instead of exec for this
-// reason: it needs no shell and executes nothing in the container. A denied exec is not
-// such a reason, since a policy would also deny the exec into the ephemeral container.
-func ExecCannot(reason string) bool {
-	return reason == v1alpha1.ReasonNoShell || reason == v1alpha1.ReasonHelperNotExecutable
-}
-
 // takesDoor reports whether a container that exec could not inspect is reached through
 // an ephemeral container from now on. Mode Preflight adds none, so this may become true
 // when that mode ends.

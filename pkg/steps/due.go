@@ -11,17 +11,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
-// containers returns the running containers that the exporter lists, or all.
-func (s *Situation) containers() []pod.Container {
-	named := s.Exporter.Spec.Containers
-	if s.keepsAll() {
-		named = nil
-	}
-	return slices.DeleteFunc(pod.Running(s.Pod), func(c pod.Container) bool {
-		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.Name))
-	})
-}
-
 // due reports whether a container must be inspected now.
 func (s *Situation) due(c pod.Container) bool {
 	entry := s.Current(c)

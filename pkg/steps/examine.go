@@ -13,25 +13,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Finding is the result of examining a process whose endpoint did not answer.
-type Finding string
-
-const (
-	// FindingUnclear means that nothing can be said now.
-	FindingUnclear Finding = "Unclear"
-	// FindingServing means that the process exists, and its endpoint answers inside the
-	// pod.
-	FindingServing Finding = "Serving"
-	// FindingSilent means that process and agent exist, but the endpoint does not answer
-	// inside the pod either.
-	FindingSilent Finding = "Silent"
-	// FindingStopped means that the process exists, but no agent of the operator serves
-	// in it.
-	FindingStopped Finding = "Stopped"
-	// FindingGone means that the process is gone.
-	FindingGone Finding = "Gone"
-)
-
 // Examine asks the helper about the state of a process whose endpoint does not answer.
 func (t Tools) Examine(ctx context.Context, s *Situation, p *v1alpha1.JavaProcess, misses int32) Finding {
 	at, helper := s.at(p.Container), t.Helper

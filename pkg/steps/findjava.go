@@ -162,6 +162,14 @@ func (f FindJava) inspectThroughDoors(ctx context.Context, s *Situation, contain
 	return record.Done()
 }
 
+// transient reports whether an inspection must leave nothing in a container: nothing may
+// be attached, and nothing is.
+func (s *Situation) transient(name string) bool {
+	return s.Exporter.Spec.Mode == v1alpha1.ModePreflight && s.Find(func(p *v1alpha1.JavaProcess) bool {
+		return p.Container == name && (record.MayHaveAgent(p) || p.Staged != nil)
+	}) == nil
+}
+
 // exclude excludes the processes of containers that are no longer selected.
 func (s *Situation) exclude(containers []pod.Container) {
 	if !s.Chooses() || len(pod.Running(s.Pod)) == 0 { // all stays as it is

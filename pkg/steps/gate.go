@@ -1,7 +1,11 @@
 package steps
 
 import (
+	"fmt"
+	"slices"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
@@ -54,4 +58,91 @@ func (s *Situation) notGranted() *statemachine.Outcome {
 		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
 	}
 	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")
+}
+
+// podProtected returns why nothing may be executed in the pod; nil if it may, or if an
+// agent may already be there.
+func (s *Situation) podProtected() *statemachine.Outcome {
+	if slices.ContainsFunc(pod.Running(s.Pod), s.mayServe) {
+		return nil
+	}
+	return protected(s.Protection.Pod(s.Pod))
+}
+
+// containerForbidden returns why nothing may be executed in the container, by the
+// operator's flags and the rights of the user who wrote the exporter; nil if it may, or if
+// an agent may already be there: existing endpoints keep serving when a right is withdrawn.
+func (s *Situation) containerForbidden(c pod.Container) *statemachine.Outcome {
+	if s.mayServe(c) {
+		return nil
+	}
+	return s.forbidden(c.Name)
+}
+
+// processForbidden returns why nothing may be loaded into a process that was found while
+// flags and rights allowed it; nil if it may, or if an agent is already there.
+func (s *Situation) processForbidden(p *v1alpha1.JavaProcess) *statemachine.Outcome {
+	if record.Serves(p) {
+		return nil
+	}
+	return s.forbidden(p.Container)
+}
+
+func (s *Situation) forbidden(container string) *statemachine.Outcome {
+	if refused := protected(s.Protection.Container(s.Pod, container)); refused != nil {
+		return refused
+	}
+	if s.Unauthorized == nil {
+		return nil
+	}
+	return s.Unauthorized()
+}
+
+func protected(why string) *statemachine.Outcome {
+	if why == "" {
+		return nil
+	}
+	return new(record.NotDone(v1alpha1.ReasonPodProtected, why))
+}
+
+// refusesWarning returns why nothing is loaded into a process: its JVM would print a
+// warning, which the exporter does not accept; nil otherwise. If the record does not
+// know whether the JVM warns, the helper checks before it loads.
+func (s *Situation) refusesWarning(p *v1alpha1.JavaProcess) *statemachine.Outcome {
+	if !s.refusesOnWarning() || !p.LoadWarns || p.Excluded || p.Adopted || record.MayHaveAgent(p) {
+		return nil
+	}
+	return new(record.NotDone(v1alpha1.ReasonAgentLoadingWarns, "Loading the agent makes the JVM write the four warning lines of JEP 451 to the application's standard error. Start the JVM with -XX:+EnableDynamicAgentLoading, or accept the lines with spec.dynamicAgentLoading: Allow."))
+}
+
+// preflight returns the result of a preflight for a JVM that was found: what would
+// prevent loading an agent, according to the inspection, or that nothing would.
+func (j *JVM) preflight() statemachine.Outcome {
+	if shortage := j.shortage(); shortage != nil {
+		return *shortage
+	}
+	message := "The exporter is in mode Preflight (spec.mode); nothing is attached."
+	if j.Process.LoadWarns && !j.Process.Adopted {
+		message += " A load makes the JVM write the four warning lines of JEP 451 to the application's standard error."
+	}
+	return record.NotDone(v1alpha1.ReasonPreflight, message)
+}
+
+// shortage returns an Outcome if there was too little memory for a first load and its
+// files; nil if there was enough, the check is disabled, or nothing is to be loaded.
+// Only another inspection, or another spec.memoryHeadroom, changes the result: nothing
+// is tried meanwhile.
+func (j *JVM) shortage() *statemachine.Outcome {
+	p, headroom := j.Process, memoryHeadroom(j.Exporter)
+	if headroom <= 0 || p.FreeMemory == nil || p.Adopted || record.MayHaveAgent(p) {
+		return nil
+	}
+	need := headroom + 2*(j.Artifacts.Agent.Size+j.Artifacts.Implementation.Size+j.Config.Size)
+	if p.FreeMemory.Value() >= need {
+		return nil
+	}
+	const mib = 1 << 20
+	return &statemachine.Outcome{Kind: statemachine.Broken, Reason: v1alpha1.ReasonInsufficientMemory, Message: fmt.Sprintf(
+		"The first load of the agent, with its files, needs %d MiB free below the memory limit; about %s were free when the container was inspected. Raise the limit, lower the application's use (-Xmx), or lower spec.memoryHeadroom.",
+		(need+mib-1)/mib, p.FreeMemory)}
 }

@@ -99,3 +99,6 @@ func memoryHeadroom(exporter *v1alpha1.PrometheusJmxExporter) int64 {
 	}
 	return helperapi.DefaultMemoryHeadroom
 }
+
+// Artifacts are the files that the operator copies into containers.
+type Artifacts = transport.Artifacts

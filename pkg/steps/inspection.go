@@ -3,6 +3,8 @@ package steps
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
@@ -106,6 +108,19 @@ func attachability(p helperapi.Process) statemachine.Outcome {
 // operator.
 func adopted(p helperapi.Process) bool {
 	return p.Exporter != nil && p.Mark == nil && !p.AgentJarOpen
+}
+
+// memoryStep is the unit to which free memory is rounded down in a record: it changes
+// constantly, and each change would be a write.
+const memoryStep = 8 << 20
+
+// freeMemory returns the memory that an inspection found free below the limit; nil
+// without a limit.
+func freeMemory(found *helperapi.Memory) *resource.Quantity {
+	if found == nil {
+		return nil
+	}
+	return resource.NewQuantity(max(found.Free, 0)/memoryStep*memoryStep, resource.BinarySI)
 }
 
 func javaProcess(c pod.Container, p helperapi.Process) v1alpha1.JavaProcess {

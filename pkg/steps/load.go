@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -138,4 +139,14 @@ func (l Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 	p.AgentFound, p.Intent, p.Port, p.ConfigSHA256, p.ImplementationSHA256 = false, nil, 0, "", ""
 	p.SecuritySHA256, p.CertificateSHA256 = "", ""
 	return record.Done()
+}
+
+// untouched reports whether the process and its container have nothing of the operator:
+// the inspection left nothing, and nothing else was ever granted to the pod.
+func (j *JVM) untouched() bool {
+	p := j.Process
+	return j.Attachment.Spec.Revision == "" && j.Status().Revision == "" && !record.MayHaveAgent(p) && p.Staged == nil &&
+		slices.ContainsFunc(j.Status().Containers, func(c v1alpha1.InspectedContainer) bool {
+			return c.Name == p.Container && c.ContainerID == p.ContainerID && c.HelperRemoved
+		})
 }

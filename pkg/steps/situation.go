@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,9 +80,6 @@ type Operator struct {
 	HealthChecks bool
 }
 
-// Artifacts are the files that the operator copies into containers.
-type Artifacts = transport.Artifacts
-
 // PublishedEndpoint is an endpoint in an EndpointSlice.
 type PublishedEndpoint struct {
 	Address string
@@ -147,4 +145,15 @@ func PodState(s *v1alpha1.JmxAttachmentStatus) statemachine.State {
 		}
 	}
 	return state
+}
+
+// containers returns the running containers that the exporter lists, or all.
+func (s *Situation) containers() []pod.Container {
+	named := s.Exporter.Spec.Containers
+	if s.keepsAll() {
+		named = nil
+	}
+	return slices.DeleteFunc(pod.Running(s.Pod), func(c pod.Container) bool {
+		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.Name))
+	})
 }

@@ -85,6 +85,13 @@ func (s *Situation) transportForbidden() *statemachine.Outcome {
 	return new(record.NotDone(v1alpha1.ReasonTransportForbidden, transport.Forbidden(way)))
 }
 
+// ExecCannot reports whether an ephemeral container is used instead of exec for this
+// reason: it needs no shell and executes nothing in the container. A denied exec is not
+// such a reason, since a policy would also deny the exec into the ephemeral container.
+func ExecCannot(reason string) bool {
+	return reason == v1alpha1.ReasonNoShell || reason == v1alpha1.ReasonHelperNotExecutable
+}
+
 // withoutDoor adds to the Outcome of an inspection what to do if exec cannot reach the
 // container: if the operator may only use exec, if the exporter asks only for exec, or
 // what happens after mode Preflight.

@@ -13,27 +13,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// outcomes are what came of the moves of a reconcile.
-type outcomes struct {
-	// after is the time after which to reconcile again without an event; 0 for never.
-	after time.Duration
-	// held ends the reconcile.
-	held bool
-	// withdrawal is the outcome of withdrawing the annotations; Done if nothing was to be
-	// withdrawn. A failure does not stop the other moves, and is retried.
-	withdrawal statemachine.Outcome
-	// search is the error of looking for the agents of a record that was lost.
-	search error
-	// undone are the outcomes of the JVMs that were to be taken back to the start.
-	undone []undone
-}
-
-// undone is the outcome of taking one JVM back to the start.
-type undone struct {
-	steps.Undo
-	statemachine.Result
-}
-
 // act executes one move.
 func (v *visit) act(ctx context.Context, move steps.Move) error {
 	switch m := move.(type) {

@@ -20,21 +20,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// visit is one reconcile of one pod: the situation, what its decisions are, what they are
-// executed with, and what came of them.
-type visit struct {
-	*Reconciler
-	*steps.Situation
-	session   Session
-	tools     steps.Tools
-	decisions []steps.Decision
-	// conclude turns the outcomes of all moves into the result of the reconcile.
-	conclude func(context.Context) (ctrl.Result, error)
-	// persisted is the status as the API server has it.
-	persisted *v1alpha1.JmxAttachmentStatus
-	outcomes
-}
-
 // observe reads everything that is decided by. It returns nil if there is nothing to
 // decide.
 func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*visit, error) {
@@ -161,8 +146,6 @@ func (v *visit) examine(ctx context.Context) {
 		v.EndpointHealth[id] = health
 	}
 }
-
-func (v *visit) key() types.NamespacedName { return client.ObjectKeyFromObject(v.Attachment) }
 
 // halted reports whether the rollout of a revision was halted.
 func halted(exporter *v1alpha1.PrometheusJmxExporter, revision string) bool {

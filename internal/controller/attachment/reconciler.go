@@ -4,22 +4,18 @@
 package attachment
 
 import (
-	"context"
-
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // Session runs the helper in the containers of one pod during one reconcile.
@@ -58,49 +54,11 @@ type Reconciler struct {
 	Clock    clock.PassiveClock
 }
 
-// +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments,verbs=get;list;watch;delete
-// +kubebuilder:rbac:groups=banzaicloud.com,resources=jmxattachments/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=pods,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups="",resources=pods/exec,verbs=get;create
-
-// Reconcile leads the pod of one JmxAttachment as far as possible, or back to the start if
-// it no longer belongs to its exporter.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	v, err := r.observe(ctx, request.NamespacedName)
-	if v == nil || err != nil {
-		return requeue(ctrl.Result{}, err)
-	}
-	defer v.session.Close()
-	return requeue(v.reconcile(ctx))
-}
-
-// reconcile makes one decision after another, and executes the moves of each.
-func (v *visit) reconcile(ctx context.Context) (ctrl.Result, error) {
-	for _, decide := range v.decisions {
-		moves, err := decide(v.Situation)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		for _, move := range moves {
-			if err := v.act(ctx, move); err != nil {
-				return ctrl.Result{}, err
-			}
-		}
-		if v.held {
-			return ctrl.Result{RequeueAfter: v.after}, nil
-		}
-	}
-	return v.conclude(ctx)
-}
-
-// requeue returns what follows from the outcome of a reconcile: a record that is gone is
-// done, and a stale one is read again.
-func requeue(result ctrl.Result, err error) (ctrl.Result, error) {
-	switch {
-	case apply.IsGone(err):
-		return ctrl.Result{}, nil
-	case apply.IsStale(err):
-		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
-	}
-	return result, err
+// Limits limits concurrent sessions and probes, and announces capacity to the pods that
+// found none.
+type Limits interface {
+	OnRoom(wake func(namespace, pod string))
+	// Probe reserves capacity for a probe until done is called. It returns an error if
+	// there is none.
+	Probe(in transport.Container) (done func(), err error)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -15,15 +16,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
-
-// Limits limits concurrent sessions and probes, and announces capacity to the pods that
-// found none.
-type Limits interface {
-	OnRoom(wake func(namespace, pod string))
-	// Probe reserves capacity for a probe until done is called. It returns an error if
-	// there is none.
-	Probe(in transport.Container) (done func(), err error)
-}
 
 // limitedProber probes the endpoints of a pod within the limit.
 type limitedProber struct {
@@ -54,4 +46,8 @@ func (r *Reconciler) room() crsource.Source {
 		})
 		return nil
 	})
+}
+
+func request(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }

@@ -113,7 +113,3 @@ func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v
 	}
 	return enqueue.Matching(attachments.Items, match)
 }
-
-func request(namespace, name string) reconcile.Request {
-	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
-}

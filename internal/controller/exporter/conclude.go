@@ -21,16 +21,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// sum is what the status says of a reconcile beyond the fleet itself.
-type sum struct {
-	*fleet
-	// problems are the pods that match the selector but do not run.
-	problems problem.Found
-	// failure is the error that prevented writing records, Service or slices.
-	failure error
-	now     metav1.Time
-}
-
 // conclude writes the status if it differs, records Events for what is new in it, and
 // returns when to reconcile again.
 func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration, failure error) (ctrl.Result, error) {

@@ -7,8 +7,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
+
+// sum is what the status says of a reconcile beyond the fleet itself.
+type sum struct {
+	*fleet
+	// problems are the pods that match the selector but do not run.
+	problems problem.Found
+	// failure is the error that prevented writing records, Service or slices.
+	failure error
+	now     metav1.Time
+}
 
 // conditions returns all conditions, in the sense of kstatus.
 func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.Condition {
@@ -83,12 +94,4 @@ func listed(refusals []string) string {
 		return "Refused pods: " + strings.Join(refusals, "; ") + "."
 	}
 	return fmt.Sprintf("Refused pods: %s; and %d more.", strings.Join(refusals[:few], "; "), len(refusals)-few)
-}
-
-func condition(kind string, holds bool, reason, message string) metav1.Condition {
-	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
-	if holds {
-		c.Status = metav1.ConditionTrue
-	}
-	return c
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
@@ -125,4 +126,12 @@ func (f *fleet) refusals() []string {
 		refusals = append(refusals, fmt.Sprintf("%s: %s by the older exporter %s", c.pod, v1alpha1.ReasonPodClaimed, c.owner))
 	}
 	return refusals
+}
+
+func condition(kind string, holds bool, reason, message string) metav1.Condition {
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	if holds {
+		c.Status = metav1.ConditionTrue
+	}
+	return c
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -36,28 +35,6 @@ func containers(pod *corev1.Pod) []container {
 	return all
 }
 
-// judge returns what is wrong with the container: the zero verdict if nothing is, or if
-// it just has not started yet.
-func (d *diagnosis) judge(c container) verdict {
-	state, last := c.status.State, c.status.LastTerminationState.Terminated
-	before := d.saidOf(c.name)
-	crashed := before != nil && before.Reason == crashLoop
-	switch {
-	case state.Waiting != nil:
-		return waiting(state.Waiting, last)
-	case state.Terminated != nil && d.backsOff(c):
-		v := ended(state.Terminated)
-		v.reason = crashLoop
-		return v
-	case broke(state.Terminated):
-		return ended(state.Terminated)
-	case state.Running != nil && last != nil && (broke(last) || crashed) && d.within(state.Running.StartedAt.Time):
-		// Restarted just now: it is open whether it will run this time.
-		return ended(last)
-	}
-	return verdict{}
-}
-
 func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTerminated) verdict {
 	switch w.Reason {
 	case "", containerCreating, podInitializing:
@@ -77,19 +54,6 @@ func waiting(w *corev1.ContainerStateWaiting, last *corev1.ContainerStateTermina
 
 // broke reports whether a container terminated with an error.
 func broke(t *corev1.ContainerStateTerminated) bool { return t != nil && t.ExitCode != 0 }
-
-// backsOff reports whether the kubelet waits before it restarts a terminated container:
-// it does each time but the first, until an instance has run for ten minutes. The status
-// need not show the wait: the kubelet may leave the container terminated until the
-// back-off is over (Kubernetes 1.36.3, pkg/kubelet: doBackOff, completeWork,
-// HasExpiredFunc).
-func (d *diagnosis) backsOff(c container) bool {
-	const forgiven = 10 * time.Minute
-	t := c.status.State.Terminated
-	started := t.StartedAt.Unix() > 0 // the time of what could not be started is the epoch
-	ran := started && t.FinishedAt.Sub(t.StartedAt.Time) > forgiven
-	return c.status.RestartCount > 0 && c.restarts(d.pod, t.ExitCode) && !ran
-}
 
 // ended returns the same message whether the container has just terminated, waits to be
 // restarted, or was restarted.

@@ -67,17 +67,6 @@ func Trim(obj any) (any, error) {
 	return obj, nil
 }
 
-// Get returns the inputs of the exporter. If they are invalid, the Inputs have a
-// Problem; the error is that of a failed read.
-func (s *Source) Get(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Inputs, error) {
-	config, err := s.config(ctx, exporter)
-	if err != nil {
-		return steps.Inputs{}, err
-	}
-	security, err := s.security(ctx, exporter)
-	return steps.Inputs{Config: config, Security: security}, err
-}
-
 func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter) (steps.Input, error) {
 	ref, name := exporter.Spec.Config, client.ObjectKeyFromObject(exporter)
 	at := client.ObjectKey{Namespace: exporter.Namespace, Name: ref.ConfigMapName}
