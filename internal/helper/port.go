@@ -68,7 +68,7 @@ func (a *agent) servedPort() int32 {
 	if !a.unknown() {
 		return 0
 	}
-	ordered, err := strconv.ParseUint(a.dir.readPairs(a.file).Get("port"), 10, 16)
+	ordered, err := strconv.ParseUint(a.dir.ReadDesired(a.file).Get("port"), 10, 16)
 	if err != nil {
 		return 0
 	}
@@ -78,10 +78,8 @@ func (a *agent) servedPort() int32 {
 // lowestPort returns the lowest port from FirstPort upwards that is in none of the lists.
 func lowestPort(lists ...[]int32) (port int32, found bool) {
 	taken := map[int32]bool{}
-	for _, list := range lists {
-		for _, port := range list {
-			taken[port] = true
-		}
+	for _, port := range slices.Concat(lists...) {
+		taken[port] = true
 	}
 	for port := helperapi.FirstPort; port <= math.MaxUint16; port++ {
 		if !taken[port] {
