@@ -16,8 +16,8 @@ import (
 // checks every half second.
 const answerTimeout = 5 * time.Second
 
-// agent is the state of our agent in one JVM, as visible from outside.
-type agent struct {
+// agentIn is the state of our agent in one JVM, as visible from outside.
+type agentIn struct {
 	process jvm.Process
 	dir     *directory.Directory
 	file    string // name of the desired file
@@ -35,7 +35,7 @@ type agent struct {
 // look reads the mark and the open jars. The JVM answers requests in order, so a load in
 // progress has finished once the mark is read. A mark without the jar is inherited from
 // another JVM that passes its system properties to its children.
-func (a *agent) look(ctx context.Context) error {
+func (a *agentIn) look(ctx context.Context) error {
 	mark, err := readMark(ctx, a.process)
 	if err != nil {
 		return err
@@ -57,13 +57,15 @@ func (a *agent) look(ctx context.Context) error {
 }
 
 // unknown reports whether the agent is present, but not known to serve or where.
-func (a *agent) unknown() bool { return a.mark == nil && a.jarOpen || a.says(helperapi.AgentStarting) }
+func (a *agentIn) unknown() bool {
+	return a.mark == nil && a.jarOpen || a.says(helperapi.AgentStarting)
+}
 
 // says reports whether there is a mark with the given state.
-func (a *agent) says(state helperapi.AgentState) bool { return a.mark != nil && a.mark.State == state }
+func (a *agentIn) says(s helperapi.AgentState) bool { return a.mark != nil && a.mark.State == s }
 
 // await polls the mark until it answers the token and is no longer starting.
-func (a *agent) await(ctx context.Context, token string) error {
+func (a *agentIn) await(ctx context.Context, token string) error {
 	// The timeout limits the agent's answer, not a look: a look in progress when it
 	// expires says nothing about the JVM.
 	timeout, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -85,9 +87,9 @@ func (a *agent) await(ctx context.Context, token string) error {
 
 // idle reports whether the agent failed to start the thread that watches the desired
 // file: it will not answer, and another load retries.
-func (a *agent) idle() bool { return a.says(helperapi.AgentStopped) && a.mark.Reason != "" }
+func (a *agentIn) idle() bool { return a.says(helperapi.AgentStopped) && a.mark.Reason != "" }
 
-func (a *agent) silence() error {
+func (a *agentIn) silence() error {
 	switch {
 	case a.mark == nil && !a.jarOpen && !a.dir.InPlace(a.process):
 		return helperapi.Errorf(helperapi.ReasonForeignJar, "%s was exchanged while the JVM loaded the agent from there. Find out who did it and what the JVM loaded, then restart the container.", helperapi.AgentDirectory)

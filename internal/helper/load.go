@@ -56,7 +56,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	if err := dir.Verify(*req.Desired); err != nil {
 		return err
 	}
-	a := agent{process: p, dir: dir, file: directory.DesiredFile(p), jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256, jars: jars, silent: req.RefuseOnWarning}
+	a := agentIn{process: p, dir: dir, file: directory.DesiredFile(p), jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256, jars: jars, silent: req.RefuseOnWarning}
 	if err := a.attach(ctx, *req.Desired, req.MemoryHeadroom); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 const portTries = 8
 
 // serveOnPort calls serve with the desired port or, if that is 0, with a selected one.
-func (a *agent) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+func (a *agentIn) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	if d.Port != 0 {
 		return a.serve(ctx, d)
 	}
@@ -44,7 +44,7 @@ func (a *agent) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bo
 
 // port selects a port: the one that the agent has already, otherwise the lowest one that
 // is free and not in avoid. It never returns one in tried.
-func (a *agent) port(avoid, tried []int32) (int32, error) {
+func (a *agentIn) port(avoid, tried []int32) (int32, error) {
 	if has := a.servedPort(); has > 0 && !slices.Contains(tried, has) {
 		return has, nil
 	}
@@ -61,7 +61,7 @@ func (a *agent) port(avoid, tried []int32) (int32, error) {
 
 // servedPort returns the port that the agent serves, or the one in its desired file if
 // its state is unknown; otherwise 0.
-func (a *agent) servedPort() int32 {
+func (a *agentIn) servedPort() int32 {
 	if a.says(helperapi.AgentRunning) {
 		return a.mark.Port
 	}

@@ -264,7 +264,7 @@ func TestServesSecurity(t *testing.T) {
 			t.Errorf("served %q, desired %q: %v", test.served, test.desired, got)
 		}
 	}
-	old := agent{mark: mark("")}
+	old := agentIn{mark: mark("")}
 	if err := typed(old.verdict(helperapi.Desired{Port: 1, SecuritySHA256: "a"})); err.Reason != helperapi.ReasonAgentFailed || !strings.Contains(err.Message, "in the clear") {
 		t.Errorf("said %v", err)
 	}

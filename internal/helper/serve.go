@@ -20,7 +20,7 @@ var openSocket = jvm.Process.Attach
 // Another implementation, or a stopped one, loads its own classes again, which needs a
 // quarter of the headroom. Another configuration or port is never refused, because it may
 // make scrapes smaller.
-func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64) error {
+func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int64) error {
 	loaded, err := agentLoaded(a.process)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ var loadAgent = jvm.Process.LoadAgent
 
 // serve makes the agent serve the desired state, and reports whether that required a
 // load. If the JVM turns out to have loaded a foreign jar, the desired file is removed.
-func (a *agent) serve(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+func (a *agentIn) serve(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	defer func() {
 		if isForeign(err) {
 			_ = a.dir.Remove(a.file) // the original error is returned
@@ -63,7 +63,7 @@ func (a *agent) serve(ctx context.Context, d helperapi.Desired) (loaded bool, er
 }
 
 // reconfigure does the work of serve, without the cleanup for a foreign jar.
-func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+func (a *agentIn) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	if err := a.look(ctx); err != nil {
 		return false, err
 	}
@@ -109,7 +109,7 @@ func (a *agent) reconfigure(ctx context.Context, d helperapi.Desired) (loaded bo
 
 // checkPort refuses a port that another process listens on, before the agent is loaded or
 // reconfigured.
-func (a *agent) checkPort(port int32) error {
+func (a *agentIn) checkPort(port int32) error {
 	if a.unknown() || a.mark != nil && a.mark.Port == port {
 		return nil // the listener may be the agent itself
 	}
@@ -126,7 +126,7 @@ func (a *agent) checkPort(port int32) error {
 // checkLoaded refuses to make a JVM run a jar other than the session's, unless the JVM
 // runs it already; in answer, the operator stages its own jars. It also refuses a load
 // that has to be silent and would not be.
-func (a *agent) checkLoaded(d helperapi.Desired, load bool) error {
+func (a *agentIn) checkLoaded(d helperapi.Desired, load bool) error {
 	runs := a.mark != nil && a.mark.ImplementationSHA256 == d.ImplementationSHA256
 	switch {
 	case load && !a.jars.allow(d.AgentSHA256):
@@ -140,7 +140,7 @@ func (a *agent) checkLoaded(d helperapi.Desired, load bool) error {
 }
 
 // verdict converts the agent's answer to the result of the operation.
-func (a *agent) verdict(d helperapi.Desired) error {
+func (a *agentIn) verdict(d helperapi.Desired) error {
 	switch {
 	case serves(a.mark, d):
 		return nil

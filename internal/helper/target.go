@@ -113,11 +113,11 @@ func checkPod(uid string) error {
 	if strings.Trim(uid, "0123456789abcdefABCDEF-") != "" {
 		return helperapi.Errorf(helperapi.ReasonBadRequest, "%q is not a pod's UID.", uid)
 	}
-	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return err
 	}
-	if !inPod(string(mounts), uid) {
+	if !inPod(string(mountinfo), uid) {
 		return helperapi.Errorf(helperapi.ReasonWrongPod, "This is not the pod with UID %s: it was replaced, or nothing of its kubelet's is mounted.", uid)
 	}
 	return nil

@@ -45,7 +45,7 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 		return err
 	}
 	defer unlock()
-	a := agent{process: p, dir: dir, file: directory.DesiredFile(p), jarOpen: process.AgentJarOpen}
+	a := agentIn{process: p, dir: dir, file: directory.DesiredFile(p), jarOpen: process.AgentJarOpen}
 	if process.AgentJarOpen {
 		err = a.stop(ctx)
 		process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
@@ -58,7 +58,7 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 }
 
 // stop requests the agent to stop, and waits until it reports that it did.
-func (a *agent) stop(ctx context.Context) error {
+func (a *agentIn) stop(ctx context.Context) error {
 	if err := a.process.Attach(ctx); err != nil {
 		return err
 	}
