@@ -154,22 +154,6 @@ type PrometheusJmxExporterSpec struct {
 	Alerts Alerts `json:"alerts,omitzero"`
 }
 
-// Transport is how the operator reaches a container.
-//
-// +kubebuilder:validation:Enum=Auto;Exec;EphemeralContainer
-type Transport string
-
-const (
-	// TransportAuto is TransportExec if the container has a shell, and
-	// TransportEphemeralContainer otherwise.
-	TransportAuto Transport = "Auto"
-	// TransportExec executes the helper in the container.
-	TransportExec Transport = "Exec"
-	// TransportEphemeralContainer executes the helper in an additional ephemeral
-	// container.
-	TransportEphemeralContainer Transport = "EphemeralContainer"
-)
-
 // LabelValue is the value of a label: empty, or letters, digits, '-', '_' and '.',
 // beginning and ending with a letter or digit.
 //

@@ -86,8 +86,8 @@ func TestReasonsAreClassed(t *testing.T) {
 func TestReasonsOfOthersAreKnown(t *testing.T) {
 	known := reasons(t)
 	for file, name := range map[string]string{
-		"../../pkg/helperapi/reason.go":            "^Reason[A-Z]",
-		"../../pkg/configuration/configuration.go": "^Config[A-Z]",
+		"../../pkg/helperapi/reason.go":    "^Reason[A-Z]",
+		"../../pkg/configuration/error.go": "^Config[A-Z]",
 	} {
 		for constant, reason := range constants(t, file, regexp.MustCompile(name)) {
 			if constant == "ReasonStockExporter" {

@@ -18,9 +18,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// version is set at build time, to distinguish helpers: -ldflags "-X main.version=…".
-var version = "devel"
-
 var verbs = []helperapi.Verb{
 	helperapi.VerbInspect, helperapi.VerbStage, helperapi.VerbLoad, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbProbe,
 }

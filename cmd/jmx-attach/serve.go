@@ -17,6 +17,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
+// version is set at build time, to distinguish helpers: -ldflags "-X main.version=…".
+var version = "devel"
+
 // Limits on the helper's lifetime that hold in any environment: an exec outlives the
 // connection that started it.
 const (

@@ -1,3 +1,5 @@
+//go:build linux
+
 package helper
 
 import (
@@ -15,6 +17,11 @@ import (
 
 // pairs are the contents of a desired file. See docs/agent-protocol.md.
 type pairs = url.Values
+
+// reloadsBefore is the agent's reload count when another configuration was requested. It
+// is kept in the desired file, because the helper may be killed while it waits, or called
+// again.
+const reloadsBefore = "reloads.before"
 
 // runningPairs returns the desired file's contents to run d.
 func runningPairs(d helperapi.Desired) pairs {
@@ -39,10 +46,8 @@ func runningPairs(d helperapi.Desired) pairs {
 
 // stoppedPairs returns the desired file's contents to stop the running agent.
 func stoppedPairs(current pairs) pairs {
-	stopped := maps.Clone(current)
-	if stopped == nil {
-		stopped = pairs{}
-	}
+	stopped := pairs{}
+	maps.Copy(stopped, current)
 	stopped.Set("protocol", "1")
 	stopped.Set("state", string(helperapi.AgentStopped))
 	return stopped

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
@@ -111,18 +112,18 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tmp.Close()
-	dir, err := openDirectory(tmp, true, nil)
+	dir, err := directory.Open(tmp, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
 	const many = 1500
 	for pid := range many {
-		if err := dir.writePairs(fmt.Sprintf("%d-1%s", pid+1, desiredSuffix), pairs{}); err != nil {
+		if err := dir.WriteDesired(fmt.Sprintf("%d-1%s", pid+1, directory.DesiredSuffix), pairs{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := len(dir.names()); got != many {
+	if got := len(dir.Names()); got != many {
 		t.Errorf("%d of %d files are seen", got, many)
 	}
 }

@@ -157,7 +157,7 @@ func TestWholeDigest(t *testing.T) {
 
 	p := processOf(t, target)
 	for sum, foreign := range map[string]bool{"": false, desired.AgentSHA256: false, almost: true} {
-		a := agent{process: p, jar: desired.Agent, sha256: sum}
+		a := agentIn{process: p, jar: desired.Agent, sha256: sum}
 		if err := a.look(t.Context()); isForeign(err) != foreign || a.jarOpen == foreign {
 			t.Errorf("with the digest %q: jar open %v, error %v", sum, a.jarOpen, err)
 		}

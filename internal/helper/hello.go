@@ -15,17 +15,17 @@ import (
 )
 
 // Hello describes the container of this process.
-func (dir Helper) Hello() helperapi.Hello {
+func (h Helper) Hello() helperapi.Hello {
 	// A source that cannot be read is omitted.
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	groups, _ := os.ReadFile("/proc/self/cgroup")
 	start, _ := jvm.StartTime(1)
 	return helperapi.Hello{
-		Version:       dir.Version,
+		Version:       h.Version,
 		ContainerID:   containerID(string(mounts), string(groups)),
 		Instance:      instance(string(mounts)),
 		InitStartTime: start,
-		Files:         slices.Collect(maps.Keys(dir.Beside)),
+		Files:         slices.Collect(maps.Keys(h.Beside)),
 	}
 }
 

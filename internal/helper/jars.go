@@ -3,10 +3,40 @@
 package helper
 
 import (
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
+
+// Beside maps files that are next to the helper, as in the operator's image, to their
+// paths. They are staged from there, without being sent.
+type Beside map[helperapi.File]string
+
+// FindBeside finds the agent's jars in a directory. It omits a jar that is missing or
+// unreadable, which is then sent instead.
+func FindBeside(dir string) Beside {
+	beside := Beside{}
+	for _, name := range []string{"agent", "exporter"} {
+		jar := filepath.Join(dir, name+".jar")
+		if content, err := os.ReadFile(jar); err == nil {
+			beside[helperapi.NewFile(name+"-", content, ".jar")] = jar
+		}
+	}
+	return beside
+}
+
+// open returns the content of a file: from beside the helper, or from the arriving
+// contents. Size and digest are verified during staging.
+func (b Beside) open(file helperapi.File, arriving io.Reader) (io.ReadCloser, error) {
+	if jar, ok := b[file]; ok {
+		return os.Open(jar)
+	}
+	return io.NopCloser(io.LimitReader(arriving, file.Size)), nil
+}
 
 // Jars are the SHA-256 of the jars that a session may load into JVMs: those named on its
 // command line, or beside the helper. An admission policy sees the command line of an
@@ -29,23 +59,10 @@ func (j Jars) allow(sha256 string) bool { return j == nil || slices.Contains(j, 
 // files. The latter two are only data to the agent.
 func (j Jars) checkStaged(files []helperapi.File) error {
 	for _, file := range files {
-		data := isNamed(file.Name, "config-", ".yaml") || isNamed(file.Name, "security-", "")
+		data := helperapi.IsNamed(file.Name, "config-", ".yaml") || directory.IsSecurity(file.Name)
 		if !data && !j.allow(file.SHA256) {
 			return helperapi.Errorf(helperapi.ReasonBadRequest, "%s is none of the jars that the session was started with.", file.Name)
 		}
-	}
-	return nil
-}
-
-// checkLoaded refuses to make a JVM run a jar other than the session's, unless the JVM
-// runs it already. In answer to the refusal, the operator stages its own jars.
-func (a *agent) checkLoaded(d helperapi.Desired, load bool) error {
-	runs := a.mark != nil && a.mark.ImplementationSHA256 == d.ImplementationSHA256
-	switch {
-	case load && !a.jars.allow(d.AgentSHA256):
-		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is none of the jars that the session was started with.", d.Agent)
-	case !runs && !a.jars.allow(d.ImplementationSHA256):
-		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is none of the jars that the session was started with.", d.Implementation)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
@@ -67,8 +68,8 @@ func TestSweep(t *testing.T) {
 		"4000000-2.desired",
 		"4000000-2.lock",
 	}
-	leave(t, leftoverAge-time.Minute, fresh...)
-	leave(t, leftoverAge+time.Minute, slices.Concat(old, gone)...)
+	leave(t, directory.LeftoverAge-time.Minute, fresh...)
+	leave(t, directory.LeftoverAge+time.Minute, slices.Concat(old, gone)...)
 	held, err := os.Open(filepath.Join(helperapi.AgentDirectory, "4000000-3.lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -100,10 +101,10 @@ func TestPrune(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-1.desired"), []byte(other.Encode()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	leave(t, leftoverAge+time.Minute, "agent-0000000000bb.jar", "exporter-0000000000bb.jar", "config-0000000000bb.yaml", "jmx-attach-0000000000bb")
+	leave(t, directory.LeftoverAge+time.Minute, "agent-0000000000bb.jar", "exporter-0000000000bb.jar", "config-0000000000bb.yaml", "jmx-attach-0000000000bb")
 	kept := []string{"exporter-0000000000aa.jar", "config-0000000000aa.yaml", "somebody's"}
-	leave(t, leftoverAge+time.Minute, kept...)
-	leave(t, leftoverAge-time.Minute, "config-0000000000cc.yaml")
+	leave(t, directory.LeftoverAge+time.Minute, kept...)
+	leave(t, directory.LeftoverAge-time.Minute, "config-0000000000cc.yaml")
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
 	want := append(kept, "config-0000000000cc.yaml", "4000000-1.desired", desired.Agent, desired.Implementation, desired.Config,
 		fmt.Sprintf("%d-%d.desired", target.PID, target.StartTime), fmt.Sprintf("%d-%d.lock", target.PID, target.StartTime))
@@ -114,10 +115,10 @@ func TestPrune(t *testing.T) {
 
 	// Staging a file again keeps it, and an unreadable desired file may refer to any
 	// file.
-	leave(t, leftoverAge+time.Minute, "config-0000000000cc.yaml")
+	leave(t, directory.LeftoverAge+time.Minute, "config-0000000000cc.yaml")
 	edited := stageAgent(t, nil, otherConfig, desired.Port)
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: edited}), "")
-	old := time.Now().Add(-leftoverAge - time.Minute)
+	old := time.Now().Add(-directory.LeftoverAge - time.Minute)
 	if err := os.Chtimes(filepath.Join(helperapi.AgentDirectory, desired.Config), old, old); err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestPrune(t *testing.T) {
 	if got := names(t); !slices.Contains(got, again.Config) || slices.Contains(got, "config-0000000000cc.yaml") {
 		t.Errorf("left are %v", got)
 	}
-	leave(t, leftoverAge+time.Minute, "config-0000000000dd.yaml")
+	leave(t, directory.LeftoverAge+time.Minute, "config-0000000000dd.yaml")
 	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-2.desired"), []byte("%zz"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
@@ -126,7 +127,7 @@ func TestBusy(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	req := staged(t, app)
 	p := processOf(t, req.Target)
-	f, err := os.Create(filepath.Join(helperapi.AgentDirectory, jvmName(p)+lockSuffix))
+	f, err := os.Create(filepath.Join(helperapi.AgentDirectory, directory.LockFile(p)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,18 +1,31 @@
+//go:build linux
+
 package helper
 
 import (
+	"context"
 	"errors"
 	"math"
 	"net/url"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
 // markProperty is the system property that contains the mark.
 const markProperty = "com.banzaicloud.jmxexporter"
+
+// readMark reads our agent's mark. It returns nil if there is none, or none that is
+// valid.
+func readMark(ctx context.Context, p jvm.Process) (*helperapi.Mark, error) {
+	value, found, err := p.Property(ctx, markProperty)
+	if err != nil || !found {
+		return nil, err
+	}
+	mark, _ := parseMark(value) // an invalid value is not our mark
+	return mark, nil
+}
 
 // parseMark parses the value of markProperty. It ignores unknown keys; invalid numbers
 // and ports become 0, and invalid counts nil.
@@ -75,20 +88,4 @@ func agentReason(reason string) helperapi.Reason {
 	default:
 		return helperapi.ReasonAgentFailed
 	}
-}
-
-// bounded makes a text from the JVM safe for a status and a terminal: any code in the JVM
-// can set the property.
-func bounded(text string) string {
-	const most = 1024
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	return text
 }

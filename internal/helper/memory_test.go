@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
@@ -63,7 +64,7 @@ func TestLittleMemory(t *testing.T) {
 		report = do(t, helperapi.VerbStage, helperapi.Request{Target: req.Target, Files: []helperapi.File{file}, MemoryHeadroom: req.MemoryHeadroom}, config)
 		wantReason(t, report, helperapi.ReasonInsufficientMemory)
 		for _, name := range names(t) {
-			if name == file.Name || strings.HasSuffix(name, desiredSuffix) {
+			if name == file.Name || strings.HasSuffix(name, directory.DesiredSuffix) {
 				t.Errorf("%s was written", name)
 			}
 		}
@@ -92,7 +93,7 @@ func TestLittleMemoryOnceAttached(t *testing.T) {
 	report := do(t, helperapi.VerbLoad, req)
 	wantReason(t, report, helperapi.ReasonInsufficientMemory)
 	for _, name := range names(t) {
-		if strings.HasSuffix(name, desiredSuffix) {
+		if strings.HasSuffix(name, directory.DesiredSuffix) {
 			t.Errorf("%s was written", name)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 const portTries = 8
 
 // serveOnPort calls serve with the desired port or, if that is 0, with a selected one.
-func (a *agent) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
+func (a *agentIn) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bool, err error) {
 	if d.Port != 0 {
 		return a.serve(ctx, d)
 	}
@@ -44,7 +44,7 @@ func (a *agent) serveOnPort(ctx context.Context, d helperapi.Desired) (loaded bo
 
 // port selects a port: the one that the agent has already, otherwise the lowest one that
 // is free and not in avoid. It never returns one in tried.
-func (a *agent) port(avoid, tried []int32) (int32, error) {
+func (a *agentIn) port(avoid, tried []int32) (int32, error) {
 	if has := a.servedPort(); has > 0 && !slices.Contains(tried, has) {
 		return has, nil
 	}
@@ -61,14 +61,14 @@ func (a *agent) port(avoid, tried []int32) (int32, error) {
 
 // servedPort returns the port that the agent serves, or the one in its desired file if
 // its state is unknown; otherwise 0.
-func (a *agent) servedPort() int32 {
+func (a *agentIn) servedPort() int32 {
 	if a.says(helperapi.AgentRunning) {
 		return a.mark.Port
 	}
 	if !a.unknown() {
 		return 0
 	}
-	ordered, err := strconv.ParseUint(a.dir.readPairs(a.file).Get("port"), 10, 16)
+	ordered, err := strconv.ParseUint(a.dir.ReadDesired(a.file).Get("port"), 10, 16)
 	if err != nil {
 		return 0
 	}
@@ -78,10 +78,8 @@ func (a *agent) servedPort() int32 {
 // lowestPort returns the lowest port from FirstPort upwards that is in none of the lists.
 func lowestPort(lists ...[]int32) (port int32, found bool) {
 	taken := map[int32]bool{}
-	for _, list := range lists {
-		for _, port := range list {
-			taken[port] = true
-		}
+	for _, port := range slices.Concat(lists...) {
+		taken[port] = true
 	}
 	for port := helperapi.FirstPort; port <= math.MaxUint16; port++ {
 		if !taken[port] {

@@ -178,7 +178,7 @@ func TestAutomaticPortTold(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "1-1.desired"), []byte(test.file), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			a := agent{dir: dir, file: "1-1.desired", mark: test.mark, jarOpen: test.jarOpen}
+			a := agentIn{dir: dir, file: "1-1.desired", mark: test.mark, jarOpen: test.jarOpen}
 			a.process.PID = os.Getpid()
 			got, err := a.port([]int32{told, 4711}, test.tried) // its own port may be reserved for others
 			if err != nil {

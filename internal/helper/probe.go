@@ -103,14 +103,12 @@ func statusCode(line string) (int, bool) {
 // Loopback connections succeed or fail immediately, unless the backlog is full.
 func dialLoopback(ctx context.Context, port int32) (*os.File, error) {
 	conn, err := dialTCP(ctx, syscall.AF_INET, &syscall.SockaddrInet4{Port: int(port), Addr: [4]byte{127, 0, 0, 1}})
-	if err == nil {
-		return conn, nil
+	if err != nil {
+		if v6, failed := dialTCP(ctx, syscall.AF_INET6, &syscall.SockaddrInet6{Port: int(port), Addr: [16]byte{15: 1}}); failed == nil {
+			return v6, nil
+		}
 	}
-	v6, failed := dialTCP(ctx, syscall.AF_INET6, &syscall.SockaddrInet6{Port: int(port), Addr: [16]byte{15: 1}})
-	if failed == nil {
-		return v6, nil
-	}
-	return nil, err
+	return conn, err
 }
 
 func dialTCP(ctx context.Context, family int, address syscall.Sockaddr) (*os.File, error) {
@@ -141,8 +139,7 @@ func connected(conn *os.File) error {
 	}
 	var failed error
 	err = raw.Write(func(fd uintptr) bool {
-		_, failed = syscall.Getpeername(int(fd))
-		if failed == nil {
+		if _, failed = syscall.Getpeername(int(fd)); failed == nil {
 			return true
 		}
 		code, err := syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
@@ -152,8 +149,5 @@ func connected(conn *os.File) error {
 		failed = errors.Join(err, syscall.Errno(code))
 		return true
 	})
-	if err != nil {
-		return err
-	}
-	return failed
+	return errors.Join(err, failed)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
@@ -122,7 +123,7 @@ func TestRefusedWarning(t *testing.T) {
 				t.Errorf("got %+v for the output\n%s", report.Processes[0], app.Output())
 			}
 			for _, name := range names(t) {
-				if strings.HasSuffix(name, desiredSuffix) {
+				if strings.HasSuffix(name, directory.DesiredSuffix) {
 					t.Errorf("%s was written", name)
 				}
 			}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package helper
 
 import (
@@ -5,11 +7,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
-
-// reloadsBefore is the agent's reload count when another configuration was requested. It
-// is kept in the desired file, because the helper may be killed while it waits, or called
-// again.
-const reloadsBefore = "reloads.before"
 
 // noteReloads records in want the count that the agent's next mark is compared with, if
 // the same implementation changes from one configuration to another; if it already has,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
@@ -114,10 +115,10 @@ func TestReloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	file := jvmName(p) + desiredSuffix
-	told := dir.readPairs(file)
+	file := directory.DesiredFile(p)
+	told := dir.ReadDesired(file)
 	told.Set(reloadsBefore, "99")
-	if err := dir.writePairs(file, told); err != nil {
+	if err := dir.WriteDesired(file, told); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

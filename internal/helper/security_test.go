@@ -52,7 +52,7 @@ func securityFile(t *testing.T) (file helperapi.File, content []byte, key string
 		"certificate": {string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}))},
 		"key":         {key},
 	}.Encode())
-	return helperapi.NewFile(securityPrefix, content, ""), content, key
+	return helperapi.NewFile("security-", content, ""), content, key
 }
 
 // serial returns the serial number of a port's certificate; 0 for plain HTTP.
@@ -126,7 +126,7 @@ func TestEndpointSecurity(t *testing.T) {
 
 func securityFiles(t *testing.T) []string {
 	t.Helper()
-	return slices.DeleteFunc(names(t), func(name string) bool { return !strings.Contains(name, securityPrefix) })
+	return slices.DeleteFunc(names(t), func(name string) bool { return !strings.Contains(name, "security-") })
 }
 
 // A key that the agent cannot use is reported, and the endpoint is unchanged.
@@ -137,7 +137,7 @@ func TestSecurityRejected(t *testing.T) {
 	desired := stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}), "")
 	content := []byte("key=c2VjcmV0&certificate=none")
-	file := helperapi.NewFile(securityPrefix, content, "")
+	file := helperapi.NewFile("security-", content, "")
 	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: target, Files: []helperapi.File{file}}, content), "")
 	desired.Security, desired.SecuritySHA256 = file.Name, file.SHA256
 	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired})
@@ -259,12 +259,12 @@ func TestServesSecurity(t *testing.T) {
 		served, desired string
 		want            bool
 	}{{"", "", true}, {"a", "a", true}, {"", "a", false}, {"a", "", false}, {"a", "b", false}} {
-		d := helperapi.Desired{Port: 1, Security: securityPrefix + test.desired, SecuritySHA256: test.desired}
+		d := helperapi.Desired{Port: 1, Security: "security-" + test.desired, SecuritySHA256: test.desired}
 		if got := serves(mark(test.served), d); got != test.want {
 			t.Errorf("served %q, desired %q: %v", test.served, test.desired, got)
 		}
 	}
-	old := agent{mark: mark("")}
+	old := agentIn{mark: mark("")}
 	if err := typed(old.verdict(helperapi.Desired{Port: 1, SecuritySHA256: "a"})); err.Reason != helperapi.ReasonAgentFailed || !strings.Contains(err.Message, "in the clear") {
 		t.Errorf("said %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -69,7 +70,7 @@ func TestStageBroken(t *testing.T) {
 		"other name": {helperapi.File{Name: "agent-000000000000.jar", Size: file.Size, SHA256: file.SHA256}, content, helperapi.ReasonBadRequest},
 		"desired":    {helperapi.File{Name: "1-1.desired", Size: file.Size, SHA256: file.SHA256}, content, helperapi.ReasonBadRequest},
 		"no digest":  {helperapi.File{Name: file.Name, Size: file.Size}, content, helperapi.ReasonBadRequest},
-		"large":      {helperapi.File{Name: file.Name, Size: maxFileSize + 1, SHA256: file.SHA256}, content, helperapi.ReasonBadRequest},
+		"large":      {helperapi.File{Name: file.Name, Size: directory.MaxFileSize + 1, SHA256: file.SHA256}, content, helperapi.ReasonBadRequest},
 		"negative":   {helperapi.File{Name: file.Name, Size: -1, SHA256: file.SHA256}, content, helperapi.ReasonBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {

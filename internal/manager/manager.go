@@ -3,6 +3,7 @@
 package manager
 
 import (
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -82,35 +83,11 @@ type Options struct {
 
 // New returns a manager with all controllers, ready to start.
 func New(config *rest.Config, o Options) (ctrl.Manager, error) {
-	metricsOptions, err := o.metrics()
+	mgr, err := newManager(config, o)
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                        scheme(),
-		Cache:                         cacheOptions(o.Namespaces),
-		Metrics:                       metricsOptions,
-		HealthProbeBindAddress:        o.HealthAddress,
-		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              name,
-		LeaderElectionNamespace:       o.LeaderNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		// Less than the pod's grace period, so that the Lease is released.
-		GracefulShutdownTimeout: new(8 * time.Second),
-		Client: client.Options{Cache: &client.CacheOptions{
-			// A reconcile never acts on a record older than the previous one's writes.
-			EnableReadYourWritesConsistency: new(true),
-		}},
-		// The names are constants, and tests start several managers.
-		Controller: controllerconfig.Controller{SkipNameValidation: new(true)},
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, err
-	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return nil, err
 	}
 	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
@@ -144,6 +121,32 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		Protection: o.Protection, Authority: rights,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr, o.Concurrent)
+}
+
+// newManager returns a manager without controllers.
+func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
+	metrics, err := metricsOptions(o.MetricsAddress, o.MetricsSecure, o.MetricsCertificate)
+	if err != nil {
+		return nil, err
+	}
+	return ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme(),
+		Cache:                         cacheOptions(o.Namespaces),
+		Metrics:                       metrics,
+		HealthProbeBindAddress:        o.HealthAddress,
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              name,
+		LeaderElectionNamespace:       o.LeaderNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		// Less than the pod's grace period, so that the Lease is released.
+		GracefulShutdownTimeout: new(8 * time.Second),
+		Client: client.Options{Cache: &client.CacheOptions{
+			// A reconcile never acts on a record older than the previous one's writes.
+			EnableReadYourWritesConsistency: new(true),
+		}},
+		// The names are constants, and tests start several managers.
+		Controller: controllerconfig.Controller{SkipNameValidation: new(true)},
+	})
 }
 
 // cacheOptions minimizes what is cached of foreign objects.

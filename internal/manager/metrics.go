@@ -15,10 +15,10 @@ import (
 // self-signed.
 type CertificateFiles struct{ Dir, Cert, Key string }
 
-// metrics returns the options for serving the operator's metrics.
-func (o Options) metrics() (metricsserver.Options, error) {
-	options := metricsserver.Options{BindAddress: o.MetricsAddress}
-	if !o.MetricsSecure {
+// metricsOptions returns the options for serving the operator's metrics.
+func metricsOptions(address string, secure bool, files CertificateFiles) (metricsserver.Options, error) {
+	options := metricsserver.Options{BindAddress: address}
+	if !secure {
 		return options, nil
 	}
 	options.SecureServing = true
@@ -26,7 +26,6 @@ func (o Options) metrics() (metricsserver.Options, error) {
 	// A scrape needs no multiplexing, and HTTP/2 would add its denial of service
 	// attacks.
 	options.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.NextProtos = []string{"http/1.1"} }}
-	files := o.MetricsCertificate
 	if files.Dir == "" {
 		return options, nil
 	}

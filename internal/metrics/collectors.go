@@ -8,9 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
+
+// Register registers the metrics. Attachments and problem pods are counted in the cache
+// at each scrape; with names, they have the names of namespaces and exporters as labels.
+func Register(cache client.Reader, names bool) {
+	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes,
+		NewAttachmentCollector(cache, names), NewProblemCollector(cache, names))
+}
 
 // collector counts objects in the cache at each scrape. Readers of the operator's
 // metrics may not be allowed to read these objects, so the first labels, names chosen by

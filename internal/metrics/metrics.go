@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
@@ -41,13 +39,6 @@ var (
 		Help: "Number of bytes on exec streams through the API server, by direction (sent to containers or received from them).",
 	}, []string{"direction"})
 )
-
-// Register registers the metrics. Attachments and problem pods are counted in the cache
-// at each scrape; with names, they have the names of namespaces and exporters as labels.
-func Register(cache client.Reader, names bool) {
-	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes,
-		NewAttachmentCollector(cache, names), NewProblemCollector(cache, names))
-}
 
 // ObserveStep records how a step ended.
 func ObserveStep(phase, reason string, took time.Duration) {

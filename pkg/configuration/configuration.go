@@ -27,48 +27,6 @@ import (
 // pod gets a copy.
 const MaxSize = 256 << 10
 
-// Limits of the exporter's own YAML parser.
-const (
-	maxNesting = 50
-	maxAliases = 50
-)
-
-// maxMessage limits a message, which ends up in a condition, in characters.
-const maxMessage = 300
-
-// Reason classifies what is wrong with a configuration.
-type Reason string
-
-const (
-	// ConfigNotYAML means that it is not a single YAML 1.1 document in UTF-8.
-	ConfigNotYAML Reason = "ConfigNotYAML"
-	// ConfigInvalid means that the exporter does not know a key, or cannot use its value.
-	ConfigInvalid Reason = "ConfigInvalid"
-	// ConfigForbidden means that it requests what an agent in a running application must
-	// not or cannot do.
-	ConfigForbidden Reason = "ConfigForbidden"
-	// ConfigTooLarge means that it exceeds MaxSize.
-	ConfigTooLarge Reason = "ConfigTooLarge"
-)
-
-// Error is the error that Validate returns. It never contains a value of the
-// configuration, or a key that is not the exporter's own: either may be a password.
-type Error struct {
-	Reason Reason
-	// Line is the number of the line at fault, from 1, or 0 if there is none in particular.
-	Line int
-	// Message is a sentence on one line.
-	Message string
-}
-
-// Error returns the message with its line.
-func (e *Error) Error() string {
-	if e.Line == 0 {
-		return e.Message
-	}
-	return fmt.Sprintf("line %d: %s", e.Line, e.Message)
-}
-
 // Validate returns an *Error unless the exporter accepts the configuration. The warning
 // names the lines of the keys that the exporter does not know and ignores; it is empty if
 // there are none.
@@ -94,6 +52,23 @@ func Validate(content []byte) (warning string, err error) {
 		}
 	}
 	return linesOf(c.ignored), nil
+}
+
+// linesOf lists the lines of the first few ignored keys. It is empty if there are none.
+func linesOf(ignored []*yaml.Node) string {
+	const maxListed = 3
+	var named []string
+	for _, key := range ignored[:min(maxListed, len(ignored))] {
+		name := fmt.Sprintf("line %d", key.Line)
+		if suggestion := suggest(key, rootKeys); suggestion != "" {
+			name += " (" + suggestion + ")"
+		}
+		named = append(named, name)
+	}
+	if more := len(ignored) - maxListed; more > 0 {
+		named = append(named, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(named, ", ")
 }
 
 // read returns the root node of the only document, or nil if there is no document.
@@ -161,17 +136,4 @@ func syntaxError(content []byte, err error) *Error {
 	}
 	e.Message = clip(e.Message + ": " + problem)
 	return e
-}
-
-// clip joins the lines of a message and truncates it to maxMessage characters.
-func clip(message string) string {
-	message = strings.Join(strings.Fields(message), " ")
-	if r := []rune(message); len(r) > maxMessage {
-		return string(r[:maxMessage-1]) + "…"
-	}
-	return message
-}
-
-func invalid(n *yaml.Node, format string, args ...any) *Error {
-	return &Error{Reason: ConfigInvalid, Line: n.Line, Message: clip(fmt.Sprintf(format, args...))}
 }

@@ -2,9 +2,6 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// entry is a key of a mapping and its value.
-type entry struct{ key, value *yaml.Node }
-
 // entries returns a mapping's own entries and those that << merges into it.
 func (c *checker) entries(n *yaml.Node, depth int) ([]entry, error) {
 	n = resolve(n)

@@ -8,9 +8,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// keys maps the keys that a mapping may have to the checks of their values.
-type keys map[string]check
-
 // constraint checks how the keys of a mapping depend on each other. It returns "" if they
 // are valid.
 type constraint func(has map[string]bool) (problem string)

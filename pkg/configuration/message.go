@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -44,23 +43,6 @@ func unknownKey(path string, key *yaml.Node, known keys) *Error {
 		shape = " that is " + string(kindOf(key))
 	}
 	return invalid(key, "unknown key%s%s%s", shape, where, suggestion)
-}
-
-// linesOf lists the lines of the first few ignored keys. It is empty if there are none.
-func linesOf(ignored []*yaml.Node) string {
-	const maxListed = 3
-	var named []string
-	for _, key := range ignored[:min(maxListed, len(ignored))] {
-		name := fmt.Sprintf("line %d", key.Line)
-		if suggestion := suggest(key, rootKeys); suggestion != "" {
-			name += " (" + suggestion + ")"
-		}
-		named = append(named, name)
-	}
-	if more := len(ignored) - maxListed; more > 0 {
-		named = append(named, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(named, ", ")
 }
 
 // suggest returns a question with the known key that is most similar to a mistyped one. It

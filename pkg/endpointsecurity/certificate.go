@@ -1,7 +1,6 @@
 package endpointsecurity
 
 import (
-	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -37,13 +36,6 @@ func certificates(secret map[string][]byte, key string) ([]*x509.Certificate, er
 		return nil, missing(secret, key, "has no PEM certificate")
 	}
 	return chain, nil
-}
-
-func missing(secret map[string][]byte, key, problem string) *Error {
-	if _, ok := secret[key]; !ok {
-		problem = "is missing"
-	}
-	return invalid(key, "%s", problem)
 }
 
 // encode returns the certificates as PEM, which does not depend on the layout of the
@@ -110,9 +102,4 @@ func parseKey(block *pem.Block) (crypto.Signer, error) {
 		return nil, invalid(KeyPrivateKey, "cannot be parsed as PKCS #8, PKCS #1 or SEC 1")
 	}
 	return nil, invalid(KeyPrivateKey, "is neither RSA nor EC")
-}
-
-// text returns a value without the newlines at its end, which editors add.
-func text(secret map[string][]byte, key string) string {
-	return string(bytes.TrimRight(secret[key], "\r\n"))
 }

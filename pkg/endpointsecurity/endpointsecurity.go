@@ -5,21 +5,8 @@ package endpointsecurity
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/url"
 	"time"
-)
-
-// The keys of a Secret.
-const (
-	KeyCertificate  = "tls.crt"
-	KeyPrivateKey   = "tls.key"
-	KeyClientCA     = "client-ca.crt"
-	KeyUsername     = "username"
-	KeyPasswordHash = "passwordHash"
-	KeySalt         = "salt"
-	KeyAlgorithm    = "algorithm"
-	KeyIterations   = "iterations"
 )
 
 // File is the content of a security file.
@@ -27,17 +14,6 @@ type File struct {
 	Content []byte
 	// CertificateSHA256 is the SHA-256 of the server certificate's DER form, in hex.
 	CertificateSHA256 string
-}
-
-// Error names the key of a Secret that cannot be used, and why. It quotes nothing from the
-// Secret except dates and numbers.
-type Error struct{ Key, Problem string }
-
-// Error returns the key and its problem.
-func (e *Error) Error() string { return fmt.Sprintf("key %s %s", e.Key, e.Problem) }
-
-func invalid(key, format string, args ...any) *Error {
-	return &Error{Key: key, Problem: fmt.Sprintf(format, args...)}
 }
 
 // Parse validates the content of a Secret and encodes it as a File. The same content

@@ -32,8 +32,21 @@ func FileDigest(name string) (digest string, ok bool) {
 		rest, found := strings.CutPrefix(name, kind.prefix)
 		digest, ended := strings.CutSuffix(rest, kind.suffix)
 		if found && ended {
-			return digest, len(digest) == ShortDigest && strings.Trim(digest, "0123456789abcdef") == ""
+			return digest, len(digest) == ShortDigest && IsHex(digest)
 		}
 	}
 	return "", false
 }
+
+// IsNamed reports whether a name is that of a staged file of one kind, so that a file
+// staged as a configuration is never loaded as a jar.
+func IsNamed(name, prefix, suffix string) bool {
+	_, ok := FileDigest(name)
+	return ok && strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
+}
+
+// IsHex reports whether a text consists of lower-case hexadecimal digits.
+func IsHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
+
+// IsSHA256 reports whether a text is a SHA-256 in lower-case hexadecimal.
+func IsSHA256(text string) bool { return len(text) == 64 && IsHex(text) }

@@ -40,14 +40,6 @@ func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
 	return nil
 }
 
-// asError converts any error to an Error with a Kind.
-func asError(err error) error {
-	if typed, ok := errors.AsType[*Error](err); ok {
-		return typed
-	}
-	return errorf(AttachFailed, "%v.", err)
-}
-
 // maxReply limits a reply, in bytes. The longest reply in use is that of "properties".
 const maxReply = 8 << 20
 

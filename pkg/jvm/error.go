@@ -1,6 +1,9 @@
 package jvm
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Kind classifies an Error. Its values are spelled like the reasons of package helperapi,
 // which passes them on.
@@ -53,4 +56,12 @@ func (e *Error) Error() string { return e.Message }
 
 func errorf(kind Kind, format string, args ...any) *Error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
+}
+
+// asError converts any error to an Error with a Kind.
+func asError(err error) error {
+	if typed, ok := errors.AsType[*Error](err); ok {
+		return typed
+	}
+	return errorf(AttachFailed, "%v.", err)
 }

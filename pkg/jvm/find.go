@@ -102,17 +102,3 @@ func look(pid int) (Process, error) {
 	}
 	return p, nil
 }
-
-func (p *Process) readStatus() error {
-	data, err := readProc(p.PID, "status")
-	if err != nil {
-		return errorf(ProcessGone, "Process %d has exited.", p.PID)
-	}
-	s, err := parseStatus(data)
-	if err != nil {
-		return err
-	}
-	p.UID, p.GID, p.NamespacePID = s.uid, s.gid, s.nspid
-	p.CatchesQuit = s.caught&sigquit != 0
-	return nil
-}

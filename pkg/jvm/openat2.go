@@ -17,6 +17,9 @@ const (
 	resolveInRoot       = 0x10
 )
 
+// oPath is O_PATH of open(2), which package syscall lacks.
+const oPath = 0x200000
+
 // openHow is struct open_how.
 type openHow struct{ flags, mode, resolve uint64 }
 

@@ -128,6 +128,19 @@ func parseStatus(data []byte) (status, error) {
 	return s, nil
 }
 
+// parseGroups parses the supplementary groups of proc_pid_status(5).
+func parseGroups(fields []string) ([]int, error) {
+	var groups []int
+	for _, field := range fields {
+		group, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, err
+		}
+		groups = append(groups, group)
+	}
+	return groups, nil
+}
+
 // splitNul splits the NUL-terminated strings of cmdline and environ.
 func splitNul(data []byte) []string {
 	text := strings.TrimSuffix(string(data), "\x00")

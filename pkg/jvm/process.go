@@ -59,6 +59,20 @@ func (p Process) verify() error {
 	return err
 }
 
+func (p *Process) readStatus() error {
+	data, err := readProc(p.PID, "status")
+	if err != nil {
+		return errorf(ProcessGone, "Process %d has exited.", p.PID)
+	}
+	s, err := parseStatus(data)
+	if err != nil {
+		return err
+	}
+	p.UID, p.GID, p.NamespacePID = s.uid, s.gid, s.nspid
+	p.CatchesQuit = s.caught&sigquit != 0
+	return nil
+}
+
 // Arguments returns the arguments of the process' command line without the program's
 // name: the JVM's options and the application's arguments as given, without the contents
 // of @argfiles and the environment. They may contain secrets; the caller must not

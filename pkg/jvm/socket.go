@@ -16,9 +16,6 @@ import (
 // errNotListening: the attach socket does not exist, or nothing listens on it.
 var errNotListening = errors.New("the JVM's attach listener is not running")
 
-// oPath is O_PATH of open(2), which package syscall lacks.
-const oPath = 0x200000
-
 // socketName returns the name of HotSpot's attach socket in /tmp.
 func (p Process) socketName() string { return fmt.Sprintf(".java_pid%d", p.NamespacePID) }
 

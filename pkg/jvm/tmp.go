@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"syscall"
 )
 
@@ -91,17 +90,4 @@ func (t Tmp) reachedBy(in Container, p Process) bool {
 		return err
 	})
 	return err == nil && os.SameFile(theirs, t.info)
-}
-
-// parseGroups parses the supplementary groups of proc_pid_status(5).
-func parseGroups(fields []string) ([]int, error) {
-	var groups []int
-	for _, field := range fields {
-		group, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, err
-		}
-		groups = append(groups, group)
-	}
-	return groups, nil
 }

@@ -19,6 +19,14 @@ func NewBlob(prefix string, content []byte, suffix string) Blob {
 	return Blob{File: helperapi.NewFile(prefix, content, suffix), Content: content}
 }
 
+// size returns the sum of the sizes, in bytes.
+func size(blobs []Blob) (size int64) {
+	for _, blob := range blobs {
+		size += blob.Size
+	}
+	return size
+}
+
 // Artifacts are the files that the operator brings into containers.
 type Artifacts struct {
 	// Helpers are the helper's binaries by machine, as uname -m names it.

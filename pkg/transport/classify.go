@@ -14,6 +14,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // exitErrors maps exit codes to errors. The command's standard error completes a message
@@ -53,11 +54,11 @@ func classify(err error) error {
 	switch {
 	case errors.Is(err, errNotResponding):
 		return &Error{v1alpha1.ReasonContainerNotResponding, fmt.Sprintf("The container did not answer an exec within %s: its runtime or node hangs, or it is starved of CPU.", helloTimeout), err}
-	case errors.Is(err, errOutputTooLarge), errors.Is(err, helperapi.ErrLineTooLong):
+	case errors.Is(err, wire.ErrOutputTooLarge), errors.Is(err, helperapi.ErrLineTooLong):
 		return &Error{v1alpha1.ReasonHelperFailed, "The output of the command in the container exceeded the limit; fix the image's shell or tools, or whatever replaced them.", err}
 	case errors.Is(err, context.DeadlineExceeded):
 		return &Error{v1alpha1.ReasonExecTimeout, "The helper in the container did not answer in time.", err}
-	case errors.Is(err, errEnded):
+	case errors.Is(err, wire.ErrEnded):
 		return &Error{v1alpha1.ReasonHelperFailed, "The helper exited before it answered.", err}
 	case noShell.MatchString(message):
 		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
@@ -93,21 +94,6 @@ func classifyExit(code int, err error) error {
 // status code.
 func denied(err error) bool { return text.Denied(err) || apierrors.IsForbidden(err) }
 
-// execError is the failure of an exec, with what the command printed on standard error.
-type execError struct {
-	err    error
-	stderr string
-}
-
-func (e *execError) Error() string {
-	if e.stderr == "" {
-		return e.err.Error()
-	}
-	return fmt.Sprintf("%v: %s", e.err, e.stderr)
-}
-
-func (e *execError) Unwrap() error { return e.err }
-
 // exitCode returns the command's exit code, or -1 if err is not the exit of a command.
 func exitCode(err error) int {
 	if exit, ok := errors.AsType[utilexec.CodeExitError](err); ok {
@@ -118,8 +104,8 @@ func exitCode(err error) int {
 
 // stderr returns what the command printed on standard error, as the end of a sentence.
 func stderr(err error) string {
-	if failed, ok := errors.AsType[*execError](err); ok && failed.stderr != "" {
-		return ": " + failed.stderr
+	if failed, ok := errors.AsType[*wire.ExecError](err); ok && failed.Stderr != "" {
+		return ": " + failed.Stderr
 	}
 	return ""
 }

@@ -14,13 +14,14 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 var pods = schema.GroupResource{Resource: "pods"}
 
 // exited returns the error of a command that exited with a code after it printed stderr.
 func exited(code int, stderr string) error {
-	return &execError{err: utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}, stderr: stderr}
+	return &wire.ExecError{Err: utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}, Stderr: stderr}
 }
 
 func TestClassify(t *testing.T) {
@@ -44,7 +45,7 @@ func TestClassify(t *testing.T) {
 		"helper failed": {exited(2, "panic: oh"), v1alpha1.ReasonHelperFailed, "panic: oh."},
 		"helper killed": {exited(137, ""), v1alpha1.ReasonHelperFailed, "The helper failed."},
 
-		"too much output": {errOutputTooLarge, v1alpha1.ReasonHelperFailed, "exceeded the limit"},
+		"too much output": {wire.ErrOutputTooLarge, v1alpha1.ReasonHelperFailed, "exceeded the limit"},
 		"deadline":        {fmt.Errorf("stream: %w", context.DeadlineExceeded), v1alpha1.ReasonExecTimeout, "in time"},
 		"pod gone":        {apierrors.NewNotFound(pods, "app-0"), v1alpha1.ReasonPodGone, "gone"},
 		"RBAC": {

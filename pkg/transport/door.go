@@ -2,7 +2,10 @@ package transport
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // Door opens sessions in ephemeral containers, called doors. A door runs the operator's
@@ -23,14 +27,6 @@ type Door struct {
 	exec *Exec
 	pods Pods
 	DoorOptions
-}
-
-// DoorOptions configures the ephemeral containers.
-type DoorOptions struct {
-	// Image is the operator's own image.
-	Image string
-	// Idle is the time without a session after which a door exits; 0 means never.
-	Idle time.Duration
 }
 
 // Pods reads pods from the API server, bypassing any cache, and adds ephemeral containers
@@ -70,9 +66,21 @@ func (d *Door) Open(ctx context.Context, in Container) (Session, error) {
 	if err != nil {
 		return nil, classify(err)
 	}
-	s.target = runtimeID(in)
+	s.target = in.runtimeID()
 	s.hello.ContainerID = "" // it is the door's ID, not the target's
 	return s, nil
+}
+
+// stem returns the prefix of the names of the doors for one container instance, image,
+// user and set of helpers. It is deterministic, so that an operator finds its door again
+// after a crash.
+func (d *Door) stem(in Container) string {
+	sum := sha256.New()
+	fmt.Fprint(sum, in.ID, " ", d.Image, " ", in.User)
+	for _, machine := range []string{"x86_64", "aarch64"} {
+		fmt.Fprint(sum, " ", d.exec.artifacts.Helpers[machine].SHA256)
+	}
+	return DoorPrefix + hex.EncodeToString(sum.Sum(nil)[:4]) + "-"
 }
 
 // DoorCommand returns the command of a session in a door. It contains no digests: the
@@ -81,23 +89,17 @@ func DoorCommand() []string {
 	return []string{helperapi.DoorProgram, string(helperapi.VerbServe), helperapi.ServeInDoor}
 }
 
-// runtimeID returns the ID of a container without its scheme.
-func runtimeID(in Container) string {
-	_, id, _ := strings.Cut(in.ID, "://")
-	return id
-}
-
 // awaitHello waits for the helper's Hello.
-func awaitHello(w *wire, p *place) (helperapi.Hello, error) {
-	defer time.AfterFunc(helloTimeout, func() { w.cancel(errNotResponding) }).Stop()
+func awaitHello(w *wire.Wire, p *place) (helperapi.Hello, error) {
+	defer time.AfterFunc(helloTimeout, func() { w.Cancel(errNotResponding) }).Stop()
 	p.stallAfter(stallTimeout)
-	line, err := w.line()
+	line, err := w.Line()
 	if err != nil {
 		return helperapi.Hello{}, err
 	}
 	var answer helperapi.Answer
 	if err := json.Unmarshal([]byte(line), &answer); err != nil || answer.Hello == nil {
-		w.cancel(errNoHello)
+		w.Cancel(errNoHello)
 		return helperapi.Hello{}, errNoHello
 	}
 	p.respond()
@@ -138,8 +140,6 @@ func (d *Door) addTo(ctx context.Context, pod *corev1.Pod, in Container, doors d
 	}
 	return classifyDoor(d.pods.AddEphemeralContainer(ctx, pod, c))
 }
-
-var errDoorPending = &Error{Reason: v1alpha1.ReasonDoorPending, Message: "The ephemeral container that the operator added is starting."}
 
 // classifyDoor converts the failure to add an ephemeral container into an *Error.
 func classifyDoor(err error) error {

@@ -1,8 +1,6 @@
 package transport
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,18 +23,6 @@ const (
 	// operator stops adding them.
 	maxFailedDoors = 3
 )
-
-// stem returns the prefix of the names of the doors for one container instance, image,
-// user and set of helpers. It is deterministic, so that an operator finds its door again
-// after a crash.
-func (d *Door) stem(in Container) string {
-	sum := sha256.New()
-	fmt.Fprint(sum, in.ID, " ", d.Image, " ", in.User)
-	for _, machine := range []string{"x86_64", "aarch64"} {
-		fmt.Fprint(sum, " ", d.exec.artifacts.Helpers[machine].SHA256)
-	}
-	return DoorPrefix + hex.EncodeToString(sum.Sum(nil)[:4]) + "-"
-}
 
 // IsDoor reports whether the ephemeral container of that name is a door.
 func IsDoor(name string) bool { return strings.HasPrefix(name, DoorPrefix) }
@@ -112,6 +98,8 @@ func (d doors) running() (string, error) {
 	}
 	return "", errDoorPending
 }
+
+var errDoorPending = &Error{Reason: v1alpha1.ReasonDoorPending, Message: "The ephemeral container that the operator added is starting."}
 
 // next returns the name of the door to add. last allows the last one of the pod.
 func (d doors) next(last bool) (string, error) {

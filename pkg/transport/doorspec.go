@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -13,8 +15,13 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
-// User is the user and group that a process runs as.
-type User struct{ UID, GID int64 }
+// DoorOptions configures the ephemeral containers.
+type DoorOptions struct {
+	// Image is the operator's own image.
+	Image string
+	// Idle is the time without a session after which a door exits; 0 means never.
+	Idle time.Duration
+}
 
 // anyUser is the user of a door that has to find out the JVM's user: it can see the users
 // of the processes, but cannot inspect any process.
@@ -24,44 +31,36 @@ var anyUser = User{65532, 65532}
 // namespace that admits the target also admits the door. These rights suffice: the kernel
 // lets a process inspect another one that has the same user and group and no further
 // capabilities (ptrace(2)).
-func (d *Door) ephemeralContainer(pod *corev1.Pod, in Container, name string) (*corev1ac.EphemeralContainerApplyConfiguration, error) {
+func (o DoorOptions) ephemeralContainer(pod *corev1.Pod, in Container, name string) (*corev1ac.EphemeralContainerApplyConfiguration, error) {
 	target := ContainerNamed(pod, in.Name)
 	if target == nil {
 		return nil, &Error{Reason: v1alpha1.ReasonPodGone, Message: "The pod has no container " + in.Name + "."}
 	}
-	security, err := d.securityContext(pod, target, in)
+	security, err := securityContext(pod, target, in)
 	if err != nil {
 		return nil, err
 	}
 	return corev1ac.EphemeralContainer().
 		WithName(name).
 		WithTargetContainerName(in.Name).
-		WithImage(d.Image).
+		WithImage(o.Image).
 		WithImagePullPolicy(corev1.PullIfNotPresent).
-		WithCommand(helperapi.DoorProgram, string(helperapi.VerbDoor), fmt.Sprintf("--idle=%s", d.Idle)).
-		WithEnv(corev1ac.EnvVar().WithName(helperapi.DoorTarget).WithValue(runtimeID(in))).
+		WithCommand(helperapi.DoorProgram, string(helperapi.VerbDoor), fmt.Sprintf("--idle=%s", o.Idle)).
+		WithEnv(corev1ac.EnvVar().WithName(helperapi.DoorTarget).WithValue(in.runtimeID())).
 		WithTerminationMessagePolicy(corev1.TerminationMessageReadFile).
 		WithSecurityContext(security), nil
 }
 
-func (d *Door) securityContext(pod *corev1.Pod, target *corev1.Container, in Container) (*corev1ac.SecurityContextApplyConfiguration, error) {
-	user := userOf(pod, target, in)
+func securityContext(pod *corev1.Pod, target *corev1.Container, in Container) (*corev1ac.SecurityContextApplyConfiguration, error) {
+	user, of := userOf(pod, target, in), ptr.Deref(target.SecurityContext, corev1.SecurityContext{})
 	stated := corev1.SecurityContext{
-		RunAsUser: &user.UID, RunAsGroup: &user.GID,
+		RunAsUser: &user.UID, RunAsGroup: &user.GID, RunAsNonRoot: new(true),
 		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true),
-		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
-	}
-	if user.UID != 0 {
-		stated.RunAsNonRoot = new(true)
-	}
-	if of := target.SecurityContext; of != nil {
-		stated.SeccompProfile, stated.SELinuxOptions, stated.AppArmorProfile = of.SeccompProfile, of.SELinuxOptions, of.AppArmorProfile
+		Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile: of.SeccompProfile, SELinuxOptions: of.SELinuxOptions, AppArmorProfile: of.AppArmorProfile,
 	}
 	if user.UID == 0 { // other users have no capabilities to begin with
-		stated.Capabilities = capabilities(target)
-		if of := target.SecurityContext; of != nil {
-			stated.RunAsNonRoot = of.RunAsNonRoot // the target may override the pod
-		}
+		stated.Capabilities, stated.RunAsNonRoot = capabilities(of), of.RunAsNonRoot // the target may override the pod
 	}
 	data, err := json.Marshal(stated)
 	if err != nil {
@@ -74,11 +73,11 @@ func (d *Door) securityContext(pod *corev1.Pod, target *corev1.Container, in Con
 // capabilities returns those of the target except CAP_SYS_ADMIN, and ALL, which includes
 // it: the API rejects it without privilege escalation. A target that has it cannot be
 // inspected (UserMismatch).
-func capabilities(target *corev1.Container) *corev1.Capabilities {
-	if target.SecurityContext == nil || target.SecurityContext.Capabilities == nil {
+func capabilities(target corev1.SecurityContext) *corev1.Capabilities {
+	if target.Capabilities == nil {
 		return nil
 	}
-	caps := target.SecurityContext.Capabilities.DeepCopy()
+	caps := target.Capabilities.DeepCopy()
 	caps.Add = slices.DeleteFunc(caps.Add, func(c corev1.Capability) bool { return c == "SYS_ADMIN" || c == "CAP_SYS_ADMIN" || c == "ALL" })
 	return caps
 }
@@ -95,26 +94,12 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 			return User{s.User.Linux.UID, s.User.Linux.GID}
 		}
 	}
-	ofContainer, ofPod := target.SecurityContext, pod.Spec.SecurityContext
-	var user User
-	fallback := ptr.Deref(in.JVMUser, anyUser)
-	switch {
-	case ofContainer != nil && ofContainer.RunAsUser != nil:
-		user.UID = *ofContainer.RunAsUser
-	case ofPod != nil && ofPod.RunAsUser != nil:
-		user.UID = *ofPod.RunAsUser
-	default:
-		return fallback
+	ofContainer, ofPod := ptr.Deref(target.SecurityContext, corev1.SecurityContext{}), ptr.Deref(pod.Spec.SecurityContext, corev1.PodSecurityContext{})
+	uid, gid := cmp.Or(ofContainer.RunAsUser, ofPod.RunAsUser), cmp.Or(ofContainer.RunAsGroup, ofPod.RunAsGroup)
+	if uid == nil || gid == nil { // the image determines them
+		return ptr.Deref(in.JVMUser, anyUser)
 	}
-	switch {
-	case ofContainer != nil && ofContainer.RunAsGroup != nil:
-		user.GID = *ofContainer.RunAsGroup
-	case ofPod != nil && ofPod.RunAsGroup != nil:
-		user.GID = *ofPod.RunAsGroup
-	default: // the image determines the group
-		return fallback
-	}
-	return user
+	return User{*uid, *gid}
 }
 
 // ContainerNamed returns the container or init container of that name in the pod's spec,

@@ -1,25 +1,18 @@
 package transport
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-)
-
-const (
-	// stallTimeout is how long a container may take to say anything before its session
-	// is stalled: one whose runtime hangs keeps no place from those that work.
-	stallTimeout = 500 * time.Millisecond
-	// helloTimeout is how long it may take in all.
-	helloTimeout = 5 * time.Second
-	// installTimeout is how long the helper may take to arrive and to say Hello.
-	installTimeout = 30 * time.Second
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // Exec runs the helper as the container's own user, through pods/exec: one for each
@@ -49,7 +42,7 @@ func (e *Exec) Open(ctx context.Context, in Container) (Session, error) {
 }
 
 // start executes a command in a container, and greets what it starts.
-func (e *Exec) start(ctx context.Context, in Container, command []string, greet func(*wire, *place) (helperapi.Hello, error)) (*session, error) {
+func (e *Exec) start(ctx context.Context, in Container, command []string, greet func(*wire.Wire, *place) (helperapi.Hello, error)) (*session, error) {
 	if err := e.limits.leftovers.check(in); err != nil {
 		return nil, err
 	}
@@ -60,7 +53,9 @@ func (e *Exec) start(ctx context.Context, in Container, command []string, greet 
 	s := &session{in: in, seam: e.seam}
 	var greeted error
 	err = e.seam(ctx, effects.Effect{Kind: effects.Exec, What: "session", On: s.on()}, func(context.Context) error {
-		s.wire = dial(ctx, e.streams, in, command, place.end)
+		s.wire = wire.Dial(ctx, func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+			return e.streams.Stream(ctx, in, command, stdin, stdout, stderr)
+		}, place.end)
 		s.hello, greeted = greet(s.wire, place)
 		e.limits.note(in, !errors.Is(greeted, errNotResponding))
 		if exitCode(greeted) == exitNoJava { // no failure, as it is counted
@@ -72,10 +67,7 @@ func (e *Exec) start(ctx context.Context, in Container, command []string, greet 
 		place.release()
 		return nil, err
 	}
-	if err == nil {
-		err = greeted
-	}
-	if err != nil {
+	if err = cmp.Or(err, greeted); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -83,17 +75,17 @@ func (e *Exec) start(ctx context.Context, in Container, command []string, greet 
 }
 
 // greet leads the script to where the helper says Hello.
-func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
-	deadline := time.AfterFunc(helloTimeout, func() { w.cancel(errNotResponding) })
+func (e *Exec) greet(w *wire.Wire, p *place) (helperapi.Hello, error) {
+	deadline := time.AfterFunc(helloTimeout, func() { w.Cancel(errNotResponding) })
 	defer deadline.Stop()
 	p.stallAfter(stallTimeout)
 	first := string(p.in.PodUID)
 	if p.in.Transient {
 		first += " transient"
 	}
-	w.send([]byte(first + "\n"))
+	w.Send([]byte(first + "\n"))
 	for sent := false; ; {
-		line, err := w.line()
+		line, err := w.Line()
 		if err != nil {
 			return helperapi.Hello{}, err
 		}
@@ -108,7 +100,7 @@ func (e *Exec) greet(w *wire, p *place) (helperapi.Hello, error) {
 			}
 			deadline.Reset(installTimeout)
 			p.stallAfter(helloTimeout)
-			w.send([]byte("\n"), helper.Content)
+			w.Send([]byte("\n"), helper.Content)
 			continue
 		}
 		var answer helperapi.Answer
@@ -129,8 +121,6 @@ func (e *Exec) helper(in Container, machine string) (Blob, error) {
 	}
 	return helper, in.CheckSpace(helper, e.artifacts.Agent, e.artifacts.Implementation)
 }
-
-var errNotResponding = errors.New("the container does not respond")
 
 // withoutJava is a session with a container in which no Java process runs, and no
 // helper.

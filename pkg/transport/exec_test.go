@@ -16,6 +16,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // act is what a scripted command does, or a part of it. As the whole, it is the
@@ -66,7 +67,7 @@ func ends(code int, stderr string) act {
 		if _, err := io.WriteString(errout, stderr); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(stdout, "\n"+saysEnd+"\n"); err != nil {
+		if _, err := io.WriteString(stdout, "\n"+wire.EndLine+"\n"); err != nil {
 			return err
 		}
 		if _, err := io.Copy(io.Discard, stdin); err != nil {
@@ -219,7 +220,7 @@ func TestHelloLate(t *testing.T) {
 		"a banner only":          {acts(prints("Welcome!\n"), hangs), helloTimeout},
 		"the helper stays away":  {acts(prints("jmx-attach send x86_64\n"), reads("uid-1\n\namd64"), hangs), installTimeout},
 		"the helper is not read": {acts(reads("uid-1\n"), prints("jmx-attach send x86_64\n"), hangs), installTimeout},
-		"the end does not come":  {acts(prints(saysEnd+"\n"), hangs), helloTimeout},
+		"the end does not come":  {acts(prints(wire.EndLine+"\n"), hangs), helloTimeout},
 		"a stream that stays": {func(context.Context, *bufio.Reader, io.Writer, io.Writer) error {
 			time.Sleep(time.Hour)
 			return nil

@@ -10,6 +10,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // FuzzAnswer feeds a session's decoder with whatever a container may answer.
@@ -73,7 +74,7 @@ func FuzzClassify(f *testing.F) {
 	f.Add(exitWriteFailed, "head: \x1b[31m\u202e\xff\nNo space left on device")
 	f.Add(-1, `exec: "sh": executable file not found in $PATH`)
 	f.Fuzz(func(t *testing.T, code int, stderr string) {
-		err, ok := classify(exited(code, cutStderr(stderr))).(*Error) //nolint:errorlint // it is not wrapped
+		err, ok := classify(exited(code, text.Line(stderr, 200))).(*Error) //nolint:errorlint // it is not wrapped
 		if !ok || !v1alpha1.Known(err.Reason) {
 			t.Fatalf("%#v", err)
 		}

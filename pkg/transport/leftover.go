@@ -41,15 +41,15 @@ const (
 	maxLeftoverPause = 24 * time.Hour
 )
 
-func newLeftovers() *leftovers { return &leftovers{lru.New(maxOutcomes), clock.RealClock{}} }
+// newLeftovers returns leftovers that remember a number of container instances.
+func newLeftovers(instances int) *leftovers { return &leftovers{lru.New(instances), clock.RealClock{}} }
 
 func instanceOf(in Container) instance { return instance{in.PodUID, in.ID, in.Name} }
 
 func (l *leftovers) get(c Container) leftover {
-	if left, ok := l.instances.Get(instanceOf(c)); ok {
-		return left.(leftover)
-	}
-	return leftover{}
+	value, _ := l.instances.Get(instanceOf(c))
+	left, _ := value.(leftover)
+	return left
 }
 
 // note records whether a command in a container ended or was left there. A command that

@@ -13,6 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // starting counts the commands that its Streams starts.
@@ -53,7 +54,7 @@ func TestLeftovers(t *testing.T) {
 		"the helper hangs in a call":   {command: call, want: few, reason: v1alpha1.ReasonContainerNotResponding},
 		"the container is another one": {command: script, replace: true, want: inADay, reason: v1alpha1.ReasonContainerNotResponding},
 		"the runtime hangs":            {command: hangs, want: inADay, reason: v1alpha1.ReasonContainerNotResponding},
-		"the exec is refused":          {command: dies(errClosed), want: inADay, reason: v1alpha1.ReasonExecFailed},
+		"the exec is refused":          {command: dies(wire.ErrClosed), want: inADay, reason: v1alpha1.ReasonExecFailed},
 		"it recovers":                  {command: recovers(9), want: 9 + inADay - 19},
 		"a shell sends twice for it":   {command: acts(prints(sends), prints(sends), untilEnd), want: inADay, reason: v1alpha1.ReasonHelperFailed},
 		"an answer cannot be read":     {command: acts(reads("uid-1\n"), prints(hello), prints("no JSON\n"), untilEnd), want: inADay, reason: v1alpha1.ReasonHelperFailed},
@@ -90,7 +91,7 @@ func TestLeftovers(t *testing.T) {
 func TestLeftoversOfNone(t *testing.T) {
 	for name, tc := range map[string]struct{ open, end time.Duration }{
 		"the reconcile ends":       {open: 2 * time.Minute},
-		"the end is reported late": {end: 2 * closeTimeout},
+		"the end is reported late": {end: 2 * wire.CloseTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,9 +1,10 @@
 package transport
 
 import (
+	"slices"
 	"sync"
+	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -25,40 +26,18 @@ import (
 // Probes of endpoints, which may be silent until they time out, have places of their own:
 // as many as sessions, with the same shares.
 type Limits struct {
-	places map[string]int // by kind of share
-
 	mu sync.Mutex
-	// waiting holds the pods that found no place, in order of arrival.
-	waiting []waiter
-	wake    func(namespace, pod string)
-	taken   map[state]map[share]int
+	shares
+	queue
 	// outcomes holds whether each container responded when last tried.
 	outcomes *lru.Cache
 
 	leftovers *leftovers
 }
 
-const (
-	// waitingPerPlace is how many sessions for each place may wait for the first response
-	// of their containers: enough that containers that hang leave room for others.
-	waitingPerPlace = 2
-	// SessionsPerPlace is the maximum number of sessions for each place, waiting or
-	// working.
-	SessionsPerPlace = waitingPerPlace + 1
-	// WorkersPerPlace is the maximum number of sessions and probes for each place.
-	WorkersPerPlace = SessionsPerPlace + 1
-	// maxOutcomes is how many containers are remembered. A container that is forgotten
-	// counts as never tried.
-	maxOutcomes = 20_000
-)
-
-// share is a set of sessions with a limit: all sessions, those on a node, those in a
-// namespace, or those of a namespace on a node.
-type share struct{ kind, name string }
-
-func sharesOf(in Container) [4]share {
-	return [...]share{{kind: "all"}, {"node", in.Node}, {"namespace", in.Namespace}, {"namespace on node", in.Namespace + "/" + in.Node}}
-}
+// maxOutcomes is how many containers are remembered. A container that is forgotten counts
+// as never tried.
+const maxOutcomes = 20_000
 
 // NewLimits returns Limits with a number of places overall, on each node and in each
 // namespace. A namespace has the same fraction of a node's places as it has of all places,
@@ -66,10 +45,21 @@ func sharesOf(in Container) [4]share {
 func NewLimits(all, perNode, perNamespace int) *Limits {
 	onNode := min((perNode*perNamespace+all-1)/all, perNode)
 	return &Limits{
-		places:   map[string]int{"all": all, "node": perNode, "namespace": perNamespace, "namespace on node": onNode},
-		taken:    map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}, probing: {}},
-		outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(),
+		shares: shares{
+			places: map[string]int{"all": all, "node": perNode, "namespace": perNamespace, "namespace on node": onNode},
+			taken:  map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}, probing: {}},
+		},
+		outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(maxOutcomes),
 	}
+}
+
+// OnRoom registers wake, which is called for each pod that found no place once there may
+// be one, in the order in which the pods asked, so that they need not poll. No place is
+// reserved for a woken pod; it asks like any other. wake must not block.
+func (l *Limits) OnRoom(wake func(namespace, pod string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wake = wake
 }
 
 // acquire takes a place for a session, or fails at once with ReasonQueued: a caller that
@@ -109,45 +99,109 @@ func (l *Limits) placeFor(w waiter) *place {
 	case tried && !responds:
 		first = retrying
 	}
-	for _, s := range sharesOf(w.Container) {
-		if !l.fits(first, responds, s) {
-			return nil
-		}
+	if !l.fit(first, responds, w.Container) {
+		return nil
 	}
 	p := &place{Limits: l, in: w.Container}
 	p.move(first)
 	return p
 }
 
-// fits reports whether a share has room for a session or probe in its first state.
-// responds is whether its container responded when last tried.
-func (l *Limits) fits(first state, responds bool, s share) bool {
-	places, again := l.places[s.kind], l.taken[retrying][s]
-	if first == probing {
-		return l.taken[probing][s] < places
+// update changes the places, then wakes the pods for which there is room.
+func (l *Limits) update(change func()) {
+	l.mu.Lock()
+	change()
+	next, wake := l.dequeueReady(), l.wake
+	l.mu.Unlock()
+	for _, waiting := range next {
+		wake(waiting.Namespace, waiting.Pod)
 	}
-	late := l.taken[stalled][s] + again
-	waiting, working := l.taken[fresh][s]+late, l.taken[fresh][s]+l.taken[responded][s]
-	switch {
-	case working+late >= SessionsPerPlace*places, !responds && waiting >= waitingPerPlace*places:
-		return false
-	case first == retrying:
-		return 2*again < places
-	default:
-		return working < places
+}
+
+// dequeueReady removes the pods for which there is room from the queue, and returns them.
+// There is room for all of them together, but their places are not reserved.
+func (l *Limits) dequeueReady() []waiter {
+	var next []waiter
+	var places []*place
+	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
+		p := l.placeFor(w)
+		if p == nil {
+			return false
+		}
+		next, places = append(next, w), append(places, p)
+		return true
+	})
+	for _, p := range places {
+		p.move(ended)
 	}
+	return next
 }
 
 // note records whether a container responded when it was tried.
-func (l *Limits) note(in Container, responded bool) {
-	l.outcomes.Add(in.key(), responded)
-}
-
-type containerKey struct {
-	pod  types.UID
-	name string
-}
-
-func (c Container) key() containerKey { return containerKey{c.PodUID, c.Name} }
+func (l *Limits) note(in Container, responded bool) { l.outcomes.Add(in.key(), responded) }
 
 var errQueued = &Error{Reason: v1alpha1.ReasonQueued, Message: "Exec concurrency limit reached."}
+
+// place is the place in Limits that a session or probe holds.
+type place struct {
+	*Limits
+	in    Container
+	state state
+	// timer marks the session as stalled; nil once its container has responded, or the
+	// session has ended.
+	timer *time.Timer
+}
+
+// stallAfter gives the place to others unless the container responds within d.
+func (p *place) stallAfter(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopTimer()
+	p.timer = time.AfterFunc(d, func() {
+		p.update(func() {
+			if p.timer != nil && p.state == fresh {
+				p.move(stalled)
+			}
+		})
+	})
+}
+
+// respond records that the container has responded.
+func (p *place) respond() {
+	p.update(func() {
+		p.stopTimer()
+		if p.state != ended {
+			p.move(responded)
+		}
+	})
+}
+
+// end ends the session. If its command had begun, it records whether the command ended or
+// is left in the container.
+func (p *place) end(begun, ended bool) {
+	if begun {
+		p.leftovers.note(p.in, ended)
+	}
+	p.release()
+}
+
+// release ends the session or probe. Further calls have no effect.
+func (p *place) release() {
+	p.update(func() {
+		p.stopTimer()
+		p.move(ended)
+	})
+}
+
+func (p *place) stopTimer() {
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil
+	}
+}
+
+func (p *place) move(to state) {
+	p.count(p.in, p.state, -1)
+	p.state = to
+	p.count(p.in, to, 1)
+}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // The script is a constant, and so are its arguments: names, sizes and digests of
@@ -26,13 +27,9 @@ const (
 	exitToolMissing
 )
 
-// What the script says, each at the beginning of a line.
-const (
-	// saysSend asks for the helper; the machine follows, as uname -m names it.
-	saysSend = "jmx-attach send "
-	// saysEnd announces that it ends once its standard input does.
-	saysEnd = "jmx-attach end"
-)
+// saysSend begins the line that requests the helper; the machine follows, as uname -m
+// names it.
+const saysSend = "jmx-attach send "
 
 // prelude is what the script does by. It says an empty line first: a command that hangs
 // later has begun.
@@ -79,7 +76,7 @@ trusted() { # $1 type as ls has it, $2 name: mode, links and owner follow
   case $3 in "$1"????-??-*) ;; *) return 1 ;; esac
   [ "$5" = 0 ] || [ -O "$2" ]
 }
-`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, saysEnd, helperapi.AgentDirectory)
+`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, wire.EndLine, helperapi.AgentDirectory)
 
 // lookForJava ends where no process maps a JVM, and nothing has to be installed: a
 // container without Java is left as it is. One grep reads the maps of all, up to the

@@ -19,6 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // sandbox is a container for the script: a /tmp and a /proc of its own. It is the
@@ -274,7 +275,7 @@ func TestRefusedSpace(t *testing.T) {
 	if _, err := os.Stat(s.home("")); err == nil {
 		t.Error("the directory was made")
 	}
-	if took := time.Since(begin); took >= closeTimeout {
+	if took := time.Since(begin); took >= wire.CloseTimeout {
 		t.Errorf("the script did not end by itself: %s", took)
 	}
 	in.Space.Bytes++

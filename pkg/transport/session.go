@@ -11,20 +11,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-)
-
-// Timeouts of a call. The helper's own are shorter (15 seconds, one minute for staging),
-// since canceling a stream does not end the process behind it.
-const (
-	callTimeout  = 25 * time.Second
-	stageTimeout = 75 * time.Second
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // session is a Session over a wire.
 type session struct {
 	in    Container
 	seam  effects.Seam
-	wire  *wire
+	wire  *wire.Wire
 	hello helperapi.Hello
 	// target is the ID of the target container if the helper runs in another one; it is
 	// sent as Request.ContainerID.
@@ -38,7 +32,7 @@ type session struct {
 func (s *session) Hello() helperapi.Hello { return s.hello }
 
 // Close implements Session.
-func (s *session) Close() { s.wire.close(errClosed) }
+func (s *session) Close() { s.wire.Close(wire.ErrClosed) }
 
 // on returns the name of the container for effects.
 func (s *session) on() string { return s.in.Namespace + "/" + s.in.Pod + "/" + s.in.Name }
@@ -73,11 +67,11 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 	if verb == helperapi.VerbStage {
 		timeout = stageTimeout
 	}
-	defer time.AfterFunc(timeout, func() { s.wire.cancel(context.DeadlineExceeded) }).Stop()
-	defer context.AfterFunc(ctx, func() { s.wire.cancel(context.Cause(ctx)) })()
+	defer time.AfterFunc(timeout, func() { s.wire.Cancel(context.DeadlineExceeded) }).Stop()
+	defer context.AfterFunc(ctx, func() { s.wire.Cancel(context.Cause(ctx)) })()
 
-	s.wire.quota.left = 2 * helperapi.MaxAnswer // the request for the files, and the report
-	s.wire.send(append(line, '\n'))
+	s.wire.Expect(2 * helperapi.MaxAnswer) // the request for the files, and the report
+	s.wire.Send(append(line, '\n'))
 	for sent := false; ; sent = true {
 		answer, err := s.answer()
 		if err != nil {
@@ -96,7 +90,7 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 		for _, blob := range blobs {
 			contents = append(contents, blob.Content)
 		}
-		s.wire.send(contents...)
+		s.wire.Send(contents...)
 	}
 }
 
@@ -104,7 +98,7 @@ func (s *session) call(ctx context.Context, verb helperapi.Verb, request helpera
 // nothing that follows could be trusted.
 func (s *session) answer() (helperapi.Answer, error) {
 	var answer helperapi.Answer
-	line, err := s.wire.line()
+	line, err := s.wire.Line()
 	if err != nil {
 		return answer, err
 	}
@@ -121,13 +115,6 @@ func (s *session) answer() (helperapi.Answer, error) {
 // so that no process is left in the container.
 func (s *session) protocolError(err error) error {
 	known := &Error{v1alpha1.ReasonHelperFailed, "The helper's answer cannot be read.", err}
-	s.wire.close(known)
+	s.wire.Close(known)
 	return known
-}
-
-func size(blobs []Blob) (size int64) {
-	for _, blob := range blobs {
-		size += blob.Size
-	}
-	return size
 }

@@ -18,6 +18,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
 // answers reads the call of that ID, and answers it with a report.
@@ -159,7 +160,7 @@ func TestSessionIsCancelled(t *testing.T) {
 	})
 }
 
-// Close stops waiting after closeTimeout for a helper that does not exit when its input
+// Close stops waiting after wire.CloseTimeout for a helper that does not exit when its input
 // ends.
 func TestCloseEnds(t *testing.T) {
 	for name, command := range map[string]act{
@@ -181,7 +182,7 @@ func TestCloseEnds(t *testing.T) {
 				s := openFake(t, e)
 				begin := time.Now()
 				s.Close()
-				if took := time.Since(begin); took != closeTimeout {
+				if took := time.Since(begin); took != wire.CloseTimeout {
 					t.Errorf("it took %s", took)
 				}
 				wantFree(t, e.limits)

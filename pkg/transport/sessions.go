@@ -26,7 +26,7 @@ type sessionKey struct {
 }
 
 func keyOf(in Container) sessionKey {
-	return sessionKey{container: in.Name, transport: in.Transport, user: ptr.Deref(in.User, User{})}
+	return sessionKey{in.Name, in.Transport, ptr.Deref(in.User, User{})}
 }
 
 // NewSessions returns Sessions that are opened by dialer.
@@ -69,13 +69,6 @@ func (s *Sessions) session(ctx context.Context, in Container) (Session, error) {
 	}
 	s.open[keyOf(in)] = session
 	return session, nil
-}
-
-// matches reports whether a container that reports this ID may be c. It may be if either
-// ID is unknown.
-func (c Container) matches(id string) bool {
-	want := runtimeID(c)
-	return want == "" || id == "" || id == want
 }
 
 // Close ends all sessions, in bounded time.

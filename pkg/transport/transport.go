@@ -7,47 +7,9 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
-
-// Container identifies a container of one particular pod, and how to reach it.
-type Container struct {
-	Namespace string
-	Pod       string
-	// PodUID is the UID under which the kubelet runs the pod.
-	PodUID types.UID
-	Name   string
-	// ID is the container runtime's ID, <scheme>://<ID>; empty accepts whichever
-	// container runs under the name. If another one runs, since the pod's status is
-	// stale, the operation fails with ReasonReplaced.
-	ID string
-	// Node is the node that the pod runs on; sessions are limited per node.
-	Node string
-	// Space limits how much may be written to the container's /tmp.
-	Space Space
-	// Transport selects the dialer; empty means exec.
-	Transport v1alpha1.Transport
-	// Object is the pod as last observed. User is the JVM's user as found by an
-	// inspection, if nothing else states it. Both are for a Door.
-	Object *corev1.Pod
-	User   *User
-	// JVMUser is the user that the JVM is known to run as, for instance since it was
-	// attached to by exec. A Door uses it if neither User, nor the kubelet, nor the pod's
-	// spec states the user.
-	JVMUser *User
-	// Last allows a Door to add the last ephemeral container that a pod may have, which
-	// is reserved for detaching.
-	Last bool
-	// Origin is the reason for the session, for the API server's audit log.
-	Origin Origin
-	// Transient makes the session leave nothing behind: when it ends, it removes the
-	// files that it brought in.
-	Transient bool
-}
 
 // Ways holds a Dialer for each transport that the operator may use.
 type Ways map[v1alpha1.Transport]Dialer
@@ -101,19 +63,3 @@ type Session interface {
 type Helper interface {
 	Run(ctx context.Context, in Container, verb helperapi.Verb, request helperapi.Request, blobs ...Blob) (*helperapi.Report, error)
 }
-
-// Error is the reason why an operation or a session failed.
-type Error struct {
-	// Reason is a condition reason of apis/v1alpha1.
-	Reason string
-	// Message is one sentence, which stays the same across retries.
-	Message string
-	// Err is the cause; nil if the helper reported the failure.
-	Err error
-}
-
-// Error returns the message.
-func (e *Error) Error() string { return e.Message }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }

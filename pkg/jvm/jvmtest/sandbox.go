@@ -9,6 +9,7 @@ package jvmtest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 )
 
 // Environment variables of a re-executed test binary, and the roles it may have.
@@ -131,6 +133,40 @@ func testDirectories() string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
+// race is the main function of the process that Exchange starts.
+func race(a, b string) error {
+	for i := 0; ; i++ {
+		if err := exchange(a, b); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("exchange %s and %s: %w", a, b, err)
+		}
+		if i == 1 {
+			fmt.Println("exchanged")
+		}
+	}
+}
+
+// exchange swaps a and b atomically.
+func exchange(a, b string) error {
+	const (
+		atFDCWD        = -0x64
+		renameExchange = 1 << 1 // RENAME_EXCHANGE of renameat2(2)
+	)
+	from, err := syscall.BytePtrFromString(a)
+	if err != nil {
+		return err
+	}
+	to, err := syscall.BytePtrFromString(b)
+	if err != nil {
+		return err
+	}
+	here := atFDCWD
+	_, _, errno := syscall.Syscall6(renameat2, uintptr(here), uintptr(unsafe.Pointer(from)), uintptr(here), uintptr(unsafe.Pointer(to)), renameExchange, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 // ModuleRoot returns the directory of this repository's go.mod: the closest one above the
 // working directory, which is that of the test's package.
 func ModuleRoot() (string, error) {
@@ -157,6 +193,19 @@ func NeedUsers(t *testing.T) {
 	if fields := strings.Fields(string(mapped)); len(fields) == 3 && fields[2] == "1" {
 		missing(t, "a second user", "run the tests as root")
 	}
+}
+
+// As makes a command run as another user, with the group of the same number.
+func As(t *testing.T, user uint32, cmd *exec.Cmd) *exec.Cmd {
+	t.Helper()
+	if user != 0 {
+		NeedUsers(t)
+	}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
+	return cmd
 }
 
 func check(err error) {

@@ -3,8 +3,10 @@
 package helper
 
 import (
-	"context"
+	"slices"
+	"syscall"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
@@ -34,42 +36,6 @@ const freeStep = 8
 
 // inMiB rounds bytes up to a multiple of step MiB.
 func inMiB(bytes, step int64) int64 { return (bytes + step*mib - 1) / (step * mib) * step }
-
-// openSocket is a variable for a test that uses up memory during the attach.
-var openSocket = jvm.Process.Attach
-
-// attach opens the JVM's attach socket, unless there is too little memory for the next
-// operation. An agent that is present already has most of the memory that it needs.
-// Another implementation, or a stopped one, loads its own classes again, which needs a
-// quarter of the headroom. Another configuration or port is never refused, because it may
-// make scrapes smaller.
-func (a *agent) attach(ctx context.Context, d helperapi.Desired, headroom int64) error {
-	loaded, err := agentLoaded(a.process)
-	if err != nil {
-		return err
-	}
-	if !loaded {
-		if err := a.checkWarning(); err != nil {
-			return err
-		}
-		if err := checkMemory(a.process.PID, headroom, "The first load of the agent"); err != nil {
-			return err
-		}
-	}
-	if err := openSocket(a.process, ctx); err != nil {
-		return err
-	}
-	if !loaded { // check again: Attach waits for a JVM that is starting, whose heap grows meanwhile
-		return checkMemory(a.process.PID, headroom, "The first load of the agent")
-	}
-	if err := a.look(ctx); err != nil {
-		return err
-	}
-	if a.unknown() || a.says(helperapi.AgentRunning) && a.mark.ImplementationSHA256 == d.ImplementationSHA256 {
-		return nil
-	}
-	return checkMemory(a.process.PID, headroom/4, "A start of the agent's implementation")
-}
 
 // checkStagedMemory refuses to stage files if there is less memory than twice their size,
 // whether /tmp is in memory or on a disk, where dirty pages count until they are written
@@ -117,17 +83,37 @@ func agentPresent(req helperapi.Request) (bool, error) {
 		}
 		return agentLoaded(p)
 	}
-	found, err := jvm.Find()
+	found, err := processesOf(req)
+	return slices.ContainsFunc(found, func(p jvm.Process) bool {
+		loaded, err := agentLoaded(p)
+		return loaded && err == nil
+	}), err
+}
+
+// checkSpace refuses files for which the agent directory's file system has too few free
+// blocks or inodes. A quota or the kubelet may allow less.
+func checkSpace(dir *directory.Directory, files []helperapi.File) error {
+	opened, err := dir.Open(".")
 	if err != nil {
-		return false, err
+		return err
 	}
-	for _, p := range found {
-		if outsideContainer(req, p) {
-			continue
+	defer opened.Close()
+	var fs syscall.Statfs_t
+	if err := syscall.Fstatfs(int(opened.Fd()), &fs); err != nil {
+		return err
+	}
+	if fs.Blocks > 0 && fs.Bsize > 0 { // otherwise it is unlimited, such as a tmpfs with size=0
+		var blocks uint64
+		for _, file := range files {
+			blocks += (uint64(file.Size) + uint64(fs.Bsize) - 1) / uint64(fs.Bsize)
 		}
-		if loaded, err := agentLoaded(p); err == nil && loaded {
-			return true, nil
+		if blocks > fs.Bavail {
+			return helperapi.Errorf(helperapi.ReasonNoSpace, "%d MiB are needed in %s, and its file system has less free: make room there.",
+				inMiB(int64(blocks)*fs.Bsize, 1), helperapi.AgentDirectory)
 		}
 	}
-	return false, nil
+	if fs.Files > 0 && uint64(len(files)) > fs.Ffree {
+		return helperapi.Errorf(helperapi.ReasonNoSpace, "%d files are needed in %s, and its file system has fewer inodes free: remove files there.", len(files), helperapi.AgentDirectory)
+	}
+	return nil
 }

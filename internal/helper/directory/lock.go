@@ -1,6 +1,6 @@
 //go:build linux
 
-package helper
+package directory
 
 import (
 	"context"
@@ -11,15 +11,17 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
 // lockTimeout is how long a helper waits for another one that is working on the same JVM,
 // before it answers ReasonBusy.
 const lockTimeout = 2 * time.Second
 
-// lock acquires the lock of one JVM and returns a function that releases it. The kernel
-// releases it if the helper dies.
-func (dir *directory) lock(ctx context.Context, name string) (unlock func(), err error) {
+// Lock acquires the lock of one JVM and returns a function that releases it. It fails with
+// ReasonBusy if another helper holds the lock. The kernel releases it if the helper dies.
+func (dir *Directory) Lock(ctx context.Context, p jvm.Process) (unlock func(), err error) {
+	name := LockFile(p)
 	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	for {
@@ -48,11 +50,8 @@ func (dir *directory) lock(ctx context.Context, name string) (unlock func(), err
 
 // stillNamed reports whether f is still the file with that name: unload removes the lock
 // that it holds, and a helper that waited for it would hold a deleted file.
-func (dir *directory) stillNamed(f *os.File, name string) bool {
-	held, err := f.Stat()
-	if err != nil {
-		return false
-	}
+func (dir *Directory) stillNamed(f *os.File, name string) bool {
+	held, failed := f.Stat()
 	named, err := dir.Lstat(name)
-	return err == nil && os.SameFile(held, named)
+	return failed == nil && err == nil && os.SameFile(held, named)
 }

@@ -1,4 +1,4 @@
-package transport
+package wire
 
 import (
 	"bytes"
@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 )
 
-var errOutputTooLarge = errors.New("the output is larger than its bound")
+// ErrOutputTooLarge means that a command printed more than is read.
+var ErrOutputTooLarge = errors.New("the output is larger than its bound")
 
 // boundedBuffer keeps what is written to it up to a limit, in bytes. Beyond that, it
 // cancels the stream, since client-go keeps reading after a write error. It has a lock
@@ -27,8 +28,8 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.buffer.Len()+len(p) > b.limit {
-		b.cancel(errOutputTooLarge)
-		return 0, errOutputTooLarge
+		b.cancel(ErrOutputTooLarge)
+		return 0, ErrOutputTooLarge
 	}
 	return b.buffer.Write(p)
 }
@@ -40,7 +41,7 @@ func (b *boundedBuffer) String() string {
 	return b.buffer.String()
 }
 
-// quota reads up to a number of bytes, and then fails with errOutputTooLarge. Otherwise,
+// quota reads up to a number of bytes, and then fails with ErrOutputTooLarge. Otherwise,
 // a command could keep the operator busy until its deadline, for instance by printing
 // empty lines.
 type quota struct {
@@ -53,7 +54,7 @@ type quota struct {
 // Read implements io.Reader.
 func (q *quota) Read(p []byte) (int, error) {
 	if q.left <= 0 {
-		return 0, errOutputTooLarge
+		return 0, ErrOutputTooLarge
 	}
 	n, err := q.from.Read(p[:min(len(p), q.left)])
 	q.left -= n
