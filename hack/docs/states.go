@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
 
@@ -85,13 +86,44 @@ Failure is not a phase. The condition of the next phase is False on a failure, o
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", t.Name, strings.Join(from, ", "), t.To, strings.Join(causes(t), " "))
 	}
 	b.WriteString(`
+The cause decides how far a record goes back. Causes are looked for in this order, and the first one that applies counts. ` + "`=`" + ` means that the record has not come that far, and keeps its phase.
+
+| cause | ` + strings.Join(phaseNames(), " | ") + ` |
+| --- |` + strings.Repeat(" --- |", len(phaseNames())) + `
+`)
+	for _, c := range steps.Causes() {
+		fmt.Fprintf(&b, "| %s |", c.Reason)
+		for _, phase := range steps.Plan.Phases() {
+			after := steps.PhaseAfter(c.Cause, phase)
+			if after == phase {
+				after = "="
+			}
+			fmt.Fprintf(&b, " %s |", after)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(`
 Going back withdraws neither the endpoint nor the annotations: Prometheus keeps scraping the endpoint that answered last, ` + "`endpoint` of each process in the record" + `. Only ` + "`replaced`" + ` withdraws both, for JVMs that are gone.
 
 [Detaching](lifecycle.md#detaching) is not a phase, either: the same steps undo their effects in reverse order.
 
 A PrometheusJmxExporter has the phase of its least advanced pod, refused ones aside: Pending if it matches none, Refused if all matched pods are refused. Its ` + "`status.metricsEndpoints`" + ` lists the endpoints of pods whose Exposed is True, so a pod that went back is missing there while its EndpointSlice still lists it.
 `)
+	b.WriteString("\n" + decisions)
 	return b.String(), nil
+}
+
+// decisions is checked against pkg/steps, by its tests.
+//
+//go:embed decisions.md
+var decisions string
+
+func phaseNames() []string {
+	var names []string
+	for _, phase := range v1alpha1.Phases() {
+		names = append(names, string(phase))
+	}
+	return names
 }
 
 // causes returns the messages of the conditions that cause a transition or, without any,

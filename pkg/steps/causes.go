@@ -65,6 +65,16 @@ var jvmCauses = []struct {
 		func(j *JVM) bool { return !j.published() }},
 }
 
+// PhaseAfter returns the phase of a record in a phase after it goes back for a cause: the
+// same, if it has not come that far.
+func PhaseAfter(cause statemachine.Cause, at statemachine.Phase) statemachine.Phase {
+	state := statemachine.State{Phase: at}
+	if _, err := Plan.Regress(&state, cause); err != nil { // no cause and no phase of this package
+		return at
+	}
+	return state.Phase
+}
+
 func served(p *v1alpha1.JavaProcess) {
 	p.ConfigSHA256, p.ImplementationSHA256, p.SecuritySHA256, p.CertificateSHA256 = "", "", "", ""
 }

@@ -202,11 +202,11 @@ func (d *draft) takePodBack() {
 // lost returns the first phase that a record in a phase loses for a cause; empty if it
 // has not come that far.
 func lost(at statemachine.Phase, cause *Cause) statemachine.Phase {
-	state := statemachine.State{Phase: at}
-	if changed, err := Plan.Regress(&state, cause.Cause); err != nil || !changed {
+	after := PhaseAfter(cause.Cause, at)
+	if after == at {
 		return ""
 	}
-	phase, _ := Plan.Next(state.Phase)
+	phase, _ := Plan.Next(after)
 	return phase
 }
 

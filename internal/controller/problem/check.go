@@ -24,8 +24,6 @@ const (
 	// allLogs limits the time for reading all logs of a reconcile. Missing ones are read
 	// after the next restart.
 	allLogs = 20 * time.Second
-	// needsRight is the end of the message if logs may not be read.
-	needsRight = " (log omitted: RBAC does not let the operator get pods/log; deploy config/logs)"
 )
 
 // triesOfLog are the retries of a failed log read: a pod that never restarts gives no

@@ -15,6 +15,9 @@ const (
 	maxMessage = 512
 )
 
+// needsRight is the end of the message if logs may not be read.
+const needsRight = " (log omitted: RBAC does not let the operator get pods/log; deploy config/logs)"
+
 // verdict is the problem of a container.
 type verdict struct {
 	reason, message string
