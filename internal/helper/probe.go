@@ -3,6 +3,7 @@
 package helper
 
 import (
+	"cmp"
 	"bufio"
 	"context"
 	"errors"
@@ -149,5 +150,5 @@ func connected(conn *os.File) error {
 		failed = errors.Join(err, syscall.Errno(code))
 		return true
 	})
-	return errors.Join(err, failed)
+	return cmp.Or(err, failed)
 }

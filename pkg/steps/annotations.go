@@ -80,7 +80,7 @@ func endpointSecured(s *Situation) bool {
 	return p != nil && p.Endpoint != nil && p.Endpoint.TLS
 }
 
-// CanAnnotate reports whether the JVM that the annotations name is exposed.
+// canAnnotate reports whether the JVM that the annotations name is exposed.
 func canAnnotate(s *Situation) bool {
 	p := annotatedJVM(s)
 	return p != nil && p.Phase == v1alpha1.PhaseExposed

@@ -90,8 +90,8 @@ func TestNotAuthorized(t *testing.T) {
 			if ran := len(helper.ran) > 0; ran != (tc.want == "") {
 				t.Errorf("helper operations: got %q", helper.ran)
 			}
-			if tc.want == v1alpha1.ReasonNotAuthorized && (got.Kind != statemachine.Failed || got.RetryAfter != AuthorityPeriod || s.InspectAfter() != AuthorityPeriod) {
-				t.Errorf("retry: got %s and InspectAfter %s, want AuthorityPeriod", got.RetryAfter, s.InspectAfter())
+			if tc.want == v1alpha1.ReasonNotAuthorized && (got.Kind != statemachine.Failed || got.RetryAfter != AuthorityPeriod || s.inspectAfter() != AuthorityPeriod) {
+				t.Errorf("retry: got %s and inspectAfter %s, want AuthorityPeriod", got.RetryAfter, s.inspectAfter())
 			}
 		})
 	}
@@ -121,8 +121,8 @@ func TestNotAuthorizedWhenAttached(t *testing.T) {
 	if diff := cmp.Diff([]string{"a inspect"}, helper.ran); diff != "" {
 		t.Errorf("helper operations (-want +got):\n%s", diff)
 	}
-	if after := s.InspectAfter(); after != AuthorityPeriod {
-		t.Errorf("InspectAfter: got %s, want %s", after, AuthorityPeriod)
+	if after := s.inspectAfter(); after != AuthorityPeriod {
+		t.Errorf("inspectAfter: got %s, want %s", after, AuthorityPeriod)
 	}
 	for _, p := range s.Filter(func(*v1alpha1.JavaProcess) bool { return true }) {
 		if refused := s.processForbidden(p); (refused == nil) != (p.Container == "a") {

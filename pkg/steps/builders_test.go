@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +32,7 @@ func aSituation(processes ...v1alpha1.JavaProcess) *scene {
 			Observed: Observed{
 				Operator: Operator{Artifacts: &Artifacts{Agent: blob("agent"), Implementation: blob("implementation")}, HealthChecks: true},
 				Pod:      &corev1.Pod{}, Exporter: &v1alpha1.PrometheusJmxExporter{}, Granted: true, Begun: &v1alpha1.JmxAttachmentStatus{},
-				Now: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)),
+				Time: start, Now: metav1.NewTime(start),
 			},
 			Record: record.Record{Attachment: &v1alpha1.JmxAttachment{}},
 		},
@@ -81,7 +80,7 @@ func aProcess(container string, port int32) v1alpha1.JavaProcess {
 	}
 }
 
-// serving returns a process that serves the files of aScope at the pod's address.
+// serving returns a process that serves the files of aSituation at the pod's address.
 func serving(container string, port int32) v1alpha1.JavaProcess {
 	p := aProcess(container, port)
 	p.Phase, p.Primary = v1alpha1.PhaseExposed, port == 9400

@@ -19,7 +19,7 @@ type Decision func(*Situation) ([]Move, error)
 
 // Attach are the decisions about a pod that an exporter owns. Each is made after the
 // moves of the one before it, whose outcomes it depends on.
-var Attach = []Decision{Regress, Find, Walk, Settle}
+var Attach = []Decision{Regress, FindJVMs, WalkJVMs, Settle}
 
 // Regress decides, before anything is executed, what no longer holds. Processes that are
 // gone leave the record, and thereby the EndpointSlices, in any phase.
@@ -28,7 +28,9 @@ func Regress(s *Situation) ([]Move, error) {
 	if d.Status().DetachStartTime != nil {
 		d.add(Return{})
 	}
-	d.add(d.renewal())
+	if m := d.renewal(); m != (Renew{DetachTimeout: d.Status().DetachTimeout}) {
+		d.add(m)
+	}
 	for _, p := range d.Processes() {
 		if from := d.EndpointHealth[record.Identity(p)].CheckedFrom; from != "" && p.Endpoint != nil {
 			d.add(CheckFrom{record.Identity(p), from})
@@ -38,9 +40,9 @@ func Regress(s *Situation) ([]Move, error) {
 		return !record.Runs(d.Pod, p) || d.EndpointHealth[record.Identity(p)].Finding == FindingGone
 	})
 	for _, p := range d.Filter(func(p *v1alpha1.JavaProcess) bool { return !p.Excluded }) {
-		d.takeBack(p)
+		d.regressJVM(p)
 	}
-	d.takePodBack()
+	d.regressPod()
 	if misleads(d.Situation) {
 		d.add(Withdraw{})
 	}
@@ -53,12 +55,12 @@ func Regress(s *Situation) ([]Move, error) {
 	return d.moves, d.err
 }
 
-// Find decides how the pod gets to JavaFound, after the containers that were due are
+// FindJVMs decides how the pod gets to JavaFound, after the containers that were due are
 // inspected. If no JVM is left, the phase no longer holds.
-func Find(s *Situation) ([]Move, error) {
+func FindJVMs(s *Situation) ([]Move, error) {
 	d := draftOf(s)
 	if s.Inspection != nil {
-		d.takePodBack()
+		d.regressPod()
 	}
 	if s.queued() {
 		d.add(Wait{statemachine.QueuedFor})
@@ -68,31 +70,39 @@ func Find(s *Situation) ([]Move, error) {
 	return d.moves, d.err
 }
 
-// Walk decides which JVMs go forward or back. Processes in containers that hang may use
-// up the time of a reconcile, and come last.
-func Walk(s *Situation) ([]Move, error) {
+// WalkJVMs decides which JVM goes forward or back next: one after another, since what
+// becomes of one may concern the next. Processes in containers that hang may use up the
+// time of a reconcile, and come last.
+func WalkJVMs(s *Situation) ([]Move, error) {
 	d := draftOf(s)
-	d.noteRestart(d.missed)
-	if Plan.Reached(d.State.Phase, JavaFound) && !s.queued() {
-		d.add(Wait{d.InspectAfter()})
+	if len(s.Walked) == 0 {
+		d.noteRestart(d.missed)
+		if after := d.inspectAfter(); after > 0 && Plan.Reached(d.State.Phase, JavaFound) && !s.queued() {
+			d.add(Wait{after})
+		}
 	}
 	fewestTriesFirst := slices.SortedStableFunc(slices.Values(d.Processes()), func(a, b *v1alpha1.JavaProcess) int {
 		return cmp.Compare(a.Attempt.Tries(), b.Attempt.Tries())
 	})
 	for _, p := range fewestTriesFirst {
 		switch j := (&JVM{d.Situation, p}); {
+		case slices.Contains(s.Walked, record.Identity(p)):
 		case p.Excluded && record.Serves(p):
 			d.add(Backward{record.Identity(p)})
+			d.add(DecideAgain{})
+			return d.moves, d.err
 		case p.Excluded, !Plan.Reached(j.State().Phase, JavaFound), j.awaitsPrimary():
 		default:
 			d.add(Forward{record.Identity(p)})
+			d.add(DecideAgain{})
+			return d.moves, d.err
 		}
 	}
 	return d.moves, d.err
 }
 
 // foundAgainAfter is the time after which a pod is inspected in which a step found a
-// process gone.
+// process gone: as soon as a record that is written again is read.
 const foundAgainAfter = 200 * time.Millisecond
 
 // Settle decides what follows for the pod from where its JVMs have arrived. It is
@@ -100,7 +110,7 @@ const foundAgainAfter = 200 * time.Millisecond
 func Settle(s *Situation) ([]Move, error) {
 	d := draftOf(s)
 	if d.forget(func(p *v1alpha1.JavaProcess) bool { return p.Reason == v1alpha1.ReasonProcessGone }) {
-		d.takePodBack()
+		d.regressPod()
 		d.add(Wait{foundAgainAfter})
 	}
 	d.add(SumUp{})
@@ -148,8 +158,9 @@ func (d *draft) add(m Move) {
 func (d *draft) renewal() Renew {
 	status, granted := d.Status(), d.Attachment.Spec.Revision
 	m := Renew{
-		DetachTimeout:   ptr.Deref(d.Exporter.Spec.Detach.Timeout, metav1.Duration{}),
-		KeepHelpers:     d.Exporter.Spec.Mode != v1alpha1.ModePreflight,
+		DetachTimeout: ptr.Deref(d.Exporter.Spec.Detach.Timeout, metav1.Duration{}),
+		KeepHelpers: d.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
+			slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return c.HelperRemoved }),
 		RetryInspection: d.takesAnyDoor(),
 		ForgetRestart:   status.Restart != nil && status.Restart.Revision != granted,
 	}
@@ -185,16 +196,16 @@ func (d *draft) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {
 	}
 }
 
-func (d *draft) takeBack(p *v1alpha1.JavaProcess) {
+func (d *draft) regressJVM(p *v1alpha1.JavaProcess) {
 	if cause := (&JVM{d.Situation, p}).cause(); cause != nil {
-		d.add(TakeBack{record.Identity(p), cause, lost(statemachine.Phase(p.Phase), cause)})
+		d.add(RegressJVM{record.Identity(p), cause, lost(statemachine.Phase(p.Phase), cause)})
 	}
 }
 
-func (d *draft) takePodBack() {
+func (d *draft) regressPod() {
 	if cause := d.cause(); cause != nil {
 		if phase := lost(d.State.Phase, cause); phase != "" {
-			d.add(TakePodBack{cause, phase})
+			d.add(RegressPod{cause, phase})
 		}
 	}
 }

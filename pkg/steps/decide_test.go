@@ -107,9 +107,9 @@ func decidedPhase(t *testing.T, s *scene, reason string) statemachine.Phase {
 	for _, m := range moves {
 		var why *Cause
 		switch m := m.(type) {
-		case TakeBack:
+		case RegressJVM:
 			why = m.Cause
-		case TakePodBack:
+		case RegressPod:
 			why = m.Cause
 		}
 		if why != nil && why.Reason != reason {
@@ -155,7 +155,7 @@ var decided = map[string]map[string]func(*scene){
 			s.annotatedBy("helm", "8080")
 		},
 	},
-	"Find": {
+	"FindJVMs": {
 		"nothing was inspected again": func(*scene) {},
 		"an inspection found a JVM":   func(s *scene) { s.Inspection = new(record.Done()) },
 		"an inspection found no JVM": func(s *scene) {
@@ -165,7 +165,7 @@ var decided = map[string]map[string]func(*scene){
 		"there was no capacity to inspect":          func(s *scene) { s.Inspection = new(record.NotDone(v1alpha1.ReasonQueued, "No.")) },
 		"no container of the pod was inspected yet": func(s *scene) { s.State = statemachine.State{}; s.Status().Containers, s.Status().Processes = nil, nil },
 	},
-	"Walk": {
+	"WalkJVMs": {
 		"a JVM is chosen":                  func(*scene) {},
 		"a JVM is excluded, with an agent": process(func(p *v1alpha1.JavaProcess) { excluded(p) }),
 		"a JVM is excluded, without an agent": process(func(p *v1alpha1.JavaProcess) {
@@ -181,6 +181,15 @@ var decided = map[string]map[string]func(*scene){
 				Name: "first", ContainerID: "containerd://first", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 			})
 			*s.jvm().Process = aProcess("app", 0)
+		},
+		"the primary JVM was refused just now, and an inspection may find another": func(s *scene) {
+			primary := s.jvm().Process
+			primary.Phase, primary.Reason, primary.Endpoint = v1alpha1.PhaseJavaFound, v1alpha1.ReasonStorageLimitTooLow, nil
+			s.Walked = []record.ProcessIdentity{record.Identity(primary)}
+			s.Status().Processes = append(s.Status().Processes, aProcess("worker", 0))
+			s.runs("worker")
+			s.inspectedWell()
+			s.runs("last")
 		},
 		"an inspection no longer finds a JVM that was attached a moment ago": func(s *scene) {
 			s.jvm().Process.Intent.Time, s.jvm().Process.Primary = metav1.NewTime(s.Now.Add(-time.Second)), true
@@ -216,7 +225,7 @@ var decided = map[string]map[string]func(*scene){
 		"the container has ended":  func(s *scene) { s.Pod.Status.ContainerStatuses = nil },
 		"the record was recreated": func(s *scene) { s.Status().Containers, s.Status().Processes = nil, nil; s.Begun = s.Status() },
 	},
-	"TakeOut": {
+	"UndoAll": {
 		"an agent is loaded":   func(*scene) {},
 		"no agent was loaded":  process(func(p *v1alpha1.JavaProcess) { p.Intent = nil }),
 		"nothing was attached": func(s *scene) { s.Status().Processes = nil },
@@ -224,7 +233,7 @@ var decided = map[string]map[string]func(*scene){
 }
 
 var decisions = map[string]Decision{
-	"Regress": Regress, "Find": Find, "Walk": Walk, "Settle": Settle, "AwaitHalt": AwaitHalt, "Release": Release, "TakeOut": TakeOut,
+	"Regress": Regress, "FindJVMs": FindJVMs, "WalkJVMs": WalkJVMs, "Settle": Settle, "AwaitHalt": AwaitHalt, "Release": Release, "UndoAll": UndoAll,
 }
 
 // Each row of the table of decisions is what the decision answers, and each situation has a
@@ -274,27 +283,18 @@ func described(moves []Move) string {
 		switch m := m.(type) {
 		case Renew:
 			var what []string
-			if m.Grant != "" {
-				what = append(what, "a new grant")
+			for words, is := range map[string]bool{
+				"a new grant": m.Grant != "", "resumed": m.Resume != nil, "inspected by another transport": m.RetryInspection, "the restart was before": m.ForgetRestart,
+			} {
+				if is {
+					what = append(what, words)
+				}
 			}
-			if m.Resume != nil {
-				what = append(what, "resumed")
-			}
-			if what == nil {
-				continue
-			}
+			slices.Sort(what)
 			name += " (" + strings.Join(what, ", ") + ")"
-		case Wait:
-			if m.After == 0 {
-				continue
-			}
-		case Forget:
-			if len(m.Processes) == 0 {
-				continue
-			}
-		case TakeBack:
+		case RegressJVM:
 			name += " (" + m.Cause.Reason + ")"
-		case TakePodBack:
+		case RegressPod:
 			name += " (" + m.Cause.Reason + ")"
 		case CheckFrom:
 			name += " (" + string(m.From) + ")"

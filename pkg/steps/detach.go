@@ -14,7 +14,7 @@ import (
 
 // Detach are the decisions about a pod that no longer belongs to the exporter of its
 // record: it is led back to the start, annotations first.
-var Detach = []Decision{AwaitHalt, Release, TakeOut}
+var Detach = []Decision{AwaitHalt, Release, UndoAll}
 
 // The moves of a detach that are more than a Change.
 type (
@@ -40,8 +40,8 @@ const haltTimeout = 5 * time.Second
 
 // AwaitHalt keeps the record of a pod that failed soon after an attach until its rollout
 // is halted: if the pod is not restarted, it fails as a whole, and only its record shows
-// the cause. It does not wait if the exporter no longer selects the pod, or if the
-// revision is no longer the exporter's.
+// the cause. It does not wait if the exporter is being deleted or no longer selects the
+// pod, or if the revision is no longer the exporter's.
 func AwaitHalt(s *Situation) ([]Move, error) {
 	exporter, status := s.Former, s.Status()
 	if exporter == nil || s.Pod.Status.Phase != corev1.PodFailed || exporter.Status.Halt != nil ||
@@ -94,7 +94,9 @@ func Release(s *Situation) ([]Move, error) {
 	for _, p := range d.Filter(func(p *v1alpha1.JavaProcess) bool { return !record.Runs(d.Pod, p) }) {
 		ended = append(ended, record.Identity(p))
 	}
-	d.add(Forget{ended})
+	if len(ended) > 0 {
+		d.add(Drop{ended})
+	}
 	if s.recordLost() {
 		d.add(PersistDetaching{})
 		d.add(FindAgents{})
@@ -103,8 +105,8 @@ func Release(s *Situation) ([]Move, error) {
 	return d.moves, d.err
 }
 
-// TakeOut decides which JVMs are taken back to the start: all of them.
-func TakeOut(s *Situation) ([]Move, error) {
+// UndoAll decides which JVMs are taken back to the start: all of them.
+func UndoAll(s *Situation) ([]Move, error) {
 	var moves []Move
 	if len(s.Agents()) > 0 {
 		moves = append(moves, PersistDetaching{})
@@ -152,7 +154,7 @@ func (TryAgain) Apply(s *Situation) error {
 // began.
 func (s *Situation) DetachIsOver() bool {
 	begun := s.Begun.DetachStartTime
-	return begun != nil && s.Now.Sub(begun.Time) >= s.Begun.DetachTimeout.Duration
+	return begun != nil && s.Time.Sub(begun.Time) >= s.Begun.DetachTimeout.Duration
 }
 
 // recordLost reports whether the pod may have agents that the record does not know,

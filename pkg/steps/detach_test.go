@@ -70,7 +70,7 @@ func TestBeginDetach(t *testing.T) {
 		s.Attachment.Status = tc.status
 		s.Status().Attempt = &v1alpha1.Attempt{}
 		s.Status().Processes = []v1alpha1.JavaProcess{{Attempt: &v1alpha1.Attempt{}}}
-		s.Begun = s.Status().DeepCopy()
+		s.Begun, s.Time = s.Status().DeepCopy(), s.Now.Time
 		isNew := tc.status.DetachStartTime == nil
 		if got := s.DetachIsOver(); got != tc.over {
 			t.Errorf("%s: DetachIsOver: got %t, want %t", name, got, tc.over)

@@ -21,7 +21,7 @@ func (s *Situation) due(c pod.Container) bool {
 		state := record.ContainerState(entry)
 		return !state.Blocked(s.Key(), record.KindOf, s.Now.Time) || s.takesDoor(c, entry)
 	}
-	if s.Chooses() && entry.Rules != rules(s.Exporter) || s.reinspectAfter(entry) == 0 {
+	if s.chooses() && entry.Rules != rules(s.Exporter) || s.reinspectAfter(entry) == 0 {
 		return true
 	}
 	here := s.Filter(func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.ID })
@@ -38,15 +38,15 @@ func (s *Situation) due(c pod.Container) bool {
 // inspectionDue reports whether FindJava has containers to inspect or to exclude.
 func (s *Situation) inspectionDue() bool {
 	chosen := s.containers()
-	return slices.ContainsFunc(chosen, s.due) || s.Chooses() && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
+	return slices.ContainsFunc(chosen, s.due) || s.chooses() && slices.ContainsFunc(s.Status().Containers, func(entry v1alpha1.InspectedContainer) bool {
 		return !slices.ContainsFunc(chosen, func(c pod.Container) bool { return c.Name == entry.Name })
 	})
 }
 
-// InspectAfter returns the time until FindJava must inspect a container without an
+// inspectAfter returns the time until FindJava must inspect a container without an
 // event; 0 for never. It is consistent with due, so that it never returns a time at
 // which nothing would be inspected.
-func (s *Situation) InspectAfter() time.Duration {
+func (s *Situation) inspectAfter() time.Duration {
 	after := s.retryAfter
 	earliest := func(wait time.Duration) {
 		if wait > 0 && (after == 0 || wait < after) {
@@ -91,7 +91,7 @@ const (
 // is health checked.
 func (s *Situation) reinspectAfter(entry *v1alpha1.InspectedContainer) time.Duration {
 	ready := pod.ReadySince(s.Pod)
-	if !s.Chooses() || entry.Time == nil || !ready.After(entry.Time.Time) {
+	if !s.chooses() || entry.Time == nil || !ready.After(entry.Time.Time) {
 		return -1
 	}
 	unreachable := func(p *v1alpha1.JavaProcess) bool {

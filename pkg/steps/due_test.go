@@ -97,7 +97,7 @@ func TestDue(t *testing.T) {
 		for _, how := range tc.how {
 			how(s)
 		}
-		due, wait := s.inspectionDue(), s.InspectAfter()
+		due, wait := s.inspectionDue(), s.inspectAfter()
 		if due != tc.due {
 			t.Errorf("%s: Due: got %t, want %t", name, due, tc.due)
 		}

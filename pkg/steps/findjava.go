@@ -126,7 +126,7 @@ func (f FindJava) inspect(ctx context.Context, s *Situation, c pod.Container) st
 	}
 	entry.HelperRemoved = at.Transient
 	switch {
-	case s.Chooses():
+	case s.chooses():
 		entry.Rules = rules(s.Exporter)
 	case s.keepsAll():
 		entry.Rules = ""
@@ -172,7 +172,7 @@ func (s *Situation) transient(name string) bool {
 
 // exclude excludes the processes of containers that are no longer selected.
 func (s *Situation) exclude(containers []pod.Container) {
-	if !s.Chooses() || len(pod.Running(s.Pod)) == 0 { // all stays as it is
+	if !s.chooses() || len(pod.Running(s.Pod)) == 0 { // all stays as it is
 		return
 	}
 	chosen := func(name string) bool {

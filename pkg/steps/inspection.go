@@ -22,7 +22,7 @@ const maxProcesses = 64
 // Rules that the rollout has not yet granted to the pod do not change the selection of
 // known processes.
 func (s *Situation) merge(c pod.Container, found []helperapi.Process) {
-	chooses := s.Chooses()
+	chooses := s.chooses()
 	var here []v1alpha1.JavaProcess
 	for _, p := range found {
 		process := javaProcess(c, p)

@@ -42,9 +42,10 @@ type (
 	// AnnotateEarly annotates the pod before all of its JVMs are exposed. The condition
 	// waits for them.
 	AnnotateEarly struct{}
-	// Wait reconciles the pod again after a time, unless an event comes first; after 0
-	// only an event does.
+	// Wait reconciles the pod again after a time, unless an event comes first.
 	Wait struct{ After time.Duration }
+	// DecideAgain makes the same decision again.
+	DecideAgain struct{}
 )
 
 // Return begins anew with a pod that was being detached, and came back: the record
@@ -133,6 +134,15 @@ func (m NoteRestart) Apply(s *Situation) error {
 	return nil
 }
 
+// Drop drops processes whose pod is being detached, and which are gone.
+type Drop struct{ Processes []record.ProcessIdentity }
+
+// Apply implements Change.
+func (m Drop) Apply(s *Situation) error {
+	s.Drop(func(p *v1alpha1.JavaProcess) bool { return slices.Contains(m.Processes, record.Identity(p)) })
+	return nil
+}
+
 // Forget drops processes that are gone, and has their containers inspected again.
 type Forget struct{ Processes []record.ProcessIdentity }
 
@@ -146,8 +156,8 @@ func (m Forget) Apply(s *Situation) error {
 	return nil
 }
 
-// TakeBack takes a JVM back to the last phase that holds.
-type TakeBack struct {
+// RegressJVM takes a JVM back to the last phase that holds.
+type RegressJVM struct {
 	Process record.ProcessIdentity
 	Cause   *Cause
 	// Lost is the first phase that is lost; empty if the JVM had not come that far, and
@@ -156,7 +166,7 @@ type TakeBack struct {
 }
 
 // Apply implements Change.
-func (m TakeBack) Apply(s *Situation) error {
+func (m RegressJVM) Apply(s *Situation) error {
 	j := &JVM{s, s.Known(m.Process)}
 	if m.Cause.disproves != nil {
 		m.Cause.disproves(j.Process)
@@ -173,15 +183,15 @@ func (m TakeBack) Apply(s *Situation) error {
 	return nil
 }
 
-// TakePodBack takes the pod's own phases back to the last one that holds.
-type TakePodBack struct {
+// RegressPod takes the pod's own phases back to the last one that holds.
+type RegressPod struct {
 	Cause *Cause
 	// Lost is the first phase that is lost.
 	Lost statemachine.Phase
 }
 
 // Apply implements Change.
-func (m TakePodBack) Apply(s *Situation) error {
+func (m RegressPod) Apply(s *Situation) error {
 	_, err := Plan.Regress(&s.State, m.Cause.Cause)
 	return err
 }

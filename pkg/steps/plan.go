@@ -1,6 +1,6 @@
 // Package steps defines how a pod gets a metrics endpoint: the plan of its phases, the
-// steps that bring them about or undo them, and the pure function that decides which
-// phases no longer hold.
+// steps that bring them about or undo them, and the decisions, pure functions that answer
+// with moves.
 //
 // Discovered, JavaFound and Annotated belong to the pod. Each selected JVM of the pod
 // goes through Staged, Loaded and Exposed independently.

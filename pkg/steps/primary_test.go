@@ -128,7 +128,7 @@ func TestPrimaryBehindAFailure(t *testing.T) {
 			t.Errorf("%s: primary: got %q, want %q", name, got, tc.want)
 		}
 		if got := s.jvm().awaitsPrimary(); got != tc.waits {
-			t.Errorf("%s: AwaitsPrimary in %s: got %t", name, s.jvm().Process.Container, got)
+			t.Errorf("%s: awaitsPrimary in %s: got %t", name, s.jvm().Process.Container, got)
 		}
 	}
 }

@@ -91,10 +91,10 @@ func how(ended *corev1.ContainerStateTerminated) string {
 	return strings.TrimSuffix(fmt.Sprintf(": exit code %d, %s", ended.ExitCode, ended.Reason), ", ")
 }
 
-// restarting returns why nothing is attached or changed now in a container that may be about to
-// exit by itself, according to the kubelet; nil if it may be. It assumes
-// that instances exit at about the same age: an effect within spec.rollout.restartWindow
-// before that age would look like the cause. The blocked time is two windows before that
+// restarting returns why nothing is attached or changed now in a container that may be
+// about to exit by itself, according to the kubelet; nil if it may be. It assumes that
+// instances exit at about the same age: an effect within spec.rollout.restartWindow before
+// that age would look like the cause. The blocked time is two windows before that
 // age and one window after it, so that an instance may exit one window earlier or later
 // than the previous one.
 func (s *Situation) restarting(container, id string) *statemachine.Outcome {

@@ -25,6 +25,8 @@ type Situation struct {
 	record.Record
 	// State is the state of the pod's own phases; those of its JVMs are in the record.
 	State statemachine.State
+	// Walked are the processes that were led forward or back in this reconcile.
+	Walked []record.ProcessIdentity
 	// Inspection is the outcome of FindJava in this reconcile; nil if it was not ensured
 	// again.
 	Inspection *statemachine.Outcome
@@ -46,7 +48,7 @@ type Observed struct {
 	// Exporter is the exporter that owns the pod; nil for a pod that is being detached.
 	Exporter *v1alpha1.PrometheusJmxExporter
 	// Former is the exporter that the record of a pod names that is being detached; nil if
-	// it no longer selects the pod.
+	// it is being deleted, or no longer selects the pod.
 	Former *v1alpha1.PrometheusJmxExporter
 	// Inputs are the resources that the exporter refers to.
 	Inputs
@@ -61,11 +63,13 @@ type Observed struct {
 	// Begun is the status as it was read.
 	Begun *v1alpha1.JmxAttachmentStatus
 	// Unauthorized returns why the user who wrote the exporter may not attach; nil if the
-	// user may. It is read at the first question, and the same for the rest of the
-	// reconcile; nil if nobody asks.
+	// user may, or if nothing is to be reviewed. It is read at the first question, so that
+	// a pod where nothing is new asks nothing.
 	Unauthorized func() *statemachine.Outcome
-	// Now is the start time of the reconcile, in whole seconds.
-	Now metav1.Time
+	// Time is the start time of the reconcile, and Now the same in whole seconds, as the
+	// API keeps it.
+	Time time.Time
+	Now  metav1.Time
 }
 
 // Operator is what the operator was started with.
@@ -120,9 +124,9 @@ func (s *Situation) keepsAll() bool {
 	return !s.Granted && s.lost()
 }
 
-// Chooses reports whether the exporter's current selection of containers and processes
+// chooses reports whether the exporter's current selection of containers and processes
 // applies: its rollout has reached the pod, or the pod has nothing to keep.
-func (s *Situation) Chooses() bool {
+func (s *Situation) chooses() bool {
 	return s.Granted || len(s.Published) == 0 && s.Find(record.Serves) == nil
 }
 

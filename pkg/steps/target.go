@@ -112,7 +112,7 @@ func (s *Situation) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
 func Target(of *corev1.Pod, name string) transport.Container {
 	target := transport.Container{
 		Namespace: of.Namespace, Pod: of.Name, PodUID: pod.KubeletUID(of), Name: name, Node: of.Spec.NodeName,
-		Space: transport.Space(pod.SpaceFor(of, name)), Object: of,
+		Space: pod.SpaceFor(of, name), Object: of,
 	}
 	for _, c := range pod.Running(of) {
 		if c.Name == name {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // Container identifies a container of one particular pod, and how to reach it.
@@ -24,7 +25,7 @@ type Container struct {
 	// Node is the node that the pod runs on; sessions are limited per node.
 	Node string
 	// Space limits how much may be written to the container's /tmp.
-	Space Space
+	Space pod.Space
 	// Transport selects the dialer; empty means exec.
 	Transport v1alpha1.Transport
 	// Object is the pod as last observed. User is the JVM's user as found by an
@@ -47,15 +48,6 @@ type Container struct {
 
 // User is the user and group that a process runs as.
 type User struct{ UID, GID int64 }
-
-// Space is how much may be written to a container's /tmp according to the pod's spec. If
-// more is written, the kubelet evicts the pod some time after the write succeeded.
-type Space struct {
-	// Bytes is the limit; 0 means none.
-	Bytes int64
-	// Bound describes what sets the limit, as the subject of a sentence.
-	Bound string
-}
 
 // CheckSpace returns an *Error with ReasonStorageLimitTooLow unless there is room for twice
 // the size of the files: the spec does not show what else is stored there.

@@ -13,6 +13,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // DoorOptions configures the ephemeral containers.
@@ -31,12 +32,12 @@ var anyUser = User{65532, 65532}
 // namespace that admits the target also admits the door. These rights suffice: the kernel
 // lets a process inspect another one that has the same user and group and no further
 // capabilities (ptrace(2)).
-func (o DoorOptions) ephemeralContainer(pod *corev1.Pod, in Container, name string) (*corev1ac.EphemeralContainerApplyConfiguration, error) {
-	target := ContainerNamed(pod, in.Name)
+func (o DoorOptions) ephemeralContainer(of *corev1.Pod, in Container, name string) (*corev1ac.EphemeralContainerApplyConfiguration, error) {
+	target := pod.Named(of, in.Name)
 	if target == nil {
 		return nil, &Error{Reason: v1alpha1.ReasonPodGone, Message: "The pod has no container " + in.Name + "."}
 	}
-	security, err := securityContext(pod, target, in)
+	security, err := securityContext(of, target, in)
 	if err != nil {
 		return nil, err
 	}
@@ -100,14 +101,4 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 		return ptr.Deref(in.JVMUser, anyUser)
 	}
 	return User{*uid, *gid}
-}
-
-// ContainerNamed returns the container or init container of that name in the pod's spec,
-// or nil if there is none.
-func ContainerNamed(pod *corev1.Pod, name string) *corev1.Container {
-	all := slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers)
-	if i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name }); i >= 0 {
-		return &all[i]
-	}
-	return nil
 }

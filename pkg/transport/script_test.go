@@ -19,6 +19,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport/wire"
 )
 
@@ -267,7 +268,7 @@ func TestRefusedSpace(t *testing.T) {
 	helper := NewBlob("jmx-attach-", []byte(answering), "")
 	s := newSandbox(t)
 	in := app
-	in.Space = Space{Bytes: 2*helper.Size - 1, Bound: "limits.ephemeral-storage of the container is 1"}
+	in.Space = pod.Space{Bytes: 2*helper.Size - 1, Bound: "limits.ephemeral-storage of the container is 1"}
 	e := s.execInto(helper)
 	begin := time.Now()
 	_, err := e.Open(t.Context(), in)

@@ -16,12 +16,12 @@ import (
 // act executes one move.
 func (v *visit) act(ctx context.Context, move steps.Move) error {
 	switch m := move.(type) {
-	case steps.TakeBack:
+	case steps.RegressJVM:
 		if m.Lost != "" {
 			v.recordRegress(ctx, m.Lost, m.Cause)
 		}
 		return m.Apply(v.Situation)
-	case steps.TakePodBack:
+	case steps.RegressPod:
 		v.recordRegress(ctx, m.Lost, m.Cause)
 		return m.Apply(v.Situation)
 	case steps.Change:
@@ -30,13 +30,16 @@ func (v *visit) act(ctx context.Context, move steps.Move) error {
 		return v.persist(ctx)
 	case steps.PersistDetaching:
 		return v.persistBegun(ctx)
+	case steps.DecideAgain:
+		v.again = true
 	case steps.Wait:
 		v.after = enqueue.Earliest(v.after, m.After)
 	case steps.Hold:
-		v.held, v.after = true, m.After
+		v.ended, v.after = true, m.After
 		return v.write(ctx)
 	case steps.Withdraw:
-		if v.withdrawal = (steps.Annotate{Tools: v.tools}).Undo(ctx, v.Situation); v.withdrawal.Kind != statemachine.Done {
+		v.withdrawal = new(steps.Annotate{Tools: v.tools}.Undo(ctx, v.Situation))
+		if v.withdrawal.Kind != statemachine.Done {
 			v.recordNotWithdrawn(v.withdrawal.Err)
 		}
 	case steps.FindAgents:
@@ -48,13 +51,9 @@ func (v *visit) act(ctx context.Context, move steps.Move) error {
 	case steps.WalkPod:
 		return v.walkPod(ctx, m)
 	case steps.Forward:
-		return v.walkJVM(ctx, m.Process, func(w *jvmWalk, j *steps.JVM, state *statemachine.State) (statemachine.Result, error) {
-			return w.Forward(ctx, j, state, steps.Exposed)
-		})
+		return v.walkJVM(ctx, m.Process, (*jvmWalk).Forward, steps.Exposed)
 	case steps.Backward:
-		return v.walkJVM(ctx, m.Process, func(w *jvmWalk, j *steps.JVM, state *statemachine.State) (statemachine.Result, error) {
-			return w.Backward(ctx, j, state, steps.Staged)
-		})
+		return v.walkJVM(ctx, m.Process, (*jvmWalk).Backward, steps.Staged)
 	case steps.Undo:
 		return v.undo(ctx, m)
 	default:
@@ -80,8 +79,9 @@ func (v *visit) walkPod(ctx context.Context, m steps.WalkPod) error {
 
 type jvmWalk = statemachine.Walk[*steps.JVM]
 
-// walkJVM leads one JVM through its phases.
-func (v *visit) walkJVM(ctx context.Context, id record.ProcessIdentity, along func(*jvmWalk, *steps.JVM, *statemachine.State) (statemachine.Result, error)) error {
+// walkJVM leads one JVM through its phases, to one of them.
+func (v *visit) walkJVM(ctx context.Context, id record.ProcessIdentity, walks func(*jvmWalk, context.Context, *steps.JVM, *statemachine.State, statemachine.Phase) (statemachine.Result, error), to statemachine.Phase) error {
+	v.Walked = append(v.Walked, id)
 	j := &steps.JVM{Situation: v.Situation, Process: v.Known(id)}
 	state := j.State()
 	walk := walkOf(steps.JVMSteps(v.tools), j.Key(), v)
@@ -93,7 +93,7 @@ func (v *visit) walkJVM(ctx context.Context, id record.ProcessIdentity, along fu
 		}
 		return v.persist(ctx)
 	}
-	result, err := along(walk, j, &state)
+	result, err := walks(walk, ctx, j, &state, to)
 	v.after = enqueue.Earliest(v.after, result.RequeueAfter)
 	return err
 }

@@ -165,7 +165,7 @@ func aBench() *bench {
 // of returns a visit of a situation, whose steps use the fakes.
 func (b *bench) of(s *steps.Situation) *visit {
 	s.Begun = s.Status().DeepCopy()
-	s.State = steps.PodState(s.Begun)
+	s.State, s.Time, s.Walked, s.Inspection = steps.PodState(s.Begun), b.clock.Now(), nil, nil
 	v := &visit{Reconciler: b.Reconciler, Situation: s, persisted: s.Begun}
 	v.tools = steps.Tools{Helper: b.helper, Prober: b.prober, Writer: b.Writer, Persist: v.persist}
 	return v

@@ -20,7 +20,7 @@ import (
 // concludeAttach has the endpoints health checked from now on.
 func (v *visit) concludeAttach(context.Context) (ctrl.Result, error) {
 	v.Health.Track(v.key(), v.Pod.Status.PodIP, v.Status().Processes)
-	if o := v.withdrawal; o.Err != nil && o.Reason != v1alpha1.ReasonAnnotationRefused {
+	if o := v.withdrawal; o != nil && o.Err != nil && o.Reason != v1alpha1.ReasonAnnotationRefused {
 		return ctrl.Result{}, o.Err
 	}
 	return ctrl.Result{RequeueAfter: v.after}, nil
@@ -33,7 +33,7 @@ const queueTimeout = 30 * time.Minute
 // concludeDetach deletes the record when there is nothing left to wait for. A failure is
 // retried until spec.detach.timeout has passed; then an Event lists what stays behind.
 func (v *visit) concludeDetach(ctx context.Context) (ctrl.Result, error) {
-	failure, tries := v.failures()
+	tries, failure := v.failures()
 	var stopped []string
 	for _, u := range v.undone {
 		if u.Arrived && u.Agent != "" {
@@ -74,11 +74,11 @@ func (v *visit) detached(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// failures returns what prevents the detach, nil for nothing but events that are awaited,
-// and how often the JVM that fails most was tried.
-func (v *visit) failures() (failure error, tries int32) {
+// failures returns how often the JVM that fails most was tried, and what prevents the
+// detach: nil for nothing but events that are awaited.
+func (v *visit) failures() (tries int32, failure error) {
 	failures := []error{v.search}
-	if v.withdrawal.Kind != statemachine.Done {
+	if v.withdrawal != nil && v.withdrawal.Kind != statemachine.Done {
 		failures = append(failures, fmt.Errorf("cannot remove the annotations: %s", text.Denial(v.withdrawal.Err)))
 	}
 	for _, u := range v.undone {
@@ -93,7 +93,7 @@ func (v *visit) failures() (failure error, tries int32) {
 			failures = append(failures, fmt.Errorf("process %d in container %s: the exec concurrency limit is reached", p.PID, p.Container))
 		}
 	}
-	return errors.Join(failures...), tries
+	return tries, errors.Join(failures...)
 }
 
 // detachAfter returns the time until the detach is tried again, or is over.

@@ -126,8 +126,7 @@ func TestDetachConfirms(t *testing.T) {
 			a.Spec.Exporter = v1alpha1.ObjectIdentity{}
 		}
 		b.Reader, b.Live, b.Writer = cached, live, records.New(apply.New(api, effects.Direct))
-		b.Sessions = func() Session { return closing{b.helper} }
-		v, err := b.observeDetaching(t.Context(), a)
+		v, err := b.observeDetaching(t.Context(), a, closing{b.helper})
 		if v != nil {
 			_, err = v.reconcile(t.Context())
 		}

@@ -3,7 +3,6 @@ package attachment
 import (
 	"context"
 	"errors"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +21,7 @@ import (
 
 // observe reads everything that is decided by. It returns nil if there is nothing to
 // decide.
-func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*visit, error) {
+func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName, session Session) (*visit, error) {
 	var attachment v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, name, &attachment)
 	if apierrors.IsNotFound(err) {
@@ -36,21 +35,21 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName) (*v
 	case err != nil:
 		return nil, err
 	case !found.owned(&attachment):
-		return r.observeDetaching(ctx, &attachment)
+		return r.observeDetaching(ctx, &attachment, session)
 	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
 		return nil, nil // the pod came back: the exporter controller first withdraws its old grant
 	}
-	return r.observeAttached(ctx, &attachment, found.pod, found.owner)
+	return r.observeAttached(ctx, &attachment, found.pod, found.owner, session)
 }
 
 // observeAttached reads what concerns a pod that an exporter owns, and examines its
 // endpoints that are silent.
-func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter) (*visit, error) {
+func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, session Session) (*visit, error) {
 	inputs, err := r.Source.Get(ctx, exporter)
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.visit(ctx, attachment, of, exporter.UID)
+	v, err := r.visit(ctx, attachment, of, exporter.UID, session)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.J
 	v.Exporter, v.Inputs = exporter, inputs
 	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
 		attachment.Spec.Revision == steps.Revision(exporter, inputs, r.Artifacts)
-	v.Unauthorized = sync.OnceValue(func() *statemachine.Outcome { return steps.Unauthorized(ctx, r.Authority, exporter) })
+	v.Unauthorized = func() *statemachine.Outcome { return steps.Unauthorized(ctx, r.Authority, exporter) }
 	v.examine(ctx)
 	return v, nil
 }
@@ -66,7 +65,7 @@ func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.J
 // observeDetaching reads what concerns a pod that is gone, or no longer belongs to the
 // exporter of its record. A terminating pod has nothing to undo, and another exporter that
 // owns the pod takes over the record as it is.
-func (r *Reconciler) observeDetaching(ctx context.Context, attachment *v1alpha1.JmxAttachment) (*visit, error) {
+func (r *Reconciler) observeDetaching(ctx context.Context, attachment *v1alpha1.JmxAttachment, session Session) (*visit, error) {
 	found, err := r.confirm(ctx, attachment)
 	switch {
 	case err != nil:
@@ -76,11 +75,11 @@ func (r *Reconciler) observeDetaching(ctx context.Context, attachment *v1alpha1.
 	case found.inherited(attachment):
 		return nil, nil // the owner takes the record over
 	case found.pod == nil || !found.pod.DeletionTimestamp.IsZero():
-		v := r.begin(attachment, &corev1.Pod{})
+		v := r.begin(attachment, &corev1.Pod{}, session)
 		v.conclude = v.detached
 		return v, nil
 	}
-	v, err := r.visit(ctx, attachment, found.pod, attachment.Spec.Exporter.UID)
+	v, err := r.visit(ctx, attachment, found.pod, attachment.Spec.Exporter.UID, session)
 	if err != nil {
 		return nil, err
 	}
@@ -93,28 +92,28 @@ func (r *Reconciler) observeDetaching(ctx context.Context, attachment *v1alpha1.
 
 // visit returns a reconcile of a pod, with the endpoints that the exporter of a UID
 // publishes for it.
-func (r *Reconciler) visit(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter types.UID) (*visit, error) {
+func (r *Reconciler) visit(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter types.UID, session Session) (*visit, error) {
 	published, err := r.published(ctx, of, exporter)
 	if err != nil {
 		return nil, err
 	}
-	v := r.begin(attachment, of)
+	v := r.begin(attachment, of, session)
 	v.Published = published
 	return v, nil
 }
 
 // begin returns a reconcile of a pod of which nothing else is known.
-func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod) *visit {
-	begun := attachment.Status.DeepCopy()
-	v := &visit{Reconciler: r, session: r.Sessions(), persisted: begun, Situation: &steps.Situation{
+func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod, session Session) *visit {
+	begun, now := attachment.Status.DeepCopy(), r.Clock.Now()
+	v := &visit{Reconciler: r, persisted: begun, Situation: &steps.Situation{
 		Observed: steps.Observed{
 			Operator: steps.Operator{Artifacts: r.Artifacts, Transport: r.Transport, Protection: r.Protection, HealthChecks: r.Health.Enabled()},
-			Pod:      of, Begun: begun, Now: metav1.NewTime(r.Clock.Now()).Rfc3339Copy(),
+			Pod:      of, Begun: begun, Time: now, Now: metav1.NewTime(now).Rfc3339Copy(),
 		},
 		Record: record.Record{Attachment: attachment},
 		State:  steps.PodState(begun),
 	}}
-	v.tools = steps.Tools{Helper: v.session, Prober: limitedProber{r.Prober, r.Limits, of}, Writer: r.Writer, Persist: v.persist}
+	v.tools = steps.Tools{Helper: session, Prober: limitedProber{r.Prober, r.Limits, of}, Writer: r.Writer, Persist: v.persist}
 	return v
 }
 

@@ -17,27 +17,31 @@ import (
 // Reconcile leads the pod of one JmxAttachment as far as possible, or back to the start if
 // it no longer belongs to its exporter.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	v, err := r.observe(ctx, request.NamespacedName)
+	session := r.Sessions()
+	defer session.Close()
+	v, err := r.observe(ctx, request.NamespacedName, session)
 	if v == nil || err != nil {
 		return requeue(ctrl.Result{}, err)
 	}
-	defer v.session.Close()
 	return requeue(v.reconcile(ctx))
 }
 
 // reconcile makes one decision after another, and executes the moves of each.
 func (v *visit) reconcile(ctx context.Context) (ctrl.Result, error) {
 	for _, decide := range v.decisions {
-		moves, err := decide(v.Situation)
-		if err != nil {
-			return ctrl.Result{}, err
-		}
-		for _, move := range moves {
-			if err := v.act(ctx, move); err != nil {
+		for v.again = true; v.again; {
+			v.again = false
+			moves, err := decide(v.Situation)
+			if err != nil {
 				return ctrl.Result{}, err
 			}
+			for _, move := range moves {
+				if err := v.act(ctx, move); err != nil {
+					return ctrl.Result{}, err
+				}
+			}
 		}
-		if v.held {
+		if v.ended {
 			return ctrl.Result{RequeueAfter: v.after}, nil
 		}
 	}

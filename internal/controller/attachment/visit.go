@@ -18,7 +18,6 @@ import (
 type visit struct {
 	*Reconciler
 	*steps.Situation
-	session   Session
 	tools     steps.Tools
 	decisions []steps.Decision
 	// conclude turns the outcomes of all moves into the result of the reconcile.
@@ -32,11 +31,13 @@ type visit struct {
 type outcomes struct {
 	// after is the time after which to reconcile again without an event; 0 for never.
 	after time.Duration
-	// held ends the reconcile.
-	held bool
-	// withdrawal is the outcome of withdrawing the annotations; Done if nothing was to be
+	// again makes the same decision again.
+	again bool
+	// ended ends the reconcile.
+	ended bool
+	// withdrawal is the outcome of withdrawing the annotations; nil if nothing was to be
 	// withdrawn. A failure does not stop the other moves, and is retried.
-	withdrawal statemachine.Outcome
+	withdrawal *statemachine.Outcome
 	// search is the error of looking for the agents of a record that was lost.
 	search error
 	// undone are the outcomes of the JVMs that were to be taken back to the start.

@@ -1,12 +1,21 @@
-package steps
+package record
 
 import (
-	"testing"
-
 	"github.com/google/go-cmp/cmp"
+
+	"testing"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
+)
+
+const (
+	Discovered = statemachine.Phase(v1alpha1.PhaseDiscovered)
+	JavaFound  = statemachine.Phase(v1alpha1.PhaseJavaFound)
+	Staged     = statemachine.Phase(v1alpha1.PhaseStaged)
+	Loaded     = statemachine.Phase(v1alpha1.PhaseLoaded)
+	Exposed    = statemachine.Phase(v1alpha1.PhaseExposed)
+	Annotated  = statemachine.Phase(v1alpha1.PhaseAnnotated)
 )
 
 // A pod's phase is that of its least advanced JVM, except for JVMs that need a person; a
@@ -43,7 +52,7 @@ func TestSum(t *testing.T) {
 		"one JVM is excluded":                            {Annotated, all(serving("a", 9400), with(failing("b", found, v1alpha1.ReasonPortInUse), excluded)), "Annotated"},
 		"one JVM fails, and one is excluded":             {JavaFound, all(failing("a", staged, v1alpha1.ReasonPortInUse), with(aProcess("b", 0), excluded)), "Staged PortInUse No."},
 	} {
-		state := aSituation(tc.processes...).Sum(statemachine.State{Phase: tc.pod})
+		state := of(tc.processes...).Sum(statemachine.State{Phase: tc.pod})
 		got := string(state.Phase)
 		if state.Reason != "" {
 			got += " " + state.Reason + " " + state.Message
@@ -60,7 +69,7 @@ func TestSumKeepsThePods(t *testing.T) {
 		Phase: Exposed, Reason: v1alpha1.ReasonAnnotationConflict, Message: "No.",
 		Attempt: &statemachine.Attempt{Key: "k", Phase: Annotated, Count: 3},
 	}
-	if diff := cmp.Diff(pod, aSituation(serving("app", 9400)).Sum(pod)); diff != "" {
+	if diff := cmp.Diff(pod, of(serving("app", 9400)).Sum(pod)); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
 }
@@ -104,7 +113,7 @@ func TestHeld(t *testing.T) {
 		"the pod is annotated": {Annotated, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonAnnotationsApplied, "The pod carries prometheus.io/scrape, port and path."},
 	} {
 		want := statemachine.Held{Reason: tc.reason, Message: tc.message}
-		if diff := cmp.Diff(want, aSituation(tc.processes...).Held(tc.phase)); diff != "" {
+		if diff := cmp.Diff(want, of(tc.processes...).Held(tc.phase)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -1,4 +1,4 @@
-package steps
+package record
 
 import (
 	"slices"
@@ -9,16 +9,21 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
-	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // Containers run if the kubelet reports that, including sidecars.
 func TestRuns(t *testing.T) {
-	s := aSituation(aProcess("app", 0), aProcess("worker", 0))
+	in := &corev1.Pod{}
+	for _, name := range []string{"app", "worker"} {
+		in.Spec.Containers = append(in.Spec.Containers, corev1.Container{Name: name})
+		in.Status.ContainerStatuses = append(in.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: name, ContainerID: "containerd://" + name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+		})
+	}
 	runs := func() string {
 		var names []string
 		for _, name := range []string{"app", "worker"} {
-			if p := aProcess(name, 0); record.Runs(s.Pod, &p) {
+			if p := aProcess(name, 0); Runs(in, &p) {
 				names = append(names, name)
 			}
 		}
@@ -27,9 +32,9 @@ func TestRuns(t *testing.T) {
 	if got := runs(); got != "app worker" {
 		t.Errorf("running containers: got %q, want %q", got, "app worker")
 	}
-	status := &s.Pod.Status
-	s.Pod.Spec.InitContainers = slices.Clone(s.Pod.Spec.Containers[1:])
-	s.Pod.Spec.Containers = s.Pod.Spec.Containers[:1]
+	status := &in.Status
+	in.Spec.InitContainers = slices.Clone(in.Spec.Containers[1:])
+	in.Spec.Containers = in.Spec.Containers[:1]
 	status.InitContainerStatuses = slices.Clone(status.ContainerStatuses[1:])
 	status.ContainerStatuses = status.ContainerStatuses[:1]
 	if got := runs(); got != "app worker" {
@@ -58,7 +63,7 @@ func TestMayHaveAgent(t *testing.T) {
 		"an agent was found in an excluded process": {v1alpha1.JavaProcess{AgentFound: true, Excluded: true}, true},
 		"the stock exporter is adopted":             {v1alpha1.JavaProcess{Intent: &v1alpha1.LoadIntent{}, Adopted: true}, false},
 	} {
-		if got := record.MayHaveAgent(&tc.process); got != tc.want {
+		if got := MayHaveAgent(&tc.process); got != tc.want {
 			t.Errorf("%s: MayHaveAgent: got %t, want %t", name, got, tc.want)
 		}
 	}
@@ -67,16 +72,20 @@ func TestMayHaveAgent(t *testing.T) {
 // The primary process first, then the others by container, then those that need a person,
 // and excluded ones last.
 func TestSort(t *testing.T) {
-	s := aSituation(
+	r := of(
 		with(aProcess("a", 0), excluded),
 		failing("b", v1alpha1.PhaseStaged, v1alpha1.ReasonForeignJar),
 		aProcess("c", 0),
 		with(aProcess("d", 0), func(p *v1alpha1.JavaProcess) { p.Primary = true }),
 		failing("e", v1alpha1.PhaseStaged, v1alpha1.ReasonConfigRejected),
 	)
-	s.Sort(pod.Running(s.Pod))
+	var running []pod.Container
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		running = append(running, pod.Container{Name: name})
+	}
+	r.Sort(running)
 	var got []string
-	for _, p := range s.Status().Processes {
+	for _, p := range r.Status().Processes {
 		got = append(got, p.Container)
 	}
 	if order := strings.Join(got, " "); order != "d c e b a" {
