@@ -110,15 +110,6 @@ func (p *Plan) Previous(at Phase) (Phase, bool) {
 	}
 }
 
-// Least returns the less advanced of two phases. A phase that is not in the plan is less
-// than all others.
-func (p *Plan) Least(a, b Phase) Phase {
-	if p.index(a) < p.index(b) {
-		return a
-	}
-	return b
-}
-
 // Transitions returns the legal transitions, forward ones first.
 func (p *Plan) Transitions() []Transition {
 	var all []Transition

@@ -84,15 +84,12 @@ func TestNeighbors(t *testing.T) {
 	}
 }
 
-func TestReachedAndLeast(t *testing.T) {
+func TestReached(t *testing.T) {
 	order := append([]Phase{brewing.initial}, brewing.Phases()...)
 	for i, a := range order {
 		for j, b := range order {
 			if got := brewing.Reached(a, b); got != (i >= j) {
 				t.Errorf("Reached(%s, %s): got %t, want %t", a, b, got, i >= j)
-			}
-			if got, want := brewing.Least(a, b), order[min(i, j)]; got != want {
-				t.Errorf("Least(%s, %s) = %s, want %s", a, b, got, want)
 			}
 		}
 		if brewing.Reached(a, "Drunk") || brewing.Reached("Drunk", a) {
