@@ -14,8 +14,11 @@ const (
 	// ClassPassing: nothing is wrong; retried soon. Unknown.
 	ClassPassing ReasonClass = iota + 1
 	// ClassAwaited: nothing is wrong; ends with an event of the API, or at a known time.
-	// Unknown.
+	// The pod keeps its place in the rollout: the event concerns the exporter. Unknown.
 	ClassAwaited
+	// ClassAwaitsPod: like ClassAwaited, but the event is the pod's own. The rollout goes
+	// on to other pods meanwhile. Unknown.
+	ClassAwaitsPod
 	// ClassFailing: retried with backoff. False.
 	ClassFailing
 	// ClassMended: ends with an event of the API that announces the fix. False.
@@ -40,14 +43,15 @@ var classes = map[string]ReasonClass{
 	ReasonBusy:            ClassPassing,
 	ReasonDoorPending:     ClassPassing,
 
-	ReasonContainerNotRunning: ClassAwaited,
-	ReasonContainerRestarting: ClassAwaited,
-	ReasonEndpointPending:     ClassAwaited,
-	ReasonPodGone:             ClassAwaited,
-	ReasonRolloutPending:      ClassAwaited,
-	ReasonRolloutHalted:       ClassAwaited,
-	ReasonSuspended:           ClassAwaited,
-	ReasonPreflight:           ClassAwaited,
+	ReasonEndpointPending: ClassAwaited,
+	ReasonRolloutPending:  ClassAwaited,
+	ReasonRolloutHalted:   ClassAwaited,
+	ReasonSuspended:       ClassAwaited,
+	ReasonPreflight:       ClassAwaited,
+
+	ReasonContainerNotRunning: ClassAwaitsPod,
+	ReasonContainerRestarting: ClassAwaitsPod,
+	ReasonPodGone:             ClassAwaitsPod,
 
 	ReasonNoJavaProcess:           ClassFailing,
 	ReasonNoProcessIncluded:       ClassFailing,
@@ -129,13 +133,16 @@ func Known(reason string) bool { return classes[reason] != 0 }
 
 // Passing reports whether nothing is wrong: the condition is Unknown rather than False.
 func Passing(reason string) bool {
-	return classes[reason] == ClassPassing || classes[reason] == ClassAwaited
+	return classes[reason] == ClassPassing || classes[reason] == ClassAwaited || AwaitsPod(reason)
 }
+
+// AwaitsPod reports whether an event of the pod itself ends this reason.
+func AwaitsPod(reason string) bool { return classes[reason] == ClassAwaitsPod }
 
 // AwaitsEvent reports whether an event of the API announces the end of this reason, so
 // that no retry is needed before.
 func AwaitsEvent(reason string) bool {
-	return classes[reason] == ClassAwaited || classes[reason] == ClassMended
+	return classes[reason] == ClassAwaited || AwaitsPod(reason) || classes[reason] == ClassMended
 }
 
 // NeedsPerson reports whether a pod with this reason is refused: it cannot recover

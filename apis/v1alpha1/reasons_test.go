@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"regexp"
 	"strconv"
 	"testing"
@@ -45,7 +46,9 @@ func constants(t *testing.T, file string, name *regexp.Regexp) map[string]string
 func reasons(t *testing.T) map[string]bool {
 	t.Helper()
 	known := map[string]bool{}
-	for name, value := range constants(t, "reasons.go", regexp.MustCompile("^Reason")) {
+	all := constants(t, "reasons.go", regexp.MustCompile("^Reason"))
+	maps.Copy(all, constants(t, "exporterreasons.go", regexp.MustCompile("^Reason")))
+	for name, value := range all {
 		if name != "Reason"+value {
 			t.Errorf("%s is called %q", name, value)
 		}

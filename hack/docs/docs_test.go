@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,7 +20,9 @@ const root = "../.."
 
 // docs/troubleshooting.md has a section for every reason, and none for other names.
 func TestReasons(t *testing.T) {
-	want := values(constants(t, "apis/v1alpha1/reasons.go", "Reason"))
+	all := constants(t, "apis/v1alpha1/reasons.go", "Reason")
+	maps.Copy(all, constants(t, "apis/v1alpha1/exporterreasons.go", "Reason"))
+	want := values(all)
 	var got []string
 	for _, m := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(read(t, "docs/troubleshooting.md"), -1) {
 		got = append(got, m[1])

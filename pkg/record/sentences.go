@@ -32,8 +32,10 @@ func (r Record) Held(of statemachine.Phase) statemachine.Held {
 		return statemachine.Held{Reason: v1alpha1.ReasonAgentServing, Message: strings.Join(append([]string{fmt.Sprintf("The agent serves port %s.", ports(chosen))}, warnings(chosen)...), " ")}
 	case phase == v1alpha1.PhaseExposed:
 		return statemachine.Held{Reason: v1alpha1.ReasonEndpointPublished, Message: exposed(chosen)}
+	case phase == v1alpha1.PhaseAnnotated:
+		return statemachine.Held{Reason: v1alpha1.ReasonAnnotationsApplied, Message: "The pod carries prometheus.io/scrape, port and path."}
 	}
-	return statemachine.Held{Reason: v1alpha1.ReasonAnnotationsApplied, Message: "The pod carries prometheus.io/scrape, port and path."}
+	return statemachine.Held{} // no phase of the plan: TestHeld
 }
 
 // stopping returns sentences about agents that must be stopped but are not yet.

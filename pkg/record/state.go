@@ -49,11 +49,12 @@ func RecordedAttempt(a *statemachine.Attempt) *v1alpha1.Attempt {
 }
 
 var kinds = map[v1alpha1.ReasonClass]statemachine.Kind{
-	v1alpha1.ClassPassing: statemachine.Pending,
-	v1alpha1.ClassAwaited: statemachine.Awaiting,
-	v1alpha1.ClassFailing: statemachine.Failed,
-	v1alpha1.ClassMended:  statemachine.Broken,
-	v1alpha1.ClassRefused: statemachine.Refused,
+	v1alpha1.ClassPassing:   statemachine.Pending,
+	v1alpha1.ClassAwaited:   statemachine.Awaiting,
+	v1alpha1.ClassAwaitsPod: statemachine.Awaiting,
+	v1alpha1.ClassFailing:   statemachine.Failed,
+	v1alpha1.ClassMended:    statemachine.Broken,
+	v1alpha1.ClassRefused:   statemachine.Refused,
 }
 
 // KindOf returns the Kind of a reason of the API. An unknown reason is Failed, and

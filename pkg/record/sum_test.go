@@ -85,6 +85,7 @@ func TestHeld(t *testing.T) {
 		p.Endpoint = &v1alpha1.Endpoint{Port: 9400, CheckedFrom: v1alpha1.CheckedFromPod}
 	})
 	refused := with(failing("app", v1alpha1.PhaseStaged, v1alpha1.ReasonForeignJar), func(p *v1alpha1.JavaProcess) { p.VM = "HotSpot" })
+	tested := map[v1alpha1.Phase]bool{}
 	for name, tc := range map[string]struct {
 		phase     statemachine.Phase
 		processes []v1alpha1.JavaProcess
@@ -112,9 +113,15 @@ func TestHeld(t *testing.T) {
 		},
 		"the pod is annotated": {Annotated, []v1alpha1.JavaProcess{app}, v1alpha1.ReasonAnnotationsApplied, "The pod carries prometheus.io/scrape, port and path."},
 	} {
+		tested[v1alpha1.Phase(tc.phase)] = true
 		want := statemachine.Held{Reason: tc.reason, Message: tc.message}
 		if diff := cmp.Diff(want, of(tc.processes...).Held(tc.phase)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, phase := range v1alpha1.Phases() {
+		if !tested[phase] {
+			t.Errorf("no row for the phase %s", phase)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -8,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // When a container is inspected: at once, or at which time. A container that is not due must
@@ -103,6 +106,36 @@ func TestDue(t *testing.T) {
 		}
 		if !due && wait != tc.after || wait < time.Second && wait != 0 && !due {
 			t.Errorf("%s: next inspection in %s, want %s", name, wait, tc.after)
+		}
+	}
+}
+
+// A container is not inspected before its application had time to start.
+func TestTooYoung(t *testing.T) {
+	for name, tc := range map[string]struct {
+		age  time.Duration
+		want time.Duration
+	}{
+		"the container starts now":              {0, minAge},
+		"the container started a moment ago":    {minAge - time.Second, time.Second},
+		"the container started long enough ago": {minAge, 0},
+		"the node's clock is ahead":             {-time.Second, 0},
+		"the start time is unknown":             {-1, 0},
+	} {
+		s := aSituation()
+		s.runs("app")
+		if tc.age != -1 {
+			s.Pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Now.Add(-tc.age))
+		}
+		if got := s.tooYoung(pod.Running(s.Pod)[0]); got != tc.want {
+			t.Errorf("%s: remaining time: got %s, want %s", name, got, tc.want)
+			continue
+		}
+		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": sees()}}
+		s.Helper = helper
+		outcome := FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
+		if ran := slices.Contains(helper.ran, "app inspect"); ran == (tc.want > 0) || tc.want > 0 && outcome.RetryAfter != tc.want {
+			t.Errorf("%s: inspected: %t, retry after %s", name, ran, outcome.RetryAfter)
 		}
 	}
 }

@@ -2,17 +2,13 @@ package steps
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
-	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
 
 // A container that had to wait for capacity is inspected later, even if another container
@@ -190,36 +186,6 @@ func TestInspectionPinsCertificate(t *testing.T) {
 		}
 		if got := s.Status().Processes[0].CertificateSHA256; got != tc.want {
 			t.Errorf("%s: pinned certificate: got %q, want %q", name, got, tc.want)
-		}
-	}
-}
-
-// A container is not inspected before its application had time to start.
-func TestTooYoung(t *testing.T) {
-	for name, tc := range map[string]struct {
-		age  time.Duration
-		want time.Duration
-	}{
-		"the container starts now":              {0, minAge},
-		"the container started a moment ago":    {minAge - time.Second, time.Second},
-		"the container started long enough ago": {minAge, 0},
-		"the node's clock is ahead":             {-time.Second, 0},
-		"the start time is unknown":             {-1, 0},
-	} {
-		s := aSituation()
-		s.runs("app")
-		if tc.age != -1 {
-			s.Pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.NewTime(s.Now.Add(-tc.age))
-		}
-		if got := s.tooYoung(pod.Running(s.Pod)[0]); got != tc.want {
-			t.Errorf("%s: remaining time: got %s, want %s", name, got, tc.want)
-			continue
-		}
-		helper := &answering{answers: map[string]func() (*helperapi.Report, error){"app inspect": sees()}}
-		s.Helper = helper
-		outcome := FindJava{s.Tools}.Ensure(t.Context(), s.Situation)
-		if ran := slices.Contains(helper.ran, "app inspect"); ran == (tc.want > 0) || tc.want > 0 && outcome.RetryAfter != tc.want {
-			t.Errorf("%s: inspected: %t, retry after %s", name, ran, outcome.RetryAfter)
 		}
 	}
 }

@@ -73,8 +73,8 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 			condition.Status, condition.Reason = metav1.ConditionUnknown, v1alpha1.ReasonNotReached
 		case condition.Status == metav1.ConditionTrue:
 			want.Phase = phase
-			if reason := holds[phase]; condition.Reason != v1alpha1.ReasonAdopted || phase != v1alpha1.PhaseStaged && phase != v1alpha1.PhaseLoaded {
-				condition.Reason = reason
+			if v1alpha1.Known(condition.Reason) {
+				return []string{fmt.Sprintf("has %s True for %s, why it does not hold", phase, condition.Reason)}
 			}
 		default:
 			want.Reason = condition.Reason
@@ -174,14 +174,4 @@ func conditionProblems(before, after []metav1.Condition) []string {
 		}
 	}
 	return problems
-}
-
-// holds returns the reasons of the conditions that are true.
-var holds = map[v1alpha1.Phase]string{
-	v1alpha1.PhaseDiscovered: v1alpha1.ReasonSelected,
-	v1alpha1.PhaseJavaFound:  v1alpha1.ReasonJVMIdentified,
-	v1alpha1.PhaseStaged:     v1alpha1.ReasonFilesVerified,
-	v1alpha1.PhaseLoaded:     v1alpha1.ReasonAgentServing,
-	v1alpha1.PhaseExposed:    v1alpha1.ReasonEndpointPublished,
-	v1alpha1.PhaseAnnotated:  v1alpha1.ReasonAnnotationsApplied,
 }

@@ -103,11 +103,6 @@ func standsStill(m member) bool {
 	return attempt.Count > maxSlotTries || untouched && !v1alpha1.Passing(m.attachment.Status.Reason) && v1alpha1.Known(m.attachment.Status.Reason)
 }
 
-// awaitsPod are the reasons that end with an event of the pod itself. Other awaited
-// events concern the exporter, for example when it was suspended or halted: the pod
-// proceeds with the rollout, and keeps its slot.
-var awaitsPod = []string{v1alpha1.ReasonContainerNotRunning, v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonPodGone}
-
 // messageOf returns a record's message for its reason.
 func messageOf(a *v1alpha1.JmxAttachment) string {
 	if ready := meta.FindStatusCondition(a.Status.Conditions, v1alpha1.ConditionReady); ready != nil {

@@ -146,7 +146,7 @@ func (m member) preflightReason() string {
 		return ""
 	}
 	reason := m.attachment.Status.Reason
-	if v1alpha1.Known(reason) && !v1alpha1.Passing(reason) || slices.Contains(awaitsPod, reason) {
+	if v1alpha1.Known(reason) && !v1alpha1.Passing(reason) || v1alpha1.AwaitsPod(reason) {
 		return reason
 	}
 	if reason == v1alpha1.ReasonPreflight && !m.fit() { // only an ephemeral container could tell

@@ -62,7 +62,7 @@ func (r *rollout) updated(m member) bool {
 		return m.phase() == v1alpha1.PhaseAnnotated
 	case v1alpha1.NeedsPerson(reason):
 		return true
-	case slices.Contains(awaitsPod, reason):
+	case v1alpha1.AwaitsPod(reason):
 		return !m.changeDelayed()
 	case reason == v1alpha1.ReasonNotAuthorized: // nothing is tried until the right is granted
 		return true

@@ -1,0 +1,56 @@
+package v1alpha1
+
+// Reasons of ConfigValid. Those that do not hold are also the reasons of Staged of
+// every pod of the exporter, and end with the next change of the ConfigMap or of the
+// exporter.
+const (
+	// ReasonValid surfaces on ConfigValid when the configuration was read and accepted.
+	ReasonValid = "Valid"
+	// ReasonUnknownKeysIgnored surfaces on ConfigValid when the configuration was
+	// accepted, and has keys that the exporter does not know and ignores.
+	ReasonUnknownKeysIgnored = "UnknownKeysIgnored"
+	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
+	ReasonConfigMapMissing = "ConfigMapMissing"
+	// ReasonConfigMapUnlabeled surfaces when the ConfigMap lacks the label that the
+	// operator's flag --require-rules-label asks for.
+	ReasonConfigMapUnlabeled = "ConfigMapUnlabeled"
+	// ReasonConfigKeyMissing surfaces when the ConfigMap does not have the key.
+	ReasonConfigKeyMissing = "ConfigKeyMissing"
+	// ReasonConfigMapForbidden surfaces when RBAC does not let the operator read it.
+	ReasonConfigMapForbidden = "ConfigMapForbidden"
+	// ReasonConfigNotYAML surfaces when the content is not YAML.
+	ReasonConfigNotYAML = "ConfigNotYAML"
+	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong type.
+	ReasonConfigInvalid = "ConfigInvalid"
+	// ReasonConfigForbidden surfaces when a key makes no sense in an attached exporter.
+	ReasonConfigForbidden = "ConfigForbidden"
+	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
+	ReasonConfigTooLarge = "ConfigTooLarge"
+	// ReasonSecretNotFound surfaces when the Secret of spec.endpointSecurity does not exist.
+	ReasonSecretNotFound = "SecretNotFound"
+	// ReasonSecretForbidden surfaces when RBAC does not let the operator read it.
+	ReasonSecretForbidden = "SecretForbidden"
+	// ReasonSecretInvalid surfaces when a key of it is missing, or cannot be used.
+	ReasonSecretInvalid = "SecretInvalid"
+)
+
+// Reasons of Ready, Reconciling and Stalled of a PrometheusJmxExporter.
+const (
+	// ReasonAllAnnotated surfaces on Ready of an exporter when every matched pod is Annotated.
+	ReasonAllAnnotated = "AllAnnotated"
+	// ReasonProgressing surfaces on Ready and Reconciling of an exporter while pods
+	// are pending or updating.
+	ReasonProgressing = "Progressing"
+	// ReasonReconciled surfaces on Reconciling and Stalled of an exporter when they are False.
+	ReasonReconciled = "Reconciled"
+	// ReasonNoPodsMatched surfaces on Ready of an exporter when no running pod has the labels.
+	ReasonNoPodsMatched = "NoPodsMatched"
+	// ReasonPodClaimed surfaces in the status of an exporter when an older one selects
+	// the pod, too.
+	ReasonPodClaimed = "PodClaimed"
+	// ReasonPodsInspected surfaces on PreflightComplete when every matched pod was inspected.
+	ReasonPodsInspected = "PodsInspected"
+	// ReasonPodsRefused surfaces on Stalled and Ready of an exporter when some pods
+	// are refused; their JmxAttachments say why.
+	ReasonPodsRefused = "PodsRefused"
+)
