@@ -195,6 +195,33 @@ func TestAttachEachByItself(t *testing.T) {
 	}
 }
 
+// A JVM is not attached to with another port after the primary one was refused in the same
+// reconciliation, while a container is still to be inspected: it may become primary itself.
+func TestPrimaryRefusedMeanwhile(t *testing.T) {
+	b, s := aBench(), servingPod()
+	s.Published, s.Exporter.Spec.Port = nil, 9400
+	withWorker(s, time.Minute)
+	for i := range s.Status().Processes {
+		p := &s.Status().Processes[i]
+		p.Phase, p.Reason, p.Attempt = v1alpha1.PhaseStaged, "", nil
+		p.Port, p.ConfigSHA256, p.Endpoint, p.Intent = 0, "", nil, nil
+		p.Staged = &v1alpha1.StagedFiles{ConfigSHA256: "config"}
+	}
+	s.Pod.Spec.Containers = append(s.Pod.Spec.Containers, corev1.Container{Name: "last"})
+	s.Pod.Status.ContainerStatuses = append(s.Pod.Status.ContainerStatuses, corev1.ContainerStatus{
+		Name: "last", ContainerID: "containerd://3", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	})
+	b.helper.answers["last inspect"] = says(v1alpha1.ReasonQueued)
+	b.helper.answers["app load"] = says(v1alpha1.ReasonAgentLoadingWarns)
+	b.helper.answers["worker load"] = sees(helperapi.Process{Mark: &helperapi.Mark{State: helperapi.AgentRunning, Port: 9404, ConfigSHA256: "config"}})
+	if _, err := b.of(s).attach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"last inspect", "app load"}, b.helper.ran); diff != "" || s.Status().Processes[1].Intent != nil {
+		t.Errorf("intent %+v, helper operations (-want +got):\n%s", s.Status().Processes[1].Intent, diff)
+	}
+}
+
 // recording is an EventRecorder that keeps the required fields of Events.
 type recording []string
 
