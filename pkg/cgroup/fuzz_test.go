@@ -13,11 +13,11 @@ func FuzzFreeMemory(f *testing.F) {
 	f.Add("0::/../x\n:::\n", "1 0 0:26 /a\\040b /c\\134 ro - cgroup2 c rw\n - - -\n", "inactive_file -1\n", "-9223372036854775808")
 	f.Fuzz(func(t *testing.T, groups, mounts, stat, number string) {
 		for line := range strings.Lines(mounts) {
-			m, ok := parseMount(line)
+			m, ok := parseMount(line, "memory")
 			if !ok {
 				continue
 			}
-			below, visible := relative(groupIn(groups, m.version), m.root)
+			below, visible := relative(groupIn(groups, m.version, "memory"), m.root)
 			if visible && (below != path.Clean(below) || !path.IsAbs(below)) {
 				t.Errorf("%q leads out of %q", below, m.root)
 			}

@@ -36,6 +36,27 @@ func groupV1(dir, limit, hierarchical, usage, inactive string) map[string]string
 	}
 }
 
+// tree creates files, and those of proc for process 7 with these groups and mounts.
+func tree(t *testing.T, groups, mounts string, tree map[string]string) files {
+	t.Helper()
+	root := t.TempDir()
+	all := map[string]string{}
+	maps.Copy(all, tree)
+	if groups != "" {
+		all["proc/7/cgroup"], all["proc/self/mountinfo"] = groups, mounts
+	}
+	for name, content := range all {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files(root)
+}
+
 func TestFreeMemory(t *testing.T) {
 	const (
 		m10, m40, m64, m100, m200 = "10485760\n", "41943040\n", "67108864\n", "104857600\n", "209715200\n"
@@ -119,21 +140,7 @@ func TestFreeMemory(t *testing.T) {
 		"no files of proc":       {limit: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			tree := join(tc.tree, map[string]string{"proc/7/cgroup": tc.groups, "proc/self/mountinfo": tc.mounts})
-			if tc.groups == "" {
-				tree = nil
-			}
-			for name, content := range tree {
-				file := filepath.Join(root, name)
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(file, []byte(content), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			got, limited := files(root).freeMemory(7, "self", "")
+			got, limited := tree(t, tc.groups, tc.mounts, tc.tree).freeMemory(7)
 			if limited != (tc.limit >= 0) {
 				t.Fatalf("limited is %v: %+v", limited, got)
 			}
