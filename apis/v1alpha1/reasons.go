@@ -144,6 +144,14 @@ const (
 	// ReasonInsufficientMemory surfaces when less than spec.memoryHeadroom is free below
 	// the container's memory limit.
 	ReasonInsufficientMemory = "InsufficientMemory"
+	// ReasonInsufficientThreads surfaces when limits leave too few threads for an attach.
+	ReasonInsufficientThreads = "InsufficientThreads"
+	// ReasonInsufficientHeap surfaces on Loaded when an option of the JVM reacts to an
+	// OutOfMemoryError, and too little of its heap is free.
+	ReasonInsufficientHeap = "InsufficientHeap"
+	// ReasonInsufficientMetaspace surfaces on Loaded when too little of the JVM's
+	// metaspace, compressed class space or code cache is free for the agent's classes.
+	ReasonInsufficientMetaspace = "InsufficientMetaspace"
 	// ReasonAttachFailed surfaces when the JVM does not answer as it should.
 	ReasonAttachFailed = "AttachFailed"
 	// ReasonAttachTimeout surfaces when the JVM does not answer in time.

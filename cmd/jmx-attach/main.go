@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -23,7 +24,11 @@ var verbs = []helperapi.Verb{
 }
 
 func main() {
-	// The process is short-lived and uses memory of the application's container.
+	// The process is short-lived and uses memory and threads of the application's
+	// container: four threads, or five while it acts as the JVM's user. If the container
+	// has none left, Go's runtime ends the process and says so; the stacks help nobody.
+	runtime.GOMAXPROCS(1)
+	debug.SetTraceback("none")
 	debug.SetGCPercent(25)
 	debug.SetMemoryLimit(16 << 20)
 	// If memory runs out, the kernel should kill this process and not the application
@@ -58,6 +63,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return newSession(stdin, stdout, nil, append(helper.Jars{}, args[1:]...)).serve()
 	case verb == helperapi.VerbDoor:
 		return door(args[1:], stdout, stderr)
+	case verb == helper.TrialCommand:
+		return helper.Trial(args[1:])
 	}
 	if !slices.Contains(verbs, verb) {
 		fmt.Fprintf(stderr, "jmx-attach: there is no command %q; see jmx-attach --help\n", args[0])

@@ -33,6 +33,11 @@ func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int6
 			return err
 		}
 	}
+	if !loaded || !a.process.HasSocket() {
+		if err := checkTasks(ctx, a.process); err != nil {
+			return err
+		}
+	}
 	if err := openSocket(a.process, ctx); err != nil {
 		return err
 	}

@@ -42,6 +42,14 @@ const (
 	// ReasonInsufficientMemory: the control group's limit leaves too little memory for
 	// the operation.
 	ReasonInsufficientMemory Reason = "InsufficientMemory"
+	// ReasonInsufficientThreads: limits leave the JVM too few threads for an attach.
+	ReasonInsufficientThreads Reason = "InsufficientThreads"
+	// ReasonInsufficientHeap: an option of the JVM reacts to an OutOfMemoryError, and too
+	// little of its heap is free for a load.
+	ReasonInsufficientHeap Reason = "InsufficientHeap"
+	// ReasonInsufficientMetaspace: too little of the JVM's metaspace, compressed class
+	// space or code cache is free for the agent's classes.
+	ReasonInsufficientMetaspace Reason = "InsufficientMetaspace"
 	// ReasonUserMismatch: the JVM runs as a user that the helper cannot become.
 	ReasonUserMismatch Reason = "UserMismatch"
 	// ReasonUnsupportedJVM: not HotSpot, or a VM that cannot load agents.

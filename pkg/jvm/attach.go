@@ -234,6 +234,9 @@ func (p Process) signal(ctx context.Context) error {
 	case now.Implementation != HotSpot || !now.CatchesQuit || now.Flags.AttachDisabled || now.obscure != "":
 		return errorf(JVMStarting, "Process %d no longer accepts attachers.", p.PID)
 	}
+	if refusal := p.TasksRefusal(); refusal != nil {
+		return refusal
+	}
 	err = As(p.UID, p.GID, func() error {
 		if err := p.ping(); !errors.Is(err, errNotListening) {
 			return err // already listening: SIGQUIT would print all stacks

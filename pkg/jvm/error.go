@@ -33,6 +33,9 @@ const (
 	MissingModule Kind = "MissingModule"
 	// TmpNotWritable: the JVM cannot create its socket in /tmp.
 	TmpNotWritable Kind = "TmpNotWritable"
+	// InsufficientThreads: the JVM's limits leave too few threads for the attach listener
+	// and the agent.
+	InsufficientThreads Kind = "InsufficientThreads"
 	// AttachFailed: the JVM answered unexpectedly.
 	AttachFailed Kind = "AttachFailed"
 	// AttachTimeout: the JVM did not answer in time.

@@ -87,10 +87,13 @@ func parseStat(data []byte) (stat, error) {
 
 // status contains the fields in use of proc_pid_status(5).
 type status struct {
-	uid, gid int   // effective
-	groups   []int // supplementary
-	nspid    int   // the PID in the innermost namespace, as the process sees itself
-	caught   uint64
+	uid, gid     int // effective
+	realUID      int
+	groups       []int // supplementary
+	nspid        int   // the PID in the innermost namespace, as the process sees itself
+	threads      int64
+	caught       uint64
+	capabilities uint64 // effective
 }
 
 // sigquit is SIGQUIT's bit in the signal masks of proc_pid_status(5).
@@ -110,13 +113,17 @@ func parseStatus(data []byte) (status, error) {
 		case key == "NSpid" && len(fields) > 0:
 			s.nspid, err = strconv.Atoi(fields[len(fields)-1])
 		case key == "Uid" && len(fields) == 4: // real, effective, saved, file system
-			s.uid, err = strconv.Atoi(fields[1])
+			s.realUID, s.uid, err = twoIDs(fields)
 		case key == "Gid" && len(fields) == 4:
 			s.gid, err = strconv.Atoi(fields[1])
 		case key == "Groups":
 			s.groups, err = parseGroups(fields)
 		case key == "SigCgt" && len(fields) == 1:
 			s.caught, err = strconv.ParseUint(fields[0], 16, 64)
+		case key == "CapEff" && len(fields) == 1:
+			s.capabilities, err = strconv.ParseUint(fields[0], 16, 64)
+		case key == "Threads" && len(fields) == 1:
+			s.threads, err = strconv.ParseInt(fields[0], 10, 64)
 		}
 		if err != nil {
 			return s, fmt.Errorf("proc status: %s: %w", key, err)
@@ -126,6 +133,15 @@ func parseStatus(data []byte) (status, error) {
 		return s, errors.New("proc status: incomplete")
 	}
 	return s, nil
+}
+
+// twoIDs parses the real and the effective ID of proc_pid_status(5).
+func twoIDs(fields []string) (real, effective int, err error) {
+	if real, err = strconv.Atoi(fields[0]); err != nil {
+		return 0, 0, err
+	}
+	effective, err = strconv.Atoi(fields[1])
+	return real, effective, err
 }
 
 // parseGroups parses the supplementary groups of proc_pid_status(5).

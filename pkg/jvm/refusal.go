@@ -50,7 +50,7 @@ func (p Process) signalRefusal() *Error {
 	case p.obscure != "":
 		return errorf(OptionsUnknown, "%s; with -XX:+DisableAttachMechanism, SIGQUIT would print all its stacks. Start it with -XX:+StartAttachListener, or run jcmd on it once, to have its attach socket opened.", p.obscure)
 	case p.catchesQuit():
-		return nil
+		return p.TasksRefusal()
 	case p.Flags.SignalsReduced && late:
 		return errorf(SignalsReduced, "The JVM runs with -Xrs, so SIGQUIT would kill it, and its attach socket /tmp/%s is gone; restart it, and exclude that file from what cleans /tmp.", p.socketName())
 	case p.Flags.SignalsReduced || !live:

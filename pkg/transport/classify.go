@@ -28,6 +28,7 @@ var exitErrors = map[int]Error{
 	exitWrongPod:       {Reason: v1alpha1.ReasonWrongPod, Message: "The container's mounts do not show this pod's UID: the pod was replaced, or the container has no mounts from the kubelet."},
 	exitUnknownMachine: {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The node's CPU is neither amd64 nor arm64: there is no helper for it."},
 	exitToolMissing:    {Reason: v1alpha1.ReasonNoShell, Message: "The container lacks a tool that attaching by exec needs"},
+	exitFewTasks:       {Reason: v1alpha1.ReasonInsufficientThreads, Message: fmt.Sprintf("Fewer than %d tasks (processes and threads), which a session needs, are left below the limit of the container (pids.max). Raise the limit, or let the application use fewer threads. In use", neededTasks)},
 	126:                {Reason: v1alpha1.ReasonHelperNotExecutable, Message: "The helper cannot be executed in " + helperapi.AgentDirectory + ": /tmp is mounted noexec, or a security policy refuses it"},
 }
 
@@ -36,6 +37,9 @@ var (
 	// containerd and CRI-O around them. Some are printed on standard error, with exit
 	// code 1, 126, 127 or 255.
 	noShell = regexp.MustCompile(`(?i)exec: "sh"|executable file.* not found in \$PATH|"sh".*no such file`)
+	// noTask matches the errors of Go's runtime, shells, and container runtimes that
+	// cannot start a thread or process.
+	noTask = regexp.MustCompile(`(?i)resource temporarily unavailable|failed to create new os thread|(can't|cannot) fork`)
 	// rbacDenied matches RBAC's message: User "…" cannot create resource "pods/exec"
 	// (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go).
 	rbacDenied = regexp.MustCompile(`cannot \w+ resource "pods/exec"`)
@@ -62,6 +66,8 @@ func classify(err error) error {
 		return &Error{v1alpha1.ReasonHelperFailed, "The helper exited before it answered.", err}
 	case noShell.MatchString(message):
 		return &Error{v1alpha1.ReasonNoShell, "The container has no shell (sh), which attaching by exec needs.", err}
+	case noTask.MatchString(message), noTask.MatchString(stderr(err)):
+		return &Error{v1alpha1.ReasonInsufficientThreads, "A session in the container could not start a process or thread: a limit of the container, its pod (podPidsLimit of the kubelet) or its user is reached. Raise it, or let the application use fewer threads.", err}
 	case code >= 0:
 		return classifyExit(code, err)
 	case apierrors.IsNotFound(err):

@@ -42,6 +42,15 @@ func TestClassify(t *testing.T) {
 		"no shell, by its exit code": {
 			exited(127, `exec: "sh": executable file not found in $PATH`), v1alpha1.ReasonNoShell, "no shell",
 		},
+		"few tasks": {exited(exitFewTasks, "at least 88 of 100"), v1alpha1.ReasonInsufficientThreads, "In use: at least 88 of 100."},
+		"no thread for the helper": {
+			exited(2, "runtime: failed to create new OS thread (have 3 already; errno=11)"), v1alpha1.ReasonInsufficientThreads, "podPidsLimit",
+		},
+		"no process for a tool": {exited(2, "sh: 1: Cannot fork"), v1alpha1.ReasonInsufficientThreads, "podPidsLimit"},
+		"no process for the exec": {
+			apierrors.NewInternalError(errors.New("OCI runtime exec failed: exec failed: unable to start container process: can't copy bootstrap data to pipe: fork: Resource temporarily unavailable")),
+			v1alpha1.ReasonInsufficientThreads, "podPidsLimit",
+		},
 		"helper failed": {exited(2, "panic: oh"), v1alpha1.ReasonHelperFailed, "panic: oh."},
 		"helper killed": {exited(137, ""), v1alpha1.ReasonHelperFailed, "The helper failed."},
 

@@ -25,7 +25,13 @@ const (
 	exitUnknownMachine
 	exitNoJava
 	exitToolMissing
+	exitFewTasks
 )
+
+// neededTasks is how many tasks (processes and threads) the container's limit must leave
+// for a session: five threads of the helper, a shell and a tool, and as many again for the
+// application meanwhile.
+const neededTasks = 16
 
 // saysSend begins the line that requests the helper; the machine follows, as uname -m
 // names it.
@@ -48,10 +54,13 @@ const saysSend = "jmx-attach send "
 // one. "./" keeps CDPATH out of it. set -C has > create files only, so that it
 // writes into none that is there, nor through a link.
 //
+// Where the container has few tasks left, it ends before it starts a tool: one of the
+// application's threads could lack the place. A shell is all that looks for it.
+//
 // leave removes the helper, what was left of its installation, and the directory if
 // that is empty then: at any end of a session that is to leave nothing.
 var prelude = fmt.Sprintf(`echo
-helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d
+helper_missing=%d cut=%d not_writable=%d not_trusted=%d write_failed=%d wrong_pod=%d unknown_machine=%d no_java=%d tool_missing=%d few_tasks=%d
 set -C
 helper= inside= transient= t=
 leave() {
@@ -60,11 +69,20 @@ leave() {
   cd -P .. && rmdir "./$name"
   inside=
 } 2>/dev/null
-end() { leave; echo; echo "%s"; cat >/dev/null; exit "$1"; }
+end() { leave; echo; echo "%[11]s"; cat >/dev/null; exit "$1"; }
+for pids in /sys/fs/cgroup/pids /sys/fs/cgroup/pids/pids; do
+  { read -r limit <"$pids.max" && read -r used <"$pids.current"; } 2>/dev/null || continue
+  if [ "$limit" != max ] && [ $((limit - used)) -lt %[12]d ]; then
+    echo "at least $((used / 8 * 8)) of $limit" >&2
+    echo; echo "%[11]s"
+    while read -r rest; do :; done
+    exit $few_tasks
+  fi
+done
 for tool in cat chmod head ls mkdir mv rm sha256sum uname; do
   command -v "$tool" >/dev/null || { echo "$tool" >&2; end $tool_missing; }
 done
-home=%s
+home=%[13]s
 name=${home##*/}
 there() { [ -e "$home" ] || [ -L "$home" ]; }
 enter() {
@@ -76,7 +94,7 @@ trusted() { # $1 type as ls has it, $2 name: mode, links and owner follow
   case $3 in "$1"????-??-*) ;; *) return 1 ;; esac
   [ "$5" = 0 ] || [ -O "$2" ]
 }
-`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, wire.EndLine, helperapi.AgentDirectory)
+`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, exitFewTasks, wire.EndLine, neededTasks, helperapi.AgentDirectory)
 
 // lookForJava ends where no process maps a JVM, and nothing has to be installed: a
 // container without Java is left as it is. One grep reads the maps of all, up to the

@@ -26,9 +26,9 @@ import (
 // sandbox is a container for the script: a /tmp and a /proc of its own. It is the
 // streams of an exec into it.
 type sandbox struct {
-	t         *testing.T
-	tmp, proc string
-	sh        []string // how its shell is started
+	t                 *testing.T
+	tmp, proc, cgroup string
+	sh                []string // how its shell is started
 	// transient has sessions leave nothing.
 	transient bool
 	// cut is after how many bytes standard input ends; 0 for not at all.
@@ -38,7 +38,7 @@ type sandbox struct {
 }
 
 func newSandbox(t *testing.T) *sandbox {
-	s := &sandbox{t: t, tmp: t.TempDir(), proc: t.TempDir(), sh: []string{"sh"}}
+	s := &sandbox{t: t, tmp: t.TempDir(), proc: t.TempDir(), cgroup: t.TempDir(), sh: []string{"sh"}}
 	s.write(filepath.Join(s.proc, "self", "mountinfo"), "1 2 /var/lib/kubelet/pods/uid-1/etc-hosts /etc/hosts\n", 0o644)
 	s.write(filepath.Join(s.proc, "7", "maps"), "7f00 r-xp /opt/java/lib/server/libjvm.so\n", 0o644)
 	return s
@@ -69,7 +69,7 @@ func (s *sandbox) home(name string) string {
 func (s *sandbox) Stream(ctx context.Context, _ Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	command = slices.Concat(s.sh, command[1:])
 	script := len(s.sh) + 1
-	command[script] = strings.NewReplacer(helperapi.AgentDirectory, s.home(""), "/proc/", s.proc+"/").Replace(command[script])
+	command[script] = strings.NewReplacer(helperapi.AgentDirectory, s.home(""), "/proc/", s.proc+"/", "/sys/fs/cgroup", s.cgroup).Replace(command[script])
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Stdout, c.Stderr = stdout, stderr
 	in, err := c.StdinPipe()
@@ -161,6 +161,12 @@ func TestScript(t *testing.T) {
 	machine := func(name string) func(*sandbox) {
 		return func(s *sandbox) { s.write(filepath.Join(s.proc, "sys", "kernel", "arch"), name+"\n", 0o644) }
 	}
+	tasks := func(group, limit, used string) func(*sandbox) {
+		return func(s *sandbox) {
+			s.write(filepath.Join(s.cgroup, group, "pids.max"), limit+"\n", 0o444)
+			s.write(filepath.Join(s.cgroup, group, "pids.current"), used+"\n", 0o444)
+		}
+	}
 	cases := map[string]struct {
 		helper *Blob
 		given  []func(*sandbox)
@@ -173,6 +179,10 @@ func TestScript(t *testing.T) {
 		"missing, no Java":       {given: []func(*sandbox){other}, want: exitNoJava},
 		"missing, may hide Java": {given: []func(*sandbox){other, unreadable}, left: []string{helper.Name}},
 		"missing, one is gone":   {given: []func(*sandbox){other, gone}, want: exitNoJava},
+		"few tasks are left":     {given: []func(*sandbox){tasks("", "100", "85")}, want: exitFewTasks},
+		"few tasks, version 1":   {given: []func(*sandbox){tasks("pids", "100", "100"), there}, want: exitFewTasks, left: []string{helper.Name}},
+		"enough tasks are left":  {given: []func(*sandbox){tasks("", "100", "84")}, left: []string{helper.Name}},
+		"tasks have no limit":    {given: []func(*sandbox){tasks("", "max", "84"), tasks("pids", "max", "84")}, left: []string{helper.Name}},
 		"no process is seen":     {given: []func(*sandbox){(*sandbox).withoutJava}, want: exitNoJava},
 		"one is gone, with Java": {given: []func(*sandbox){gone}, left: []string{helper.Name}},
 		"the machine is known":   {given: []func(*sandbox){machine("aarch64")}, left: []string{helper.Name}},

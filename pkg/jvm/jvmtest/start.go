@@ -29,7 +29,7 @@ type Options struct {
 	// Launcher is the name of a copy of java that starts the JVM.
 	Launcher string
 	// Group is the control group to start in; nil for that of the test.
-	Group *MemoryGroup
+	Group ControlGroup
 	// Dir is the working directory; empty for the test's.
 	Dir string
 	// Unready returns without waiting for main to run.
@@ -60,7 +60,7 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	args := append([]string{java, "-XX:+IgnoreUnrecognizedVMOptions", "-Xmx32m", "-XX:TieredStopAtLevel=1"}, o.Args...)
 	args = append(args, "-cp", app, "App")
 	if o.Group != nil {
-		args = append([]string{"/bin/sh", "-c", `echo $$ >"$0" && exec "$@"`, o.Group.file("cgroup.procs")}, args...)
+		args = append([]string{"/bin/sh", "-c", `echo $$ >"$0" && exec "$@"`, o.Group.procs()}, args...)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = os.Environ()

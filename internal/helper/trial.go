@@ -1,0 +1,115 @@
+//go:build linux
+
+package helper
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
+)
+
+// TrialCommand is the first argument of a process that runs Trial.
+const TrialCommand = "trial"
+
+const (
+	// triedTasks is how many threads a trial starts beside those of its own runtime: the
+	// JVM's attach listener, the four threads of the agent, and some.
+	triedTasks = 8
+	// noTask is the exit code of a trial that could not start a thread: Go's runtime ends
+	// a process with it.
+	noTask = 2
+)
+
+// trialProgram is this program. A variable for a test that limits it.
+var trialProgram = "/proc/self/exe"
+
+// checkTasks refuses a JVM that may not be able to start the threads of an attach and of
+// the agent.
+func checkTasks(ctx context.Context, p jvm.Process) error {
+	if refusal := p.TasksRefusal(); refusal != nil {
+		return refusal
+	}
+	return tryTasks(ctx, p)
+}
+
+// tryTasks refuses a JVM beside which triedTasks threads of its user cannot be started. It
+// finds the limits that are not visible in a container: that of the pod (podPidsLimit of
+// the kubelet) and of the node, and RLIMIT_NPROC where the same user has processes in
+// other containers. The threads are those of another process, which ends at once: Go's
+// runtime ends a process that cannot start a thread.
+//
+// Where the trial itself is not possible, it proves nothing.
+func tryTasks(ctx context.Context, p jvm.Process) error {
+	attributes := &os.ProcAttr{Env: []string{"GOTRACEBACK=none"}, Sys: &syscall.SysProcAttr{}}
+	if p.UID != os.Geteuid() || p.GID != os.Getegid() {
+		attributes.Sys.Credential = &syscall.Credential{Uid: uint32(p.UID), Gid: uint32(p.GID)}
+	}
+	limit := int64(-1)
+	if soft, limited := p.TaskLimit(); limited {
+		limit = soft
+	}
+	trial, err := os.StartProcess(trialProgram, []string{"jmx-attach", TrialCommand, strconv.Itoa(triedTasks), strconv.FormatInt(limit, 10)}, attributes)
+	if errors.Is(err, syscall.EAGAIN) {
+		return errNoTask
+	}
+	if err != nil {
+		return nil
+	}
+	defer context.AfterFunc(ctx, func() { _ = trial.Kill() })() // it may have ended
+	state, err := trial.Wait()
+	if err == nil && state.ExitCode() == noTask {
+		return errNoTask
+	}
+	return nil
+}
+
+var errNoTask = helperapi.Errorf(helperapi.ReasonInsufficientThreads, "HotSpot starts a thread to be attached to, and exits if it cannot. In a trial, %d threads could not be started beside the application's: a limit is reached that the container does not see, such as the kubelet's podPidsLimit. Raise it, or let the applications of the pod use fewer threads.", triedTasks)
+
+// Trial starts threads that all exist at the same time, and returns 0. If it cannot start
+// one, it does not return: Go's runtime exits with noTask. args are the number of threads
+// and the soft limit of tasks of the user (RLIMIT_NPROC), -1 for none.
+func Trial(args []string) int {
+	if len(args) != 2 {
+		return 1
+	}
+	n, err := strconv.Atoi(args[0])
+	limit, invalid := strconv.ParseInt(args[1], 10, 64)
+	if err != nil || invalid != nil {
+		return 1
+	}
+	if limit >= 0 {
+		limitTasks(uint64(limit))
+	}
+	runtime.GOMAXPROCS(1)
+	started, done := make(chan struct{}), make(chan struct{})
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			started <- struct{}{}
+			<-done
+		}()
+	}
+	for range n {
+		<-started
+	}
+	close(done)
+	return 0
+}
+
+// limitTasks sets the soft limit of tasks of this process, at most to its hard limit.
+func limitTasks(n uint64) {
+	const rlimitNproc = 6 // RLIMIT_NPROC, which package syscall lacks
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(rlimitNproc, &limit) != nil {
+		return
+	}
+	limit.Cur = min(n, limit.Max, math.MaxInt64)
+	_ = syscall.Setrlimit(rlimitNproc, &limit) // the limits that are there hold anyway
+}
