@@ -32,6 +32,9 @@ func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int6
 		if err := checkMemory(a.process.PID, headroom, "The first load of the agent"); err != nil {
 			return err
 		}
+		if err := checkHeapBefore(a.process); err != nil {
+			return err
+		}
 	}
 	if !loaded || !a.process.HasSocket() {
 		if err := checkTasks(ctx, a.process); err != nil {
@@ -42,7 +45,10 @@ func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int6
 		return err
 	}
 	if !loaded { // check again: Attach waits for a JVM that is starting, whose heap grows meanwhile
-		return checkMemory(a.process.PID, headroom, "The first load of the agent")
+		if err := checkMemory(a.process.PID, headroom, "The first load of the agent"); err != nil {
+			return err
+		}
+		return checkRoom(ctx, a.process)
 	}
 	if err := a.look(ctx); err != nil {
 		return err
@@ -50,7 +56,10 @@ func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int6
 	if a.unknown() || a.says(helperapi.AgentRunning) && a.mark.ImplementationSHA256 == d.ImplementationSHA256 {
 		return nil
 	}
-	return checkMemory(a.process.PID, headroom/4, "A start of the agent's implementation")
+	if err := checkMemory(a.process.PID, headroom/4, "A start of the agent's implementation"); err != nil {
+		return err
+	}
+	return checkRoom(ctx, a.process)
 }
 
 // loadAgent is a variable for a test that replaces the jar during the load.

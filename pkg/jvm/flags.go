@@ -11,6 +11,11 @@ type Flags struct {
 	// AgentLoading is the setting of -XX:[+-]EnableDynamicAgentLoading. If it is unset,
 	// JDK 21 and later load agents with a warning (JEP 451).
 	AgentLoading Setting
+	// OnOutOfMemory is the last option by which the JVM reacts to an OutOfMemoryError;
+	// empty if there is none.
+	OnOutOfMemory string
+	// Epsilon is -XX:+UseEpsilonGC: garbage is never collected.
+	Epsilon bool
 }
 
 // Setting is a boolean flag that may be unset.
@@ -40,7 +45,12 @@ func parseFlags(options []string) Flags {
 			f.AgentLoading = On
 		case "-XX:-EnableDynamicAgentLoading":
 			f.AgentLoading = Off
+		case "-XX:+UseEpsilonGC":
+			f.Epsilon = true
+		case "-XX:-UseEpsilonGC":
+			f.Epsilon = false
 		}
 	}
+	f.OnOutOfMemory = onOutOfMemory(options)
 	return f
 }

@@ -129,3 +129,22 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// A JVM's user can write anything into the file of performance counters.
+func FuzzCounterFile(f *testing.F) {
+	f.Add(counterFile(
+		counter{name: "sun.gc.collector.0.invocations", number: 1}, counter{name: "sun.gc.generation.0.space.0.used", number: 7},
+		counter{name: "sun.gc.generation.0.maxCapacity", number: 9}, counter{name: "sun.gc.collector.0.name", text: "Copy"},
+	))
+	f.Add([]byte("\xca\xfe\xc0\xc0\x01\x02\x00\x01"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := parseCounterFile(data)
+		if err != nil && len(c.numbers) > 0 {
+			t.Error("there are counters beside an error")
+		}
+		c.maxHeap()
+		if used, _ := c.liveHeap(); used < 0 {
+			t.Errorf("%d bytes are used", used)
+		}
+	})
+}

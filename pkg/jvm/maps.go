@@ -39,26 +39,41 @@ func findLibrary(pid int) (implementation Implementation, library string, err er
 // libjvm.so map it too, but not as executable. It reads at most limit bytes, and needs
 // all of the maps to identify HotSpot, because OpenJ9 has a libjvm.so too.
 func parseMaps(maps io.Reader, limit int64) (implementation Implementation, library string, err error) {
+	err = eachMapping(maps, limit, func(line []byte) bool {
+		if !bytes.Contains(line, []byte("libj")) {
+			return true
+		}
+		name := mappedCode(string(line))
+		switch base := path.Base(name); {
+		case strings.HasPrefix(base, "libj9vm"):
+			implementation, library = OpenJ9, name
+			return false
+		case base == "libjvm.so":
+			implementation, library = HotSpot, name
+		}
+		return true
+	})
+	if err != nil {
+		return "", "", err
+	}
+	return implementation, library, nil
+}
+
+// eachMapping visits the lines of proc_pid_maps(5) until visit returns false. It reads at
+// most limit bytes, and returns errMapsTooLong if there are more.
+func eachMapping(maps io.Reader, limit int64, visit func(line []byte) bool) error {
 	bounded := &io.LimitedReader{R: maps, N: limit}
 	for lines := bufio.NewReaderSize(bounded, maxMapsLine); ; {
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull) || bounded.N == 0:
-			return "", "", errMapsTooLong
+			return errMapsTooLong
 		case err == io.EOF:
-			return implementation, library, nil
+			return nil
 		case err != nil:
-			return "", "", err
-		}
-		if !bytes.Contains(line, []byte("libj")) {
-			continue
-		}
-		name := mappedCode(string(line))
-		switch base := path.Base(name); {
-		case strings.HasPrefix(base, "libj9vm"):
-			return OpenJ9, name, nil
-		case base == "libjvm.so":
-			implementation, library = HotSpot, name
+			return err
+		case !visit(line):
+			return nil
 		}
 	}
 }

@@ -17,6 +17,8 @@ func (p Process) Refusal() *Error {
 		return p.unreadable
 	case p.Implementation != HotSpot:
 		return errorf(UnsupportedJVM, "The JVM is %s; agents can be loaded into HotSpot only. Start the exporter as a -javaagent there.", p.Implementation)
+	case p.Flags.Epsilon:
+		return errorf(UnsupportedJVM, "The JVM collects no garbage (-XX:+UseEpsilonGC), so each scrape would take a part of its heap for good. Start it with another collector.")
 	case p.Flags.AttachDisabled:
 		return errorf(AttachDisabled, "The JVM runs with -XX:+DisableAttachMechanism. Remove the option, or start the exporter as a -javaagent.")
 	case p.Flags.AgentLoading == Off:

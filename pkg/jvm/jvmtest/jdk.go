@@ -186,6 +186,9 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Properties;
 import java.util.logging.LogManager;
 import javax.management.ObjectName;
@@ -206,6 +209,8 @@ public class App {
                 case "ping": break;
                 case "slow": ManagementFactory.getPlatformMBeanServer().registerMBean(new StandardMBean(new Value(), SlowMBean.class), new ObjectName("app:type=Slow")); break;
                 case "work": work(100); break;
+                case "fill": fill(Long.getLong("jvmtest.leave")); break;
+                case "class": Proxy.getProxyClass(new ClassLoader() { }, Runnable.class); break;
                 case "logmanager":
                     if (!(LogManager.getLogManager() instanceof Logs)) System.out.println("the application's LogManager is not there");
                     break;
@@ -213,6 +218,17 @@ public class App {
             }
             System.out.println(line + " done");
         }
+    }
+
+    private static final List<byte[]> filled = new ArrayList<byte[]>();
+
+    /** Fills the heap until so many bytes are free after a collection. */
+    private static void fill(long leave) {
+        Runtime runtime = Runtime.getRuntime();
+        for (System.gc(); runtime.maxMemory() - runtime.totalMemory() + runtime.freeMemory() > leave; ) {
+            filled.add(new byte[100000]);
+        }
+        System.gc();
     }
 
     /** Uses the main thread's CPU for so many milliseconds. */
