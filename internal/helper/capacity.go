@@ -15,14 +15,21 @@ import (
 const mib = 1 << 20
 
 // checkMemory refuses an operation that needs more memory, in bytes, than the control
-// groups of a process leave: at the limit the kernel kills a process, most likely the
-// JVM. Without a visible limit, nothing is refused.
-func checkMemory(pid int, need int64, what string) error {
-	var memory cgroup.Memory
-	var limited bool
-	if err := jvm.AsUserOf(pid, func() error { memory, limited = cgroup.FreeMemory(pid); return nil }); err != nil {
-		memory, limited = cgroup.FreeMemory(pid)
+// groups of a process and the pod leave: at the limit the kernel kills a process, most
+// likely the JVM. Without a visible limit, nothing is refused.
+func checkMemory(req helperapi.Request, pid int, need int64, what string) error {
+	if req.MemoryHeadroom <= 0 {
+		return nil
 	}
+	if refusal := req.PodMemory.Refusal(); refusal != nil {
+		return refusal
+	}
+	var group cgroup.Memory
+	var limited bool
+	if err := jvm.AsUserOf(pid, func() error { group, limited = cgroup.FreeMemory(pid); return nil }); err != nil {
+		group, limited = cgroup.FreeMemory(pid)
+	}
+	memory := req.PodMemory.Left(helperapi.Memory(group))
 	if !limited || memory.Free >= need {
 		return nil
 	}
@@ -60,7 +67,7 @@ func checkStagedMemory(req helperapi.Request, files []helperapi.File) error {
 	for _, file := range files {
 		need += 2 * file.Size
 	}
-	return checkMemory(pid, need, what)
+	return checkMemory(req, pid, need, what)
 }
 
 // memoryOf returns the memory that the control groups of a process leave it; nil without

@@ -57,7 +57,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 		return err
 	}
 	a := agentIn{process: p, dir: dir, file: directory.DesiredFile(p), jar: req.Desired.Agent, sha256: req.Desired.AgentSHA256, jars: jars, silent: req.RefuseOnWarning}
-	if err := a.attach(ctx, *req.Desired, req.MemoryHeadroom); err != nil {
+	if err := a.attach(ctx, req); err != nil {
 		return err
 	}
 	loaded, err := a.serveOnPort(ctx, *req.Desired)

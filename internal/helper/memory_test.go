@@ -78,6 +78,35 @@ func TestLittleMemory(t *testing.T) {
 	})
 }
 
+// The memory limit of the pod counts with what its other containers may use, which the
+// container's control group does not show.
+func TestLittleMemoryOfPod(t *testing.T) {
+	cleanDirectory(t)
+	app, group := limitedJVM(t, jvmtest.Need(t, 17))
+	req := stagedInside(t, app)
+	group.Leave(1 << 30) // as the kubelet sets it, to the limit of the pod
+	memory := memoryOf(processOf(t, req.Target))
+	if memory == nil {
+		t.Fatal("the control group is not seen")
+	}
+	for says, pod := range map[string]*helperapi.PodMemory{
+		"less than 24 MiB are free":                        {Limit: memory.Limit, Others: memory.Free - 20*mib},
+		"less than 8 MiB are free":                         {Limit: memory.Limit, Others: memory.Limit},
+		"container sidecar, which has no limit of its own": {Limit: memory.Limit, Unlimited: "sidecar"},
+	} {
+		req.PodMemory = pod
+		report := do(t, helperapi.VerbLoad, req)
+		app.Unharmed()
+		wantReason(t, report, helperapi.ReasonInsufficientMemory)
+		if !strings.Contains(report.Error.Message, says) {
+			t.Errorf("the sentence lacks %q: %s", says, report.Error.Message)
+		}
+	}
+	req.PodMemory = &helperapi.PodMemory{Limit: memory.Limit, Others: memory.Free - 200*mib}
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
+	app.Unharmed()
+}
+
 // A starting JVM uses more memory until it accepts the attach: free memory is checked
 // again before anything is loaded.
 func TestLittleMemoryOnceAttached(t *testing.T) {

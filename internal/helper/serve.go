@@ -20,7 +20,7 @@ var openSocket = jvm.Process.Attach
 // Another implementation, or a stopped one, loads its own classes again, which needs a
 // quarter of the headroom. Another configuration or port is never refused, because it may
 // make scrapes smaller.
-func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int64) error {
+func (a *agentIn) attach(ctx context.Context, req helperapi.Request) error {
 	loaded, err := agentLoaded(a.process)
 	if err != nil {
 		return err
@@ -29,7 +29,7 @@ func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int6
 		if err := checkWarning(a.process, a.silent); err != nil {
 			return err
 		}
-		if err := checkMemory(a.process.PID, headroom, "The first load of the agent"); err != nil {
+		if err := checkMemory(req, a.process.PID, req.MemoryHeadroom, "The first load of the agent"); err != nil {
 			return err
 		}
 		if err := checkHeapBefore(a.process); err != nil {
@@ -45,7 +45,7 @@ func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int6
 		return err
 	}
 	if !loaded { // check again: Attach waits for a JVM that is starting, whose heap grows meanwhile
-		if err := checkMemory(a.process.PID, headroom, "The first load of the agent"); err != nil {
+		if err := checkMemory(req, a.process.PID, req.MemoryHeadroom, "The first load of the agent"); err != nil {
 			return err
 		}
 		return checkRoom(ctx, a.process)
@@ -53,10 +53,10 @@ func (a *agentIn) attach(ctx context.Context, d helperapi.Desired, headroom int6
 	if err := a.look(ctx); err != nil {
 		return err
 	}
-	if a.unknown() || a.says(helperapi.AgentRunning) && a.mark.ImplementationSHA256 == d.ImplementationSHA256 {
+	if a.unknown() || a.says(helperapi.AgentRunning) && a.mark.ImplementationSHA256 == req.Desired.ImplementationSHA256 {
 		return nil
 	}
-	if err := checkMemory(a.process.PID, headroom/4, "A start of the agent's implementation"); err != nil {
+	if err := checkMemory(req, a.process.PID, req.MemoryHeadroom/4, "A start of the agent's implementation"); err != nil {
 		return err
 	}
 	return checkRoom(ctx, a.process)

@@ -60,6 +60,8 @@ type Request struct {
 	// before VerbStage writes the files for that. Another implementation requires a
 	// quarter of it, another configuration or port nothing. 0 or less disables the check.
 	MemoryHeadroom int64 `json:"memoryHeadroom,omitempty"`
+	// PodMemory is the memory limit that the container shares with others; nil for none.
+	PodMemory *PodMemory `json:"podMemory,omitempty"`
 	// RefuseOnWarning makes VerbLoad refuse, with ReasonAgentLoadingWarns, a load that
 	// makes the JVM print a warning: see Process.LoadWarns. An agent that is already in
 	// the JVM is reconfigured regardless.
@@ -226,14 +228,6 @@ type Process struct {
 	// Warning is what the JVM printed on the application's output because of the load,
 	// such as the four lines of JEP 451; empty if nothing.
 	Warning string `json:"warning,omitempty"`
-}
-
-// Memory is the tightest memory limit of a process, in bytes.
-type Memory struct {
-	// Limit is the limit itself.
-	Limit int64 `json:"limit"`
-	// Free is the memory that may still be used.
-	Free int64 `json:"free"`
 }
 
 // Exporter is a stock JMX exporter, a Java agent other than ours.

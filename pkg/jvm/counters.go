@@ -142,13 +142,18 @@ func text(data []byte) string {
 	return s
 }
 
+// mostHeap exceeds any heap, in bytes.
+const mostHeap = 1 << 50
+
 // liveHeap returns the used bytes of all spaces. HotSpot updates them at the end of a
 // collection only; before the first one, they are not known.
 func (c counters) liveHeap() (used int64, known bool) {
 	for name, n := range c.numbers {
 		switch {
 		case strings.HasPrefix(name, "sun.gc.generation.") && strings.HasSuffix(name, ".used"):
-			used += max(0, n)
+			if n > 0 && n < mostHeap {
+				used += n
+			}
 		case strings.HasPrefix(name, "sun.gc.collector.") && strings.HasSuffix(name, ".invocations"):
 			known = known || n > 0
 		}
@@ -163,6 +168,7 @@ func (c counters) maxHeap() (limit int64) {
 	var total, largest int64
 	for name, n := range c.numbers {
 		if generation, found := strings.CutSuffix(name, ".maxCapacity"); found && strings.Count(generation, ".") == 3 && strings.HasPrefix(name, "sun.gc.generation.") {
+			n = min(max(0, n), mostHeap)
 			total += n
 			largest = max(largest, n)
 		}

@@ -93,28 +93,6 @@ func flagValue(options []string, name string) int64 {
 	return 0
 }
 
-// onOutOfMemory returns the last option by which a JVM reacts to an OutOfMemoryError.
-func onOutOfMemory(options []string) (found string) {
-	on := map[string]bool{}
-	for _, option := range options {
-		name, _, isCommand := strings.Cut(strings.TrimPrefix(option, "-XX:"), "=")
-		switch {
-		case isCommand && name == "OnOutOfMemoryError":
-			found = "-XX:OnOutOfMemoryError"
-		case reactions[strings.TrimLeft(name, "+-")]:
-			on[strings.TrimLeft(name, "+-")] = name[0] == '+'
-		}
-	}
-	for _, name := range []string{"HeapDumpOnOutOfMemoryError", "CrashOnOutOfMemoryError", "ExitOnOutOfMemoryError"} {
-		if on[name] {
-			found = "-XX:+" + name
-		}
-	}
-	return found
-}
-
-var reactions = map[string]bool{"HeapDumpOnOutOfMemoryError": true, "CrashOnOutOfMemoryError": true, "ExitOnOutOfMemoryError": true}
-
 var (
 	// usedOf matches the used memory of a generation or heap: "used 1056K", or "1280K
 	// used" of Shenandoah.

@@ -1,5 +1,7 @@
 package jvm
 
+import "strings"
+
 // Flags are the options that determine whether and how a JVM can be attached to.
 type Flags struct {
 	// AttachDisabled is -XX:+DisableAttachMechanism: SIGQUIT would print all stacks on
@@ -54,3 +56,25 @@ func parseFlags(options []string) Flags {
 	f.OnOutOfMemory = onOutOfMemory(options)
 	return f
 }
+
+// onOutOfMemory returns the last option by which a JVM reacts to an OutOfMemoryError.
+func onOutOfMemory(options []string) (found string) {
+	on := map[string]bool{}
+	for _, option := range options {
+		name, _, isCommand := strings.Cut(strings.TrimPrefix(option, "-XX:"), "=")
+		switch {
+		case isCommand && name == "OnOutOfMemoryError":
+			found = "-XX:OnOutOfMemoryError"
+		case reactions[strings.TrimLeft(name, "+-")]:
+			on[strings.TrimLeft(name, "+-")] = name[0] == '+'
+		}
+	}
+	for _, name := range []string{"HeapDumpOnOutOfMemoryError", "CrashOnOutOfMemoryError", "ExitOnOutOfMemoryError"} {
+		if on[name] {
+			found = "-XX:+" + name
+		}
+	}
+	return found
+}
+
+var reactions = map[string]bool{"HeapDumpOnOutOfMemoryError": true, "CrashOnOutOfMemoryError": true, "ExitOnOutOfMemoryError": true}

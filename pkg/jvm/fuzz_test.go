@@ -116,7 +116,7 @@ func FuzzProperties(f *testing.F) {
 
 // A reply on the attach socket, from the JVM or an impostor.
 func FuzzReply(f *testing.F) {
-	for _, seed := range []string{"0\n0", "0\nreturn code: 100\n", "0\nDynamic agent loading is not enabled", "101\nModule java.instrument not found", "\x1b[31m\n\xff", "-1\n" + strings.Repeat("x ", 400)} {
+	for _, seed := range []string{"0\n0", "0\nreturn code: 100\n", "0\nDynamic agent loading is not enabled", "101\nModule java.instrument not found", "\x1b[31m\n\xff", "-1\n" + strings.Repeat("x ", 400), "101\nModule " + strings.Repeat("x", 6000) + " not found"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, reply []byte) {

@@ -60,7 +60,8 @@ const (
 func missingModule(text string) (name string, found bool) {
 	before, _, found := strings.Cut(text, " not found")
 	_, name, named := strings.Cut(before, "Module ")
-	return name, found && named && !strings.ContainsAny(name, " \n")
+	const most = 256
+	return name, found && named && len(name) <= most && !strings.ContainsAny(name, " \n")
 }
 
 // decodeLoad interprets the reply to "load instrument": nil if agentmain returned. The

@@ -137,6 +137,9 @@ func (j *JVM) shortage() *statemachine.Outcome {
 	if headroom <= 0 || p.FreeMemory == nil || p.Adopted || record.MayHaveAgent(p) {
 		return nil
 	}
+	if refusal := pod.MemoryFor(j.Pod, p.Container).Refusal(); refusal != nil {
+		return &statemachine.Outcome{Kind: statemachine.Broken, Reason: string(refusal.Reason), Message: refusal.Message}
+	}
 	need := headroom + 2*(j.Artifacts.Agent.Size+j.Artifacts.Implementation.Size+j.Config.Size)
 	if p.FreeMemory.Value() >= need {
 		return nil

@@ -26,6 +26,7 @@ func (s *Situation) merge(c pod.Container, found []helperapi.Process) {
 	var here []v1alpha1.JavaProcess
 	for _, p := range found {
 		process := javaProcess(c, p)
+		process.FreeMemory = freeMemory(p.Memory, pod.MemoryFor(s.Pod, c.Name))
 		if known := s.Known(record.Identity(&process)); known != nil && known.Adopted == adopted(p) {
 			if !chooses && p.Excluded != known.Excluded {
 				p.Excluded = known.Excluded
@@ -117,11 +118,11 @@ const memoryStep = 8 << 20
 
 // freeMemory returns the memory that an inspection found free below the limit; nil
 // without a limit.
-func freeMemory(found *helperapi.Memory) *resource.Quantity {
+func freeMemory(found *helperapi.Memory, shared *helperapi.PodMemory) *resource.Quantity {
 	if found == nil {
 		return nil
 	}
-	return resource.NewQuantity(max(found.Free, 0)/memoryStep*memoryStep, resource.BinarySI)
+	return resource.NewQuantity(max(shared.Left(*found).Free, 0)/memoryStep*memoryStep, resource.BinarySI)
 }
 
 func javaProcess(c pod.Container, p helperapi.Process) v1alpha1.JavaProcess {
@@ -130,7 +131,7 @@ func javaProcess(c pod.Container, p helperapi.Process) v1alpha1.JavaProcess {
 		PID: int32(p.PID), StartTime: int64(p.StartTime), UID: int64(p.UID), GID: int64(p.GID),
 		VM: text.Cut(p.Implementation, 64), Vendor: text.Cut(p.Vendor, 128),
 		Version: text.Cut(p.Version, 64), MainClass: text.Cut(p.MainClass, 512),
-		Phase: v1alpha1.PhaseDiscovered, LoadWarns: p.LoadWarns, FreeMemory: freeMemory(p.Memory),
+		Phase: v1alpha1.PhaseDiscovered, LoadWarns: p.LoadWarns,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
@@ -58,6 +59,7 @@ func (l Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	report, err := l.Helper.Run(ctx, j.at(), helperapi.VerbLoad, j.withTmp(p.Container, helperapi.Request{
 		Target:          targetOf(p),
 		MemoryHeadroom:  memoryHeadroom(j.Exporter),
+		PodMemory:       pod.MemoryFor(j.Pod, p.Container),
 		RefuseOnWarning: j.refusesOnWarning(),
 		Desired: &helperapi.Desired{
 			Agent:                helperapi.FileName("agent-", files.AgentSHA256, ".jar"),

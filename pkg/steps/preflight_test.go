@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -16,8 +17,10 @@ func TestPreflightMemory(t *testing.T) {
 	free := func(quantity string) func(*v1alpha1.JavaProcess) {
 		return func(p *v1alpha1.JavaProcess) { p.FreeMemory = new(resource.MustParse(quantity)) }
 	}
+	shared := &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("4Gi")}}
 	for name, tc := range map[string]struct {
 		headroom string
+		pod      *corev1.ResourceRequirements
 		process  func(*v1alpha1.JavaProcess)
 		want     string
 	}{
@@ -27,12 +30,18 @@ func TestPreflightMemory(t *testing.T) {
 		"memory suffices without the files only": {process: free("96Mi"), want: v1alpha1.ReasonInsufficientMemory},
 		"no memory is free":                      {process: free("0"), want: v1alpha1.ReasonInsufficientMemory},
 		"memory suffices for a smaller headroom": {headroom: "16Mi", process: free("32Mi"), want: v1alpha1.ReasonPreflight},
+		"others may use the pod's memory":        {pod: shared, process: free("3Gi"), want: v1alpha1.ReasonInsufficientMemory},
+		"others may, and the headroom is 0":      {pod: shared, headroom: "0", process: free("3Gi"), want: v1alpha1.ReasonPreflight},
 		"the headroom is 0":                      {headroom: "0", process: free("0"), want: v1alpha1.ReasonPreflight},
 		"the agent is loaded":                    {process: func(p *v1alpha1.JavaProcess) { free("0")(p); p.AgentFound = true }, want: v1alpha1.ReasonPreflight},
 		"the stock exporter is adopted":          {process: func(p *v1alpha1.JavaProcess) { free("0")(p); p.Adopted = true }, want: v1alpha1.ReasonPreflight},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := aSituation(with(aProcess("a", 0), tc.process))
+			if tc.pod != nil {
+				s.Pod.Spec.Resources = tc.pod
+				s.Pod.Spec.Containers = append(s.Pod.Spec.Containers, corev1.Container{Name: "without-limit"})
+			}
 			if tc.headroom != "" {
 				s.Exporter.Spec.MemoryHeadroom = new(resource.MustParse(tc.headroom))
 			}
@@ -50,11 +59,18 @@ func TestPreflightMemory(t *testing.T) {
 // Free memory is rounded down, and clamped: a container may report anything.
 func TestFreeMemory(t *testing.T) {
 	for free, want := range map[int64]string{-1: "0", 0: "0", 8<<20 - 1: "0", 8 << 20: "8Mi", 100 << 20: "96Mi", 3 << 30: "3Gi"} {
-		if got := freeMemory(&helperapi.Memory{Free: free}); got.String() != want {
+		if got := freeMemory(&helperapi.Memory{Free: free}, nil); got.String() != want {
 			t.Errorf("freeMemory(%d): got %s, want %s", free, got, want)
 		}
 	}
-	if got := freeMemory(nil); got != nil {
+	const mib = 1 << 20
+	shared := &helperapi.PodMemory{Limit: 256 * mib, Others: 100 * mib}
+	for limit, want := range map[int64]string{256: "56Mi", 120: "16Mi"} { // of which 100 are used
+		if got := freeMemory(&helperapi.Memory{Limit: limit * mib, Free: (limit - 100) * mib}, shared); got.String() != want {
+			t.Errorf("freeMemory beside others, below %d MiB: got %s, want %s", limit, got, want)
+		}
+	}
+	if got := freeMemory(nil, nil); got != nil {
 		t.Errorf("freeMemory without a limit: got %s, want none", got)
 	}
 }

@@ -36,8 +36,9 @@ func Trim(obj any) (any, error) {
 			HostNetwork:    pod.Spec.HostNetwork,
 			HostPID:        pod.Spec.HostPID,
 			RestartPolicy:  pod.Spec.RestartPolicy,
-			Containers:     tmp.containers(pod.Spec.Containers),
-			InitContainers: tmp.containers(pod.Spec.InitContainers),
+			Resources:      podLimits(pod.Spec.Resources),
+			Containers:     tmp.containers(pod, pod.Spec.Containers),
+			InitContainers: tmp.containers(pod, pod.Spec.InitContainers),
 
 			EphemeralContainers: tmp.ephemeral(pod.Spec.EphemeralContainers),
 			Volumes:             tmp.volumes(pod.Spec.Volumes),
@@ -74,10 +75,36 @@ func nodeSelector(all map[string]string) map[string]string {
 	return nil
 }
 
+// podLimits returns the memory limit of the pod itself.
+func podLimits(all *corev1.ResourceRequirements) *corev1.ResourceRequirements {
+	if all == nil {
+		return nil
+	}
+	kept := limits(all.Limits, corev1.ResourceMemory)
+	if kept == nil {
+		return nil
+	}
+	return &corev1.ResourceRequirements{Limits: kept}
+}
+
+// limits returns the limits of the given resources; nil if there are none.
+func limits(all corev1.ResourceList, names ...corev1.ResourceName) corev1.ResourceList {
+	var kept corev1.ResourceList
+	for _, name := range names {
+		if limit, ok := all[name]; ok {
+			if kept == nil {
+				kept = corev1.ResourceList{}
+			}
+			kept[name] = limit
+		}
+	}
+	return kept
+}
+
 // containers returns the containers reduced to name, ports, mounts of /tmp, ephemeral
 // storage limits, privileged mode, and restart policies, which also distinguish sidecars
-// from init containers.
-func (t tmp) containers(containers []corev1.Container) []corev1.Container {
+// from init containers. Memory limits are kept where the pod itself has one.
+func (t tmp) containers(pod *corev1.Pod, containers []corev1.Container) []corev1.Container {
 	out := make([]corev1.Container, len(containers))
 	for i, c := range containers {
 		out[i] = corev1.Container{
@@ -87,8 +114,9 @@ func (t tmp) containers(containers []corev1.Container) []corev1.Container {
 		if c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
 			out[i].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
 		}
-		if limit, ok := c.Resources.Limits[corev1.ResourceEphemeralStorage]; ok {
-			out[i].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: limit}
+		out[i].Resources.Limits = limits(c.Resources.Limits, corev1.ResourceEphemeralStorage)
+		if podLimits(pod.Spec.Resources) != nil {
+			out[i].Resources.Limits = limits(c.Resources.Limits, corev1.ResourceEphemeralStorage, corev1.ResourceMemory)
 		}
 	}
 	return out

@@ -188,3 +188,21 @@ func TestTrimMounts(t *testing.T) {
 		t.Errorf("trimmed again (-before +after):\n%s", diff)
 	}
 }
+
+// Memory limits are kept where the containers share one of the pod.
+func TestTrimKeepsMemoryBelowPodLimit(t *testing.T) {
+	memory := func(quantity string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(quantity)}
+	}
+	pod := full()
+	pod.Spec.Resources = &corev1.ResourceRequirements{Limits: memory("4Gi"), Requests: memory("1Gi")}
+	pod.Spec.Resources.Limits[corev1.ResourceCPU] = resource.MustParse("2")
+	got := trimmed(t, pod)
+	want := &corev1.ResourceRequirements{Limits: memory("4Gi")}
+	if diff := cmp.Diff(want, got.Spec.Resources); diff != "" {
+		t.Errorf("resources of the pod (-want +got):\n%s", diff)
+	}
+	if limit := got.Spec.Containers[0].Resources.Limits.Memory(); limit.String() != "2Gi" {
+		t.Errorf("limit of the container: got %s, want 2Gi", limit)
+	}
+}
