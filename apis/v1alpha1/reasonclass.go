@@ -110,6 +110,7 @@ var classes = map[string]ReasonClass{
 	ReasonHelperNotExecutable:      ClassRefused,
 	ReasonWrongPod:                 ClassRefused,
 	ReasonUserMismatch:             ClassRefused,
+	ReasonProcessNotReadable:       ClassRefused,
 	ReasonUnsupportedJVM:           ClassRefused,
 	ReasonSignalsReduced:           ClassRefused,
 	ReasonOptionsUnknown:           ClassRefused,

@@ -65,6 +65,9 @@ const (
 	ReasonWrongPod = "WrongPod"
 	// ReasonUserMismatch surfaces when the JVM runs as a user that the exec cannot become.
 	ReasonUserMismatch = "UserMismatch"
+	// ReasonProcessNotReadable surfaces on JavaFound when the kernel does not show the JVM to
+	// its own user, because the process is not dumpable.
+	ReasonProcessNotReadable = "ProcessNotReadable"
 	// ReasonUnsupportedJVM surfaces when the JVM is not HotSpot, or takes no agents.
 	ReasonUnsupportedJVM = "UnsupportedJVM"
 	// ReasonSignalsReduced surfaces when the JVM runs with -Xrs and its attach socket is gone.

@@ -34,7 +34,7 @@ func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process
 	}
 	openFiles, err = p.OpenFiles()
 	if err != nil {
-		if process.Refusal != nil && process.Refusal.Reason == helperapi.ReasonUserMismatch {
+		if process.Refusal != nil && hides(process.Refusal.Reason) {
 			err = nil
 		}
 		return process, nil, err
@@ -60,6 +60,11 @@ func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process
 	}
 	process.Refusal, err = refusedTmp(req, p)
 	return process, openFiles, err
+}
+
+// hides reports whether a JVM is refused because the helper cannot look into it.
+func hides(reason helperapi.Reason) bool {
+	return reason == helperapi.ReasonUserMismatch || reason == helperapi.ReasonProcessNotReadable
 }
 
 func describe(p jvm.Process) helperapi.Process {

@@ -166,3 +166,21 @@ func TestClassLoaderWithoutAgents(t *testing.T) {
 		app.Tell("ping")
 	})
 }
+
+// A process that is not dumpable is hidden from its own user: each operation says that, and
+// the inspection still lists the others.
+func TestNotDumpable(t *testing.T) {
+	cleanDirectory(t)
+	jdk := jvmtest.Need(t, 17)
+	hidden := jdk.Start(t, jvmtest.Options{User: nobody, Launcher: "java", LauncherMode: 0o711})
+	other := jdk.Start(t, jvmtest.Options{})
+	report := do(t, helperapi.VerbInspect, helperapi.Request{})
+	wantReason(t, report, "")
+	if len(report.Processes) != 2 || report.Processes[0].Refusal == nil || report.Processes[0].Refusal.Reason != helperapi.ReasonProcessNotReadable || report.Processes[1].Refusal != nil {
+		t.Errorf("inspect reports %+v", report.Processes)
+	}
+	req := helperapi.Request{Target: targetOf(t, hidden), Desired: stageAgent(t, nil, anyMBean, jvmtest.FreePort(t))}
+	wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonProcessNotReadable)
+	hidden.Unharmed()
+	other.Unharmed()
+}

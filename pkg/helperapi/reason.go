@@ -52,6 +52,9 @@ const (
 	ReasonInsufficientMetaspace Reason = "InsufficientMetaspace"
 	// ReasonUserMismatch: the JVM runs as a user that the helper cannot become.
 	ReasonUserMismatch Reason = "UserMismatch"
+	// ReasonProcessNotReadable: the process does not show what is in it, not even to its
+	// user.
+	ReasonProcessNotReadable Reason = "ProcessNotReadable"
 	// ReasonUnsupportedJVM: not HotSpot, or a VM that cannot load agents.
 	ReasonUnsupportedJVM Reason = "UnsupportedJVM"
 	// ReasonJVMStarting: the JVM does not catch SIGQUIT yet.

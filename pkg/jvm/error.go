@@ -14,6 +14,8 @@ const (
 	ProcessGone Kind = "ProcessGone"
 	// UserMismatch: the caller is not the JVM's user and cannot become it.
 	UserMismatch Kind = "UserMismatch"
+	// ProcessNotReadable: the process does not show what is in it, not even to its user.
+	ProcessNotReadable Kind = "ProcessNotReadable"
 	// UnsupportedJVM: not HotSpot, or a VM that cannot load agents.
 	UnsupportedJVM Kind = "UnsupportedJVM"
 	// JVMStarting: the JVM does not catch SIGQUIT yet.

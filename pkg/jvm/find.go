@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"syscall"
 )
 
 // Find returns the Java processes in /proc by ascending PID. It includes processes that
@@ -85,6 +86,9 @@ func look(pid int) (Process, error) {
 		if errors.Is(err, errMapsTooLong) {
 			return errorf(AttachFailed, "It cannot be determined whether process %d runs a JVM: %v.", pid, err)
 		}
+		if err != nil && !p.dumpable() {
+			return errorf(ProcessNotReadable, "The kernel does not show process %d, which runs as user %d, to that user: it is not dumpable (PR_SET_DUMPABLE in prctl(2)). Its program has capabilities of its own (setcap), or is not readable by the user, or it changed its user after its start. Start java without that, or start the exporter as a -javaagent.", pid, p.UID)
+		}
 		if err != nil {
 			return errorf(UserMismatch, "The kernel does not let this process look into process %d, which runs as user %d, group %d; it takes the same user and group, and all of its capabilities (ptrace(2)).", pid, p.UID, p.GID)
 		}
@@ -97,8 +101,15 @@ func look(pid int) (Process, error) {
 	if err := p.verify(); err != nil {
 		return p, err
 	}
-	if typed, ok := errors.AsType[*Error](err); ok && (typed.Kind != UserMismatch || path.Base(argv[0]) == java) {
+	if typed, ok := errors.AsType[*Error](err); ok && (typed.Kind == AttachFailed || path.Base(argv[0]) == java) {
 		p.unreadable = typed
 	}
 	return p, nil
+}
+
+// dumpable reports whether the process shows what is in it to its user. The kernel gives
+// the files of one that does not to root (task_dump_owner in fs/proc/base.c).
+func (p Process) dumpable() bool {
+	info, err := os.Stat(procPath(p.PID, "maps"))
+	return err != nil || p.UID == 0 || int(info.Sys().(*syscall.Stat_t).Uid) == p.UID
 }

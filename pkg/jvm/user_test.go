@@ -86,3 +86,17 @@ func TestDroppedCapabilities(t *testing.T) {
 	}
 	app.Unharmed()
 }
+
+// A process that is not dumpable is hidden from its own user. The reason says so, rather
+// than ask for another user.
+func TestNotDumpable(t *testing.T) {
+	jdk := jvmtest.Need(t, 17)
+	// The kernel protects what runs a program that its user may not read.
+	app := jdk.Start(t, jvmtest.Options{User: nobody, Launcher: "java", LauncherMode: 0o711})
+	p := found(t, app.PID)
+	if os.Geteuid() == 0 && p.unreadable == nil {
+		t.Error("the test's process is readable")
+	}
+	wantKind(t, p.Attach(deadline(t)), ProcessNotReadable)
+	app.Unharmed()
+}

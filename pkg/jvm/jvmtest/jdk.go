@@ -4,6 +4,7 @@ package jvmtest
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,9 +101,12 @@ func (j JDK) Link(t *testing.T, modules string, options ...string) JDK {
 
 // launcher creates a copy of java under another name, in a runtime made of symbolic
 // links.
-func (j JDK) launcher(t *testing.T, name string) string {
+func (j JDK) launcher(t *testing.T, name string, mode fs.FileMode) string {
 	t.Helper()
 	home := t.TempDir()
+	if err := os.Chmod(filepath.Dir(home), 0o755); err != nil { // so that other users can start it
+		t.Fatal(err)
+	}
 	entries, err := os.ReadDir(j.Home)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +127,7 @@ func (j JDK) launcher(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	launcher := filepath.Join(home, "bin", name)
-	if err := os.WriteFile(launcher, java, 0o755); err != nil {
+	if err := os.WriteFile(launcher, java, mode); err != nil {
 		t.Fatal(err)
 	}
 	return launcher

@@ -4,8 +4,10 @@ package jvmtest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +30,8 @@ type Options struct {
 	Container bool
 	// Launcher is the name of a copy of java that starts the JVM.
 	Launcher string
+	// LauncherMode is the mode of that copy; 0 for 0755.
+	LauncherMode fs.FileMode
 	// Group is the control group to start in; nil for that of the test.
 	Group ControlGroup
 	// Dir is the working directory; empty for the test's.
@@ -53,7 +57,7 @@ func (j JDK) Start(t *testing.T, o Options) *Process {
 	app := jar(t, "app.jar")
 	java := filepath.Join(j.Home, "bin/java")
 	if o.Launcher != "" {
-		java = j.launcher(t, o.Launcher)
+		java = j.launcher(t, o.Launcher, cmp.Or(o.LauncherMode, 0o755))
 	}
 	// Java 8 does not know the option that suppresses the agent warning of later
 	// versions.
