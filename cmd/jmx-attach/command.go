@@ -37,7 +37,7 @@ func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 		sayf(stderr, "jmx-attach %s: %v; see jmx-attach --help", verb, err)
 		return 2
 	}
-	report, err := o.perform(verb)
+	report, err := o.perform(verb, stderr)
 	if err != nil {
 		sayf(stderr, "jmx-attach %s: %v", verb, err)
 		return 1
@@ -108,7 +108,7 @@ func parse(verb helperapi.Verb, args []string) (options, error) {
 }
 
 // perform performs an operation with the requests that it requires.
-func (o options) perform(verb helperapi.Verb) (helperapi.Report, error) {
+func (o options) perform(verb helperapi.Verb, stderr io.Writer) (helperapi.Report, error) {
 	h := helper.Helper{Version: version}
 	req := helperapi.Request{
 		Probe:          &helperapi.Endpoint{Port: int32(o.port), Path: o.path},
@@ -132,7 +132,7 @@ func (o options) perform(verb helperapi.Verb) (helperapi.Report, error) {
 	}
 	report := h.Do(context.Background(), helperapi.VerbStage, req, contents)
 	if report.Error == nil {
-		report = h.Do(context.Background(), helperapi.VerbLoad, req, nil)
+		report = awaitStart(func() helperapi.Report { return h.Do(context.Background(), helperapi.VerbLoad, req, nil) }, stderr)
 	}
 	return report, nil
 }

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
@@ -22,6 +23,8 @@ const (
 	// triedTasks is how many threads a trial starts beside those of its own runtime: the
 	// JVM's attach listener, the four threads of the agent, and some.
 	triedTasks = 8
+	// trialTimeout limits a trial, which takes some 10 ms.
+	trialTimeout = 3 * time.Second
 	// noTask is the exit code of a trial that could not start a thread: Go's runtime ends
 	// a process with it.
 	noTask = 2
@@ -47,7 +50,7 @@ func checkTasks(ctx context.Context, p jvm.Process) error {
 //
 // Where the trial itself is not possible, it proves nothing.
 func tryTasks(ctx context.Context, p jvm.Process) error {
-	attributes := &os.ProcAttr{Env: []string{"GOTRACEBACK=none"}, Sys: &syscall.SysProcAttr{}}
+	attributes := &os.ProcAttr{Env: append(os.Environ(), "GOTRACEBACK=none"), Sys: &syscall.SysProcAttr{}}
 	if p.UID != os.Geteuid() || p.GID != os.Getegid() {
 		attributes.Sys.Credential = &syscall.Credential{Uid: uint32(p.UID), Gid: uint32(p.GID)}
 	}
@@ -62,6 +65,8 @@ func tryTasks(ctx context.Context, p jvm.Process) error {
 	if err != nil {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
+	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = trial.Kill() })() // it may have ended
 	state, err := trial.Wait()
 	if err == nil && state.ExitCode() == noTask {

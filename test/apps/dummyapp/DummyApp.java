@@ -75,6 +75,8 @@ public final class DummyApp {
         Integer port = Integer.getInteger("dummy.port");
         ServerSocket busy = port == null ? null : new ServerSocket(port);
 
+        fill(Long.getLong("dummy.tasks", 0));
+
         boolean works = System.getProperty("dummy.requests") == null;
         boolean replaces = Boolean.getBoolean("dummy.replaceProperties");
         long seconds = Long.getLong("dummy.exitAfter", Long.MAX_VALUE);
@@ -95,6 +97,15 @@ public final class DummyApp {
                 }
                 System.setProperties(copy);
             }
+        }
+    }
+
+    /** Starts threads until the process has so many. */
+    private static void fill(long tasks) {
+        while (new java.io.File("/proc/self/task").list().length < tasks) {
+            Thread idle = new Thread(java.util.concurrent.locks.LockSupport::park);
+            idle.setDaemon(true);
+            idle.start();
         }
     }
 

@@ -50,6 +50,41 @@ resources: {limits: {memory: 128Mi}}`},
 		Phase:     v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"memory limit of 128 MiB", "spec.memoryHeadroom"},
 	},
 	{
+		Name: "pod-memory", Title: "a memory limit of the pod, beside a container without one",
+		Change: Change{Pod: `
+resources: {limits: {memory: 512Mi}}
+$setElementOrder/containers: [{name: dummyapp}, {name: pause}]
+containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent}]`},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseStaged, Reason: v1alpha1.ReasonInsufficientMemory, Words: []string{"limit of the pod (spec.resources) of 512 MiB", "container pause"},
+		Mended: &Change{Pod: `
+resources: {limits: {memory: 512Mi}}
+$setElementOrder/containers: [{name: dummyapp}, {name: pause}]
+containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent, resources: {limits: {memory: 32Mi}}}]`},
+	},
+	{
+		Name: "few-threads", Title: "threads up to the kubelet's `podPidsLimit`",
+		// The pod's limit of kind-config.yaml, without its pause container, and 14 more.
+		Change:    Change{Container: options("-Ddummy.tasks=1009, -Xss256k")},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonInsufficientThreads, Words: []string{"8 threads could not be started", "podPidsLimit"},
+		Mended: &Change{},
+	},
+	{
+		Name: "little-heap", Title: "`-XX:+ExitOnOutOfMemoryError`, and less than 24 MiB of heap free",
+		Change:    Change{Container: options("-XX:+ExitOnOutOfMemoryError, -Xmx20m")},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonInsufficientHeap, Words: []string{"-XX:+ExitOnOutOfMemoryError", "24 MiB must be free", "of 20 MiB are"},
+		Mended: &Change{Container: options("-XX:+ExitOnOutOfMemoryError, -Xmx64m")},
+	},
+	{
+		Name: "little-metaspace", Title: "`-XX:MaxMetaspaceSize`, and less than 10 MiB of it free",
+		Change:    Change{Container: options("-XX:MaxMetaspaceSize=10m")},
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonInsufficientMetaspace, Words: []string{"10 MiB of the JVM's metaspace", "-XX:MaxMetaspaceSize"},
+		Mended: &Change{Container: options("-XX:MaxMetaspaceSize=64m")},
+	},
+	{
 		Name: "init", Title: "a JVM in an init container, which has ended",
 		Change: Change{Pod: `
 initContainers:
