@@ -2,62 +2,55 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// entries returns a mapping's own entries and those that << merges into it.
-func (c *checker) entries(n *yaml.Node, depth int) ([]entry, error) {
+// entry is a key of a mapping and its value.
+type entry struct{ key, value *yaml.Node }
+
+// repeated is a key that a mapping has twice.
+type repeated struct{ first, last *yaml.Node }
+
+// entries returns a mapping's own entries and those that << merges into it. Of a key that
+// is repeated, the last one counts.
+func (c *checker) entries(n *yaml.Node) []entry {
 	n = resolve(n)
 	if all, found := c.flat[n]; found {
-		return all, nil
+		return all
 	}
-	if depth > maxNesting {
-		return nil, invalid(n, "mappings are merged more than %d deep, or into themselves", maxNesting)
-	}
-	var own, merged []entry
-	lines := map[string]int{}
+	var all, merged []entry
+	index := map[string]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := resolve(n.Content[i]), n.Content[i+1]
-		if key.Tag == "!!merge" {
-			more, err := c.merge(value, depth)
-			if err != nil {
-				return nil, err
-			}
-			merged = append(merged, more...)
+		own := entry{n.Content[i], n.Content[i+1]}
+		if isMerge(own.key) {
+			merged = append(merged, c.merge(own.value)...)
 			continue
 		}
-		if first, found := lines[key.Value]; found && key.Kind == yaml.ScalarNode {
-			return nil, invalid(n.Content[i], "duplicate key, first on line %d; the exporter would use only the last one", first)
+		name := resolve(own.key).Value
+		if at, found := index[name]; found && resolve(own.key).Kind == yaml.ScalarNode {
+			c.repeated = append(c.repeated, repeated{all[at].key, own.key})
+			all[at] = own
+			continue
 		}
-		lines[key.Value] = n.Content[i].Line
-		own = append(own, entry{n.Content[i], value})
+		index[name] = len(all)
+		all = append(all, own)
 	}
 	for _, e := range merged {
-		if _, found := lines[resolve(e.key).Value]; !found {
-			lines[resolve(e.key).Value] = e.key.Line
-			own = append(own, e)
+		name := resolve(e.key).Value
+		if _, found := index[name]; !found {
+			index[name] = len(all)
+			all = append(all, e)
 		}
 	}
-	c.flat[n] = own
-	return own, nil
+	c.flat[n] = all
+	return all
 }
 
-// merge returns the entries of n, the value of <<: a mapping or a list of mappings.
-func (c *checker) merge(n *yaml.Node, depth int) ([]entry, error) {
-	switch kindOf(n) {
-	case kindMapping:
-		return c.entries(n, depth+1)
-	case kindList:
-		var all []entry
-		for _, item := range resolve(n).Content {
-			if kindOf(item) != kindMapping {
-				return nil, invalid(item, "<< can merge only mappings, and this is %s", kindOf(item))
-			}
-			more, err := c.entries(item, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, more...)
-		}
-		return all, nil
-	default:
-		return nil, invalid(n, "<< can merge only mappings, and this is %s", kindOf(n))
+// merge returns the entries of n, the value of <<.
+func (c *checker) merge(n *yaml.Node) []entry {
+	if kindOf(n) == kindMapping {
+		return c.entries(n)
 	}
+	var all []entry
+	for _, item := range resolve(n).Content {
+		all = append(all, c.entries(item)...)
+	}
+	return all
 }
