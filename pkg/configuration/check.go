@@ -2,6 +2,12 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
+// entry is a key of a mapping and its value.
+type entry struct{ key, value *yaml.Node }
+
+// repeated is a key that a mapping has twice.
+type repeated struct{ first, last *yaml.Node }
+
 // checker holds the state that the checks of one configuration share.
 type checker struct {
 	// lines holds the lines of the configuration if it has tabs.

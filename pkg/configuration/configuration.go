@@ -22,10 +22,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxSize is the maximum size of a configuration, in bytes. It is limited because each
-// pod gets a copy.
-const MaxSize = 256 << 10
-
 // Validate returns an *Error unless the exporter accepts the configuration. The warnings
 // are about an accepted one.
 func Validate(content []byte) (Warnings, error) {

@@ -2,12 +2,6 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// entry is a key of a mapping and its value.
-type entry struct{ key, value *yaml.Node }
-
-// repeated is a key that a mapping has twice.
-type repeated struct{ first, last *yaml.Node }
-
 // entries returns a mapping's own entries and those that << merges into it. Of a key that
 // is repeated, the last one counts.
 func (c *checker) entries(n *yaml.Node) []entry {

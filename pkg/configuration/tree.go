@@ -2,23 +2,6 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// Limits of the exporter's own YAML parser.
-const (
-	maxNesting = 50
-	maxAliases = 50
-)
-
-// The agent has the same limits (BoundedParser): what a configuration becomes is kept on
-// the application's heap.
-const (
-	// nodeSize is what a key, value, list or mapping counts in addition to its text.
-	nodeSize = 16
-	// maxExpandedSize limits a configuration with its aliases expanded. Without aliases, it
-	// is not exceeded by a file of MaxSize with a node for each 16 bytes, which is more
-	// than people write.
-	maxExpandedSize = 2 * MaxSize
-)
-
 // tree checks a node and its children independently of their keys: the exporter's YAML
 // parser limits nesting and aliases, merges only mappings, and constructs no Java classes.
 func (c *checker) tree(n *yaml.Node, depth int) error {
