@@ -35,6 +35,19 @@ class ConfigurationTest {
         assertTooLarge("rules: [{pattern: &a '" + "a".repeat(100_000) + "'}" + rules + "]\n");
     }
 
+    /** The collector quotes the rule or the pattern that it does not accept, which would stay in the system properties. */
+    @ParameterizedTest
+    @ValueSource(strings = {"{pattern: '(%s'}", "{help: '%s'}"})
+    void messageIsShort(String rule) throws Exception {
+        try (Jvm jvm = Jvm.start()) {
+            Path config = jvm.file("config.yaml", "rules: [" + String.format(rule, "x".repeat(200_000)) + "]\n");
+            Map<String, String> mark = jvm.load(Desired.running(port, config));
+            assertEquals("ConfigRejected", mark.get("reason"), "the reason");
+            assertTrue(mark.get("message").length() <= 1024, mark.get("message").length() + " characters");
+            assertEquals(0, jvm.end());
+        }
+    }
+
     private void assertTooLarge(String yaml) throws Exception {
         try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", Subject.class.getName())) {
             Map<String, String> mark = jvm.load(Desired.running(port, jvm.file("config.yaml", yaml)));
