@@ -69,6 +69,43 @@ func init() {
 	number := other("jmxUrl")
 	number.collector = refuses
 	add("jmxUrl", "1", number)
+	for key, w := range map[string]want{
+		"attrNameSnakeCase: 'true'": refused(1, "rules[0].attrNameSnakeCase must be true or false and is a string"),
+		"attrNameSnakeCase: ":       refused(1, "rules[0].attrNameSnakeCase must be true or false and is nothing"),
+		"cache: 1":                  refused(1, "rules[0].cache must be true or false and is an integer"),
+		"help: [a]":                 refused(1, "rules[0].help must be a string and is a list"),
+		"labels: {}":                ok,
+		"labels: {c: '1'}":          ok,
+		"labels: {c: 1.5}":          refused(1, "a value of rules[0].labels must be a string and is a number; put it in quotes"),
+		"labels: {c: true}":         refused(1, "a value of rules[0].labels must be a string and is a boolean; put it in quotes"),
+		"labels: {c: [d]}":          refused(1, "a value of rules[0].labels must be a string and is a list"),
+		"labels: ":                  refused(1, "rules[0].labels must be a mapping and is nothing"),
+		"type: COUNTER":             ok,
+		"type: 1":                   refused(1, "rules[0].type must be a string and is an integer; put it in quotes"),
+		"value: [a]":                ok,
+		"valueFactor: -.5e3":        ok,
+		"valueFactor: 1e400":        ok,
+	} {
+		configurations["rules/"+key] = tableRow{"A value of a rule's key.", "rules: [{pattern: a, name: b, " + key + "}]", w}
+	}
+	filtered := "metricCustomizers: [{mbeanFilter: {domain: a}, "
+	for content, w := range map[string]want{
+		filtered + "attributesAsLabels: [b]}]":                                      ok,
+		filtered + "attributesAsLabels: []}]":                                       ok,
+		filtered + "attributesAsLabels: b}]":                                        refused(1, "metricCustomizers[0].attributesAsLabels must be a list and is a string"),
+		filtered + "attributesAsLabels: [1]}]":                                      stricter(1, "metricCustomizers[0].attributesAsLabels[0] must be a string and is an integer; put it in quotes"),
+		filtered + "extraMetrics: []}]":                                             ok,
+		filtered + "extraMetrics: {name: b, value: 1}}]":                            refused(1, "metricCustomizers[0].extraMetrics must be a list and is a mapping"),
+		filtered + "extraMetrics: [{name: b, value: c}]}]":                          ok,
+		filtered + "extraMetrics: [{name: 1, value: 1}]}]":                          refused(1, "metricCustomizers[0].extraMetrics[0].name must be a string and is an integer; put it in quotes"),
+		filtered + "extraMetrics: [{name: b, value: 1, description: 1}]}]":          refused(1, "metricCustomizers[0].extraMetrics[0].description must be a string and is an integer; put it in quotes"),
+		"metricCustomizers: []":                                                     ok,
+		"metricCustomizers: [{mbeanFilter: {domain: 1}, attributesAsLabels: []}]":   refused(1, "metricCustomizers[0].mbeanFilter.domain must be a string and is an integer; put it in quotes"),
+		"metricCustomizers: [{mbeanFilter: a, attributesAsLabels: []}]":             refused(1, "metricCustomizers[0].mbeanFilter must be a mapping and is a string"),
+		"metricCustomizers: [{mbeanFilter: {domain: ''}, attributesAsLabels: [b]}]": ok,
+	} {
+		configurations[content] = tableRow{"A value of a customizer's key.", content, w}
+	}
 	configurations["HostPortAndURL"] = tableRow{"Both have no effect.", "hostPort: localhost:1\njmxUrl: service:jmx:rmi://localhost", looser("hostPort, jmxUrl")}
 }
 
