@@ -2,6 +2,22 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
+// identity is what two scalars have in common if they are the same key. No two other keys
+// are the same.
+type identity struct {
+	kind  kind
+	value string
+	other *yaml.Node
+}
+
+func identify(key *yaml.Node) identity {
+	key = resolve(key)
+	if key.Kind == yaml.ScalarNode {
+		return identity{kind: kindOf(key), value: key.Value}
+	}
+	return identity{other: key}
+}
+
 // entries returns a mapping's own entries and those that << merges into it. Of a key that
 // is repeated, the last one counts.
 func (c *checker) entries(n *yaml.Node) []entry {
@@ -10,26 +26,24 @@ func (c *checker) entries(n *yaml.Node) []entry {
 		return all
 	}
 	var all, merged []entry
-	index := map[string]int{}
+	index := map[identity]int{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		own := entry{n.Content[i], n.Content[i+1]}
 		if isMerge(own.key) {
 			merged = append(merged, c.merge(own.value)...)
 			continue
 		}
-		name := resolve(own.key).Value
-		if at, found := index[name]; found && resolve(own.key).Kind == yaml.ScalarNode {
+		if at, found := index[identify(own.key)]; found {
 			c.repeated = append(c.repeated, repeated{all[at].key, own.key})
 			all[at] = own
 			continue
 		}
-		index[name] = len(all)
+		index[identify(own.key)] = len(all)
 		all = append(all, own)
 	}
 	for _, e := range merged {
-		name := resolve(e.key).Value
-		if _, found := index[name]; !found {
-			index[name] = len(all)
+		if _, found := index[identify(e.key)]; !found {
+			index[identify(e.key)] = len(all)
 			all = append(all, e)
 		}
 	}

@@ -70,21 +70,23 @@ func init() {
 	number.collector = refuses
 	add("jmxUrl", "1", number)
 	for key, w := range map[string]want{
-		"attrNameSnakeCase: 'true'": refused(1, "rules[0].attrNameSnakeCase must be true or false and is a string"),
-		"attrNameSnakeCase: ":       refused(1, "rules[0].attrNameSnakeCase must be true or false and is nothing"),
-		"cache: 1":                  refused(1, "rules[0].cache must be true or false and is an integer"),
-		"help: [a]":                 refused(1, "rules[0].help must be a string and is a list"),
-		"labels: {}":                ok,
-		"labels: {c: '1'}":          ok,
-		"labels: {c: 1.5}":          refused(1, "a value of rules[0].labels must be a string and is a number; put it in quotes"),
-		"labels: {c: true}":         refused(1, "a value of rules[0].labels must be a string and is a boolean; put it in quotes"),
-		"labels: {c: [d]}":          refused(1, "a value of rules[0].labels must be a string and is a list"),
-		"labels: ":                  refused(1, "rules[0].labels must be a mapping and is nothing"),
-		"type: COUNTER":             ok,
-		"type: 1":                   refused(1, "rules[0].type must be a string and is an integer; put it in quotes"),
-		"value: [a]":                ok,
-		"valueFactor: -.5e3":        ok,
-		"valueFactor: 1e400":        ok,
+		"attrNameSnakeCase: 'true'":  refused(1, "rules[0].attrNameSnakeCase must be true or false and is a string"),
+		"attrNameSnakeCase: ":        refused(1, "rules[0].attrNameSnakeCase must be true or false and is nothing"),
+		"cache: 1":                   refused(1, "rules[0].cache must be true or false and is an integer"),
+		"help: [a]":                  refused(1, "rules[0].help must be a string and is a list"),
+		"labels: {}":                 ok,
+		"labels: {c: '1'}":           ok,
+		"labels: {c: 1.5}":           refused(1, "a value of rules[0].labels must be a string and is a number; put it in quotes"),
+		"labels: {c: true}":          refused(1, "a value of rules[0].labels must be a string and is a boolean; put it in quotes"),
+		"labels: {c: [d]}":           refused(1, "a value of rules[0].labels must be a string and is a list"),
+		"labels: {1: d, '1': e}":     refused(1, "a key of rules[0].labels must be a string and is an integer; put it in quotes"),
+		"labels: {? [c] : d, '': e}": refused(1, "a key of rules[0].labels must be a string and is a list"),
+		"labels: ":                   refused(1, "rules[0].labels must be a mapping and is nothing"),
+		"type: COUNTER":              ok,
+		"type: 1":                    refused(1, "rules[0].type must be a string and is an integer; put it in quotes"),
+		"value: [a]":                 ok,
+		"valueFactor: -.5e3":         ok,
+		"valueFactor: 1e400":         ok,
 	} {
 		configurations["rules/"+key] = tableRow{"A value of a rule's key.", "rules: [{pattern: a, name: b, " + key + "}]", w}
 	}
