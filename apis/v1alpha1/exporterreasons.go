@@ -9,6 +9,10 @@ const (
 	// ReasonUnknownKeysIgnored surfaces on ConfigValid when the configuration was
 	// accepted, and has keys that the exporter does not know and ignores.
 	ReasonUnknownKeysIgnored = "UnknownKeysIgnored"
+	// ReasonKeysIgnored surfaces on ConfigValid when the configuration was accepted, and
+	// has keys of the exporter that have no effect in an agent, or keys that are repeated.
+	// If it has unknown keys as well, UnknownKeysIgnored surfaces.
+	ReasonKeysIgnored = "KeysIgnored"
 	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
 	ReasonConfigMapMissing = "ConfigMapMissing"
 	// ReasonConfigMapUnlabeled surfaces when the ConfigMap lacks the label that the
@@ -20,11 +24,13 @@ const (
 	ReasonConfigMapForbidden = "ConfigMapForbidden"
 	// ReasonConfigNotYAML surfaces when the content is not YAML.
 	ReasonConfigNotYAML = "ConfigNotYAML"
-	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong type.
+	// ReasonConfigInvalid surfaces when a key is unknown, or its value has the wrong type
+	// or is no object name.
 	ReasonConfigInvalid = "ConfigInvalid"
 	// ReasonConfigForbidden surfaces when a key makes no sense in an attached exporter.
 	ReasonConfigForbidden = "ConfigForbidden"
-	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB.
+	// ReasonConfigTooLarge surfaces when the content is larger than 256 KiB, or becomes too
+	// large where its aliases are expanded.
 	ReasonConfigTooLarge = "ConfigTooLarge"
 	// ReasonSecretNotFound surfaces when the Secret of spec.endpointSecurity does not exist.
 	ReasonSecretNotFound = "SecretNotFound"

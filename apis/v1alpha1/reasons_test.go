@@ -70,7 +70,7 @@ func TestReasonsAreClassed(t *testing.T) {
 	}
 	// Of conditions that hold, and of sums.
 	for _, reason := range []string{
-		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonReconciled,
+		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonKeysIgnored, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonReconciled,
 		ReasonNoPodsMatched, ReasonPodsInspected, ReasonPodsRefused,
 	} {
 		if !known[reason] || Known(reason) {

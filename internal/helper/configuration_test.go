@@ -16,7 +16,7 @@ func TestBadConfiguration(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, port := targetOf(t, app), jvmtest.FreePort(t)
 	for range 2 {
-		bad := stageAgent(t, nil, "hostPort: localhost:1\n"+anyMBean, port)
+		bad := stageAgent(t, nil, "hostPort: db:1\n"+anyMBean, port)
 		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: bad})
 		wantReason(t, report, helperapi.ReasonConfigRejected)
 		wantMark(t, report, helperapi.AgentFailed, 1)

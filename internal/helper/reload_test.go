@@ -87,7 +87,7 @@ func TestReloads(t *testing.T) {
 	}{
 		{anyMBean, "", 0, 0},
 		{otherConfig, "", 1, 0},
-		{"hostPort: localhost:1\n", helperapi.ReasonConfigRejected, 1, 1},
+		{"hostPort: db:1\n", helperapi.ReasonConfigRejected, 1, 1},
 		{anyMBean, "", 2, 1},
 	} {
 		desired = stageAgent(t, nil, step.config, port)

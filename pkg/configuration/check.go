@@ -2,14 +2,11 @@ package configuration
 
 import "go.yaml.in/yaml/v3"
 
-// Limits of the exporter's own YAML parser.
-const (
-	maxNesting = 50
-	maxAliases = 50
-)
-
 // entry is a key of a mapping and its value.
 type entry struct{ key, value *yaml.Node }
+
+// repeated is a key that a mapping has twice.
+type repeated struct{ first, last *yaml.Node }
 
 // checker holds the state that the checks of one configuration share.
 type checker struct {
@@ -17,11 +14,17 @@ type checker struct {
 	lines [][]rune
 	// aliases counts the aliases of lists and mappings.
 	aliases int
+	// size is the size of what was visited, with aliases expanded; sizes has the size of
+	// each node that was visited whole.
+	size  int
+	sizes map[*yaml.Node]int
 	// flat caches the entries of mappings, including merged ones, since aliases may merge
 	// a mapping into many, and those into others.
 	flat map[*yaml.Node][]entry
-	// ignored holds the unknown top-level keys, for a warning.
-	ignored []*yaml.Node
+	// unknown, ineffective and repeated are keys that warnings are about.
+	unknown     []*yaml.Node
+	ineffective []string
+	repeated    []repeated
 }
 
 // check returns an *Error if the collector cannot use n, the value of the key at path.

@@ -1,74 +1,48 @@
 // Package configuration validates a stock exporter's configuration before any pod is
-// touched: its YAML, its keys, and the types of their values. Errors have line numbers.
+// touched: its YAML, its keys, the types of their values, and object names. Errors have
+// line numbers.
 //
-// Java's regular expressions and object names are validated by the agent in the canary's
-// JVM, which answers ConfigRejected. Otherwise, this package accepts what the collector
-// accepts, with a warning for top-level keys that the collector does not know. It is
-// stricter only where the collector silently ignores a mistake or fails at the first
-// scrape: other unknown keys, duplicate keys, a valueFactor that is not a number, a label
-// that is not a string, an unknown type. The two YAML parsers rarely differ in what people
-// write: here, "{a:{b: c}}" needs a space after the first colon.
+// Java's regular expressions are validated by the agent in the canary's JVM, which answers
+// ConfigRejected. Otherwise, this package accepts what the collector accepts, with a
+// warning where the exporter ignores what is written. It is stricter only where the
+// collector silently ignores a mistake or fails at the first scrape: unknown keys that are
+// not top-level ones, a valueFactor that is not a number, a label without a value, an
+// unknown type; and where a configuration becomes too large. The two YAML parsers rarely
+// differ in what people write: here, "{a:{b: c}}" needs a space after the first colon.
 package configuration
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// MaxSize is the maximum size of a configuration, in bytes. It is limited because each
-// pod gets a copy.
-const MaxSize = 256 << 10
-
-// Validate returns an *Error unless the exporter accepts the configuration. The warning
-// names the lines of the keys that the exporter does not know and ignores; it is empty if
-// there are none.
-func Validate(content []byte) (warning string, err error) {
+// Validate returns an *Error unless the exporter accepts the configuration. The warnings
+// are about an accepted one.
+func Validate(content []byte) (Warnings, error) {
 	if len(content) > MaxSize {
-		return "", &Error{Reason: ConfigTooLarge, Message: fmt.Sprintf(
-			"the configuration has %d bytes; at most %d are accepted, since it is copied into every pod", len(content), MaxSize)}
+		return Warnings{}, tooLarge(0, "the configuration has %d bytes; at most %d are accepted, since it is copied into every pod", len(content), MaxSize)
 	}
 	document, err := read(content)
-	if err != nil {
-		return "", err
+	if err != nil || document == nil {
+		return Warnings{}, err
 	}
-	c := &checker{}
-	if document != nil {
-		c = &checker{lines: tabLines(content), flat: map[*yaml.Node][]entry{}}
-		if err := c.tree(document, 0); err != nil {
-			return "", err
-		}
-		if kindOf(document) != kindNull { // the exporter's defaults
-			if err := root(c, "", document); err != nil {
-				return "", err
-			}
-		}
+	c := &checker{lines: tabLines(content), sizes: map[*yaml.Node]int{}, flat: map[*yaml.Node][]entry{}}
+	if err := c.tree(document, 0); err != nil {
+		return Warnings{}, err
 	}
-	return linesOf(c.ignored), nil
-}
-
-// linesOf lists the lines of the first few ignored keys. It is empty if there are none.
-func linesOf(ignored []*yaml.Node) string {
-	const maxListed = 3
-	var named []string
-	for _, key := range ignored[:min(maxListed, len(ignored))] {
-		name := fmt.Sprintf("line %d", key.Line)
-		if suggestion := suggest(key, rootKeys); suggestion != "" {
-			name += " (" + suggestion + ")"
-		}
-		named = append(named, name)
+	if kindOf(document) == kindNull { // the exporter's defaults
+		return Warnings{}, nil
 	}
-	if more := len(ignored) - maxListed; more > 0 {
-		named = append(named, fmt.Sprintf("and %d more", more))
+	if err := root(c, "", document); err != nil {
+		return Warnings{}, err
 	}
-	return strings.Join(named, ", ")
+	return c.warnings(), nil
 }
 
 // read returns the root node of the only document, or nil if there is no document.

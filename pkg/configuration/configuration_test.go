@@ -22,7 +22,7 @@ func TestValidate(t *testing.T) {
 			if err != nil {
 				return
 			}
-			if diff := cmp.Diff(tc.want.warning, got); diff != "" {
+			if diff := cmp.Diff(tc.want.warnings, got); diff != "" {
 				t.Errorf("\n%s\nValidate(...): -want, +got:\n%s", tc.reason, diff)
 			}
 		})

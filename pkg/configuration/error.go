@@ -21,7 +21,8 @@ const (
 	// ConfigForbidden means that it requests what an agent in a running application must
 	// not or cannot do.
 	ConfigForbidden Reason = "ConfigForbidden"
-	// ConfigTooLarge means that it exceeds MaxSize.
+	// ConfigTooLarge means that it exceeds MaxSize, or becomes too large where its aliases
+	// are expanded.
 	ConfigTooLarge Reason = "ConfigTooLarge"
 )
 
@@ -50,6 +51,10 @@ func clip(message string) string {
 		return string(r[:maxMessage-1]) + "…"
 	}
 	return message
+}
+
+func tooLarge(line int, format string, args ...any) *Error {
+	return &Error{Reason: ConfigTooLarge, Line: line, Message: clip(fmt.Sprintf(format, args...))}
 }
 
 func invalid(n *yaml.Node, format string, args ...any) *Error {

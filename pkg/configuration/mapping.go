@@ -39,19 +39,16 @@ func mapping(known keys, constraints ...constraint) check {
 		if kindOf(n) != kindMapping {
 			return wrongKind(path, n, string(kindMapping))
 		}
-		all, err := c.entries(n, 0)
-		if err != nil {
-			return err
-		}
 		has := map[string]bool{}
-		for _, e := range all {
+		for _, e := range c.entries(n) {
 			name := resolve(e.key).Value
 			check, found := known[name]
 			switch {
-			case kindOf(e.key) != kindString, !found && path != "":
+			case found && kindOf(e.key) == kindString:
+			case path != "":
 				return unknownKey(path, e.key, known)
-			case !found:
-				c.ignored = append(c.ignored, e.key)
+			default:
+				c.unknown = append(c.unknown, e.key)
 				continue
 			}
 			if err := check(c, join(path, name), e.value); err != nil {
@@ -75,11 +72,7 @@ func anyKey(key, value check) check {
 		if kindOf(n) != kindMapping {
 			return wrongKind(path, n, string(kindMapping))
 		}
-		all, err := c.entries(n, 0)
-		if err != nil {
-			return err
-		}
-		for _, e := range all {
+		for _, e := range c.entries(n) {
 			if err := key(c, "a key of "+path, e.key); err != nil {
 				return err
 			}

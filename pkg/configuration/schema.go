@@ -11,25 +11,26 @@ var (
 		"autoExcludeObjectNameAttributes": boolean,
 		"excludeJvmMetrics":               orNull(boolean),
 		"startDelaySeconds":               seconds,
-		"includeObjectNames":              list(text),
-		"excludeObjectNames":              list(text),
-		"whitelistObjectNames":            list(text),
-		"blacklistObjectNames":            list(text),
-		"includeObjectNameAttributes":     anyKey(text, list(text)),
-		"excludeObjectNameAttributes":     anyKey(text, list(text)),
+		"includeObjectNames":              list(objectName),
+		"excludeObjectNames":              list(objectName),
+		"whitelistObjectNames":            list(objectName),
+		"blacklistObjectNames":            list(objectName),
+		"includeObjectNameAttributes":     anyKey(objectName, list(text)),
+		"excludeObjectNameAttributes":     anyKey(objectName, list(text)),
 		"rules":                           list(rule),
 		"metricCustomizers":               list(customizer),
 
-		// These apply to a remote JVM, and have no effect in an agent.
-		"username": orNull(text),
-		"password": orNull(text),
-		"ssl":      boolean,
+		// These are for the connection of a standalone exporter, which often runs beside its
+		// application, or push metrics. The agent removes them before the collector sees them.
+		"hostPort":      ineffective(localHostPort),
+		"jmxUrl":        ineffective(localURL),
+		"username":      ineffective(anyValue),
+		"password":      ineffective(anyValue),
+		"ssl":           ineffective(anyValue),
+		"openTelemetry": ineffective(anyValue),
 
-		"hostPort": forbidden("it names a JVM other than the one that the agent is loaded into"),
-		"jmxUrl":   forbidden("it names a JVM other than the one that the agent is loaded into"),
-		"httpServer": forbidden("the agent serves plain HTTP on the port of the PrometheusJmxExporter, " +
-			"without the stock exporter's TLS, authentication and thread pool"),
-		"openTelemetry": forbidden("the agent has no OpenTelemetry exporter; it is scraped by Prometheus only"),
+		"httpServer": forbidden("the agent has its own server. Remove the section; for TLS and authentication, set " +
+			"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, salt, algorithm, iterations"),
 	}
 
 	rule = mapping(keys{

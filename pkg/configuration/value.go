@@ -34,6 +34,14 @@ func orNull(inner check) check {
 	}
 }
 
+// ineffective accepts a key that has no effect in an agent, with a warning.
+func ineffective(inner check) check {
+	return func(c *checker, path string, n *yaml.Node) error {
+		c.ineffective = append(c.ineffective, path)
+		return inner(c, path, n)
+	}
+}
+
 func forbidden(why string) check {
 	return func(_ *checker, path string, n *yaml.Node) error {
 		return &Error{Reason: ConfigForbidden, Line: n.Line, Message: clip(fmt.Sprintf("%s is not allowed: %s", path, why))}

@@ -2,6 +2,7 @@ package endpointsecurity
 
 import (
 	"encoding/hex"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,16 +15,14 @@ const (
 	// seconds of the application's CPU time.
 	maxIterations = 2_000_000
 	maxUsername   = 256
-	// maxHash is the length of SHA-512, in bytes, the longest hash that the stock exporter
-	// derives: a longer one multiplies the iterations.
-	maxHash = 64
-	maxSalt = 512
+	maxHash       = 1024
+	maxSalt       = 512
 )
 
-var (
-	passwordKeys = []string{KeyUsername, KeyPasswordHash, KeySalt, KeyAlgorithm, KeyIterations}
-	algorithms   = []string{"PBKDF2WithHmacSHA1", "PBKDF2WithHmacSHA256", "PBKDF2WithHmacSHA512"}
-)
+var passwordKeys = []string{KeyUsername, KeyPasswordHash, KeySalt, KeySaltText, KeyAlgorithm, KeyIterations}
+
+// algorithms maps the algorithms to the lengths of their digests, in bytes.
+var algorithms = map[string]int{"PBKDF2WithHmacSHA1": 20, "PBKDF2WithHmacSHA256": 32, "PBKDF2WithHmacSHA512": 64}
 
 // addPassword adds the credentials in a Secret. It is an error if only some of their keys
 // are there.
@@ -33,8 +32,8 @@ func addPassword(pairs url.Values, secret map[string][]byte) error {
 		return nil
 	}
 	for _, key := range passwordKeys {
-		if !has(key) {
-			return invalid(key, "is missing; a password needs all of %s", strings.Join(passwordKeys, ", "))
+		if !has(key) && key != KeySalt && key != KeySaltText {
+			return invalid(key, "is missing; a password needs all of username, passwordHash, salt or saltText, algorithm, iterations")
 		}
 	}
 	username := text(secret, KeyUsername)
@@ -42,22 +41,58 @@ func addPassword(pairs url.Values, secret map[string][]byte) error {
 		return invalid(KeyUsername, "is not 1 to %d bytes of UTF-8 without a colon", maxUsername)
 	}
 	pairs.Set("username", username)
-	for key, most := range map[string]int{KeyPasswordHash: maxHash, KeySalt: maxSalt} {
-		value := strings.ToLower(text(secret, key))
-		if raw, err := hex.DecodeString(value); err != nil || len(raw) == 0 || len(raw) > most {
-			return invalid(key, "is not 1 to %d bytes in hexadecimal", most)
-		}
-		pairs.Set(key, value)
+	salt, err := saltBytes(secret)
+	if err != nil {
+		return err
 	}
+	pairs.Set(KeySalt, hex.EncodeToString(salt))
 	algorithm := text(secret, KeyAlgorithm)
-	if !slices.Contains(algorithms, algorithm) {
-		return invalid(KeyAlgorithm, "is none of %s", strings.Join(algorithms, ", "))
+	digest, found := algorithms[algorithm]
+	if !found {
+		return invalid(KeyAlgorithm, "is none of %s", strings.Join(slices.Sorted(maps.Keys(algorithms)), ", "))
 	}
 	pairs.Set(KeyAlgorithm, algorithm)
+	// The stock exporter's hashes have colons in its documentation.
+	hash, err := hexadecimal(KeyPasswordHash, strings.ReplaceAll(text(secret, KeyPasswordHash), ":", ""), maxHash)
+	if err != nil {
+		return err
+	}
+	// What is longer than one digest multiplies the iterations, in the application's CPU
+	// time, and makes nothing safer. PBKDF2 derives the first bytes independently of those
+	// that follow.
+	pairs.Set(KeyPasswordHash, hex.EncodeToString(hash[:min(len(hash), digest)]))
 	iterations, err := strconv.Atoi(text(secret, KeyIterations))
 	if err != nil || iterations < 1 || iterations > maxIterations {
 		return invalid(KeyIterations, "is not a number from 1 to %d", maxIterations)
 	}
 	pairs.Set(KeyIterations, strconv.Itoa(iterations))
 	return nil
+}
+
+// saltBytes returns the bytes of the salt: hexadecimal in one key, or text in another, as the
+// stock exporter has it.
+func saltBytes(secret map[string][]byte) ([]byte, error) {
+	_, isText := secret[KeySaltText]
+	_, isHex := secret[KeySalt]
+	switch value := text(secret, KeySaltText); {
+	case isText && isHex:
+		return nil, invalid(KeySaltText, "is given together with %s; keep one", KeySalt)
+	case isHex:
+		return hexadecimal(KeySalt, text(secret, KeySalt), maxSalt)
+	case !isText:
+		return nil, invalid(KeySalt, "is missing, and so is %s", KeySaltText)
+	case value == "" || len(value) > maxSalt || !utf8.ValidString(value):
+		return nil, invalid(KeySaltText, "is not 1 to %d bytes of UTF-8", maxSalt)
+	default:
+		return []byte(value), nil
+	}
+}
+
+// hexadecimal decodes the value of a key.
+func hexadecimal(key, value string, most int) ([]byte, error) {
+	raw, err := hex.DecodeString(value)
+	if err != nil || len(raw) == 0 || len(raw) > most {
+		return nil, invalid(key, "is not 1 to %d bytes in hexadecimal", most)
+	}
+	return raw, nil
 }

@@ -13,6 +13,7 @@ const (
 	KeyUsername     = "username"
 	KeyPasswordHash = "passwordHash"
 	KeySalt         = "salt"
+	KeySaltText     = "saltText"
 	KeyAlgorithm    = "algorithm"
 	KeyIterations   = "iterations"
 )

@@ -29,8 +29,8 @@ type Input struct {
 	transport.Blob
 	// Problem is why the input cannot be used; nil if it can.
 	Problem *Problem
-	// Warning lists what the exporter ignores in the input; empty if nothing.
-	Warning string
+	// Warning is what the exporter ignores in the input; nil if nothing.
+	Warning *Problem
 }
 
 // Security has the security settings of an exporter's endpoints.

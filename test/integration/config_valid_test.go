@@ -28,8 +28,10 @@ func TestBadConfiguration(t *testing.T) {
 		"the content is not YAML":             {content: "rules: {", want: v1alpha1.ReasonConfigNotYAML, says: "is not YAML"},
 		"a key is unknown":                    {content: rules + "- patern: x\n", want: v1alpha1.ReasonConfigInvalid, says: "line 3"},
 		"a value has the wrong type":          {content: "rules: all\n", want: v1alpha1.ReasonConfigInvalid, says: "line 1"},
-		"hostPort is set":                     {content: "hostPort: localhost:9010\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "hostPort"},
-		"jmxUrl is set":                       {content: "jmxUrl: service:jmx:rmi://x\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "jmxUrl"},
+		"an object name is none":              {content: "excludeObjectNames: [java.lang]\n" + rules, want: v1alpha1.ReasonConfigInvalid, says: "is not an object name"},
+		"httpServer is set":                   {content: "httpServer: {}\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "spec.endpointSecurity"},
+		"hostPort names another host":         {content: "hostPort: db:9010\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "hostPort"},
+		"jmxUrl names another host":           {content: "jmxUrl: service:jmx:rmi://x\n" + rules, want: v1alpha1.ReasonConfigForbidden, says: "jmxUrl"},
 		"the content is larger than 256 KiB":  {content: rules + strings.Repeat("# padding\n", 30000), want: v1alpha1.ReasonConfigTooLarge, says: "at most 262144"},
 		"the content has a control character": {content: rules + "# \x01\n", want: v1alpha1.ReasonConfigNotYAML, says: "line 3"},
 	}
@@ -111,6 +113,11 @@ func TestUnknownKeysIgnored(t *testing.T) {
 	o = s.operate()
 	o.settle()
 	says(v1alpha1.ReasonUnknownKeysIgnored, `those on line 1`)
+
+	s.configure("hostPort: localhost:9010\n" + rules)
+	o.settle()
+	says(v1alpha1.ReasonKeysIgnored, "without effect in an agent: hostPort")
+	s.isAnnotated("9400")
 
 	s.configure(rules)
 	o.settle()

@@ -31,8 +31,8 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 	}
 
 	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration was read and accepted.")
-	if f.inputs.Config.Warning != "" {
-		valid.Reason, valid.Message = v1alpha1.ReasonUnknownKeysIgnored, f.inputs.Config.Warning
+	if warning := f.inputs.Config.Warning; warning != nil {
+		valid.Reason, valid.Message = warning.Reason, warning.Message
 	}
 	if p := f.inputs.Problem(); p != nil {
 		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)

@@ -104,7 +104,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 		return problem(v1alpha1.ReasonConfigKeyMissing,
 			fmt.Sprintf("ConfigMap %s has no key %s in data (spec.config.configMapKey). Add the key, or correct the field.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	warning, err := configuration.Validate([]byte(text))
+	warnings, err := configuration.Validate([]byte(text))
 	var invalid *configuration.Error
 	switch {
 	case errors.As(err, &invalid):
@@ -112,11 +112,31 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	config := steps.Input{Blob: transport.NewBlob("config-", []byte(text), ".yaml")}
-	if warning != "" {
-		config.Warning = fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores keys that it does not know: those on %s.", ref.ConfigMapName, ref.ConfigMapKey, warning)
+	return steps.Input{Blob: transport.NewBlob("config-", []byte(text), ".yaml"), Warning: warning(ref, warnings)}
+}
+
+// warning is about an accepted configuration; nil if the exporter ignores nothing in it.
+// An unknown key determines the reason, since it may be a typing error.
+func warning(ref v1alpha1.ConfigMapKey, w configuration.Warnings) *steps.Problem {
+	var ignored []string
+	if w.Unknown != "" {
+		ignored = append(ignored, "keys that it does not know: those on "+w.Unknown)
 	}
-	return config
+	if w.Ineffective != "" {
+		ignored = append(ignored, "keys without effect in an agent: "+w.Ineffective)
+	}
+	if w.Repeated != "" {
+		ignored = append(ignored, "all but the last of repeated keys: those on "+w.Repeated)
+	}
+	if len(ignored) == 0 {
+		return nil
+	}
+	reason := v1alpha1.ReasonKeysIgnored
+	if w.Unknown != "" {
+		reason = v1alpha1.ReasonUnknownKeysIgnored
+	}
+	return &steps.Problem{Reason: reason, Message: fmt.Sprintf("ConfigMap %s, key %s is accepted, but the exporter ignores %s.",
+		ref.ConfigMapName, ref.ConfigMapKey, strings.Join(ignored, "; "))}
 }
 
 func unreadable(ref v1alpha1.ConfigMapKey, err error) (steps.Input, error) {

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
 // configMaps has every ConfigMap, and counts full reads.
@@ -17,6 +19,7 @@ type configMaps struct {
 	client.Reader
 	read   int
 	labels map[string]string
+	data   map[string]string // if not the default
 }
 
 func (c *configMaps) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
@@ -25,6 +28,9 @@ func (c *configMaps) Get(_ context.Context, _ client.ObjectKey, object client.Ob
 		c.read++
 		configMap.Labels = c.labels
 		configMap.Data = map[string]string{"a": "rules: []\n", "b": "rules: [{pattern: b}]\n"}
+		if c.data != nil {
+			configMap.Data = c.data
+		}
 	}
 	return nil
 }
@@ -52,6 +58,36 @@ func TestRequireLabel(t *testing.T) {
 		}
 		if p := config.Config.Problem; p != nil && (p.Reason != v1alpha1.ReasonConfigMapUnlabeled || !strings.Contains(p.Message, v1alpha1.LabelRules)) {
 			t.Errorf("%s: unexpected problem %+v", name, p)
+		}
+	}
+}
+
+// What the exporter ignores is accepted, with a warning that says what and where.
+func TestWarning(t *testing.T) {
+	const accepted = "ConfigMap rules, key a is accepted, but the exporter ignores "
+	for name, tc := range map[string]struct {
+		content string
+		want    *steps.Problem
+	}{
+		"nothing is ignored": {content: "rules: []"},
+		"an unknown key": {content: "rule: []", want: &steps.Problem{Reason: v1alpha1.ReasonUnknownKeysIgnored,
+			Message: accepted + `keys that it does not know: those on line 1 (did you mean "rules"?).`}},
+		"a file of the standalone exporter": {content: "hostPort: localhost:5555\nssl: false\nrules: []", want: &steps.Problem{Reason: v1alpha1.ReasonKeysIgnored,
+			Message: accepted + "keys without effect in an agent: hostPort, ssl."}},
+		"a repeated key": {content: "rules: 1\nrules: []", want: &steps.Problem{Reason: v1alpha1.ReasonKeysIgnored,
+			Message: accepted + "all but the last of repeated keys: those on line 1 (again on line 2)."}},
+		"all at once": {content: "x: 1\nssl: true\nrules: 1\nrules: []", want: &steps.Problem{Reason: v1alpha1.ReasonUnknownKeysIgnored,
+			Message: accepted + "keys that it does not know: those on line 1; keys without effect in an agent: ssl; all but the last of repeated keys: those on line 3 (again on line 4)."}},
+	} {
+		exporter := &v1alpha1.PrometheusJmxExporter{}
+		exporter.Spec.Config = v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: "a"}
+		reader := &configMaps{data: map[string]string{"a": tc.content}}
+		got, err := New(reader, reader, nil).Get(t.Context(), exporter)
+		if err != nil || got.Config.Problem != nil {
+			t.Errorf("%s: got problem %v, %v", name, got.Config.Problem, err)
+		}
+		if diff := cmp.Diff(tc.want, got.Config.Warning); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", name, diff)
 		}
 	}
 }

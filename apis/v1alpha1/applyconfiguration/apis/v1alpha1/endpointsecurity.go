@@ -17,9 +17,9 @@ type EndpointSecurityApplyConfiguration struct {
 	// certificate must be signed by. The key ca.crt, which cert-manager writes, does not
 	// require client certificates.
 	//
-	// username, passwordHash, salt, algorithm and iterations (all or none): the
-	// credentials that a scraper needs, as in httpServer.authentication.basic of the
-	// stock exporter. Hash and salt are hexadecimal; the algorithm is
+	// username, passwordHash, salt or saltText, algorithm and iterations (all or none):
+	// the credentials that a scraper needs, as in httpServer.authentication.basic of the
+	// stock exporter, whose salt is text. Hash and salt are hexadecimal; the algorithm is
 	// PBKDF2WithHmacSHA1, PBKDF2WithHmacSHA256 or PBKDF2WithHmacSHA512.
 	//
 	// The content is copied into each container, where root and the JVM's user can read

@@ -9,21 +9,13 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Paths;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
-import org.yaml.snakeyaml.LoaderOptions;
-import org.yaml.snakeyaml.composer.Composer;
-import org.yaml.snakeyaml.constructor.SafeConstructor;
-import org.yaml.snakeyaml.parser.ParserImpl;
-import org.yaml.snakeyaml.reader.StreamReader;
-import org.yaml.snakeyaml.resolver.Resolver;
 
 /** The exporter's configuration as it was read once; the file is not read again. */
 final class Configuration {
 
-    private static final Map<String, String> FORBIDDEN = forbidden();
-    /** What the API server takes for a ConfigMap, and some. */
-    private static final int LIMIT_BYTES = 4 << 20;
+    /** The operator accepts no more, since each pod gets a copy. */
+    static final int LIMIT_BYTES = 256 << 10;
 
     private final String path;
     private final String sha256;
@@ -33,15 +25,6 @@ final class Configuration {
         this.path = path;
         this.sha256 = sha256;
         this.yaml = yaml;
-    }
-
-    private static Map<String, String> forbidden() {
-        Map<String, String> why = new LinkedHashMap<>();
-        why.put("hostPort", "the agent serves the JVM that it lives in, not a remote one");
-        why.put("jmxUrl", why.get("hostPort"));
-        why.put("httpServer", "the agent's endpoint has neither authentication nor TLS, and would leave open what this section means to protect");
-        why.put("openTelemetry", "the agent serves Prometheus and pushes to nobody");
-        return Collections.unmodifiableMap(why);
     }
 
     /** Reads it, if it is the file that is meant and asks for nothing that the agent does not do. */
@@ -62,18 +45,16 @@ final class Configuration {
             throw Rejection.configuration("The configuration " + path + " has the SHA-256 " + actual + " instead of " + sha256 + ": stage it again.");
         }
         Map<?, ?> yaml = parse(path, new String(content, StandardCharsets.UTF_8));
-        for (Map.Entry<String, String> key : FORBIDDEN.entrySet()) {
-            if (yaml.containsKey(key.getKey())) {
-                throw Rejection.configuration("The configuration has " + key.getKey() + ": remove it, since " + key.getValue() + ".");
-            }
-        }
+        Keys.check(yaml);
         return new Configuration(path, actual, yaml);
     }
 
     private static Map<?, ?> parse(String path, String text) throws Rejection {
         Object yaml;
         try {
-            yaml = load(text);
+            yaml = KnownKeysComposer.load(text);
+        } catch (BoundedParser.TooLarge e) {
+            throw Rejection.configuration("The configuration " + path + " is too large: " + e.getMessage());
         } catch (RuntimeException e) {
             throw Rejection.configuration("The configuration " + path + " is not YAML: " + e.getMessage());
         }
@@ -84,14 +65,6 @@ final class Configuration {
             throw Rejection.configuration("The configuration " + path + " is " + yaml.getClass().getSimpleName() + " instead of keys and values: begin it with rules:, for example.");
         }
         return (Map<?, ?>) yaml;
-    }
-
-    /** What SnakeYAML's class Yaml does, which would load what writes YAML as well. */
-    private static Object load(String text) {
-        LoaderOptions options = new LoaderOptions();
-        SafeConstructor constructor = new SafeConstructor(options);
-        constructor.setComposer(new Composer(new ParserImpl(new StreamReader(text), options), new Resolver(), options));
-        return constructor.getSingleData(Object.class);
     }
 
     /** The rules, not used before. */

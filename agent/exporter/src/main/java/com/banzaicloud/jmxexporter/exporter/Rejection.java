@@ -4,11 +4,13 @@ package com.banzaicloud.jmxexporter.exporter;
 final class Rejection extends Exception {
 
     private static final long serialVersionUID = 1;
+    /** It stays in the JVM's system properties, and the collector quotes whole rules. */
+    private static final int MAX_CHARACTERS = 1000;
 
     private final String reason;
 
     private Rejection(String reason, String sentence) {
-        super(sentence);
+        super(sentence.length() <= MAX_CHARACTERS ? sentence : sentence.substring(0, MAX_CHARACTERS) + "…");
         this.reason = reason;
     }
 

@@ -17,6 +17,7 @@ import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -67,6 +68,19 @@ class EndpointSecurityTest {
                 Jvm.until("the right password is taken", () -> get(client, "/metrics", "prometheus:pässword").statusCode() == 200);
                 assertEquals(401, get(client, "/other").statusCode());
             }
+            assertUnharmed(jvm);
+        }
+    }
+
+    /** What the operator makes of a hash of 128 bytes and a salt that is text: a stock exporter 1.0.1 made them. */
+    @Test
+    void passwordOfTheStockExporter() throws Exception {
+        try (Jvm jvm = Jvm.start()) {
+            jvm.load(secured(jvm, "a", pairs(server, Map.of("username", "Prometheus", "algorithm", "PBKDF2WithHmacSHA256", "iterations", "1000",
+                    "salt", HexFormat.of().formatHex("98LeBWIjca".getBytes(StandardCharsets.UTF_8)),
+                    "passwordHash", "b69c5c8a103e417bba18fce1f20cbcd96570d353ab97ee2f3fa888af43eae6d7"))));
+            assertEquals(200, get(client(), "/metrics", "Prometheus:secret").statusCode());
+            assertEquals(401, get(client(), "/metrics", "Prometheus:other").statusCode());
             assertUnharmed(jvm);
         }
     }

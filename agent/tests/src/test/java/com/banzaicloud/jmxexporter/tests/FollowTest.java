@@ -38,7 +38,7 @@ class FollowTest {
     void load() throws Exception {
         config = jvm.file("config.yaml", rule("before"));
         other = jvm.file("other.yaml", rule("after"));
-        bad = jvm.file("bad.yaml", "hostPort: localhost:1\n");
+        bad = jvm.file("bad.yaml", "hostPort: db:1\n");
         began = jvm.load(Desired.running(port, config));
         assertEquals("running", began.get("state"));
         assertFalse(began.containsKey("reason"), began.toString());

@@ -51,11 +51,12 @@ class RefusalTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
-        "hostPort: localhost:1234                                     | hostPort",
-        "jmxUrl: service:jmx:rmi:///jndi/rmi://localhost:1234/jmxrmi  | jmxUrl",
-        "httpServer: {authentication: {basic: {username: a}}}         | httpServer",
-        "openTelemetry: {endpoint: 'http://example.com'}              | openTelemetry",
+        "hostPort: db:1234                                            | hostPort",
+        "jmxUrl: service:jmx:rmi:///jndi/rmi://db:1234/jmxrmi         | jmxUrl",
+        "jmxUrl: service:jmx:rmi://db/jndi/rmi://localhost:1/jmxrmi   | jmxUrl",
+        "httpServer: {authentication: {basic: {username: a}}}         | spec.endpointSecurity",
         "'rules: [unclosed'                                           | line 1, column 17",
+        "rules: [&a {<<: *a}]                                         | does not end before it",
         "just a sentence                                              | keys and values",
         "'- a list'                                                   | keys and values",
         "rules: 7                                                     | Integer cannot be cast to List.",
@@ -63,7 +64,6 @@ class RefusalTest {
         "rules: [{name: without_a_pattern}]                           | Must provide pattern",
         "lowercaseOutputName: perhaps                                 | String cannot be cast to Boolean.",
         "includeObjectNames: ['no object name']                       | Key properties cannot be empty",
-        "username: ${UNDEFINED_VARIABLE}                              | UNDEFINED_VARIABLE",
         "!!javax.script.ScriptEngineManager {}                        | ScriptEngineManager",
     })
     void configuration(String yaml, String named) throws Exception {
