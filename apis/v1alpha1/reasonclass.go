@@ -65,6 +65,7 @@ var classes = map[string]ReasonClass{
 	ReasonInsufficientThreads:     ClassFailing,
 	ReasonInsufficientHeap:        ClassFailing,
 	ReasonInsufficientMetaspace:   ClassFailing,
+	ReasonCollectionTooLarge:      ClassFailing,
 	ReasonAttachFailed:            ClassFailing,
 	ReasonAttachTimeout:           ClassFailing,
 	ReasonAgentNotAnswering:       ClassFailing,

@@ -172,6 +172,9 @@ const (
 	ReasonConfigRejected = "ConfigRejected"
 	// ReasonSecurityRejected surfaces on Loaded when the agent rejects the Secret.
 	ReasonSecurityRejected = "SecurityRejected"
+	// ReasonCollectionTooLarge surfaces on Loaded when a collection would leave the
+	// application too little heap: the agent answers 503.
+	ReasonCollectionTooLarge = "CollectionTooLarge"
 	// ReasonRuleTooExpensive surfaces on Loaded when the agent serves the
 	// configuration without a rule that takes too much of the application's CPU.
 	ReasonRuleTooExpensive = "RuleTooExpensive"

@@ -83,7 +83,7 @@ func countIn(p pairs, key string) *int64 {
 // become ReasonAgentFailed and keep their message.
 func agentReason(reason string) helperapi.Reason {
 	switch r := helperapi.Reason(reason); r {
-	case helperapi.ReasonPortInUse, helperapi.ReasonConfigRejected, helperapi.ReasonRuleTooExpensive, helperapi.ReasonMissingModule, helperapi.ReasonSecurityRejected, helperapi.ReasonAgentFailed:
+	case helperapi.ReasonPortInUse, helperapi.ReasonConfigRejected, helperapi.ReasonRuleTooExpensive, helperapi.ReasonCollectionTooLarge, helperapi.ReasonMissingModule, helperapi.ReasonSecurityRejected, helperapi.ReasonAgentFailed:
 		return r
 	default:
 		return helperapi.ReasonAgentFailed

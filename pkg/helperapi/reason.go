@@ -89,6 +89,9 @@ const (
 	// ReasonSecurityRejected surfaces when the agent cannot use the endpoint's security
 	// configuration; an endpoint that is being served is unchanged.
 	ReasonSecurityRejected Reason = "SecurityRejected"
+	// ReasonCollectionTooLarge: the agent serves nothing, because a collection would leave
+	// the application too little heap.
+	ReasonCollectionTooLarge Reason = "CollectionTooLarge"
 	// ReasonRuleTooExpensive: the agent serves the configuration, but has disabled a rule
 	// that uses too much of the application's CPU.
 	ReasonRuleTooExpensive Reason = "RuleTooExpensive"
