@@ -60,10 +60,10 @@ func TestLoadsNoOtherJar(t *testing.T) {
 		t.Fatal(err)
 	}
 	load := func(s *talk, port int32) helperapi.Report {
-		return s.call(helperapi.VerbLoad, helperapi.Request{Target: &helperapi.Target{PID: app.PID, StartTime: start}, Desired: &helperapi.Desired{
+		return s.load(helperapi.Request{Target: &helperapi.Target{PID: app.PID, StartTime: start}, Desired: &helperapi.Desired{
 			Agent: files[0].Name, AgentSHA256: files[0].SHA256, Implementation: files[1].Name, ImplementationSHA256: files[1].SHA256,
 			Config: files[2].Name, ConfigSHA256: files[2].SHA256, Port: port,
-		}}, "")
+		}})
 	}
 	ours := newTalkOf(t, files[0], files[1])
 	wantReason(t, ours.call(helperapi.VerbStage, helperapi.Request{Files: files}, strings.Join(contents, "")+anyMBean), "")

@@ -94,7 +94,7 @@ func TestTwoHelpers(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, s := range talks {
 		wg.Go(func() {
-			report := s.call(helperapi.VerbLoad, helperapi.Request{Target: target, Desired: desired}, "")
+			report := s.load(helperapi.Request{Target: target, Desired: desired})
 			if report.Error != nil && report.Error.Reason != helperapi.ReasonBusy {
 				t.Errorf("%s: %s", report.Error.Reason, report.Error.Message)
 			}

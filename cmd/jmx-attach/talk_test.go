@@ -71,6 +71,13 @@ func (s *talk) write(text string) {
 	}
 }
 
+// load loads the agent. On a busy machine it may take longer to start than a helper waits:
+// the load is repeated, as the operator does.
+func (s *talk) load(req helperapi.Request) helperapi.Report {
+	s.t.Helper()
+	return awaitStart(func() helperapi.Report { return s.call(helperapi.VerbLoad, req, "") }, io.Discard)
+}
+
 func (s *talk) answer() helperapi.Answer {
 	s.t.Helper()
 	var answer helperapi.Answer
