@@ -46,10 +46,14 @@ final class Reloads {
 
     private Collector insteadOf(Collector collector) {
         for (Counter counter : new Counter[] {successes, failures}) {
-            if (counter.getPrometheusName().equals(collector.getPrometheusName())) {
+            if (name(counter).equals(name(collector))) {
                 return counter;
             }
         }
         return collector;
+    }
+
+    private static String name(Collector collector) {
+        return collector.getMetricFamilyDescriptor().getPrometheusName();
     }
 }

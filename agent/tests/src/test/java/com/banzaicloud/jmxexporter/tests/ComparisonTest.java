@@ -31,7 +31,7 @@ class ComparisonTest {
     private static final Map<String, String> DIFFERENCES = Map.of(
             "stock: jmx_exporter_build_info{name=\"jmx_prometheus_javaagent\",version=\"1.0.1\"} 1",
             "names the version of the stock exporter",
-            "ours:  jmx_exporter_build_info{name=\"jmx_prometheus_javaagent\",version=\"1.5.0\"} 1",
+            "ours:  jmx_exporter_build_info{name=\"jmx_prometheus_javaagent\",version=\"1.7.0\"} 1",
             "names the version of the collector that the agent carries");
 
     /** Those that come only with rules that say cache: true. */
