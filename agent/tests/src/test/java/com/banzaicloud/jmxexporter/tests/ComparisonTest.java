@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -72,6 +73,26 @@ class ComparisonTest {
         assertSame(OPEN_METRICS, differences);
     }
 
+    /** The last stock agent that is served is older than the collector in ours, so this compares with the collector itself. */
+    @ParameterizedTest
+    @Tag("full")
+    @ValueSource(strings = {"defaults.yaml", "selection.yaml", "rules.yaml"})
+    void sameMetricsAsTheUnchangedCollector(String rules) throws Exception {
+        Path config = configuration(rules);
+        List<Path> jars;
+        try (Stream<Path> files = Files.list(Jvm.EXPORTER.resolveSibling("collector"))) {
+            jars = files.toList();
+        }
+        jvm = Jvm.run("-XX:+UseSerialGC", "-Xmn256m", "-cp", Jvm.classPath(jars.toArray(new Path[0])), "-Dstock.port=" + stock, "-Dstock.config=" + config,
+                "-Dio.prometheus.metrics.exemplarsEnabled=false", Subject.class.getName(), SampleBeans.class.getName(), StockCollector.class.getName());
+        serve(config);
+        Map<String, String> known = Map.of(
+                "stock: jmx_exporter_build_info{name=\"unknown\",version=\"unknown\"} 1", "is not in the jar of a stock exporter",
+                "ours:  jmx_exporter_build_info{name=\"jmx_prometheus_javaagent\",version=\"1.7.0\"} 1", "is");
+        assertSame(TEXT, known);
+        assertSame(OPEN_METRICS, known);
+    }
+
     @Test
     @Tag("full")
     void sameMetricsOfTheDemo() throws Exception {
@@ -114,6 +135,11 @@ class ComparisonTest {
         arguments[2] = "-javaagent:" + Jvm.STOCK + "=" + stock + ":" + config;
         System.arraycopy(application, 0, arguments, 3, application.length);
         jvm = Jvm.run(arguments);
+        serve(config);
+    }
+
+    /** Loads the agent, and has both exporters serve everything that they will. */
+    private void serve(Path config) throws Exception {
         jvm.load(Desired.running(ours, config));
         jvm.jcmd("GC.run"); // Some metrics begin with the first collection.
         Scrape.get(stock, "/metrics"); // And some with the first scrape.
