@@ -76,7 +76,7 @@ class ComparisonTest {
     /** The last stock agent that is served is older than the collector in ours, so this compares with the collector itself. */
     @ParameterizedTest
     @Tag("full")
-    @ValueSource(strings = {"defaults.yaml", "selection.yaml", "rules.yaml"})
+    @ValueSource(strings = {"defaults.yaml", "selection.yaml", "rules.yaml", "customizers.yaml"})
     void sameMetricsAsTheUnchangedCollector(String rules) throws Exception {
         Path config = configuration(rules);
         List<Path> jars;
