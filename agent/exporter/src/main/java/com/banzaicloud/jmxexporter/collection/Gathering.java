@@ -6,10 +6,11 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import javax.management.RuntimeErrorException;
 
 /**
- * One collection in the making. Whatever an MBean, a rule or a metric does wrong costs itself alone: it is skipped here,
- * and the collection continues. Used by the thread that collects, which it belongs to, since the collector hands nothing through.
+ * One collection in progress. An MBean, a sample or a metric that cannot be served is skipped, and the collection
+ * continues. It belongs to the thread that collects, because the collector has no parameter that would pass it on.
  */
 public final class Gathering {
 
@@ -55,11 +56,17 @@ public final class Gathering {
     }
 
     /**
-     * Leaves out what this was thrown by. An Error that code does not cause by being wrong ends the collection: memory
-     * that is out, a thread that is stopped, a configuration that is not served any more.
+     * Leaves out what threw this, unless it ends the collection: memory is out, the thread is stopped, or the
+     * configuration is not served any more.
      */
     public void skip(String domain, Reason reason, Throwable thrown) {
-        if (thrown instanceof Error && !(thrown instanceof LinkageError || thrown instanceof AssertionError || thrown instanceof StackOverflowError)) {
+        if (thrown instanceof RuntimeErrorException) { // The MBean server wraps the errors of an MBean, and no other.
+            Error error = ((RuntimeErrorException) thrown).getTargetError();
+            if (error instanceof ThreadDeath || error instanceof VirtualMachineError && !(error instanceof StackOverflowError)) {
+                throw error;
+            }
+        } else if (thrown instanceof Error
+                && !(thrown instanceof LinkageError || thrown instanceof AssertionError || thrown instanceof StackOverflowError)) {
             throw (Error) thrown;
         }
         skip(domain, reason);

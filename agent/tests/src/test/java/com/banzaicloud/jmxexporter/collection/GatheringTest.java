@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import javax.management.RuntimeErrorException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -35,14 +36,18 @@ class GatheringTest {
     /** What the application's code does wrong is skipped; what ends a thread or a configuration ends the collection. */
     @Test
     void errorsThatEndTheCollection() {
-        for (Throwable fault : List.of(new IllegalStateException(), new StackOverflowError(), new NoClassDefFoundError(), new AssertionError())) {
+        for (Throwable fault : List.of(new IllegalStateException(), new StackOverflowError(), new NoClassDefFoundError(), new AssertionError(),
+                new RuntimeErrorException(new Error("not today")), new RuntimeErrorException(new StackOverflowError()))) {
             gathering.skip("domain", Reason.INVALID_SAMPLE, fault);
         }
-        assertEquals("4", mark().get("skipped"));
+        assertEquals("6", mark().get("skipped"));
         for (Error end : List.of(new OutOfMemoryError(), new Error("stopped"))) {
             assertThrows(end.getClass(), () -> gathering.skip("domain", Reason.INVALID_SAMPLE, end));
         }
-        assertEquals("4", mark().get("skipped"));
+        for (Error end : List.of(new OutOfMemoryError(), new InternalError())) { // As the MBean server wraps them.
+            assertThrows(end.getClass(), () -> gathering.skip("domain", Reason.INVALID_SAMPLE, new RuntimeErrorException(end)));
+        }
+        assertEquals("6", mark().get("skipped"));
     }
 
     /** Otherwise the mark would change with the order of MBeans, which nobody has changed. */
