@@ -8,9 +8,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -81,34 +79,24 @@ final class JmxScraper {
         }
     }
 
-    /** The MBeans of the JVM are excluded with its metrics, unless an include names them. */
+    /**
+     * The MBeans of the JVM are excluded with its metrics, unless an include names them. By queryMBeans, as the collector:
+     * some application servers register an MBean once its instance is asked for.
+     */
     private Set<ObjectName> names(MBeanServer server) {
         Set<ObjectName> names = new HashSet<>();
-        Set<ObjectName> named = new HashSet<>();
         for (ObjectName include : includes) { // Null stands for all.
-            Set<ObjectName> found = query(server, include);
-            names.addAll(found);
-            if (include != null) {
-                named.addAll(found);
+            for (ObjectInstance instance : server.queryMBeans(include, null)) {
+                ObjectName name = instance.getObjectName();
+                if (include != null || !excludesJvm || !JVM_DOMAINS.contains(name.getDomain())) {
+                    names.add(name);
+                }
             }
         }
         for (ObjectName exclude : excludes) {
-            names.removeAll(query(server, exclude));
-        }
-        for (Iterator<ObjectName> i = names.iterator(); excludesJvm && i.hasNext();) {
-            ObjectName name = i.next();
-            if (JVM_DOMAINS.contains(name.getDomain()) && !named.contains(name)) {
-                i.remove();
+            for (ObjectInstance instance : server.queryMBeans(exclude, null)) {
+                names.remove(instance.getObjectName());
             }
-        }
-        return names;
-    }
-
-    /** By queryMBeans, as the collector: some application servers register an MBean once its instance is asked for. */
-    private static Set<ObjectName> query(MBeanServer server, ObjectName pattern) {
-        Set<ObjectName> names = new LinkedHashSet<>();
-        for (ObjectInstance instance : server.queryMBeans(pattern, null)) {
-            names.add(instance.getObjectName());
         }
         return names;
     }
