@@ -2,6 +2,7 @@ package io.prometheus.jmx;
 
 import com.banzaicloud.jmxexporter.collection.Gathering;
 import com.banzaicloud.jmxexporter.collection.Reason;
+import com.banzaicloud.jmxexporter.rules.Rules;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Date;
@@ -68,6 +69,7 @@ final class MBeanValues {
     }
 
     private void sample(LinkedHashMap<String, String> properties, List<String> keys, String attribute, String type, String description, Object value) {
+        Rules.checkpoint();
         try {
             receiver.recordBean(name.getDomain(), properties, labels, keys, attribute, type, description, value);
         } catch (Throwable t) { // Costs this one, not the whole composite or table.
