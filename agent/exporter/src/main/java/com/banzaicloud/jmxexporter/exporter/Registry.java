@@ -67,7 +67,10 @@ final class Registry extends PrometheusRegistry {
             }
             for (Collector collector : metrics) {
                 try {
-                    snapshots.add(collector.collect());
+                    MetricSnapshot snapshot = collector.collect();
+                    if (snapshot != null) { // It has nothing to say now.
+                        snapshots.add(snapshot);
+                    }
                 } catch (Throwable t) {
                     gathering.skip("java.lang", Reason.METRIC_UNREADABLE, t);
                 }
