@@ -27,6 +27,7 @@ func FuzzParseMark(f *testing.F) {
 		"protocol=1&state=running&port=1&message=%C3",
 		"protocol=1&state=failed&reason=PortInUse&message=Port+9404+is+in+use%3A+%C3%A9.",
 		"state=running&agent=%1B%5B31m&config.sha256=%E2%80%AE&reloads=-1&loads=99999999999",
+		"state=running&skipped=1&skipped.domain=%1B%5B31m&skipped.reason=%C3",
 		"state=stopped&state=running&%zz", "",
 	} {
 		f.Add(seed)
@@ -36,7 +37,11 @@ func FuzzParseMark(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, text := range []string{mark.Agent, mark.ConfigSHA256, mark.ImplementationSHA256, mark.Desired, mark.Message} {
+		texts := []string{mark.Agent, mark.ConfigSHA256, mark.ImplementationSHA256, mark.Desired, mark.Message}
+		if mark.Skipped != nil {
+			texts = append(texts, mark.Skipped.Domain, mark.Skipped.Reason)
+		}
+		for _, text := range texts {
 			if !isBounded(text) {
 				t.Errorf("%q", text)
 			}

@@ -57,6 +57,7 @@ func parseMark(value string) (*helperapi.Mark, error) {
 		Loads:                int(number("loads", 32)),
 		Reloads:              countIn(pairs, "reloads"),
 		ReloadFailures:       countIn(pairs, "reload.failures"),
+		Skipped:              skippedIn(pairs),
 		Message:              bounded(pairs.Get("message")),
 	}
 	if reason := pairs.Get("reason"); reason != "" {
@@ -77,6 +78,15 @@ func countIn(p pairs, key string) *int64 {
 		return nil
 	}
 	return &n
+}
+
+// skippedIn returns what the agent reports as left out in pairs; nil if that is nothing.
+func skippedIn(p pairs) *helperapi.Skipped {
+	count := countIn(p, "skipped")
+	if count == nil || *count == 0 {
+		return nil
+	}
+	return &helperapi.Skipped{Count: *count, Domain: bounded(p.Get("skipped.domain")), Reason: bounded(p.Get("skipped.reason"))}
 }
 
 // agentReason returns a reason that an agent may report; others, such as a newer agent's,

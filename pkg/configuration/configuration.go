@@ -6,9 +6,9 @@
 // ConfigRejected. Otherwise, this package accepts what the collector accepts, with a
 // warning where the exporter ignores what is written. It is stricter only where the
 // collector silently ignores a mistake or fails at the first scrape: unknown keys that are
-// not top-level ones, a valueFactor that is not a number, a label without a value, an
-// unknown type; and where a configuration becomes too large. The two YAML parsers rarely
-// differ in what people write: here, "{a:{b: c}}" needs a space after the first colon.
+// not top-level ones, a label without a value, an unknown type; and where a configuration
+// becomes too large. The two YAML parsers rarely differ in what people write: here,
+// "{a:{b: c}}" needs a space after the first colon.
 package configuration
 
 import (

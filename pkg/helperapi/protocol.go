@@ -276,6 +276,9 @@ type Mark struct {
 	// the agent does not report them.
 	Reloads        *int64 `json:"reloads,omitempty"`
 	ReloadFailures *int64 `json:"reloadFailures,omitempty"`
+	// Skipped is what the last collection left out; nil if it was complete, or if the
+	// agent does not report it.
+	Skipped *Skipped `json:"skipped,omitempty"`
 	// Reason and Message state why the desired state was not reached. With AgentRunning,
 	// the previous configuration is served.
 	Reason  Reason `json:"reason,omitempty"`

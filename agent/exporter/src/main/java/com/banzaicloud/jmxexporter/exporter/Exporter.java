@@ -42,10 +42,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
                 scrapes.collect(new WorkDeadline(TRIAL_NANOS));
             }
             Map<String, String> answer = answer("running");
-            Map<String, String> more = get();
-            if (more != null) {
-                answer.putAll(more);
-            }
+            complain(answer);
             return answer;
         } catch (Rejection rejection) {
             Map<String, String> answer = answer(server == null ? "failed" : "running");
@@ -59,17 +56,25 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         }
     }
 
-    /** Why what is served is not all that was desired: a rule was too expensive, which may show at any time; else null. */
+    /** Why what is served is not all that was desired or is there, which may change with each collection; null if it is. */
     @Override
     public Map<String, String> get() {
-        String complaint = metrics == null ? null : metrics.complaint();
-        if (complaint == null) {
+        if (metrics == null) {
             return null;
         }
         Map<String, String> pairs = new HashMap<>();
-        pairs.put("reason", "RuleTooExpensive");
-        pairs.put("message", complaint);
-        return pairs;
+        complain(pairs);
+        metrics.mark(pairs);
+        return pairs.isEmpty() ? null : pairs;
+    }
+
+    /** Names the rules that are too expensive. */
+    private void complain(Map<String, String> pairs) {
+        String complaint = metrics.complaint();
+        if (complaint != null) {
+            pairs.put("reason", "RuleTooExpensive");
+            pairs.put("message", complaint);
+        }
     }
 
     /** Serves what is desired, and reports whether its configuration is another one than before. */

@@ -1,5 +1,6 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Skipped;
 import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.jmx.BuildInfoMetrics;
 import io.prometheus.jmx.JmxCollector;
@@ -15,18 +16,19 @@ import io.prometheus.metrics.instrumentation.jvm.JvmThreadsMetrics;
 import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.Map;
 import java.util.function.Supplier;
 
 /** What the stock exporter exposes for one configuration: the MBeans by its rules, the JVM, the build. */
 final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
 
-    private final PrometheusRegistry registry;
+    private final Registry registry;
     private final Configuration configuration;
     private final Rules rules;
     private final AllocationMetrics allocations;
 
     Metrics(Configuration configuration, Reloads reloads) throws Rejection {
-        registry = reloads.registry();
+        registry = new Registry(reloads);
         rules = configuration.rules();
         JmxCollector collector = configuration.collector(rules);
         this.configuration = configuration;
@@ -67,6 +69,14 @@ final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
     /** Says which rules were too expensive; null when none was. */
     String complaint() {
         return rules.complaint();
+    }
+
+    /** Puts into a mark what the last collection left out. */
+    void mark(Map<String, String> pairs) {
+        Skipped skipped = registry.skipped();
+        if (skipped != null) {
+            skipped.mark(pairs);
+        }
     }
 
     /** Ends what is being collected as well. */

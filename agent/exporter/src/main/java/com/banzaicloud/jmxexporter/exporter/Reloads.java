@@ -2,7 +2,6 @@ package com.banzaicloud.jmxexporter.exporter;
 
 import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.model.registry.Collector;
-import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.Map;
 
 /**
@@ -34,22 +33,17 @@ final class Reloads {
         answer.put("reload.failures", String.valueOf(failures.getLongValue()));
     }
 
-    /** An empty registry that exposes these counts where a collector registers its own. */
-    PrometheusRegistry registry() {
-        return new PrometheusRegistry() {
-            @Override
-            public void register(Collector collector) {
-                super.register(insteadOf(collector));
-            }
-        };
-    }
-
-    private Collector insteadOf(Collector collector) {
+    /** The counter that takes the place of this one of a collector; what is none of them stays. */
+    Collector insteadOf(Collector collector) {
         for (Counter counter : new Counter[] {successes, failures}) {
-            if (counter.getPrometheusName().equals(collector.getPrometheusName())) {
+            if (name(counter).equals(name(collector))) {
                 return counter;
             }
         }
         return collector;
+    }
+
+    private static String name(Collector collector) {
+        return collector.getMetricFamilyDescriptor().getPrometheusName();
     }
 }

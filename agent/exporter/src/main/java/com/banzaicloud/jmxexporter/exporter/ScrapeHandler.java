@@ -22,10 +22,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPOutputStream;
 
 /**
- * Answers /metrics and /-/healthy. A scraper gets OpenMetrics if it names it and text otherwise: also one that
- * would rather have protobuf, which this agent does not carry.
+ * Answers /metrics and /-/healthy, and says so at /. A scraper gets OpenMetrics if it names it and text otherwise: also
+ * one that would rather have protobuf, which this agent does not carry.
  */
 final class ScrapeHandler implements Handler {
+
+    private static final String OPEN_METRICS = "application/openmetrics-text";
+    private static final String CONTENTS = "JMX exporter\n\n/metrics    metrics of this JVM, for Prometheus\n/-/healthy  200 while the exporter answers";
 
     /** Bytes between the writer and the connection. */
     private static final int BUFFER = 8192;
@@ -56,6 +59,7 @@ final class ScrapeHandler implements Handler {
         }
         switch (request.path()) {
             case "/metrics":
+            case "/metrics/":
                 scrape(request, response, head);
                 break;
             case "/-/healthy":
@@ -65,6 +69,9 @@ final class ScrapeHandler implements Handler {
                     response.header("Jmx-Exporter-Identity", identity);
                 }
                 say(response, 200, "Exporter is healthy.");
+                break;
+            case "/":
+                say(response, 200, CONTENTS);
                 break;
             default:
                 say(response, 404, "The metrics are at /metrics.");
@@ -80,7 +87,7 @@ final class ScrapeHandler implements Handler {
             return;
         }
         String accept = request.header("Accept");
-        ExpositionFormatWriter writer = openMetrics.accepts(accept) ? openMetrics : text;
+        ExpositionFormatWriter writer = accepts(accept, OPEN_METRICS) ? openMetrics : text;
         if (head) { // Nobody reads what would be collected.
             response.header("Content-Type", writer.getContentType());
             response.start(200);
@@ -89,7 +96,7 @@ final class ScrapeHandler implements Handler {
         Deadline deadline = new Deadline(timeoutNanos(request.header("X-Prometheus-Scrape-Timeout-Seconds")));
         try (Scrapes.Collection collection = scrapes.ask(response, deadline)) {
             if (collection != null) {
-                write(response, writer, accept, acceptsGzip(request.header("Accept-Encoding")), only(names, collection.snapshots()));
+                write(response, writer, accept, accepts(request.header("Accept-Encoding"), "gzip"), only(names, collection.snapshots()));
             }
         } catch (Unavailable e) {
             say(response, e.status(), e.getMessage());
@@ -192,23 +199,30 @@ final class ScrapeHandler implements Handler {
         return (long) ((shorter ? seconds : SCRAPE_TIMEOUT_SECONDS) * TimeUnit.SECONDS.toNanos(1));
     }
 
-    private static boolean acceptsGzip(String encodings) {
-        for (String encoding : encodings.split(",")) {
-            String[] words = encoding.split(";");
-            if (words[0].trim().equalsIgnoreCase("gzip")) {
-                return words.length == 1 || accepts(words[1].trim());
+    /** Reports whether one of the elements of a header is this, with a weight above 0. */
+    private static boolean accepts(String header, String wanted) {
+        for (String element : header.split(",")) {
+            String[] words = element.split(";");
+            if (words[0].trim().equalsIgnoreCase(wanted) && weight(words) > 0) {
+                return true;
             }
         }
         return false;
     }
 
-    /** Reports whether this is a weight above 0. */
-    private static boolean accepts(String weight) {
-        try {
-            return weight.startsWith("q=") && Double.parseDouble(weight.substring(2)) > 0;
-        } catch (NumberFormatException e) {
-            return false;
+    /** The weight among the parameters of an element: 1 where there is none, 0 for one that is none. */
+    private static double weight(String[] words) {
+        for (int i = 1; i < words.length; i++) {
+            String word = words[i].trim();
+            if (word.regionMatches(true, 0, "q=", 0, 2)) {
+                try {
+                    return Double.parseDouble(word.substring(2));
+                } catch (NumberFormatException e) {
+                    return 0;
+                }
+            }
         }
+        return 1;
     }
 
     /** The metrics asked for with {@code name[]=}; null for all. */

@@ -2,6 +2,7 @@ package com.banzaicloud.jmxexporter.rules;
 
 import java.io.InputStream;
 import java.io.Reader;
+import org.yaml.snakeyaml.constructor.BaseConstructor;
 
 /**
  * Takes the place of SnakeYAML's class in the collector, which parses its configuration itself. It gets the one that
@@ -9,8 +10,8 @@ import java.io.Reader;
  */
 public final class Yaml {
 
-    /** For the collector. */
-    public Yaml() {}
+    /** For the collector, which says that values may not name classes. No text is parsed, so nothing constructs them. */
+    public Yaml(BaseConstructor unused) {}
 
     /** What the collector shall take for the content of the text. */
     @SuppressWarnings("unchecked") // SnakeYAML's signature.

@@ -23,7 +23,7 @@ public final class Logger {
     /** Ignores the message. */
     public void trace(String format, Object object) {}
 
-    /** Ignores the message. The collector has one for each attribute: there, a collection that nobody wants any more ends. */
+    /** Ignores the message. The collector has one for each sample: there, a collection that nobody wants any more ends. */
     public void trace(String format, Object... objects) {
         Rules.checkpoint();
     }

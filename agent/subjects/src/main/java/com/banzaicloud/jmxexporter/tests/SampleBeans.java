@@ -22,6 +22,7 @@ public final class SampleBeans {
         }
         register("sample:type=Plain", new Plain());
         register("sample:type=Long", (Long) () -> System.getProperty("long"));
+        register("nested:type=Nested", (Nested) new Tables());
         register("sample.dots-and-dashes:type=Shop,name=odd", (Shop) new Open());
     }
 
@@ -33,6 +34,26 @@ public final class SampleBeans {
     @MXBean
     public interface Long {
         String getText();
+    }
+
+    /** Tables with tables in them, and with keys of several parts. */
+    @MXBean
+    public interface Nested {
+        Map<String, Map<String, Integer>> getByFloorAndShelf();
+
+        Map<Stock, Integer> getByStock();
+    }
+
+    private static final class Tables implements Nested {
+        @Override
+        public Map<String, Map<String, Integer>> getByFloorAndShelf() {
+            return Collections.singletonMap("first", Collections.singletonMap("left", 5));
+        }
+
+        @Override
+        public Map<Stock, Integer> getByStock() {
+            return Collections.singletonMap(new Stock(), 6);
+        }
     }
 
     /** Open types. */

@@ -66,6 +66,9 @@ public final class Subject {
                 case "release":
                     SlowBean.release();
                     break;
+                case "mend":
+                    BrokenBeans.mend();
+                    break;
                 case "starved":
                     out.println(ManyBeans.starved());
                     break;

@@ -59,6 +59,10 @@ class ScrapeTest {
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2 | " + OPEN_METRICS,
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,text/plain;version=0.0.4;q=0.3 | " + TEXT,
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited | " + TEXT,
+        "application/openmetrics-text;version=1.0.0;q=0,text/plain | " + TEXT,
+        "application/openmetrics-text; version=0.0.1; Q=0.0, text/plain;q=0.1 | " + TEXT,
+        "application/openmetrics-text;version=1.0.0;q=0,application/openmetrics-text;version=0.0.1;q=0.1 | " + OPEN_METRICS,
+        "application/openmetrics-text;q=nothing | " + TEXT,
     })
     void formats(String accept, String contentType) throws Exception {
         String[] headers = accept == null ? new String[0] : new String[] {"Accept", accept};
@@ -72,7 +76,7 @@ class ScrapeTest {
     }
 
     @ParameterizedTest
-    @CsvSource(delimiter = '|', value = {"gzip | true", "deflate, GZIP;q=0.5 | true", "identity | false", "gzip;q=0 | false", "xgzip | false"})
+    @CsvSource(delimiter = '|', value = {"gzip | true", "deflate, GZIP;q=0.5 | true", "identity | false", "gzip;q=0 | false", "gzip;q=0.000 | false", "xgzip | false"})
     void gzip(String encodings, boolean compressed) throws Exception {
         HttpResponse<byte[]> response = Scrape.get(port, "/metrics", "Accept-Encoding", encodings);
         assertEquals(compressed, response.headers().firstValue("Content-Encoding").isPresent());
@@ -95,7 +99,7 @@ class ScrapeTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"GET,/-/healthy,200", "HEAD,/metrics,200", "HEAD,/-/healthy,200", "GET,/,404", "GET,/metricsfoo,404", "POST,/metrics,405", "GET,/metrics?%zz,400"})
+    @CsvSource({"GET,/-/healthy,200", "HEAD,/metrics,200", "HEAD,/-/healthy,200", "HEAD,/metrics/,200", "GET,/metrics/,200", "GET,/,200", "HEAD,/,200", "GET,/metricsfoo,404", "GET,/metrics/foo,404", "POST,/metrics,405", "GET,/metrics?%zz,400"})
     void answers(String method, String path, int status) throws Exception {
         if (path.contains("%zz")) { // No client lets us ask that.
             try (Socket socket = new Socket("127.0.0.1", port)) {
@@ -106,6 +110,20 @@ class ScrapeTest {
             return;
         }
         assertEquals(status, Scrape.request(method, port, path).statusCode());
+    }
+
+    @Test
+    void slashBehindTheMetricsIsIgnored() throws Exception {
+        assertTrue(new String(Scrape.get(port, "/metrics/").body()).contains("\nsample_Shop_QueueSize{"));
+    }
+
+    /** Who opens the port in a browser is told where to look. */
+    @Test
+    void rootSaysWhatIsWhere() throws Exception {
+        HttpResponse<byte[]> root = Scrape.get(port, "/");
+        assertEquals("text/plain; charset=utf-8", root.headers().firstValue("Content-Type").orElse(""));
+        String body = new String(root.body());
+        assertTrue(body.contains("/metrics ") && body.contains("/-/healthy "), body);
     }
 
     /** An application's MBean that throws costs its own attribute only, and says nothing on the output. */

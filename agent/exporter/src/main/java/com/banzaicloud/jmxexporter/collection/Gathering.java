@@ -1,0 +1,113 @@
+package com.banzaicloud.jmxexporter.collection;
+
+import io.prometheus.metrics.model.registry.MetricType;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import javax.management.RuntimeErrorException;
+
+/**
+ * One collection in progress. An MBean, a sample or a metric that cannot be served is skipped, and the collection
+ * continues. It belongs to the thread that collects, because the collector has no parameter that would pass it on.
+ */
+public final class Gathering {
+
+    private static final ThreadLocal<Gathering> CURRENT = new ThreadLocal<>();
+
+    private final Set<String> reserved;
+    private final Set<String> claimed = new HashSet<>();
+    private final Skipped skipped = new Skipped();
+
+    private Gathering(Set<String> reserved) {
+        this.reserved = reserved;
+    }
+
+    /**
+     * Begins the collection of this thread, which it has to end.
+     *
+     * @param reserved names under which no rule may expose anything
+     */
+    public static Gathering begin(Set<String> reserved) {
+        Gathering gathering = new Gathering(reserved);
+        CURRENT.set(gathering);
+        return gathering;
+    }
+
+    /** The collection of this thread. */
+    public static Gathering current() {
+        return CURRENT.get();
+    }
+
+    /** Ends the collection of this thread. */
+    public static void end() {
+        CURRENT.remove();
+    }
+
+    /** What was left out so far. */
+    public Skipped skipped() {
+        return skipped;
+    }
+
+    /** Leaves something out. */
+    public void skip(String domain, Reason reason) {
+        skipped.count(domain, reason);
+    }
+
+    /**
+     * Leaves out what threw this, unless it ends the collection: memory is out, the thread is stopped, or the
+     * configuration is not served any more.
+     */
+    public void skip(String domain, Reason reason, Throwable thrown) {
+        if (thrown instanceof RuntimeErrorException) { // The MBean server wraps the errors of an MBean, and no other.
+            Error error = ((RuntimeErrorException) thrown).getTargetError();
+            if (error instanceof ThreadDeath || error instanceof VirtualMachineError && !(error instanceof StackOverflowError)) {
+                throw error;
+            }
+        } else if (thrown instanceof Error
+                && !(thrown instanceof LinkageError || thrown instanceof AssertionError || thrown instanceof StackOverflowError)) {
+            throw (Error) thrown;
+        }
+        skip(domain, reason);
+    }
+
+    /** Takes names for a metric; returns why it cannot have them, or null. */
+    public Reason claim(List<String> names) {
+        for (String name : names) {
+            if (reserved.contains(name)) {
+                return Reason.RESERVED_NAME;
+            }
+            if (claimed.contains(name)) {
+                return Reason.CONFLICTING_TYPE;
+            }
+        }
+        claimed.addAll(names);
+        return null;
+    }
+
+    /** The names under which a metric of this type is exposed, and the one that it goes by in the library. */
+    public static List<String> exposedNames(String name, MetricType type) {
+        List<String> names = new ArrayList<>();
+        names.add(name);
+        for (String suffix : suffixes(type)) {
+            names.add(name + suffix);
+        }
+        return names;
+    }
+
+    private static List<String> suffixes(MetricType type) {
+        switch (type) {
+            case COUNTER:
+                return Arrays.asList("_total");
+            case INFO:
+                return Arrays.asList("_info");
+            case SUMMARY:
+                return Arrays.asList("_count", "_sum");
+            case HISTOGRAM:
+                return Arrays.asList("_bucket", "_count", "_sum");
+            default:
+                return Arrays.asList();
+        }
+    }
+}
