@@ -34,7 +34,7 @@ final class Reloads {
         answer.put("reload.failures", String.valueOf(failures.getLongValue()));
     }
 
-    /** An empty registry that exposes these counts where a collector registers its own. */
+    /** An empty registry that exposes these counts where a collector registers its own, and searches deadlocks rarely. */
     PrometheusRegistry registry() {
         return new PrometheusRegistry() {
             @Override
@@ -50,6 +50,6 @@ final class Reloads {
                 return counter;
             }
         }
-        return collector;
+        return DeadlockMetric.NAMES.contains(collector.getPrometheusName()) ? new DeadlockMetric(collector) : collector;
     }
 }
