@@ -33,6 +33,8 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     /** Never half done: what cannot be done leaves everything as it was. */
     @Override
     public Map<String, String> apply(Map<String, String> desired) {
+        // The JDK may make what belongs to the application meanwhile, such as its logger finder, which looks for itself there.
+        Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
         if ("stopped".equals(desired.get("state"))) {
             stop();
             return answer("stopped");
