@@ -61,16 +61,21 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         }
     }
 
-    /** Why what is served is not all that was desired: a rule was too expensive, which may show at any time; else null. */
+    /** Why what is served is not all that was desired, which may show at any time; else null. */
     @Override
     public Map<String, String> get() {
-        String complaint = metrics == null ? null : metrics.complaint();
-        if (complaint == null) {
-            return null;
+        String tooLarge = scrapes.complaint();
+        if (tooLarge != null) { // Then nothing is served at all.
+            return reason("CollectionTooLarge", tooLarge);
         }
+        String tooExpensive = metrics == null ? null : metrics.complaint();
+        return tooExpensive == null ? null : reason("RuleTooExpensive", tooExpensive);
+    }
+
+    private static Map<String, String> reason(String reason, String message) {
         Map<String, String> pairs = new HashMap<>();
-        pairs.put("reason", "RuleTooExpensive");
-        pairs.put("message", complaint);
+        pairs.put("reason", reason);
+        pairs.put("message", message);
         return pairs;
     }
 
