@@ -15,7 +15,7 @@ public final class HttpServer implements AutoCloseable {
     private static final long WATCH_MILLIS = 1000;
     private static final long CLOSE_MILLIS = 1000;
     /** How long a new connection waits for the thread of one that is just ending, rather than have another one made. */
-    private static final long READY_MILLIS = 50;
+    private static final long READY_MILLIS = 20;
     private static final long MIN_BACKOFF_MILLIS = 50;
     private static final long MAX_BACKOFF_MILLIS = 1000;
     private static final byte[] FULL = ("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n")

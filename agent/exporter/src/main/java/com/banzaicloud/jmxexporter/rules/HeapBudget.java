@@ -24,9 +24,9 @@ import java.util.List;
  * <li>what will be made of all that was asked, once it was: see {@link #ANSWER}.
  * </ul>
  * While the free heap, garbage not deducted, exceeds the reserve, nothing of this is looked at. The estimate may be
- * too low where the old generation has grown since it was last collected. But before an allocation fails, the JVM
- * collects all of the heap; what that leaves free is at least most of the young generation, from which a collection
- * keeps a third, and the next check stops it.
+ * too low where the old generation has grown since it was last collected, or never was. But before an allocation
+ * fails, the JVM collects all of the heap; what that leaves free is at least most of the young generation, of which a
+ * collection keeps less than a third, and the next check stops it.
  *
  * <p>After a collection, its own answer is garbage that a pool may still count as alive: until there is a newer figure
  * of that pool, the one from before the collection holds.
@@ -74,7 +74,7 @@ final class HeapBudget {
         for (Pool pool : pools) {
             alive += pool.begin(garbageCollections > 0);
         }
-        require(ManagementFactory.getPlatformMBeanServer().getMBeanCount() * NAME);
+        require(beans() * NAME);
     }
 
     /** Called by that thread at least once for each MBean and each attribute. */
@@ -113,6 +113,16 @@ final class HeapBudget {
             throw new CollectionTooLarge("The collection was stopped: of the heap's " + mib(MAX) + " MiB, it would have left the application less than "
                     + mib(RESERVE) + " MiB; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
                     + " MiB are for what was collected since. Collect less, by includeObjectNames or excludeObjectNames, or give the JVM more heap (-Xmx).");
+        }
+    }
+
+    /** The server may be the application's own, which need not know. */
+    private static long beans() {
+        try {
+            Integer count = ManagementFactory.getPlatformMBeanServer().getMBeanCount();
+            return count == null ? 0 : count;
+        } catch (RuntimeException e) {
+            return 0;
         }
     }
 

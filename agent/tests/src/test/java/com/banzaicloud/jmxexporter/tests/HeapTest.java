@@ -41,6 +41,22 @@ class HeapTest {
         }
     }
 
+    /** Whether there is just too little heap, or just enough. */
+    @ParameterizedTest
+    @ValueSource(ints = {48, 80, 96, 112, 128})
+    @Tag("full")
+    void applicationLives(int heap) throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx" + heap + "m", "-XX:+ExitOnOutOfMemoryError", Subject.class.getName(), WideBeans.class.getName())) {
+            assertEquals("running", load(jvm).get("state"));
+            for (int i = 0; i < 3; i++) {
+                int status = Scrape.get(port, "/metrics").statusCode();
+                assertTrue(status == 200 || status == 503, "status " + status);
+            }
+            assertEquals("out of memory: 0", jvm.ask("starved"));
+            assertEquals(0, jvm.end());
+        }
+    }
+
     /** With heap enough, the same is served, and the same again. */
     @Test
     void largeEnough() throws Exception {
