@@ -90,6 +90,34 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// However many edits there are within ten minutes, and whether they are loaded or not, few
+// files are left of them, and all that is in use.
+func TestLeftoversAreLimited(t *testing.T) {
+	cleanDirectory(t)
+	if err := mkdir(0o755, 0); err != nil {
+		t.Fatal(err)
+	}
+	used := []string{"exporter-0000000000aa.jar", "config-0000000000aa.yaml"}
+	leave(t, time.Minute, used...)
+	desired := pairs{"implementation": {helperapi.AgentDirectory + "/" + used[0]}, "config": {helperapi.AgentDirectory + "/" + used[1]}}
+	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-1.desired"), []byte(desired.Encode()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := append(used, "4000000-1.desired")
+	for edit := range 2 * directory.MaxSpares {
+		name := fmt.Sprintf("config-%012x.yaml", edit)
+		leave(t, time.Duration(edit+1)*time.Second, name)
+		if edit < directory.MaxSpares {
+			want = append(want, name)
+		}
+	}
+	wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{}), "")
+	slices.Sort(want)
+	if diff := cmp.Diff(want, names(t)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
 // A load removes leftovers of edits and upgrades, but nothing that a JVM's desired file
 // refers to or that may be for a future load.
 func TestPrune(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path"
 	"slices"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
@@ -32,10 +34,18 @@ func stage(req helperapi.Request, beside Beside, jars Jars, blobs io.Reader, rep
 	if err := checkTmp(req); err != nil {
 		return err
 	}
+	staged := make([]string, 0, len(req.Files)+1)
+	for _, file := range req.Files {
+		staged = append(staged, file.Name)
+	}
+	if self, err := os.Executable(); err == nil {
+		staged = append(staged, path.Base(self))
+	}
 	err := inDirectory(req, func(dir *directory.Directory) error {
 		if req.Target == nil {
 			dir.Sweep()
 		}
+		dir.Limit(staged...)
 		missing := slices.DeleteFunc(slices.Clone(req.Files), dir.Has)
 		if err := checkSpace(dir, missing); err != nil {
 			return err

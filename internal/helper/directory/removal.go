@@ -22,9 +22,23 @@ import (
 // processes are not visible here.
 const LeftoverAge = 10 * time.Minute
 
+// MaxSpares limits the shared files that no desired file refers to: however often a
+// configuration is edited within LeftoverAge, the oldest ones are removed before. It is
+// more than the helpers of the containers that share a /tmp stage at once.
+const MaxSpares = 32
+
 func (dir *Directory) unchanged(name string) bool {
+	return time.Since(dir.modified(name)) > LeftoverAge
+}
+
+// modified returns when a file was last written or staged again; now, if it cannot be
+// told.
+func (dir *Directory) modified(name string) time.Time {
 	info, err := dir.Lstat(name)
-	return err == nil && time.Since(info.ModTime()) > LeftoverAge
+	if err != nil {
+		return time.Now()
+	}
+	return info.ModTime()
 }
 
 // Sweep removes the leftovers of helpers that were killed, and the desired files and
@@ -70,19 +84,45 @@ func (dir *Directory) discard(name string) {
 	_ = dir.Remove(name) // another helper may have removed it
 }
 
-// Prune removes the shared files that no desired file refers to, except those to keep:
-// every edit of a configuration and every upgrade leaves some.
+// Prune removes the shared files that no desired file refers to, except those to keep,
+// and the others that were written within LeftoverAge, at most MaxSpares of them: every
+// edit of a configuration and every upgrade leaves some.
 func (dir *Directory) Prune(keep ...string) {
-	wanted, known := dir.referenced()
-	if !known {
-		return
-	}
-	keep = append(keep, wanted...)
-	for _, name := range dir.Names() {
-		if _, shared := helperapi.FileDigest(name); shared && !slices.Contains(keep, name) && dir.unchanged(name) {
+	dir.Limit(keep...)
+	for _, name := range dir.spares(keep) {
+		if dir.unchanged(name) {
 			_ = dir.Remove(name) // another helper may have removed it
 		}
 	}
+}
+
+// Limit removes the oldest shared files that no desired file refers to, except those to
+// keep, and MaxSpares others.
+func (dir *Directory) Limit(keep ...string) {
+	spares := dir.spares(keep)
+	for _, name := range spares[:max(0, len(spares)-MaxSpares)] {
+		_ = dir.Remove(name) // another helper may have removed it
+	}
+}
+
+// spares returns the shared files that no desired file refers to, except those to keep,
+// the oldest first; none if a desired file cannot be read, which may refer to any.
+func (dir *Directory) spares(keep []string) []string {
+	wanted, known := dir.referenced()
+	if !known {
+		return nil
+	}
+	keep = append(slices.Clone(keep), wanted...)
+	spares := slices.DeleteFunc(dir.Names(), func(name string) bool {
+		_, shared := helperapi.FileDigest(name)
+		return !shared || slices.Contains(keep, name)
+	})
+	modified := make(map[string]time.Time, len(spares))
+	for _, name := range spares {
+		modified[name] = dir.modified(name)
+	}
+	slices.SortFunc(spares, func(a, b string) int { return modified[a].Compare(modified[b]) })
+	return spares
 }
 
 // Clear removes the files of one JVM, and the shared files if no other JVM has a desired

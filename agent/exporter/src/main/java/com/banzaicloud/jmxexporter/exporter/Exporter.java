@@ -33,12 +33,15 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     /** Never half done: what cannot be done leaves everything as it was. */
     @Override
     public Map<String, String> apply(Map<String, String> desired) {
+        // The JDK may make what belongs to the application meanwhile, such as its logger finder, which looks for itself there.
+        Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
         if ("stopped".equals(desired.get("state"))) {
             stop();
             return answer("stopped");
         }
         try {
-            if (serve(desired)) { // A rule that is too expensive is known before the configuration is taken for served.
+            // What is too expensive is known before the configuration is taken for served; what was too large may be less now.
+            if (serve(desired) || scrapes.complaint() != null) {
                 scrapes.collect(new WorkDeadline(TRIAL_NANOS));
             }
             Map<String, String> answer = answer("running");
@@ -68,12 +71,16 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         return pairs.isEmpty() ? null : pairs;
     }
 
-    /** Names the rules that are too expensive. */
+    /** Says that nothing is served for want of heap, or names the rules that are too expensive. */
     private void complain(Map<String, String> pairs) {
-        String complaint = metrics.complaint();
-        if (complaint != null) {
+        String tooLarge = scrapes.complaint();
+        String tooExpensive = metrics.complaint();
+        if (tooLarge != null) {
+            pairs.put("reason", "CollectionTooLarge");
+            pairs.put("message", tooLarge);
+        } else if (tooExpensive != null) {
             pairs.put("reason", "RuleTooExpensive");
-            pairs.put("message", complaint);
+            pairs.put("message", tooExpensive);
         }
     }
 

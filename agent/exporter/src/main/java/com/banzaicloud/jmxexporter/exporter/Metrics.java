@@ -66,6 +66,11 @@ final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
         return registry.scrape();
     }
 
+    /** Called once the answer of a collection, if there was one, is not needed any more. */
+    void released() {
+        rules.released();
+    }
+
     /** Says which rules were too expensive; null when none was. */
     String complaint() {
         return rules.complaint();

@@ -45,7 +45,7 @@ final class Registry extends PrometheusRegistry {
         if (descriptor.getPrometheusName().equals(ERROR)) {
             error = (Gauge) collector;
         } else {
-            metrics.add(reloads.insteadOf(collector));
+            metrics.add(DeadlockMetric.insteadOf(reloads.insteadOf(collector)));
         }
     }
 

@@ -1,7 +1,8 @@
 package com.banzaicloud.jmxexporter.exporter;
 
 import com.banzaicloud.jmxexporter.http.Response;
-import com.banzaicloud.jmxexporter.http.Threads;
+import com.banzaicloud.jmxexporter.http.Workers;
+import com.banzaicloud.jmxexporter.rules.CollectionTooLarge;
 import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.concurrent.TimeUnit;
@@ -12,8 +13,9 @@ import java.util.concurrent.TimeUnit;
  * asks while an answer is still being written gets that one, or the next once it is old, which starts when the other is
  * done. So a client that does not read its answer keeps it from nobody for long.
  *
- * <p>Each collection has a thread of its own. It may hang in an MBean of the application, where it cannot be
- * interrupted without harm; clients that wait for it can give up, and another configuration is not held up by it.
+ * <p>Collections have a thread of their own. It may hang in an MBean of the application, where it cannot be
+ * interrupted without harm; clients that wait for it can give up, and another configuration is not held up by it. Once
+ * two hang, there are no more: each would take another thread, and hang as well if the configurations are alike.
  */
 final class Scrapes {
 
@@ -21,6 +23,8 @@ final class Scrapes {
     private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(60);
     /** How long a collection has to end when other metrics are shown; then it is inside an MBean, or its answer with a slow client. */
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** How long a stop waits for the idle thread to end. */
+    private static final long CLOSE_MILLIS = 1000;
     /** How old an answer may be that somebody else is still reading. */
     private static final long SHARED_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** How often waiting clients are checked for having gone. */
@@ -29,19 +33,39 @@ final class Scrapes {
     /** How many clients wait or read at once: fewer than the server has connections, so that /-/healthy is still answered. */
     private static final int CLIENTS = 12;
 
+    /** How many collections may hang in the JVM, also of implementations that were replaced. */
+    private static final int HUNG = 2;
+
+    // MBeans are asked on its threads: they look like the application's.
+    private final Workers workers = new Workers(Collection.NAME, ClassLoader.getSystemClassLoader());
     private Metrics metrics;
     private long shownAt;
     private int clients;
+    /** What the first of the collections said that were stopped for want of heap since one was not; figures change each time. */
+    private String tooLarge;
     /** The one that runs or whose answer is being written; null when there is neither. */
     private Collection current;
 
     /** Serves these metrics from now on; none when null. Those shown before should be closed. */
-    synchronized void show(Metrics next) {
-        if (next != metrics) {
-            metrics = next;
-            shownAt = System.nanoTime();
-            notifyAll();
+    void show(Metrics next) {
+        synchronized (this) {
+            if (next != metrics) {
+                metrics = next;
+                shownAt = System.nanoTime();
+                tooLarge = null;
+                notifyAll();
+            }
         }
+        if (next == null) {
+            workers.close(CLOSE_MILLIS);
+        } else {
+            workers.open();
+        }
+    }
+
+    /** Says why the last collection was stopped for want of heap; null when it was not. */
+    synchronized String complaint() {
+        return tooLarge;
     }
 
     /**
@@ -85,7 +109,7 @@ final class Scrapes {
                     }
                     if (mine != null && mine.done) {
                         if (mine.failure != null) {
-                            throw new Unavailable(500, "The scrape failed: " + mine.failure);
+                            throw unavailable(mine.failure);
                         }
                         answered = true;
                         return mine;
@@ -131,9 +155,12 @@ final class Scrapes {
             current = null; // Its thread was stopped before it could say so.
         }
         if (current == null || current.metrics != metrics && System.nanoTime() - shownAt > GRACE_NANOS) {
+            if (!workers.isReady() && hung() >= HUNG) {
+                throw new Unavailable(503, "Two collections hang inside MBeans of the application, and no other is started until one of them"
+                        + " comes out: jcmd <pid> Thread.print shows where, as threads " + Collection.NAME + ".");
+            }
             Collection next = new Collection(metrics);
-            // MBeans are asked on it: it looks like one of the application's.
-            next.thread = Threads.start(next, Collection.NAME, ClassLoader.getSystemClassLoader());
+            next.thread = workers.run(next);
             current = next;
         }
         if (current.metrics != metrics || current.done && (current.failure != null || System.nanoTime() - current.finished > SHARED_NANOS)) {
@@ -141,6 +168,22 @@ final class Scrapes {
         }
         current.clients++;
         return current;
+    }
+
+    /** Counts by their name, which those of other versions share; all are in the thread group that the trampoline made. */
+    private static int hung() {
+        Thread[] ours = new Thread[64];
+        int count = Thread.currentThread().getThreadGroup().enumerate(ours, false);
+        int hung = 0;
+        for (int i = 0; i < count; i++) {
+            hung += ours[i].getName().equals(Collection.NAME) ? 1 : 0;
+        }
+        return hung;
+    }
+
+    private static Unavailable unavailable(Throwable failure) {
+        return failure instanceof CollectionTooLarge ? new Unavailable(503, failure.getMessage())
+                : new Unavailable(500, "The scrape failed: " + failure);
     }
 
     /** Why a client shall not wait any longer; null while it may. */
@@ -162,11 +205,14 @@ final class Scrapes {
         }
     }
 
-    private synchronized void finish(Collection finished, MetricSnapshots answer, Throwable failure) {
+    private synchronized void finish(Collection finished) {
         finished.done = true;
         finished.finished = System.nanoTime();
-        finished.answer = answer;
-        finished.failure = failure;
+        if (finished.metrics == metrics && finished.failure instanceof CollectionTooLarge) {
+            tooLarge = tooLarge == null ? finished.failure.getMessage() : tooLarge;
+        } else if (finished.metrics == metrics && finished.failure == null) {
+            tooLarge = null;
+        }
         if (finished.clients == 0) {
             drop(finished);
         }
@@ -175,6 +221,7 @@ final class Scrapes {
 
     private void drop(Collection dropped) {
         dropped.answer = null;
+        dropped.metrics.released();
         if (current == dropped) {
             current = null;
             notifyAll();
@@ -190,7 +237,7 @@ final class Scrapes {
     }
 
     /** One collection, and its answer until all that share it have released it. */
-    final class Collection implements Runnable, AutoCloseable {
+    final class Collection implements Workers.Task, AutoCloseable {
 
         private static final String NAME = "jmx-exporter-collector";
 
@@ -209,14 +256,17 @@ final class Scrapes {
 
         @Override
         public void run() {
-            MetricSnapshots collected = null;
-            Throwable thrown = null;
             try {
-                collected = metrics.collect();
-            } catch (Throwable t) { // Left uncaught, it is printed on the application's output.
-                thrown = t;
+                answer = metrics.collect();
+            } catch (Throwable t) {
+                failure = t;
             }
-            finish(this, collected, thrown);
+        }
+
+        /** Clients learn of it once its thread is ready for what they ask next. */
+        @Override
+        public void done() {
+            finish(this);
         }
 
         MetricSnapshots snapshots() {

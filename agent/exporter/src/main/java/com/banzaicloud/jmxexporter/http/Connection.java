@@ -6,7 +6,7 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 
 /** One connection on a thread of its own: requests are read and answered in turn, until either side has enough. */
-final class Connection implements Runnable {
+final class Connection implements Workers.Task {
 
     private static final long NEVER = Long.MAX_VALUE;
     /** For the client to read a refusal before what it still sends makes the kernel reset the connection. */
@@ -49,12 +49,13 @@ final class Connection implements Runnable {
         } catch (Throwable t) {
             // The client is gone, or memory is: it costs this connection and no other.
         } finally {
-            try {
-                close();
-            } finally { // Whatever that throws: a place that is not returned stays taken.
-                connections.remove(this);
-            }
+            close();
         }
+    }
+
+    @Override
+    public void done() {
+        connections.remove(this);
     }
 
     private void serve() throws IOException {

@@ -1,9 +1,19 @@
 package com.banzaicloud.jmxexporter.http;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
 /** The connections that there are: a bounded number, of which those that wait for their client give way to new ones. */
 final class Connections {
 
-    private final Connection[] all = new Connection[Limits.CONNECTIONS];
+    /** For how long no thread is asked for after one was refused. */
+    private static final long LIMITED_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+    private final List<Connection> all = new ArrayList<>(Limits.CONNECTIONS);
+    /** How many may be there at once. */
+    private int limit = Limits.CONNECTIONS;
+    private long limitedAt;
     private long turns;
     private boolean closed;
 
@@ -15,9 +25,8 @@ final class Connections {
      */
     synchronized boolean add(Connection connection) {
         while (!closed) {
-            int free = indexOf(null);
-            if (free >= 0) {
-                all[free] = connection;
+            if (all.size() < currentLimit()) {
+                all.add(connection);
                 connection.turn = ++turns;
                 return true;
             }
@@ -33,12 +42,30 @@ final class Connections {
         return false;
     }
 
-    /** Called by a connection's thread when it ends. */
-    synchronized void remove(Connection connection) {
-        int index = indexOf(connection);
-        if (index >= 0) {
-            all[index] = null;
+    /**
+     * Lets no more connections in than there are now, for a while: the application has no thread for another.
+     *
+     * @return false when there are none, whose threads would serve the next ones
+     */
+    synchronized boolean limit() {
+        if (all.isEmpty()) {
+            return false;
         }
+        limit = all.size();
+        limitedAt = System.nanoTime();
+        return true;
+    }
+
+    private int currentLimit() {
+        if (limit < Limits.CONNECTIONS && System.nanoTime() - limitedAt > LIMITED_NANOS) {
+            limit = Limits.CONNECTIONS;
+        }
+        return limit;
+    }
+
+    /** Called when a connection has ended and its thread serves the next one, or ends. */
+    synchronized void remove(Connection connection) {
+        all.remove(connection);
         notifyAll();
     }
 
@@ -59,7 +86,7 @@ final class Connections {
     /** Closes those whose client lets us wait for too long. */
     synchronized void closeLate() {
         for (Connection connection : all) {
-            if (connection != null && !connection.isClosed() && connection.isLate()) {
+            if (!connection.isClosed() && connection.isLate()) {
                 connection.close();
             }
         }
@@ -68,7 +95,7 @@ final class Connections {
     /** Frees the descriptors of those that were answered and may or may not ask again. */
     synchronized void closeKeptAlive() {
         for (Connection connection : all) {
-            if (connection != null && connection.keptAlive) {
+            if (connection.keptAlive) {
                 connection.close();
             }
         }
@@ -78,9 +105,7 @@ final class Connections {
     synchronized void close() {
         closed = true;
         for (Connection connection : all) {
-            if (connection != null) {
-                connection.close();
-            }
+            connection.close();
         }
         notifyAll();
     }
@@ -88,27 +113,9 @@ final class Connections {
     /** Waits until there are none, but no longer than this. */
     synchronized void awaitNone(long millis) {
         long end = System.nanoTime() + millis * 1_000_000;
-        while (isAny() && System.nanoTime() < end) {
+        while (!all.isEmpty() && System.nanoTime() < end) {
             Threads.await(this, 50);
         }
-    }
-
-    private boolean isAny() {
-        for (Connection connection : all) {
-            if (connection != null) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private int indexOf(Connection connection) {
-        for (int i = 0; i < all.length; i++) {
-            if (all[i] == connection) {
-                return i;
-            }
-        }
-        return -1;
     }
 
     /** Reports whether one is closed already and only has to notice it. One that is inside a handler may take any time. */

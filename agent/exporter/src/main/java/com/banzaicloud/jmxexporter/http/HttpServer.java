@@ -6,13 +6,16 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Serves HTTP on a port until it is closed. Two threads are always there: one accepts, one closes what is late, and
- * each starts the other again if it has died. Each connection has a thread while it lasts.
+ * Serves HTTP on a port until it is closed. Three threads are always there: one accepts, one closes what is late, and
+ * each of these starts the other again if it has died; the third waits for a connection. Each connection has a thread
+ * while it lasts.
  */
 public final class HttpServer implements AutoCloseable {
 
     private static final long WATCH_MILLIS = 1000;
     private static final long CLOSE_MILLIS = 1000;
+    /** How long a new connection waits for the thread of one that is just ending, rather than have another one made. */
+    private static final long READY_MILLIS = 20;
     private static final long MIN_BACKOFF_MILLIS = 50;
     private static final long MAX_BACKOFF_MILLIS = 1000;
     private static final byte[] FULL = ("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\nRetry-After: 5\r\n\r\n")
@@ -23,6 +26,7 @@ public final class HttpServer implements AutoCloseable {
     private final Handler handler;
     private final Limits limits;
     private final Connections connections = new Connections();
+    private final Workers workers = new Workers("jmx-exporter-http-", ClassLoader.getSystemClassLoader());
     private final Runnable accepting = new Runnable() {
         @Override
         public void run() {
@@ -37,7 +41,6 @@ public final class HttpServer implements AutoCloseable {
     };
     private Thread acceptor;
     private Thread watch;
-    private int number;
 
     private HttpServer(Port port, Transport transport, Handler handler, Limits limits) {
         this.port = port;
@@ -60,6 +63,7 @@ public final class HttpServer implements AutoCloseable {
         HttpServer server = new HttpServer(Port.open(address), transport, handler, limits);
         try {
             server.revive();
+            server.workers.prepare();
             return server;
         } catch (Throwable t) { // No thread to be had, say: the port must not stay taken.
             server.close();
@@ -87,6 +91,7 @@ public final class HttpServer implements AutoCloseable {
         }
         connections.close();
         connections.awaitNone(CLOSE_MILLIS);
+        workers.close(CLOSE_MILLIS);
         Threads.awaitEnd(last, CLOSE_MILLIS); // As long as it is inside accept, the kernel keeps the port taken.
     }
 
@@ -152,11 +157,10 @@ public final class HttpServer implements AutoCloseable {
         boolean started = false;
         try {
             connection = new Connection(socket, this, connections);
-            if (connections.add(connection)) {
-                // MBeans are asked on this thread, so it looks like one of the application's.
-                Threads.start(connection, "jmx-exporter-http-" + ++number, ClassLoader.getSystemClassLoader());
-                started = true;
-            } else {
+            while (!started && connections.add(connection)) {
+                started = start(connection);
+            }
+            if (!started) {
                 refuse(socket);
             }
         } finally {
@@ -169,6 +173,21 @@ public final class HttpServer implements AutoCloseable {
                     }
                 }
             }
+        }
+    }
+
+    /** Serves a connection; reports false if there is no thread for another beside those that are served. */
+    private boolean start(Connection connection) {
+        workers.awaitReady(READY_MILLIS);
+        try {
+            workers.run(connection);
+            return true;
+        } catch (OutOfMemoryError e) { // Of threads, most likely, which the JVM has said on the application's output.
+            connections.remove(connection);
+            if (!connections.limit()) {
+                throw e;
+            }
+            return false;
         }
     }
 

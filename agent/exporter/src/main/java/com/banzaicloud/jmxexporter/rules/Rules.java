@@ -36,6 +36,7 @@ public final class Rules {
     private int compiled;
     /** Characters that rules have made in this collection. */
     private long produced;
+    private final HeapBudget heap = new HeapBudget();
     private volatile boolean stopped;
 
     /** The rules of a configuration as it was parsed. */
@@ -119,6 +120,7 @@ public final class Rules {
      * Collects with the budget of one collection; by one thread at a time.
      *
      * @throws Stopped when the rules were stopped meanwhile
+     * @throws CollectionTooLarge when the application would be left too little heap
      */
     public MetricSnapshots collect(Supplier<MetricSnapshots> collection) {
         COLLECTING.set(this);
@@ -143,6 +145,7 @@ public final class Rules {
         }
         produced = 0;
         checkStopped();
+        heap.begin();
         return collection.get();
     }
 
@@ -165,12 +168,18 @@ public final class Rules {
         }
     }
 
-    /** Ends the collection of this thread, if it is one and was stopped. */
+    /** Ends the collection of this thread, if it is one, and was stopped or has grown too large. */
     public static void checkpoint() {
         Rules rules = COLLECTING.get();
         if (rules != null) {
             rules.checkStopped();
+            rules.heap.check();
         }
+    }
+
+    /** Called once nothing that the last collection made is held any more. */
+    public void released() {
+        heap.end();
     }
 
     /** Says which rules are switched off, and what to do; null when none is. */

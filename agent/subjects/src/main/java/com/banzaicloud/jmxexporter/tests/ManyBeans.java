@@ -23,6 +23,11 @@ public final class ManyBeans {
             server.registerMBean(new Topic(), new ObjectName("sample:type=Topic,name=topic-" + i + ",cluster=production,zone=central"));
         }
         server.registerMBean((Counted) COLLECTIONS::incrementAndGet, new ObjectName("sample:type=Counted"));
+        startWork();
+    }
+
+    /** Starts the thread that needs memory. */
+    static void startWork() {
         Thread thread = new Thread(ManyBeans::work, "application-memory");
         thread.setDaemon(true);
         thread.start();

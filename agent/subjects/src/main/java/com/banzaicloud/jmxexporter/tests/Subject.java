@@ -26,6 +26,7 @@ public final class Subject {
 
     private static final Thread SLEEPER = new Thread(Subject::sleep, "application");
     private static final Deque<FileInputStream> FILES = new ArrayDeque<>();
+    private static final Object LOCK = new Object();
     private static ServerSocket busy;
 
     private Subject() {}
@@ -95,6 +96,12 @@ public final class Subject {
                     continue; // It has said "ok" itself.
                 case "free-heap": // Having read this line, it has.
                     break;
+                case "litter":
+                    litter();
+                    break;
+                case "start-threads":
+                    out.println(startThreads(Integer.parseInt(words[1])));
+                    break;
                 case "stop-threads":
                     stopThreads(words[1]);
                     break;
@@ -149,6 +156,35 @@ public final class Subject {
                 }
                 Thread.yield();
             }
+        }
+    }
+
+    /** Fills the heap but for some 15 MiB with what is garbage by the time of the "ok", and was alive at each collection. */
+    private static void litter() {
+        Runtime runtime = Runtime.getRuntime();
+        Deque<byte[]> kept = new ArrayDeque<>();
+        while (runtime.maxMemory() - runtime.totalMemory() + runtime.freeMemory() > 31 << 19) {
+            kept.add(new byte[1 << 19]);
+        }
+    }
+
+    /** Starts threads that wait for one lock, and says how many there were to be had. */
+    private static String startThreads(int count) {
+        for (int i = 0; i < count; i++) {
+            Thread thread = new Thread(Subject::awaitLock, "application-" + i);
+            thread.setDaemon(true);
+            try {
+                thread.start();
+            } catch (OutOfMemoryError e) {
+                return "threads: " + i;
+            }
+        }
+        return "threads: " + count;
+    }
+
+    private static void awaitLock() {
+        synchronized (LOCK) {
+            sleep();
         }
     }
 

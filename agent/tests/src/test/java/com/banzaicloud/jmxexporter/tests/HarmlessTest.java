@@ -124,11 +124,14 @@ class HarmlessTest {
         }
     }
 
+    /** The agent lives in 8 MiB, and leaves them all to the application. */
     @Test
     void applicationHasLittleMemory() throws Exception {
         try (Jvm jvm = Jvm.start("-Xmx8m", "-XX:+UseSerialGC")) {
-            assertEquals("running", load(jvm).get("state"));
-            Scrape.metrics(port);
+            Map<String, String> mark = load(jvm);
+            assertEquals("running", mark.get("state"));
+            assertEquals("CollectionTooLarge", mark.get("reason"));
+            assertEquals(503, Scrape.get(port, "/metrics").statusCode());
             assertEquals(0, jvm.end());
             assertUntouched(jvm);
         }

@@ -6,8 +6,12 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
+import java.util.zip.ZipEntry;
+import java.util.zip.ZipFile;
+import java.util.zip.ZipOutputStream;
 import javax.tools.ToolProvider;
 
 /** Implementations that a test makes up. */
@@ -16,6 +20,19 @@ final class Implementations {
     private static final String NAME = "com/banzaicloud/jmxexporter/exporter/Exporter.class";
 
     private Implementations() {}
+
+    /** The exporter of this build in a jar with another digest. */
+    static Path another(Jvm jvm) throws IOException {
+        Path jar = jvm.desiredFile().resolveSibling("another.jar");
+        try (ZipFile build = new ZipFile(Jvm.EXPORTER.toFile()); ZipOutputStream out = new ZipOutputStream(Files.newOutputStream(jar))) {
+            out.setComment("another");
+            for (ZipEntry entry : Collections.list(build.entries())) {
+                out.putNextEntry(new ZipEntry(entry.getName()));
+                build.getInputStream(entry).transferTo(out);
+            }
+        }
+        return jar;
+    }
 
     /** A jar with an exporter whose apply has this body, and with this Supplier's method. */
     static Path compile(Jvm jvm, String body, String get) throws IOException {

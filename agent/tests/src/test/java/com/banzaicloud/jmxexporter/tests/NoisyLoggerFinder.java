@@ -6,7 +6,10 @@ import java.util.ResourceBundle;
 public final class NoisyLoggerFinder extends System.LoggerFinder {
 
     /** For the service loader. */
-    public NoisyLoggerFinder() {}
+    public NoisyLoggerFinder() {
+        boolean application = Thread.currentThread().getContextClassLoader() == ClassLoader.getSystemClassLoader();
+        System.out.println("the logger finder is made in " + (application ? "the application's" : "another") + " context");
+    }
 
     @Override
     public System.Logger getLogger(String name, Module module) {

@@ -7,6 +7,7 @@ import java.io.ByteArrayInputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -104,6 +105,30 @@ class ScrapesTest {
             assertEquals("calls: 1", jvm.ask("calls"));
             jvm.tell("release");
             Jvm.until("the thread of the last one ends", () -> count(jvm, "SlowBean.read") == 0);
+            assertEquals(0, jvm.end());
+        }
+    }
+
+    /** However many configurations and exporters follow each other, two threads of theirs hang, and not more. */
+    @Test
+    void twoHangAtMost() throws Exception {
+        try (Jvm jvm = slow()) {
+            for (int i = 0; i < 3; i++) {
+                jvm.desire(Desired.running(port, jvm.file("other.yaml", "lowercaseOutputName: true # " + i + "\n")));
+                assertEquals(503, Scrape.get(port, "/metrics", "X-Prometheus-Scrape-Timeout-Seconds", "2").statusCode());
+            }
+            Path another = Implementations.another(jvm);
+            assertEquals("running", jvm.desire(Desired.running(port, jvm.file("other.yaml", "{}\n")).implementation(another)).get("state"));
+            HttpResponse<byte[]> response = Scrape.get(port, "/metrics");
+            assertEquals(503, response.statusCode());
+            assertTrue(new String(response.body()).startsWith("Two collections hang inside MBeans"), new String(response.body()));
+            assertEquals(2, jvm.threads("jmx-exporter-collector").size());
+            assertEquals("calls: 2", jvm.ask("calls"));
+
+            jvm.tell("release");
+            Jvm.until("the application's MBean answers", () -> Scrape.get(port, "/metrics").statusCode() == 200);
+            Jvm.until("one thread is left", () -> jvm.threads("jmx-exporter-collector").size() == 1);
+            assertEquals("open: true, harmed: 0", jvm.ask("report"));
             assertEquals(0, jvm.end());
         }
     }

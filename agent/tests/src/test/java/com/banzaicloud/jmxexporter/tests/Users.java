@@ -7,10 +7,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Users that share a directory: the JVM's own, and an attacker. */
+/** Users that share a directory, the JVM's own and an attacker; and one who has nothing but one JVM. */
 enum Users {
     JVM(1000),
-    FOREIGN(2000);
+    FOREIGN(2000),
+    LIMITED(3000);
 
     private final int id;
 

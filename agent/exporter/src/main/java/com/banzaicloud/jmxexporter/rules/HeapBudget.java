@@ -1,0 +1,203 @@
+package com.banzaicloud.jmxexporter.rules;
+
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.lang.management.MemoryPoolMXBean;
+import java.lang.management.MemoryType;
+import java.lang.management.MemoryUsage;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What a collection may take of the application's heap: all but a reserve. By the time an allocation fails it is too
+ * late, since it may be one of the application's own threads that fails, and may end the JVM.
+ *
+ * <p>How much is free shows only right after a garbage collection; before, the heap of any healthy application may be
+ * nearly full of garbage. So what is compared with the limit is an estimate of what is alive:
+ * <ul>
+ * <li>of each memory pool, what was used in it after its last garbage collection; all that is used in any, as long as
+ * there was none at all. With Epsilon there never is one;
+ * <li>what this thread has allocated since: no more than that can have become alive by the collection. As the answer
+ * grows, the JVM collects garbage, and each time the estimate starts anew from what that found;
+ * <li>in a pool that such a garbage collection left aside, what the pool has grown by since the collection began, for
+ * what is alive moves from the young generation to the old one;
+ * <li>what will be made of all that was asked, once it was: see {@link #ANSWER}.
+ * </ul>
+ * While the free heap, garbage not deducted, exceeds the reserve, nothing of this is looked at. The estimate may be
+ * too low where the old generation has grown since it was last collected, or never was. But before an allocation
+ * fails, the JVM collects all of the heap; what that leaves free is at least most of the young generation, of which a
+ * collection keeps less than a third, and the next check stops it.
+ *
+ * <p>After a collection, its own answer is garbage that a pool may still count as alive: until there is a newer figure
+ * of that pool, the one from before the collection holds.
+ */
+final class HeapBudget {
+
+    private static final long MIN_RESERVE = 16 << 20;
+    private static final long MAX = Runtime.getRuntime().maxMemory();
+    private static final long RESERVE = Math.max(MIN_RESERVE, MAX / 10);
+    /** Bytes that it takes to ask for the names of all MBeans, for each: nothing can be checked meanwhile. */
+    private static final long NAME = 256;
+    /**
+     * Bytes that the samples of the answer take, for each check that there was. They are made when everything was asked,
+     * without another check; an attribute has three checks, and takes some 300 bytes then.
+     */
+    private static final long ANSWER = 128;
+
+    private final List<Pool> pools = new ArrayList<>();
+    private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
+    private long garbageCollections;
+    /** At the last of them that was noticed. */
+    private long alive;
+    private long allocatedBefore;
+    /** At the last check, and what was allocated when that was less than before: then there had been a garbage collection. */
+    private long lastUsed;
+    private long allocatedAtDrop;
+    private long checks;
+
+    HeapBudget() {
+        for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
+            if (pool.getType() == MemoryType.HEAP) {
+                pools.add(new Pool(pool));
+            }
+        }
+    }
+
+    /** Called by the thread that collects, before it does. */
+    void begin() {
+        checks = 0;
+        garbageCollections = garbageCollections();
+        allocatedBefore = allocated();
+        allocatedAtDrop = allocatedBefore;
+        lastUsed = 0;
+        alive = 0;
+        for (Pool pool : pools) {
+            alive += pool.begin(garbageCollections > 0);
+        }
+        require(beans() * NAME);
+    }
+
+    /** Called by that thread at least once for each MBean and each attribute. */
+    void check() {
+        checks++;
+        require(checks * ANSWER);
+    }
+
+    /** Called when nothing that a collection made is held any more. */
+    void end() {
+        for (Pool pool : pools) {
+            pool.end();
+        }
+    }
+
+    private void require(long bytes) {
+        long used = used();
+        if (used < lastUsed) {
+            allocatedAtDrop = allocated();
+        }
+        lastUsed = used;
+        if (MAX - used - bytes >= RESERVE) {
+            return;
+        }
+        long now = garbageCollections();
+        if (now != garbageCollections) {
+            garbageCollections = now;
+            allocatedBefore = allocatedAtDrop;
+            alive = 0;
+            for (Pool pool : pools) {
+                alive += pool.alive();
+            }
+        }
+        long taken = Math.max(0, allocated() - allocatedBefore);
+        if (MAX - alive - taken - bytes < RESERVE) {
+            throw new CollectionTooLarge("The collection was stopped: of the heap's " + mib(MAX) + " MiB, it would have left the application less than "
+                    + mib(RESERVE) + " MiB; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
+                    + " MiB are for what was collected since. Collect less, by includeObjectNames or excludeObjectNames, or give the JVM more heap (-Xmx).");
+        }
+    }
+
+    /** The server may be the application's own, which need not know. */
+    private static long beans() {
+        try {
+            Integer count = ManagementFactory.getPlatformMBeanServer().getMBeanCount();
+            return count == null ? 0 : count;
+        } catch (RuntimeException e) {
+            return 0;
+        }
+    }
+
+    private static long used() {
+        Runtime runtime = Runtime.getRuntime();
+        return runtime.totalMemory() - runtime.freeMemory();
+    }
+
+    /** Where nobody knows what a thread allocates, what all threads do is the next best. */
+    private static long allocated() {
+        long allocated = Allocation.ofThisThread();
+        return allocated >= 0 ? allocated : used();
+    }
+
+    private long garbageCollections() {
+        long count = 0;
+        for (GarbageCollectorMXBean collector : collectors) {
+            count += Math.max(0, collector.getCollectionCount());
+        }
+        return count;
+    }
+
+    private static long mib(long bytes) {
+        return bytes >> 20;
+    }
+
+    /** One memory pool, and what is known of it. */
+    private static final class Pool {
+
+        private static final long UNSEEN = -1;
+        private static final long UNKNOWN = -2;
+
+        private final MemoryPoolMXBean bean;
+        /** Alive when the collection began. */
+        private long aliveBefore;
+        private long usedBefore;
+        /** What was found in it by the last garbage collection before the collection began. */
+        private long foundBefore = UNKNOWN;
+        /** The same, before nothing of the collection was held any more. */
+        private long foundAfter = UNKNOWN;
+
+        Pool(MemoryPoolMXBean bean) {
+            this.bean = bean;
+        }
+
+        /**
+         * @param collects whether there ever was a garbage collection
+         */
+        long begin(boolean collects) {
+            usedBefore = bean.getUsage().getUsed();
+            foundBefore = found();
+            if (!collects) {
+                aliveBefore = usedBefore;
+            } else if (foundBefore != foundAfter || foundBefore == UNSEEN) {
+                aliveBefore = Math.max(0, foundBefore);
+            }
+            return aliveBefore;
+        }
+
+        long alive() {
+            long found = found();
+            return found != foundBefore ? Math.max(0, found) : aliveBefore + Math.max(0, bean.getUsage().getUsed() - usedBefore);
+        }
+
+        void end() {
+            foundAfter = foundBefore == UNKNOWN ? UNKNOWN : found();
+        }
+
+        /** What the last garbage collection left in it; where the JVM does not say, what is used. */
+        private long found() {
+            MemoryUsage usage = bean.getCollectionUsage();
+            if (usage == null) {
+                return bean.getUsage().getUsed();
+            }
+            return usage.getCommitted() == 0 ? UNSEEN : usage.getUsed();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+package com.banzaicloud.jmxexporter.tests;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.http.HttpResponse;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A collection takes no heap that the application may need. */
+class HeapTest {
+
+    private final int port = Jvm.freePort();
+
+    /** What most applications in containers are started with ends them at the first allocation that fails, whoever's it is. */
+    @ParameterizedTest
+    @ValueSource(strings = {"Serial", "Parallel", "G1"})
+    @Tag("jvm")
+    void tooLarge(String collector) throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", Subject.class.getName(), WideBeans.class.getName())) {
+            Map<String, String> mark = load(jvm);
+            assertEquals("running", mark.get("state"));
+            assertEquals("CollectionTooLarge", mark.get("reason"), mark.toString());
+            for (int i = 0; i < 3; i++) {
+                HttpResponse<byte[]> response = Scrape.get(port, "/metrics");
+                assertEquals(503, response.statusCode());
+                assertTrue(new String(response.body()).matches("The collection was stopped: of the heap's \\d+ MiB, .*\n"), new String(response.body()));
+            }
+            assertEquals("out of memory: 0", jvm.ask("starved"));
+
+            Map<String, String> smaller = jvm.desire(Desired.running(port, jvm.file("smaller.yaml", "includeObjectNames: ['java.lang:*']\n")));
+            assertNull(smaller.get("reason"), smaller.toString());
+            assertTrue(Scrape.metrics(port).contains("\njmx_scrape_error 0.0\n"));
+            assertEquals(0, jvm.end());
+            assertEquals(List.of(), jvm.err());
+        }
+    }
+
+    /** Whether there is just too little heap, or just enough. */
+    @ParameterizedTest
+    @ValueSource(ints = {48, 80, 96, 112, 128})
+    @Tag("full")
+    void applicationLives(int heap) throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx" + heap + "m", "-XX:+ExitOnOutOfMemoryError", Subject.class.getName(), WideBeans.class.getName())) {
+            assertEquals("running", load(jvm).get("state"));
+            for (int i = 0; i < 3; i++) {
+                int status = Scrape.get(port, "/metrics").statusCode();
+                assertTrue(status == 200 || status == 503, "status " + status);
+            }
+            assertEquals("out of memory: 0", jvm.ask("starved"));
+            assertEquals(0, jvm.end());
+        }
+    }
+
+    /** With heap enough, the same is served, and the same again. */
+    @Test
+    void largeEnough() throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx160m", Subject.class.getName(), WideBeans.class.getName())) {
+            Map<String, String> mark = load(jvm);
+            assertNull(mark.get("reason"), mark.toString());
+            for (int i = 0; i < 5; i++) {
+                assertEquals(10_000, Scrape.metrics(port).lines().filter(line -> line.startsWith("sample_Wide_Hits{")).count());
+            }
+            assertEquals("out of memory: 0", jvm.ask("starved"));
+            assertEquals(0, jvm.end());
+        }
+    }
+
+    /** A heap full of garbage is what healthy applications have. */
+    @Test
+    void fullOfGarbage() throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx128m", "-Xmn24m", "-XX:+UseSerialGC", Subject.class.getName())) {
+            jvm.tell("litter");
+            Map<String, String> mark = load(jvm);
+            assertNull(mark.get("reason"), mark.toString());
+            for (int i = 0; i < 5; i++) {
+                Scrape.metrics(port);
+                jvm.tell("litter");
+            }
+            assertEquals(0, jvm.end());
+        }
+    }
+
+    /** Answers that nobody holds any more are not what fills the heap of an application that does nothing. */
+    @Test
+    @Tag("full")
+    void idleApplication() throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx32m", "-XX:+UseSerialGC", Subject.class.getName())) {
+            load(jvm);
+            for (int i = 0; i < 300; i++) {
+                Scrape.metrics(port);
+            }
+            assertEquals(0, jvm.end());
+        }
+    }
+
+    /** Where nothing is ever collected, what is served ends before the application does. */
+    @Test
+    void neverCollected() throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:-UseSerialGC", "-XX:+UnlockExperimentalVMOptions", "-XX:+UseEpsilonGC", "-XX:+ExitOnOutOfMemoryError", Subject.class.getName())) {
+            load(jvm);
+            Jvm.until("no more is collected", () -> Scrape.get(port, "/metrics").statusCode() == 503);
+            for (int i = 0; i < 20; i++) {
+                assertEquals(503, Scrape.get(port, "/metrics").statusCode());
+            }
+            assertEquals("CollectionTooLarge", jvm.markWith(mark -> mark.containsKey("reason")).get("reason"));
+            assertEquals(0, jvm.end());
+        }
+    }
+
+    private Map<String, String> load(Jvm jvm) throws Exception {
+        return jvm.load(Desired.running(port, jvm.file("config.yaml", "{}\n")));
+    }
+}
