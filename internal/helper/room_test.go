@@ -22,7 +22,7 @@ func TestLittleHeap(t *testing.T) {
 		says   []string
 		reason helperapi.Reason
 	}{
-		"exits":        {args: []string{"-XX:+ExitOnOutOfMemoryError"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"-XX:+ExitOnOutOfMemoryError", "25 MiB must be free", "of 248 MiB"}},
+		"exits":        {args: []string{"-XX:+ExitOnOutOfMemoryError"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"-XX:+ExitOnOutOfMemoryError", "26 MiB must be free", "of 256 MiB"}},
 		"dumps":        {args: []string{"-XX:+HeapDumpOnOutOfMemoryError"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"-XX:+HeapDumpOnOutOfMemoryError"}},
 		"runs":         {args: []string{"-XX:OnOutOfMemoryError=kill -9 %p"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"-XX:OnOutOfMemoryError,"}},
 		"not known":    {args: []string{"-XX:+CrashOnOutOfMemoryError", "-XX:-UsePerfData"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"How much of it is garbage is not known"}},
@@ -32,7 +32,7 @@ func TestLittleHeap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 				cleanDirectory(t)
-				app := jdk.Start(t, jvmtest.Options{Args: append([]string{"-Xmx256m", "-XX:+UseSerialGC", "-XX:+EnableDynamicAgentLoading", fmt.Sprintf("-Djvmtest.leave=%d", 16*mib)}, tc.args...), Dir: t.TempDir()})
+				app := jdk.Start(t, jvmtest.Options{Args: append([]string{"-Xmx256m", "-XX:+UseG1GC", "-XX:+EnableDynamicAgentLoading", fmt.Sprintf("-Djvmtest.leave=%d", 16*mib)}, tc.args...), Dir: t.TempDir()})
 				app.Tell("fill")
 				req := staged(t, app)
 				report := do(t, helperapi.VerbLoad, req)
