@@ -55,7 +55,7 @@ func checkRoom(ctx context.Context, p jvm.Process) error {
 	} {
 		if space.Limit > 0 && space.Free() < space.need {
 			return helperapi.Errorf(helperapi.ReasonInsufficientMetaspace, "The agent's classes need %d MiB of the JVM's %s, and less than %d of %d MiB are free; without them, the application's next class could fail, or its code be compiled no more. Raise %s.",
-				space.need/mib, space.name, inMiB(space.Free()+1, 1), inMiB(space.Limit, 1), space.option)
+				space.need/mib, space.name, inMiB(space.Free()+1, 1), space.Limit/mib, space.option)
 		}
 	}
 	return nil
@@ -73,5 +73,5 @@ func checkHeap(onOutOfMemory string, heap jvm.Space, afterCollection bool) error
 		known = " How much of it is garbage is not known: the JVM has not collected any yet, or shows no performance counters (-XX:-UsePerfData, -XX:+PerfDisableSharedMem)."
 	}
 	return helperapi.Errorf(helperapi.ReasonInsufficientHeap, "The JVM runs with %s, and a scrape takes a part of its heap: %d MiB must be free after a garbage collection, and less than %d of %d MiB are.%s Raise -Xmx, lower the application's use, or remove the option.",
-		onOutOfMemory, inMiB(need, 1), inMiB(heap.Free()+1, freeStep), inMiB(heap.Limit, 1), known)
+		onOutOfMemory, inMiB(need, 1), inMiB(heap.Free()+1, freeStep), heap.Limit/mib, known)
 }

@@ -32,7 +32,7 @@ func TestLittleHeap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			jvmtest.EachEnd(t, func(t *testing.T, jdk jvmtest.JDK) {
 				cleanDirectory(t)
-				app := jdk.Start(t, jvmtest.Options{Args: append([]string{"-Xmx256m", "-XX:+UseG1GC", "-XX:+EnableDynamicAgentLoading", fmt.Sprintf("-Djvmtest.leave=%d", 16*mib)}, tc.args...), Dir: t.TempDir()})
+				app := jdk.Start(t, jvmtest.Options{Args: append([]string{"-Xmx256m", "-XX:+UseG1GC", "-XX:+EnableDynamicAgentLoading", fmt.Sprintf("-Djvmtest.leave=%d", 10*mib)}, tc.args...), Dir: t.TempDir()})
 				app.Tell("fill")
 				req := staged(t, app)
 				report := do(t, helperapi.VerbLoad, req)
