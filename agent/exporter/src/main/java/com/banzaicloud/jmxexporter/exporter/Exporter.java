@@ -44,8 +44,8 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
                 scrapes.collect(new WorkDeadline(TRIAL_NANOS));
             }
             Map<String, String> answer = answer("running");
-            Map<String, String> more = get();
-            if (more != null) {
+            Map<String, String> more = tooExpensive();
+            if (more != null) { // For good, as is a reason in this answer; what may pass is left to the notices.
                 answer.putAll(more);
             }
             return answer;
@@ -68,6 +68,10 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         if (tooLarge != null) { // Then nothing is served at all.
             return reason("CollectionTooLarge", tooLarge);
         }
+        return tooExpensive();
+    }
+
+    private Map<String, String> tooExpensive() {
         String tooExpensive = metrics == null ? null : metrics.complaint();
         return tooExpensive == null ? null : reason("RuleTooExpensive", tooExpensive);
     }
