@@ -40,11 +40,13 @@ final class HeapBudget {
     private static final long NAME = 256;
     /**
      * Bytes that the samples of the answer take, for each check that there was. They are made when everything was asked,
-     * without another check; an attribute has three checks, and takes some 300 bytes then.
+     * without another check; an attribute has three checks, and takes some 180 bytes then.
      */
-    private static final long ANSWER = 128;
+    private static final long ANSWER = 64;
 
-    private final List<Pool> pools = new ArrayList<>();
+    /** Of all configurations: what one has collected may be another's garbage. */
+    private static final List<Pool> POOLS = pools();
+
     private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
     private long garbageCollections;
     /** At the last of them that was noticed. */
@@ -55,12 +57,14 @@ final class HeapBudget {
     private long allocatedAtDrop;
     private long checks;
 
-    HeapBudget() {
+    private static List<Pool> pools() {
+        List<Pool> pools = new ArrayList<>();
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
             if (pool.getType() == MemoryType.HEAP) {
                 pools.add(new Pool(pool));
             }
         }
+        return pools;
     }
 
     /** Called by the thread that collects, before it does. */
@@ -71,8 +75,8 @@ final class HeapBudget {
         allocatedAtDrop = allocatedBefore;
         lastUsed = 0;
         alive = 0;
-        for (Pool pool : pools) {
-            alive += pool.begin(garbageCollections > 0);
+        for (Pool pool : POOLS) {
+            alive += pool.begin();
         }
         require(beans() * NAME);
     }
@@ -85,7 +89,7 @@ final class HeapBudget {
 
     /** Called when nothing that a collection made is held any more. */
     void end() {
-        for (Pool pool : pools) {
+        for (Pool pool : POOLS) {
             pool.end();
         }
     }
@@ -104,11 +108,15 @@ final class HeapBudget {
             garbageCollections = now;
             allocatedBefore = allocatedAtDrop;
             alive = 0;
-            for (Pool pool : pools) {
+            for (Pool pool : POOLS) {
                 alive += pool.alive();
             }
         }
         long taken = Math.max(0, allocated() - allocatedBefore);
+        if (now == 0) {
+            alive = used;
+            taken = 0;
+        }
         if (MAX - alive - taken - bytes < RESERVE) {
             throw new CollectionTooLarge("The collection was stopped: of the heap's " + mib(MAX) + " MiB, it would have left the application less than "
                     + mib(RESERVE) + " MiB; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
@@ -168,15 +176,10 @@ final class HeapBudget {
             this.bean = bean;
         }
 
-        /**
-         * @param collects whether there ever was a garbage collection
-         */
-        long begin(boolean collects) {
+        long begin() {
             usedBefore = bean.getUsage().getUsed();
             foundBefore = found();
-            if (!collects) {
-                aliveBefore = usedBefore;
-            } else if (foundBefore != foundAfter || foundBefore == UNSEEN) {
+            if (foundBefore != foundAfter) {
                 aliveBefore = Math.max(0, foundBefore);
             }
             return aliveBefore;
