@@ -51,6 +51,27 @@ func TestLittleHeap(t *testing.T) {
 	}
 }
 
+// An agent that serves nothing for want of heap does so once there is some.
+func TestCollectionTooLarge(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xmx128m", "-XX:+UseG1GC", fmt.Sprintf("-Djvmtest.leave=%d", 10*mib)}})
+	app.Tell("fill")
+	req := staged(t, app)
+	wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonCollectionTooLarge)
+	if scrape(req.Desired.Port) != "" {
+		t.Error("it serves metrics")
+	}
+	wantReason(t, do(t, helperapi.VerbLoad, req), helperapi.ReasonCollectionTooLarge)
+	app.Tell("empty")
+	report := do(t, helperapi.VerbLoad, req)
+	wantReason(t, report, "")
+	wantMark(t, report, helperapi.AgentRunning, 1)
+	if !strings.Contains(scrape(req.Desired.Port), "jvm_") {
+		t.Error("it serves no metrics")
+	}
+	app.Unharmed()
+}
+
 // A heap that is known to be full is not even attached to: a load would end this JVM.
 func TestLittleHeapIsNotSignaled(t *testing.T) {
 	cleanDirectory(t)

@@ -43,6 +43,7 @@ public class App {
                 case "slow": ManagementFactory.getPlatformMBeanServer().registerMBean(new StandardMBean(new Value(), SlowMBean.class), new ObjectName("app:type=Slow")); break;
                 case "work": work(100); break;
                 case "fill": fill(Long.getLong("jvmtest.leave")); break;
+                case "empty": filled.clear(); System.gc(); break;
                 case "class": Proxy.getProxyClass(new ClassLoader() { }, Runnable.class); break;
                 case "logmanager":
                     if (!(LogManager.getLogManager() instanceof Logs)) System.out.println("the application's LogManager is not there");
