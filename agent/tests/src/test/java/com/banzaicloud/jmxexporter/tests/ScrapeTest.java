@@ -134,7 +134,7 @@ class ScrapeTest {
         assertTrue(body.contains("\njmx_scrape_error 0.0\n"), body);
     }
 
-    /** Two wait for clients, one is for each connection while it lasts. */
+    /** Two wait for clients, one is for each connection while it lasts; one is kept for the next. */
     @Test
     void threadsAreFewAndModest() throws Exception {
         List<Socket> silent = new ArrayList<>();
@@ -152,7 +152,7 @@ class ScrapeTest {
                 socket.close();
             }
         }
-        Jvm.until("the threads end with their connections", () -> jvm.threads("jmx-exporter-http-\\d+").isEmpty());
+        Jvm.until("the threads but one end with their connections", () -> jvm.threads("jmx-exporter-http-\\d+").size() == 1);
         assertTrue(Scrape.metrics(port).contains("jmx_scrape_error"));
     }
 
