@@ -1,15 +1,16 @@
 package cgroup
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 func TestFreeTasks(t *testing.T) {
 	pids := func(dir, limit, current string) map[string]string {
 		return map[string]string{dir + "/pids.max": limit, dir + "/pids.current": current}
 	}
 	both := pids("sys/fs/cgroup/pod", "50\n", "45\n")
-	for name, content := range pids("sys/fs/cgroup/pod/app", "40\n", "20\n") {
-		both[name] = content
-	}
+	maps.Copy(both, pids("sys/fs/cgroup/pod/app", "40\n", "20\n"))
 	for name, tc := range map[string]struct {
 		groups, mounts string
 		tree           map[string]string

@@ -136,12 +136,12 @@ func parseStatus(data []byte) (status, error) {
 }
 
 // twoIDs parses the real and the effective ID of proc_pid_status(5).
-func twoIDs(fields []string) (real, effective int, err error) {
-	if real, err = strconv.Atoi(fields[0]); err != nil {
+func twoIDs(fields []string) (actual, effective int, err error) {
+	if actual, err = strconv.Atoi(fields[0]); err != nil {
 		return 0, 0, err
 	}
 	effective, err = strconv.Atoi(fields[1])
-	return real, effective, err
+	return actual, effective, err
 }
 
 // parseGroups parses the supplementary groups of proc_pid_status(5).
