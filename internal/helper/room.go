@@ -73,5 +73,5 @@ func checkHeap(onOutOfMemory string, heap jvm.Space, afterCollection bool) error
 		known = " How much of it is garbage is not known: the JVM has not collected any yet, or shows no performance counters (-XX:-UsePerfData, -XX:+PerfDisableSharedMem)."
 	}
 	return helperapi.Errorf(helperapi.ReasonInsufficientHeap, "The JVM runs with %s, and a scrape takes a part of its heap: %d MiB must be free after a garbage collection, and less than %d of %d MiB are.%s Raise -Xmx, lower the application's use, or remove the option.",
-		onOutOfMemory, inMiB(need, 1), inMiB(heap.Free()+1, freeStep), heap.Limit/mib, known)
+		onOutOfMemory, inMiB(need, 1), min(inMiB(heap.Free()+1, freeStep), inMiB(need, 1), heap.Limit/mib), heap.Limit/mib, known)
 }

@@ -74,7 +74,7 @@ containers: [{name: pause, image: "pause:dev", imagePullPolicy: IfNotPresent, re
 		Name: "little-heap", Title: "`-XX:+ExitOnOutOfMemoryError`, and less than 24 MiB of heap free",
 		Change:    Change{Container: options("-XX:+ExitOnOutOfMemoryError, -Xmx20m")},
 		Transport: v1alpha1.TransportExec,
-		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonInsufficientHeap, Words: []string{"-XX:+ExitOnOutOfMemoryError", "24 MiB must be free", "of 20 MiB are"},
+		Phase:     v1alpha1.PhaseLoaded, Reason: v1alpha1.ReasonInsufficientHeap, Words: []string{"-XX:+ExitOnOutOfMemoryError", "24 MiB must be free"},
 		Mended: &Change{Container: options("-XX:+ExitOnOutOfMemoryError, -Xmx64m")},
 	},
 	{
