@@ -21,7 +21,7 @@ func checkMemory(req helperapi.Request, pid int, need int64, what string) error 
 	if req.MemoryHeadroom <= 0 {
 		return nil
 	}
-	if refusal := req.PodMemory.Refusal(); refusal != nil {
+	if refusal := req.PodMemory.Refusal(); refusal != nil && need >= req.MemoryHeadroom { // a first load
 		return refusal
 	}
 	var group cgroup.Memory
@@ -32,6 +32,10 @@ func checkMemory(req helperapi.Request, pid int, need int64, what string) error 
 	memory := req.PodMemory.Left(helperapi.Memory(group))
 	if !limited || memory.Free >= need {
 		return nil
+	}
+	if memory.Free != group.Free {
+		return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB free below the memory limit of the pod (spec.resources) of %d MiB, of which the limits of its other containers take %d MiB; less than %d MiB are left. Raise the pod's limit, lower those of the other containers, or lower spec.memoryHeadroom.",
+			what, inMiB(need, 1), memory.Limit/mib, req.PodMemory.Others/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))
 	}
 	return helperapi.Errorf(helperapi.ReasonInsufficientMemory, "%s needs %d MiB free below the memory limit of %d MiB; less than %d MiB are free. Raise the limit, lower the application's use (-Xmx), or lower spec.memoryHeadroom.",
 		what, inMiB(need, 1), memory.Limit/mib, min(inMiB(memory.Free+1, freeStep), inMiB(need, 1)))

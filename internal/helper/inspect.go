@@ -52,7 +52,7 @@ func inspect(ctx context.Context, req helperapi.Request, report *helperapi.Repor
 	dir, err := directoryOf(req, false)
 	if err != nil {
 		reason := typed(err).Reason
-		if errors.Is(err, fs.ErrNotExist) || reason == helperapi.ReasonTmpNotWritable || hides(reason) {
+		if errors.Is(err, fs.ErrNotExist) || reason == helperapi.ReasonTmpNotWritable || isUnreadable(reason) {
 			return nil // each JVM's refusal reports it; without a JVM it does not matter
 		}
 		return err

@@ -90,8 +90,8 @@ func TestLittleMemoryOfPod(t *testing.T) {
 		t.Fatal("the control group is not seen")
 	}
 	for says, pod := range map[string]*helperapi.PodMemory{
-		"less than 24 MiB are free":                        {Limit: memory.Limit, Others: memory.Free - 20*mib},
-		"less than 8 MiB are free":                         {Limit: memory.Limit, Others: memory.Limit},
+		"less than 24 MiB are left":                        {Limit: memory.Limit, Others: memory.Free - 20*mib},
+		"less than 8 MiB are left":                         {Limit: memory.Limit, Others: memory.Limit},
 		"container sidecar, which has no limit of its own": {Limit: memory.Limit, Unlimited: "sidecar"},
 	} {
 		req.PodMemory = pod
@@ -104,6 +104,15 @@ func TestLittleMemoryOfPod(t *testing.T) {
 	}
 	req.PodMemory = &helperapi.PodMemory{Limit: memory.Limit, Others: memory.Free - 200*mib}
 	wantReason(t, do(t, helperapi.VerbLoad, req), "")
+
+	// An agent that is there accepts another configuration beside a container without limit.
+	config := []byte(otherConfig)
+	file := helperapi.NewFile("config-", config, ".yaml")
+	req.PodMemory = &helperapi.PodMemory{Limit: memory.Limit, Unlimited: "sidecar"}
+	stage := helperapi.Request{Target: req.Target, Files: []helperapi.File{file}, MemoryHeadroom: req.MemoryHeadroom, PodMemory: req.PodMemory}
+	wantReason(t, do(t, helperapi.VerbStage, stage, config), "")
+	req.Desired.Config, req.Desired.ConfigSHA256 = file.Name, file.SHA256
+	wantReason(t, do(t, helperapi.VerbLoad, req), "")
 	app.Unharmed()
 }
 
@@ -114,7 +123,7 @@ func TestLittleMemoryOnceAttached(t *testing.T) {
 	app, group := limitedJVM(t, jvmtest.Need(t, 17))
 	req := stagedInside(t, app)
 	group.Leave(helperapi.DefaultMemoryHeadroom + 4<<20)
-	set(t, &openSocket, func(p jvm.Process, ctx context.Context) error {
+	set(t, &attach, func(p jvm.Process, ctx context.Context, _ ...func() error) error {
 		err := p.Attach(ctx)
 		group.Leave(16 << 20)
 		return err

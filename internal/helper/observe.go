@@ -34,7 +34,7 @@ func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process
 	}
 	openFiles, err = p.OpenFiles()
 	if err != nil {
-		if process.Refusal != nil && hides(process.Refusal.Reason) {
+		if process.Refusal != nil && isUnreadable(process.Refusal.Reason) {
 			err = nil
 		}
 		return process, nil, err
@@ -62,8 +62,8 @@ func observe(ctx context.Context, req helperapi.Request, p jvm.Process) (process
 	return process, openFiles, err
 }
 
-// hides reports whether a JVM is refused because the helper cannot look into it.
-func hides(reason helperapi.Reason) bool {
+// isUnreadable reports whether a JVM is refused because the helper cannot look into it.
+func isUnreadable(reason helperapi.Reason) bool {
 	return reason == helperapi.ReasonUserMismatch || reason == helperapi.ReasonProcessNotReadable
 }
 

@@ -47,16 +47,32 @@ func checkRoom(ctx context.Context, p jvm.Process) error {
 	for _, space := range []struct {
 		name, option string
 		jvm.Space
-		need int64
+		need  int64
+		lacks string
 	}{
-		{"metaspace", "-XX:MaxMetaspaceSize", memory.Metaspace, neededMetaspace},
-		{"compressed class space", "-XX:CompressedClassSpaceSize", memory.ClassSpace, neededClassSpace},
-		{"code cache", "-XX:ReservedCodeCacheSize", memory.CodeCache, neededCodeCache},
+		{"metaspace", "-XX:MaxMetaspaceSize", memory.Metaspace, neededMetaspace, "the application's next class could fail to load"},
+		{"compressed class space", "-XX:CompressedClassSpaceSize", memory.ClassSpace, neededClassSpace, "the application's next class could fail to load"},
+		{"code cache", "-XX:ReservedCodeCacheSize", memory.CodeCache, neededCodeCache, "the application's code could be compiled no longer"},
 	} {
-		if space.Limit > 0 && space.Free() < space.need {
-			return helperapi.Errorf(helperapi.ReasonInsufficientMetaspace, "The agent's classes need %d MiB of the JVM's %s, and less than %d of %d MiB are free; without them, the application's next class could fail, or its code be compiled no more. Raise %s.",
-				space.need/mib, space.name, inMiB(space.Free()+1, 1), space.Limit/mib, space.option)
+		if err := checkSpaceOf(space.name, space.option, space.Space, space.need, space.lacks); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// checkSpaceOf refuses a JVM whose metaspace or code cache has too little room for the
+// agent, or does not say how much it has.
+func checkSpaceOf(name, option string, space jvm.Space, need int64, lacks string) error {
+	switch {
+	case space.Limit == 0:
+		return nil
+	case space.Used == 0:
+		return helperapi.Errorf(helperapi.ReasonInsufficientMetaspace, "The JVM limits its %s to %d MiB (%s) and does not say how much of it is used (jcmd GC.heap_info, VM.metaspace), so it cannot be known whether the agent has room. Update the JVM, or remove the option.",
+			name, space.Limit/mib, option)
+	case space.Free() < need:
+		return helperapi.Errorf(helperapi.ReasonInsufficientMetaspace, "The agent needs %d MiB of the JVM's %s, and less than %d of %d MiB are free: %s. Raise %s.",
+			need/mib, name, min(inMiB(space.Free()+1, 2), inMiB(need, 1)), space.Limit/mib, lacks, option)
 	}
 	return nil
 }
@@ -65,7 +81,10 @@ func checkRoom(ctx context.Context, p jvm.Process) error {
 // something about an OutOfMemoryError, such as exit.
 func checkHeap(onOutOfMemory string, heap jvm.Space, afterCollection bool) error {
 	need := max(neededHeap, heap.Limit/10)
-	if heap.Limit > 0 && heap.Free() >= need {
+	switch {
+	case heap.Limit == 0 || heap.Used == 0:
+		return helperapi.Errorf(helperapi.ReasonInsufficientHeap, "The JVM runs with %s, and does not say how much of its heap is free (jcmd VM.flags, GC.heap_info). Update the JVM, or remove the option.", onOutOfMemory)
+	case heap.Free() >= need:
 		return nil
 	}
 	known := ""

@@ -78,7 +78,7 @@ func TestLittleHeapIsNotSignaled(t *testing.T) {
 	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", fmt.Sprintf("-Djvmtest.leave=%d", 2*mib)}})
 	app.Tell("fill")
 	req := staged(t, app)
-	set(t, &openSocket, func(jvm.Process, context.Context) error {
+	set(t, &attach, func(jvm.Process, context.Context, ...func() error) error {
 		t.Error("it is attached to")
 		return nil
 	})

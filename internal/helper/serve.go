@@ -12,8 +12,23 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
 )
 
-// openSocket is a variable for a test that uses up memory during the attach.
-var openSocket = jvm.Process.Attach
+// attach is a variable for a test that uses up memory during the attach.
+var attach = jvm.Process.Attach
+
+// openSocket opens the JVM's attach socket, for which the JVM starts a thread, unless it
+// has done so before.
+func (a *agentIn) openSocket(ctx context.Context) error {
+	return attach(a.process, ctx, func() error { return tryTasks(ctx, a.process) })
+}
+
+// checkStart refuses to start the agent's implementation, and its threads, in a JVM whose
+// attach listener runs.
+func (a *agentIn) checkStart(ctx context.Context) error {
+	if err := checkTasks(ctx, a.process); err != nil {
+		return err
+	}
+	return checkRoom(ctx, a.process)
+}
 
 // attach opens the JVM's attach socket, unless there is too little memory for the next
 // operation. An agent that is present already has most of the memory that it needs.
@@ -36,19 +51,14 @@ func (a *agentIn) attach(ctx context.Context, req helperapi.Request) error {
 			return err
 		}
 	}
-	if !loaded || !a.process.HasSocket() {
-		if err := checkTasks(ctx, a.process); err != nil {
-			return err
-		}
-	}
-	if err := openSocket(a.process, ctx); err != nil {
+	if err := a.openSocket(ctx); err != nil {
 		return err
 	}
 	if !loaded { // check again: Attach waits for a JVM that is starting, whose heap grows meanwhile
 		if err := checkMemory(req, a.process.PID, req.MemoryHeadroom, "The first load of the agent"); err != nil {
 			return err
 		}
-		return checkRoom(ctx, a.process)
+		return a.checkStart(ctx)
 	}
 	if err := a.look(ctx); err != nil {
 		return err
@@ -59,7 +69,7 @@ func (a *agentIn) attach(ctx context.Context, req helperapi.Request) error {
 	if err := checkMemory(req, a.process.PID, req.MemoryHeadroom/4, "A start of the agent's implementation"); err != nil {
 		return err
 	}
-	return checkRoom(ctx, a.process)
+	return a.checkStart(ctx)
 }
 
 // loadAgent is a variable for a test that replaces the jar during the load.

@@ -39,6 +39,17 @@ func TestFewTasks(t *testing.T) {
 			}
 			group.Leave(64)
 			wantReason(t, do(t, helperapi.VerbLoad, req), "")
+
+			// An unload has to open the socket again, if something has removed it.
+			if err := os.Remove(fmt.Sprintf("/tmp/.java_pid%d", app.PID)); err != nil {
+				t.Fatal(err)
+			}
+			group.Leave(0)
+			report = do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target})
+			app.Unharmed()
+			wantReason(t, report, helperapi.ReasonInsufficientThreads)
+			group.Leave(64)
+			wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
 			app.Unharmed()
 		})
 	}

@@ -3,12 +3,15 @@
 package helper
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,13 +24,13 @@ const TrialCommand = "trial"
 
 const (
 	// triedTasks is how many threads a trial starts beside those of its own runtime: the
-	// JVM's attach listener, the four threads of the agent, and some.
+	// JVM's attach listener, the five threads of the agent, and some.
 	triedTasks = 8
 	// trialTimeout limits a trial, which takes some 10 ms.
 	trialTimeout = 3 * time.Second
-	// noTask is the exit code of a trial that could not start a thread: Go's runtime ends
-	// a process with it.
-	noTask = 2
+	// noTask is what Go's runtime prints when it ends a process because it cannot start a
+	// thread (newosproc in os_linux.go).
+	noTask = "failed to create new OS thread"
 )
 
 // trialProgram is this program. A variable for a test that limits it.
@@ -50,7 +53,12 @@ func checkTasks(ctx context.Context, p jvm.Process) error {
 //
 // Where the trial itself is not possible, it proves nothing.
 func tryTasks(ctx context.Context, p jvm.Process) error {
-	attributes := &os.ProcAttr{Env: append(os.Environ(), "GOTRACEBACK=none"), Sys: &syscall.SysProcAttr{}}
+	said, stderr, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer said.Close()
+	attributes := &os.ProcAttr{Env: append(os.Environ(), "GOTRACEBACK=none"), Files: []*os.File{nil, nil, stderr}, Sys: &syscall.SysProcAttr{}}
 	if p.UID != os.Geteuid() || p.GID != os.Getegid() {
 		attributes.Sys.Credential = &syscall.Credential{Uid: uint32(p.UID), Gid: uint32(p.GID)}
 	}
@@ -59,6 +67,7 @@ func tryTasks(ctx context.Context, p jvm.Process) error {
 		limit = soft
 	}
 	trial, err := os.StartProcess(trialProgram, []string{"jmx-attach", TrialCommand, strconv.Itoa(triedTasks), strconv.FormatInt(limit, 10)}, attributes)
+	stderr.Close()
 	if errors.Is(err, syscall.EAGAIN) {
 		return errNoTask
 	}
@@ -68,17 +77,23 @@ func tryTasks(ctx context.Context, p jvm.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = trial.Kill() })() // it may have ended
-	state, err := trial.Wait()
-	if err == nil && state.ExitCode() == noTask {
+	text, _ := readLine(said)                                   // nothing, where it started all
+	_, _ = trial.Wait()                                         // how it ended says less than what it said
+	if strings.Contains(text, noTask) {
 		return errNoTask
 	}
 	return nil
 }
 
+// readLine returns the first line, up to a limit.
+func readLine(from io.Reader) (string, error) {
+	return bufio.NewReader(io.LimitReader(from, 1024)).ReadString('\n')
+}
+
 var errNoTask = helperapi.Errorf(helperapi.ReasonInsufficientThreads, "HotSpot starts a thread to be attached to, and exits if it cannot. In a trial, %d threads could not be started beside the application's: a limit is reached that the container does not see, such as the kubelet's podPidsLimit. Raise it, or let the applications of the pod use fewer threads.", triedTasks)
 
 // Trial starts threads that all exist at the same time, and returns 0. If it cannot start
-// one, it does not return: Go's runtime exits with noTask. args are the number of threads
+// one, it does not return: Go's runtime prints noTask and exits. args are the number of threads
 // and the soft limit of tasks of the user (RLIMIT_NPROC), -1 for none.
 func Trial(args []string) int {
 	if len(args) != 2 {

@@ -59,7 +59,7 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 
 // stop requests the agent to stop, and waits until it reports that it did.
 func (a *agentIn) stop(ctx context.Context) error {
-	if err := a.process.Attach(ctx); err != nil {
+	if err := a.openSocket(ctx); err != nil {
 		return err
 	}
 	if err := a.look(ctx); err != nil {

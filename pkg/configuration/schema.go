@@ -30,7 +30,7 @@ var (
 		"openTelemetry": ineffective(anyValue),
 
 		"httpServer": forbidden("the agent has its own server. Remove the section; for TLS and authentication, set " +
-			"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, salt, algorithm, iterations"),
+			"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, saltText, algorithm, iterations"),
 	}
 
 	rule = mapping(keys{

@@ -250,10 +250,10 @@ var configurations = map[string]tableRow{
 	"HostPortOtherHost": {"It asks for another JVM.", "rules: []\nhostPort: db:9999", forbids(2, "hostPort is not allowed: "+otherHostMessage)},
 	"HTTPServer": {"The stock exporter's own part of the file.", "httpServer: {authentication: {basic: {username: a, password: b}}}",
 		forbids(1, "httpServer is not allowed: the agent has its own server. Remove the section; for TLS and authentication, set "+
-			"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, salt, algorithm, iterations")},
+			"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, saltText, algorithm, iterations")},
 	"HTTPServerThreads": {"Nothing in it has an effect.", "rules: []\nhttpServer:\n  threads: {minimum: 1, maximum: 10, keepAliveTime: 120}\n",
 		forbids(3, "httpServer is not allowed: the agent has its own server. Remove the section; for TLS and authentication, set "+
-			"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, salt, algorithm, iterations")},
+			"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, saltText, algorithm, iterations")},
 	"Standalone": {"As the standalone exporter's example begins.", "hostPort: localhost:5555\nusername: \npassword: \nrules:\n- pattern: \".*\"\n",
 		noEffect("hostPort, username, password")},
 	"ConnectionInMerge": {"What is merged into the root is in it.", "x: &x {hostPort: db:1}\n<<: *x", forbids(1, "hostPort is not allowed: "+otherHostMessage)},
@@ -265,7 +265,7 @@ var configurations = map[string]tableRow{
 		want{warnings: Warnings{Unknown: "line 1", Repeated: "line 1 (again on line 1)"}, collector: accepts}},
 	"DuplicateKeyIsWrong": {"The last one is looked at.", "ssl: false\nrules: []\nrules: 7", refused(3, "rules must be a list and is an integer")},
 	"DuplicateKeyForbidden": {"No other is.", "httpServer: {}\nrules: []\nhttpServer: {}", forbids(3, "httpServer is not allowed: the agent has its own server. Remove the section; for TLS and authentication, set "+
-		"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, salt, algorithm, iterations")},
+		"spec.endpointSecurity.secretName to a Secret with tls.crt, tls.key, username, passwordHash, saltText, algorithm, iterations")},
 
 	"MergesOfUnknownKeys": {"49 mappings of 24 000 keys each.", manyMerges("extra", 24_000), large(1)},
 	"MergesOfFewer":       {"They count as often as they are merged.", manyMerges("extra", 6000), large(2)},

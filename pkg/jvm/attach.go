@@ -17,8 +17,9 @@ import (
 
 // Attach ensures that the JVM's attach listener is running. It waits for the listener,
 // also of a JVM that is still starting, at most until ctx is done. It is the only
-// function that signals the JVM, and it does so at most once.
-func (p Process) Attach(ctx context.Context) error {
+// function that signals the JVM, and it does so at most once. It calls before right before
+// that, and returns its error instead.
+func (p Process) Attach(ctx context.Context, before ...func() error) error {
 	if err := p.awaitReady(ctx); err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func (p Process) Attach(ctx context.Context) error {
 	if refusal := p.signalRefusal(); refusal != nil { // the socket file, if any, belongs to a former JVM
 		return refusal
 	}
-	return p.trigger(ctx)
+	return p.trigger(ctx, before)
 }
 
 // trigger makes the JVM start its attach listener: it announces an attacher and sends
@@ -44,7 +45,7 @@ func (p Process) Attach(ctx context.Context) error {
 // signal is sent, the announcement stays until the socket exists. A JVM that is paused
 // beyond ctx opens the socket later, and the next Attach finds it. A JVM that never opens
 // it has printed its stacks, or will: it gets no second SIGQUIT.
-func (p Process) trigger(ctx context.Context) error {
+func (p Process) trigger(ctx context.Context, before []func() error) error {
 	other, err := p.announce()
 	if err != nil {
 		return err
@@ -52,7 +53,7 @@ func (p Process) trigger(ctx context.Context) error {
 	if other { // a SIGQUIT is pending or had no effect; a second one could make the JVM print its stacks
 		return p.awaitSocket(ctx)
 	}
-	if err = p.signal(ctx); err != nil {
+	if err = p.signal(ctx, before...); err != nil {
 		p.withdraw()
 		return err
 	}
@@ -213,7 +214,7 @@ func (p Process) owns(info fs.FileInfo) bool {
 // check. It is a pidfd where available (os.Process: Linux 5.4, unless a seccomp filter
 // blocks it), so that the signal is lost if the process exits in between; otherwise it is
 // the PID.
-func (p Process) signal(ctx context.Context) error {
+func (p Process) signal(ctx context.Context, before ...func() error) error {
 	if ctx.Err() != nil {
 		return errorf(AttachTimeout, "The attach timed out.")
 	}
@@ -236,6 +237,11 @@ func (p Process) signal(ctx context.Context) error {
 	}
 	if refusal := p.TasksRefusal(); refusal != nil {
 		return refusal
+	}
+	for _, allow := range before {
+		if err := allow(); err != nil {
+			return err
+		}
 	}
 	err = As(p.UID, p.GID, func() error {
 		if err := p.ping(); !errors.Is(err, errNotListening) {

@@ -3,6 +3,7 @@
 package jvm
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strconv"
@@ -10,7 +11,7 @@ import (
 )
 
 // Memory is what a running JVM says about the memory that its options limit. A limit of 0
-// is none, or one that is not known.
+// is none; where there is one, a use of 0 is not known: no JVM uses nothing.
 type Memory struct {
 	// OnOutOfMemory is the option by which the JVM exits, crashes, writes a dump or runs
 	// a command at an OutOfMemoryError; empty if there is none.
@@ -61,8 +62,8 @@ func parseMemory(flags, info, code string) Memory {
 	return Memory{
 		OnOutOfMemory: onOutOfMemory(options),
 		Heap:          Space{Limit: flagValue(options, "MaxHeapSize"), Used: usedHeap(info)},
-		Metaspace:     Space{Limit: flagValue(options, "MaxMetaspaceSize"), Used: committed(info, "Metaspace")},
-		ClassSpace:    Space{Limit: flagValue(options, "CompressedClassSpaceSize"), Used: committed(info, "class space")},
+		Metaspace:     Space{Limit: flagValue(options, "MaxMetaspaceSize"), Used: area(info, "Metaspace", "committed")},
+		ClassSpace:    Space{Limit: cmp.Or(flagValue(options, "CompressedClassSpaceSize"), area(info, "class space", "reserved")), Used: area(info, "class space", "committed")},
 		CodeCache:     codeCache(code),
 	}
 }
@@ -97,8 +98,8 @@ var (
 	// usedOf matches the used memory of a generation or heap: "used 1056K", or "1280K
 	// used" of Shenandoah.
 	usedOf = regexp.MustCompile(`\bused (\d+)([BKMG])|\b(\d+)([BKMG]) used`)
-	// committedOf matches what is committed of the metaspace.
-	committedOf = regexp.MustCompile(`committed (\d+)([BKMG])`)
+	// sizeAt matches a size with its unit.
+	sizeAt = regexp.MustCompile(`^(\d+)([BKMG])`)
 	// codeOf matches the sizes of code heaps, in kilobytes.
 	codeOf = regexp.MustCompile(`(?m)^(CodeCache|CodeHeap)\b.*size=(\d+)Kb,? used=(\d+)Kb`)
 )
@@ -116,12 +117,14 @@ func usedHeap(info string) (used int64) {
 	return used
 }
 
-// committed returns what GC.heap_info says is committed of an area.
-func committed(info, area string) int64 {
+// area returns what GC.heap_info says is committed or reserved of an area.
+func area(info, name, what string) int64 {
 	for line := range strings.Lines(info) {
-		if rest, found := strings.CutPrefix(strings.TrimSpace(line), area); found {
-			if m := committedOf.FindStringSubmatch(rest); m != nil {
-				return size(m[1], m[2])
+		if rest, found := strings.CutPrefix(strings.TrimSpace(line), name); found {
+			if _, rest, found = strings.Cut(rest, what+" "); found {
+				if m := sizeAt.FindStringSubmatch(rest); m != nil {
+					return size(m[1], m[2])
+				}
 			}
 		}
 	}

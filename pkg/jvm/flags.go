@@ -65,6 +65,8 @@ func onOutOfMemory(options []string) (found string) {
 		switch {
 		case isCommand && name == "OnOutOfMemoryError":
 			found = "-XX:OnOutOfMemoryError"
+		case strings.HasPrefix(option, "-agent") && strings.Contains(option, "jvmkill"): // ends the JVM (JVMTI ResourceExhausted)
+			found = "the agent jvmkill"
 		case reactions[strings.TrimLeft(name, "+-")]:
 			on[strings.TrimLeft(name, "+-")] = name[0] == '+'
 		}

@@ -105,6 +105,10 @@ func TestParseMemory(t *testing.T) {
 				"   the space 43712K,   0% used [0x1, 0x2)\n Metaspace       used 2879K, capacity 4486K, committed 4864K, reserved 1056768K\n  class space    used 299K, capacity 386K, committed 512K, reserved 1048576K\n",
 			want: Memory{Heap: Space{64 << 20, 1066 << 10}, Metaspace: Space{32 << 20, 4864 << 10}, ClassSpace: Space{16 << 20, 512 << 10}},
 		},
+		"the class space is not set": {
+			flags: "-XX:MaxHeapSize=67108864", info: " Metaspace       used 212K, committed 448K, reserved 1114112K\n  class space    used 11K, committed 128K, reserved 1048576K\n",
+			want: Memory{Heap: Space{64 << 20, 0}, Metaspace: Space{0, 448 << 10}, ClassSpace: Space{1 << 30, 128 << 10}},
+		},
 		"ZGC": {flags: "-XX:MaxHeapSize=67108864", info: "ZHeap            used 2M, capacity 64M, max capacity 64M\n Cache           62M (1)\n", want: Memory{Heap: Space{64 << 20, 2 << 20}}},
 		"Shenandoah": {
 			flags: "-XX:MaxHeapSize=67108864", info: "Shenandoah Heap\n 65536K max, 65536K soft max, 65536K committed, 1280K used\n 256 x 256K regions\n",
@@ -128,5 +132,17 @@ func TestParseMemory(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An agent that ends the JVM when a resource is exhausted is an option of this kind, too.
+func TestAgentEndsAtOutOfMemory(t *testing.T) {
+	for option, want := range map[string]string{
+		"-agentpath:/opt/jvmkill-1.17.so=printHeapHistogram=1": "the agent jvmkill",
+		"-agentlib:jdwp=transport=dt_socket":                   "",
+	} {
+		if got := parseFlags([]string{option}).OnOutOfMemory; got != want {
+			t.Errorf("of %q it found %q, want %q", option, got, want)
+		}
 	}
 }

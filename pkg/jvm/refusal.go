@@ -10,7 +10,7 @@ import (
 )
 
 // Refusal returns why the JVM cannot be attached to at present, or nil. It neither
-// signals nor connects. Only JVMStarting is transient.
+// signals nor connects. JVMStarting and InsufficientThreads are transient.
 func (p Process) Refusal() *Error {
 	switch {
 	case p.unreadable != nil:

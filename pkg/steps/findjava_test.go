@@ -40,6 +40,7 @@ func TestFindJava(t *testing.T) {
 		return sees(p)
 	}
 	nothing := sees()
+	loaded := sees(helperapi.Process{Target: aTarget, Implementation: "HotSpot", AgentJarOpen: true, Refusal: &helperapi.Error{Reason: helperapi.ReasonInsufficientThreads, Message: "No."}})
 	for name, tc := range map[string]struct {
 		containers []answer
 		rules      []v1alpha1.ProcessRule
@@ -50,6 +51,8 @@ func TestFindJava(t *testing.T) {
 		"a sidecar without a shell is no reason to refuse":                  {containers: []answer{jvm(""), says(v1alpha1.ReasonNoShell)}, primary: "a"},
 		"a container without a shell does not refuse while a JVM may start": {containers: []answer{nothing, says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonNoJavaProcess},
 		"a JVM that is starting is awaited":                                 {containers: []answer{jvm(helperapi.ReasonJVMStarting), says(v1alpha1.ReasonNoShell)}, want: v1alpha1.ReasonJVMStarting, primary: "a"},
+		"a JVM without threads is tried again":                              {containers: []answer{jvm(helperapi.ReasonInsufficientThreads)}, want: v1alpha1.ReasonInsufficientThreads, primary: "a"},
+		"a JVM that has the agent needs no other thread":                    {containers: []answer{loaded}, primary: "a"},
 		"a JVM that is starting delays no other":                            {containers: []answer{jvm(helperapi.ReasonJVMStarting), jvm("")}, primary: "a"},
 		"a failed exec delays no other container":                           {containers: []answer{says(v1alpha1.ReasonExecFailed), jvm("")}},
 		"an error without a reason delays no other container":               {containers: []answer{func() (*helperapi.Report, error) { return nil, errors.New("EOF") }, jvm("")}},

@@ -102,6 +102,8 @@ func attachability(p helperapi.Process) statemachine.Outcome {
 			"The stock exporter is already in the JVM, but its port was not found: it does not answer, or several ports answer like it; see the application's output. The operator's agent is not loaded next to it.")
 	case adopted(p) || p.Refusal == nil:
 		return record.Done()
+	case p.AgentJarOpen && p.Refusal.Reason == helperapi.ReasonInsufficientThreads: // which an agent that serves does not need
+		return record.Done()
 	}
 	return record.NotDone(string(p.Refusal.Reason), p.Refusal.Message)
 }

@@ -39,7 +39,7 @@ var (
 	noShell = regexp.MustCompile(`(?i)exec: "sh"|executable file.* not found in \$PATH|"sh".*no such file`)
 	// noTask matches the errors of Go's runtime, shells, and container runtimes that
 	// cannot start a thread or process.
-	noTask = regexp.MustCompile(`(?i)resource temporarily unavailable|failed to create new os thread|(can't|cannot) fork`)
+	noTask = regexp.MustCompile(`(?i)(fork|clone|thread)[^\n]*resource temporarily unavailable|failed to create new os thread|(can't|cannot) fork`)
 	// rbacDenied matches RBAC's message: User "…" cannot create resource "pods/exec"
 	// (k8s.io/apiserver pkg/endpoints/handlers/responsewriters/errors.go).
 	rbacDenied = regexp.MustCompile(`cannot \w+ resource "pods/exec"`)

@@ -79,6 +79,10 @@ func TestClassify(t *testing.T) {
 			v1alpha1.ReasonNoShell, "no shell",
 		},
 		"no shell, crun": {errors.New("executable file `sh` not found in $PATH: No such file or directory"), v1alpha1.ReasonNoShell, "no shell"},
+		"the runtime is busy": {
+			apierrors.NewInternalError(errors.New("dial unix /run/containerd/containerd.sock: connect: resource temporarily unavailable")),
+			v1alpha1.ReasonExecFailed, "containerd.sock",
+		},
 		"the runtime restarts": {
 			apierrors.NewInternalError(errors.New("dial unix /run/containerd/containerd.sock: connect: no such file or directory")),
 			v1alpha1.ReasonExecFailed, "containerd.sock",

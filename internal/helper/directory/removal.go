@@ -31,8 +31,8 @@ func (dir *Directory) unchanged(name string) bool {
 	return time.Since(dir.modified(name)) > LeftoverAge
 }
 
-// modified returns when a file was last written or staged again; now, if it cannot be
-// told.
+// modified returns when a file was last written or staged again; now, if it is
+// unknown.
 func (dir *Directory) modified(name string) time.Time {
 	info, err := dir.Lstat(name)
 	if err != nil {
