@@ -118,7 +118,8 @@ type Halt struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Resume string `json:"resume,omitempty"`
-	// reason is RestartedAfterAttach, ConfigRejected, SecurityRejected or RuleTooExpensive.
+	// reason is RestartedAfterAttach, ConfigRejected, SecurityRejected, RuleTooExpensive or
+	// CollectionTooLarge.
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`

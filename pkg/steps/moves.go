@@ -93,7 +93,9 @@ func (m Renew) Apply(s *Situation) error {
 	}
 	if m.Resume != nil {
 		status.Resume, status.Restart = *m.Resume, nil
-		retry(s, func(p *v1alpha1.JavaProcess) bool { return v1alpha1.Halts(p.Reason) })
+		retry(s, func(p *v1alpha1.JavaProcess) bool {
+			return v1alpha1.Halts(p.Reason) || p.Reason == v1alpha1.ReasonCollectionTooLarge
+		})
 	}
 	for i := range status.Containers {
 		status.Containers[i].HelperRemoved = status.Containers[i].HelperRemoved && !m.KeepHelpers

@@ -30,6 +30,12 @@ func TestHaltOf(t *testing.T) {
 	long := told("a n1 ConfigRejected")
 	long.attachment.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: strings.Repeat("x", 5000)}}
 
+	tooLarge := func(endpoint *v1alpha1.Endpoint) member {
+		m := told("a n1 CollectionTooLarge")
+		m.attachment.Status.Processes = []v1alpha1.JavaProcess{{Reason: v1alpha1.ReasonCollectionTooLarge, Endpoint: endpoint}}
+		return m
+	}
+
 	cases := map[string]struct {
 		before *v1alpha1.Halt
 		member member
@@ -42,6 +48,8 @@ func TestHaltOf(t *testing.T) {
 		"the pod fails":                                                     {member: told("a n1 AgentFailed")},
 		"the pod rejects the configuration":                                 {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. The rollout is halted"},
 		"a rule of the configuration is too expensive":                      {member: told("a n1 RuleTooExpensive"), want: "RuleTooExpensive"},
+		"a collection is too large in a JVM that was never served":          {member: tooLarge(nil)},
+		"a collection is too large in a JVM that served":                    {member: tooLarge(&v1alpha1.Endpoint{}), want: "CollectionTooLarge"},
 		"the pod rejected the previous configuration":                       {member: stale},
 		"the pod rejected the configuration of another revision":            {member: before},
 		"the pod restarted":                                                 {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. The rollout is halted"},

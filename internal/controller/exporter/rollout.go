@@ -56,7 +56,7 @@ func (r *rollout) updated(m member) bool {
 		return false
 	}
 	switch reason := m.attachment.Status.Reason; {
-	case v1alpha1.Halts(reason) && m.attachment.Status.Resume != r.resume:
+	case halts(m.attachment, reason) && m.attachment.Status.Resume != r.resume:
 		return false // it is tried again
 	case reason == "":
 		return m.phase() == v1alpha1.PhaseAnnotated
@@ -164,6 +164,15 @@ func (r *rollout) proving(members []member, minReady time.Duration) (n int32) {
 	return n
 }
 
+// halts reports whether a reason of a record halts the rollout: one that does in each pod,
+// or a collection that is too large in a JVM that served metrics before. With the same
+// configuration, the next pod would serve none either.
+func halts(a *v1alpha1.JmxAttachment, reason string) bool {
+	return v1alpha1.Halts(reason) || reason == v1alpha1.ReasonCollectionTooLarge && slices.ContainsFunc(a.Status.Processes, func(p v1alpha1.JavaProcess) bool {
+		return p.Reason == reason && p.Endpoint != nil
+	})
+}
+
 // haltOf returns why the rollout must stop; nil if it may continue. A halt stays until
 // the revision changes or a person resumes the rollout, whatever happens to the pod.
 func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment) *v1alpha1.Halt {
@@ -179,7 +188,7 @@ func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachmen
 		if restart := status.Restart; restart != nil && restart.Revision == r.revision {
 			reason, message = v1alpha1.ReasonRestartedAfterAttach, restart.Message
 		}
-		if !v1alpha1.Halts(reason) {
+		if !halts(a, reason) {
 			continue
 		}
 		return &v1alpha1.Halt{

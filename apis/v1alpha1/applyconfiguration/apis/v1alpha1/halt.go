@@ -12,7 +12,8 @@ type HaltApplyConfiguration struct {
 	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout
 	// when the rollout was halted: a change of the annotation resumes it.
 	Resume *string `json:"resume,omitempty"`
-	// reason is RestartedAfterAttach, ConfigRejected, SecurityRejected or RuleTooExpensive.
+	// reason is RestartedAfterAttach, ConfigRejected, SecurityRejected, RuleTooExpensive or
+	// CollectionTooLarge.
 	Reason *string `json:"reason,omitempty"`
 	// message names the pod, and says what happened and how to resume.
 	Message *string `json:"message,omitempty"`
