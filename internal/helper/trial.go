@@ -31,6 +31,8 @@ const (
 	// noTask is what Go's runtime prints when it ends a process because it cannot start a
 	// thread (newosproc in os_linux.go).
 	noTask = "failed to create new OS thread"
+	// noTaskInC is the same, in a program with parts in C, such as a test.
+	noTaskInC = "pthread_create failed"
 )
 
 // trialProgram is this program. A variable for a test that limits it.
@@ -78,11 +80,15 @@ func tryTasks(ctx context.Context, p jvm.Process) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = trial.Kill() })() // it may have ended
 	text, _ := readLine(said)                                   // nothing, where it started all
-	_, _ = trial.Wait()                                         // how it ended says less than what it said
-	if strings.Contains(text, noTask) {
+	state, err := trial.Wait()
+	switch {
+	case err != nil || state.Success() || ctx.Err() != nil:
+		return nil
+	case strings.Contains(text, noTask) || strings.Contains(text, noTaskInC):
 		return errNoTask
+	default:
+		return helperapi.Errorf(helperapi.ReasonInsufficientThreads, "In a trial, a process of %d threads could not run beside the application (%q), so the threads of an attach may not start either. Find out which limit is reached.", triedTasks, bounded(text))
 	}
-	return nil
 }
 
 // readLine returns the first line, up to a limit.
