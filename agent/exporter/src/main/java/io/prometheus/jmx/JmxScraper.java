@@ -21,7 +21,6 @@ import javax.management.MBeanInfo;
 import javax.management.MBeanServer;
 import javax.management.ObjectInstance;
 import javax.management.ObjectName;
-import javax.management.RuntimeErrorException;
 
 /**
  * Takes the place of the collector's own class, in which the first MBean or sample that throws ends the collection: here
@@ -158,8 +157,6 @@ final class JmxScraper {
                 return all;
             }
             failure = new IllegalStateException("no attributes");
-        } catch (RuntimeErrorException e) { // Such as want of memory: it is not asked again.
-            throw e;
         } catch (RuntimeException e) {
             failure = e;
         }
@@ -167,7 +164,7 @@ final class JmxScraper {
         for (String attribute : wanted) {
             try {
                 some.add(new Attribute(attribute, server.getAttribute(name, attribute)));
-            } catch (InstanceNotFoundException | RuntimeErrorException e) {
+            } catch (InstanceNotFoundException e) {
                 throw e;
             } catch (JMException | RuntimeException e) {
                 // This one cannot be read; others may.
