@@ -117,7 +117,7 @@ class ScrapeTest {
         assertTrue(new String(Scrape.get(port, "/metrics/").body()).contains("\nsample_Shop_QueueSize{"));
     }
 
-    /** Who opens the port in a browser is told where to look. */
+    /** The root page names the paths that are served. */
     @Test
     void rootSaysWhatIsWhere() throws Exception {
         HttpResponse<byte[]> root = Scrape.get(port, "/");
