@@ -25,8 +25,8 @@ import java.util.List;
  * </ul>
  * While the free heap, garbage not deducted, exceeds the reserve, nothing of this is looked at. The estimate may be
  * too low where the old generation has grown since it was last collected, or never was. But before an allocation
- * fails, the JVM collects all of the heap; what that leaves free is at least most of the young generation, of which a
- * collection keeps less than a third, and the next check stops it.
+ * fails, the JVM collects all of the heap; what that leaves free is at least most of the young generation, and the next
+ * check stops the collection.
  *
  * <p>After a collection, its own answer is garbage that a pool may still count as alive: until there is a newer figure
  * of that pool, the one from before the collection holds.
@@ -35,7 +35,7 @@ final class HeapBudget {
 
     private static final long MIN_RESERVE = 16 << 20;
     private static final long MAX = Runtime.getRuntime().maxMemory();
-    private static final long RESERVE = Math.max(MIN_RESERVE, MAX / 10);
+    private static final long RESERVE = reserve(MAX);
     /** Bytes that it takes to ask for the names of all MBeans, for each: nothing can be checked meanwhile. */
     private static final long NAME = 256;
     /**
@@ -46,6 +46,8 @@ final class HeapBudget {
 
     /** Of all configurations: what one has collected may be another's garbage. */
     private static final List<Pool> POOLS = pools();
+    private static final long LARGEST_POOL = largestPool();
+    private static final long LIMIT = limit(MAX, LARGEST_POOL);
 
     private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
     private long garbageCollections;
@@ -65,6 +67,27 @@ final class HeapBudget {
             }
         }
         return pools;
+    }
+
+    private static long largestPool() {
+        long largest = 0;
+        for (Pool pool : POOLS) {
+            long size = pool.bean.getUsage().getMax();
+            largest = Math.max(largest, size < 0 ? MAX : size); // Some collectors do not say: theirs have one pool, or share all.
+        }
+        return Math.min(MAX, largest);
+    }
+
+    private static long reserve(long max) {
+        return Math.max(MIN_RESERVE, max / 10);
+    }
+
+    /**
+     * How many bytes may be alive in a heap with this largest pool, which keeps the same part free as the heap: everything
+     * that is alive may end up in it, no allocation spans two pools, and the parallel collector may have shrunk the others.
+     */
+    static long limit(long max, long largestPool) {
+        return (long) ((1 - (double) reserve(max) / max) * largestPool);
     }
 
     /** Called by the thread that collects, before it does. */
@@ -100,7 +123,7 @@ final class HeapBudget {
             allocatedAtDrop = allocated();
         }
         lastUsed = used;
-        if (MAX - used - bytes >= RESERVE) {
+        if (used + bytes <= LIMIT) {
             return;
         }
         long now = garbageCollections();
@@ -117,11 +140,15 @@ final class HeapBudget {
             alive = used;
             taken = 0;
         }
-        if (MAX - alive - taken - bytes < RESERVE) {
+        if (alive + taken + bytes > LIMIT) {
             throw new CollectionTooLarge("The collection was stopped: of the heap's " + mib(MAX) + " MiB, it would have left the application less than "
-                    + mib(RESERVE) + " MiB; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
+                    + mib(RESERVE) + " MiB" + ofLargestPool() + "; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
                     + " MiB are for what was collected since. Collect less, by includeObjectNames or excludeObjectNames, or give the JVM more heap (-Xmx).");
         }
+    }
+
+    private static String ofLargestPool() {
+        return LARGEST_POOL == MAX ? "" : ", or less than " + mib(LARGEST_POOL - LIMIT) + " of the " + mib(LARGEST_POOL) + " MiB of its largest memory pool";
     }
 
     /** The server may be the application's own, which need not know. */
