@@ -53,7 +53,7 @@ bench: agent helper ## Benchmark attaching to 20 JVMs on the cluster of cluster-
 	@eval "$$(hack/cluster env)"; $(SHARED) go run ./test/bench/attach -page docs/performance.md $(BENCH)
 
 .PHONY: bench-agent
-bench-agent: agent ## Benchmark the agent against the stock exporter; writes docs/performance.md (20 minutes).
+bench-agent: agent ## Benchmark the agent against the stock exporter; writes docs/performance.md (30 minutes).
 	$(SHARED) go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md
 
 ##@ Build

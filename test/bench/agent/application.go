@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,8 +12,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -38,6 +41,9 @@ func subjectFor(series int) subject {
 	}
 	return subject{series, options}
 }
+
+// small reports whether what an agent does by itself is measured, too.
+func (s subject) small() bool { return s.series < manySeries }
 
 // A jdk is a Java runtime.
 type jdk struct {
@@ -65,48 +71,95 @@ type application struct {
 	cmd   *exec.Cmd
 	log   bytes.Buffer
 	input *os.File
+	// lines are what it says; closed when it ends.
+	lines  chan string
+	pauses string
 }
 
 // start starts a subject, and returns when it has nothing more to do.
 func (b *bench) start(ctx context.Context, jdk jdk, s subject) (*application, error) {
-	read, write, err := os.Pipe()
+	inputRead, input, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer read.Close()
-	arguments := append(s.options, "-cp", b.dir, "Subject", strconv.Itoa(s.series))
-	a := &application{input: write}
-	ready := make(chan struct{})
+	defer inputRead.Close()
+	output, outputWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer outputWrite.Close()
+	a := &application{input: input, lines: make(chan string, 1), pauses: b.file("gc.log")}
+	arguments := append(slices.Clone(s.options), "-Xlog:gc:file="+a.pauses, "-cp", b.dir, "Subject", strconv.Itoa(s.series))
 	a.cmd = exec.CommandContext(ctx, filepath.Join(jdk.home, "bin/java"), arguments...)
-	a.cmd.Stdin, a.cmd.Stdout, a.cmd.Stderr = read, &signalWriter{ready: ready}, &a.log
+	a.cmd.Stdin, a.cmd.Stdout, a.cmd.Stderr = inputRead, outputWrite, &a.log
 	if err := a.cmd.Start(); err != nil {
 		return nil, err
 	}
 	a.pid = a.cmd.Process.Pid
-	select {
-	case <-ready:
-		return a, nil
-	case <-time.After(time.Minute):
+	go func() {
+		defer close(a.lines)
+		defer output.Close()
+		for scanner := bufio.NewScanner(output); scanner.Scan(); {
+			a.lines <- scanner.Text()
+		}
+	}()
+	if _, err := a.line(); err != nil {
 		a.stop()
-		return nil, errors.New("the application does not start: " + a.output())
+		return nil, err
+	}
+	return a, nil
+}
+
+// line returns what the application says next.
+func (a *application) line() (string, error) {
+	select {
+	case line, said := <-a.lines:
+		if !said {
+			return "", errors.New("the application has ended: " + a.output())
+		}
+		return line, nil
+	case <-time.After(time.Minute):
+		return "", errors.New("the application says nothing for a minute: " + a.output())
 	}
 }
 
-// signalWriter closes ready at the first byte.
-type signalWriter struct{ ready chan struct{} }
-
-func (w *signalWriter) Write(p []byte) (int, error) {
-	if w.ready != nil {
-		close(w.ready)
-		w.ready = nil
+// ask gives the application a command, and returns what it says.
+func (a *application) ask(command string) (string, error) {
+	if _, err := a.input.WriteString(command); err != nil {
+		return "", err
 	}
-	return len(p), nil
+	return a.line()
 }
 
-// stop ends the application's input, and so the application.
+// allocated returns how many bytes its threads have allocated, except the one that
+// says it. The first time, this loads classes.
+func (a *application) allocated() (int64, error) {
+	said, err := a.ask("a")
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(said, 10, 64)
+}
+
+// exit returns how long the application takes to exit after SIGTERM.
+func (a *application) exit() (time.Duration, error) {
+	if _, err := a.ask("w"); err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return 0, err
+	}
+	for range a.lines { // Its output ends with it.
+	}
+	return time.Since(start), nil
+}
+
+// stop ends the application's input, and so the application, unless it has ended.
 func (a *application) stop() {
 	a.input.Close()
-	if err := a.cmd.Wait(); err != nil {
+	var exited *exec.ExitError
+	if err := a.cmd.Wait(); err != nil && !(errors.As(err, &exited) && exited.ExitCode() == 128+int(syscall.SIGTERM)) {
 		fmt.Fprintln(os.Stderr, "the application ended with", err, a.output())
 	}
 }

@@ -48,6 +48,13 @@ type cost struct {
 	loadClasses, firstClasses                int64
 	// Anonymous memory that the JVM has more than before the load, in bytes.
 	loadMemory, scrapedMemory int64
+	// Bytes of the heap that the JVM's threads allocate for a scrape.
+	scrapeBytes float64
+	// The longest pause for a garbage collection since the load.
+	longestPause time.Duration
+	// Of the smallest application only.
+	idle activity
+	exit time.Duration
 }
 
 // A pair is what both cost one after the other.
@@ -143,7 +150,7 @@ func (b *bench) pair(ctx context.Context, jdk jdk, s subject, reversed bool) (pa
 	return p, nil
 }
 
-// measure loads an agent into a fresh JVM, and scrapes it.
+// measure loads an agent into a fresh JVM, scrapes it, and leaves it alone.
 func (b *bench) measure(ctx context.Context, jdk jdk, s subject, a agent) (c cost, err error) {
 	app, err := b.start(ctx, jdk, s)
 	if err != nil {
@@ -173,42 +180,86 @@ func (b *bench) measure(ctx context.Context, jdk jdk, s subject, a agent) (c cos
 	c.loadCPU, c.loadClasses, c.loadMemory = loaded.cpu-before.cpu, loaded.classes-before.classes, loaded.anonymous-before.anonymous
 
 	scraper := newScraper(port, s.series)
-	if _, err := scraper.scrape(ctx); err != nil {
+	if err := app.scrape(ctx, scraper, loaded, &c); err != nil {
 		return c, err
 	}
-	first, err := app.look()
+	last, err := app.look()
 	if err != nil {
 		return c, err
+	}
+	c.scrapedMemory = last.anonymous - before.anonymous
+	if c.longestPause, err = app.longestPause(before.logged); err != nil {
+		return c, err
+	}
+	if err := app.scrapeBytes(ctx, scraper, &c); err != nil || !s.small() {
+		return c, err
+	}
+	scraper.client.CloseIdleConnections() // What is left of a scrape is not idleness.
+	if c.idle, err = app.idle(before.threads); err != nil {
+		return c, err
+	}
+	c.exit, err = app.exit()
+	return c, err
+}
+
+// scrape measures the first scrape, and the second half of the others.
+func (a *application) scrape(ctx context.Context, scraper *scraper, loaded state, c *cost) error {
+	if _, err := scraper.scrape(ctx); err != nil {
+		return err
+	}
+	first, err := a.look()
+	if err != nil {
+		return err
 	}
 	c.firstCPU, c.firstClasses = first.cpu-loaded.cpu, first.classes-loaded.classes
 
 	count := scrapes
-	if s.series >= manySeries {
+	if scraper.series >= manySeries {
 		count /= 2
 	}
 	var times []time.Duration
 	var half state
 	for i := 1; i < count; i++ {
 		if i == count/2 {
-			if half, err = app.look(); err != nil {
-				return c, err
+			if half, err = a.look(); err != nil {
+				return err
 			}
 		}
 		took, err := scraper.scrape(ctx)
 		if err != nil {
-			return c, err
+			return err
 		}
 		times = append(times, took)
 	}
-	last, err := app.look()
+	last, err := a.look()
 	if err != nil {
-		return c, err
+		return err
 	}
 	times = times[count/2-1:]
 	c.scrapeTime = report.Median(times)
 	c.scrapeCPU = (last.cpu - half.cpu) / time.Duration(len(times))
-	c.scrapedMemory = last.anonymous - before.anonymous
-	return c, nil
+	return nil
+}
+
+// scrapeBytes measures what some more scrapes allocate; apart from the others, since
+// only the JVM itself knows it, and what it costs to ask would show in their memory.
+func (a *application) scrapeBytes(ctx context.Context, scraper *scraper, c *cost) error {
+	const count = 3
+	if _, err := a.allocated(); err != nil { // The first time, it loads what it needs.
+		return err
+	}
+	before, err := a.allocated()
+	if err != nil {
+		return err
+	}
+	for range count {
+		if _, err := scraper.scrape(ctx); err != nil {
+			return err
+		}
+	}
+	after, err := a.allocated()
+	c.scrapeBytes = float64(after-before) / count
+	return err
 }
 
 // load has the JVM load an agent, and returns when it listens on the port and has

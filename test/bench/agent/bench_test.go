@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +22,25 @@ func TestTableComparesMedians(t *testing.T) {
 	const want = "| CPU of the load, ms | 120 (100 to 900) | 200 (100 to 300) | 1.20 (0.50 to 3.00) | **missed** |\n"
 	if !strings.Contains(text, want) {
 		t.Errorf("the table lacks %q:\n%s", want, text)
+	}
+}
+
+func TestLongestPause(t *testing.T) {
+	const log = `[0.012s][info][gc] Using Serial
+[1.234s][info][gc] GC(0) Pause Young (Allocation Failure) 273M->31M(989M) 45.678ms
+[2.345s][info][gc] GC(1) Pause Full (Allocation Failure) 300M->31M(989M) 123.400ms
+[2.345s][info][gc] GC(2) Concurrent Mark Cycle 999.000ms
+[3.456s][info][gc] GC(3) Pause Young (Allocation Failure) 273M->31M(989M) 5.678ms
+`
+	if got, err := longest([]byte(log)); err != nil || got != 123400*time.Microsecond {
+		t.Errorf("the longest pause is %v, %v", got, err)
+	}
+}
+
+func TestThreads(t *testing.T) {
+	list, err := threads(os.Getpid())
+	if own := list[strconv.Itoa(os.Getpid())]; err != nil || own.name == "" || own.cpu <= 0 {
+		t.Errorf("the main thread is %+v, %v", own, err)
 	}
 }
 

@@ -22,6 +22,9 @@ type state struct {
 	cpu       time.Duration
 	classes   int64
 	anonymous int64
+	threads   map[string]thread
+	// logged are the bytes of the log of pauses.
+	logged int64
 }
 
 // look waits until the JVM has nothing more to do (a compiler may work on long
@@ -50,7 +53,13 @@ func (a *application) look() (state, error) {
 	if s.classes, err = classes(a.pid); err != nil {
 		return state{}, err
 	}
-	s.anonymous, err = anonymous(a.pid)
+	if s.anonymous, err = anonymous(a.pid); err != nil {
+		return state{}, err
+	}
+	if s.threads, err = threads(a.pid); err != nil {
+		return state{}, err
+	}
+	s.logged, err = a.logged()
 	return s, err
 }
 

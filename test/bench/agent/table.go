@@ -32,10 +32,21 @@ func rows(sizes []int) []row {
 		{"memory outside the heap after the load, MiB", small, func(c cost) float64 { return mebibytes(c.loadMemory) }, "%.1f"},
 		{fmt.Sprintf("memory outside the heap after %d scrapes, MiB", scrapes), small, func(c cost) float64 { return mebibytes(c.scrapedMemory) }, "%.1f"},
 	}
+	if subjectFor(small).small() {
+		out = append(out,
+			row{"idle: CPU, ms a minute", small, func(c cost) float64 { return milliseconds(c.idle.cpuPerMinute) }, "%.1f"},
+			row{"idle: wake-ups a second", small, func(c cost) float64 { return c.idle.wakeupsPerSecond }, "%.2f"},
+			row{"idle: allocated a minute, kB", small, func(c cost) float64 { return c.idle.bytesPerMinute / 1000 }, "%.1f"},
+			row{"exit after SIGTERM, ms", small, func(c cost) float64 { return milliseconds(c.exit) }, "%.0f"})
+	}
 	for _, series := range sizes {
 		out = append(out,
 			row{fmt.Sprintf("time of a scrape of %d series, ms", series), series, func(c cost) float64 { return milliseconds(c.scrapeTime) }, "%.1f"},
-			row{fmt.Sprintf("CPU of a scrape of %d series, ms", series), series, func(c cost) float64 { return milliseconds(c.scrapeCPU) }, "%.1f"})
+			row{fmt.Sprintf("CPU of a scrape of %d series, ms", series), series, func(c cost) float64 { return milliseconds(c.scrapeCPU) }, "%.1f"},
+			row{fmt.Sprintf("allocated by a scrape of %d series, MB", series), series, func(c cost) float64 { return c.scrapeBytes / 1e6 }, "%.1f"})
+		if series > manySeries { // With fewer, few JVMs pause at all.
+			out = append(out, row{fmt.Sprintf("longest pause with %d series, ms", series), series, func(c cost) float64 { return milliseconds(c.longestPause) }, "%.0f"})
+		}
 	}
 	return out
 }

@@ -1,8 +1,13 @@
+import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
-/** An application that has as many series as its argument says, does nothing, and ends when its input does. */
+/**
+ * An application that has as many series as its argument says, and does nothing. It reads commands of one character: with
+ * a, it says how many bytes other threads have allocated; after w, it waits a minute where no thread of it is in native
+ * code. It ends when its input does.
+ */
 public final class Subject {
 
     private static final int ATTRIBUTES = 5;
@@ -62,8 +67,24 @@ public final class Subject {
             server.registerMBean(new Meter(i), new ObjectName("bench:type=Meter,name=meter-" + i % 50 + ",topic=topic-" + i / 50));
         }
         System.out.println("ready");
-        while (System.in.read() >= 0) {
-            // Runs until whoever started it closes its input, or is gone.
+        for (int command = System.in.read(); command >= 0; command = System.in.read()) {
+            if (command == 'a') {
+                System.out.println(allocated());
+            } else if (command == 'w') {
+                System.out.println("waiting");
+                Thread.sleep(60_000);
+            }
         }
+    }
+
+    private static long allocated() {
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long sum = 0;
+        for (long id : threads.getAllThreadIds()) {
+            if (id != Thread.currentThread().getId()) {
+                sum += Math.max(0, threads.getThreadAllocatedBytes(id)); // -1 for one that has ended.
+            }
+        }
+        return sum;
     }
 }
