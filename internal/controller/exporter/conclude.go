@@ -69,4 +69,7 @@ func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, 
 	tell(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach", metav1.ConditionTrue)
 	tell(v1alpha1.ConditionPreflightComplete, corev1.EventTypeNormal, "Inspect", metav1.ConditionTrue)
 	tell(v1alpha1.ConditionStalled, corev1.EventTypeWarning, "Attach", metav1.ConditionTrue)
+	for _, n := range notices {
+		tell(n.kind, corev1.EventTypeWarning, "Scrape", metav1.ConditionTrue)
+	}
 }
