@@ -76,6 +76,8 @@ type jvm struct {
 	argument string
 	// identity is the identity that its agent was given.
 	identity string
+	// notices are those of its agent after a load.
+	notices helperapi.Notices
 }
 
 const (
