@@ -14,11 +14,12 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
 // Notice records the notices of the agent in a process, and reports whether that changed
-// the record. An endpoint that needs credentials says at its health page nothing that the
+// the record. Anything in the container may have said them, so they are bounded here. An endpoint that needs credentials says at its health page nothing that the
 // application named: that stays as it was known.
 func Notice(p *v1alpha1.JavaProcess, said helperapi.Notices) (changed bool) {
 	now := &v1alpha1.ScrapeNotices{Incomplete: incomplete(said.Skipped), Expensive: expensive(said.Expensive)}
@@ -46,7 +47,7 @@ func incomplete(skipped *helperapi.Skipped) *v1alpha1.IncompleteScrape {
 	if _, known := incompleteSentences[reason]; !known {
 		reason = v1alpha1.ReasonMBeansSkipped
 	}
-	return &v1alpha1.IncompleteScrape{Reason: reason, Domain: text.Cut(skipped.Domain, 256)}
+	return &v1alpha1.IncompleteScrape{Reason: reason, Domain: text.Cut(terminal.Line(skipped.Domain), 256)}
 }
 
 func expensive(e *helperapi.Expensive) *v1alpha1.ExpensiveScrape {
@@ -57,12 +58,19 @@ func expensive(e *helperapi.Expensive) *v1alpha1.ExpensiveScrape {
 	if _, known := expensiveSentences[reason]; !known {
 		reason = v1alpha1.ReasonHighCost
 	}
-	recorded := &v1alpha1.ExpensiveScrape{Reason: reason, Rule: e.Rule}
-	// A person pastes them into a configuration: all are object names, or none is taken.
-	if !slices.ContainsFunc(e.Include, func(name string) bool { return !configuration.IsObjectName(name) }) {
+	recorded := &v1alpha1.ExpensiveScrape{Reason: reason, Rule: max(e.Rule, 0)}
+	if pasteable(e.Include) {
 		recorded.IncludeObjectNames = e.Include
 	}
 	return recorded
+}
+
+// pasteable reports whether a person may paste all of these patterns into a configuration;
+// a part of them would leave out MBeans that yield series.
+func pasteable(patterns []string) bool {
+	const maxPatterns, maxBytes = 10, 1024
+	return len(patterns) <= maxPatterns && len(strings.Join(patterns, " ")) <= maxBytes &&
+		!slices.ContainsFunc(patterns, func(name string) bool { return !configuration.IsObjectName(name) || terminal.Line(name) != name })
 }
 
 // incompleteSentences say what is missing for a reason, and what to do.

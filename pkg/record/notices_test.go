@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,13 @@ func TestNotice(t *testing.T) {
 		"expensive":                         {said: costs("CPU", 7, "a:*", "b:type=B,*"), want: expensive("CPU", 7, "a:*", "b:type=B,*")},
 		"expensive for a reason of a newer": {said: costs("Wattage", 0), want: expensive("HighCost", 0)},
 		"a pattern that is none":            {said: costs("CPU", 1, "a:*", "b"), want: expensive("CPU", 1)},
+		// A process in the container may answer instead of the helper: nothing is bounded.
+		"a domain with unsafe characters": {said: skips("a\n\x1b[31m\u202eb\xff", "InvalidValue"), want: incomplete("InvalidValue", "a??[31m?b?")},
+		"a rule below zero":               {said: costs("CPU", -1), want: expensive("CPU", 0)},
+		"too many patterns":               {said: costs("CPU", 1, slices.Repeat([]string{"a:*"}, 11)...), want: expensive("CPU", 1)},
+		"too long patterns":               {said: costs("CPU", 1, "a:b="+strings.Repeat("x", 600), "a:c="+strings.Repeat("x", 600)), want: expensive("CPU", 1)},
+		"patterns with unsafe characters": {said: costs("CPU", 1, "a:b=\u202ex"), want: expensive("CPU", 1)},
+		"a pattern that is empty":         {said: costs("CPU", 1, ""), want: expensive("CPU", 1)},
 		"an endpoint that names nothing": {
 			before: incomplete("InvalidValue", "a"), said: skips("", "InvalidValue"), want: incomplete("InvalidValue", "a"), secured: true, same: true,
 		},
