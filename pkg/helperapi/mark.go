@@ -60,20 +60,20 @@ func ParseMark(value string) (*Mark, error) {
 	if err != nil {
 		return nil, err
 	}
-	port := number(pairs, "port", 32)
+	port := number(pairs, "port")
 	if port < 0 || port > math.MaxUint16 {
 		port = 0
 	}
 	mark := &Mark{
-		Protocol:             int(number(pairs, "protocol", 32)),
+		Protocol:             int(number(pairs, "protocol")),
 		State:                AgentState(pairs.Get("state")),
 		Agent:                Bounded(pairs.Get("agent")),
-		Port:                 int32(port),
+		Port:                 port,
 		ConfigSHA256:         Bounded(pairs.Get("config.sha256")),
 		SecuritySHA256:       Bounded(pairs.Get("security.sha256")),
 		ImplementationSHA256: Bounded(pairs.Get("implementation.sha256")),
 		Desired:              Bounded(pairs.Get("token")),
-		Loads:                int(number(pairs, "loads", 32)),
+		Loads:                int(number(pairs, "loads")),
 		Reloads:              Count(pairs, "reloads"),
 		ReloadFailures:       Count(pairs, "reload.failures"),
 		Notices:              noticesIn(pairs),

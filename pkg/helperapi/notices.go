@@ -76,7 +76,7 @@ func expensiveIn(pairs url.Values) *Expensive {
 	if reason == "" {
 		return nil
 	}
-	expensive := &Expensive{Reason: Bounded(reason), Rule: int32(max(number(pairs, "expensive.rule", 32), 0))}
+	expensive := &Expensive{Reason: Bounded(reason), Rule: max(number(pairs, "expensive.rule"), 0)}
 	// A part of the patterns would leave out MBeans that yield series.
 	if include := pairs.Get("expensive.include"); len(include) <= maxBounded {
 		if patterns := strings.Fields(Bounded(include)); len(patterns) <= maxIncluded && len(patterns) > 0 {

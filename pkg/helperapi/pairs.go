@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// number returns a number of so many bits in pairs; 0 if there is none.
-func number(pairs url.Values, key string, bits int) int64 {
-	n, err := strconv.ParseInt(pairs.Get(key), 10, bits)
+// number returns a number in pairs; 0 if there is none.
+func number(pairs url.Values, key string) int32 {
+	n, err := strconv.ParseInt(pairs.Get(key), 10, 32)
 	if err != nil {
 		return 0
 	}
-	return n
+	return int32(n)
 }
 
 // Count returns a count in pairs; nil if there is none.
