@@ -21,7 +21,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     private final Reloads reloads = new Reloads();
     private final Scrapes scrapes = new Scrapes();
     private final ScrapeHandler handler = new ScrapeHandler(scrapes, this);
-    private final Guard guard = new Guard(handler, handler::handlePublicHealth);
+    private final Guard guard = new Guard(handler, handler.publicHealth());
     private Server server;
     private volatile Metrics metrics;
     /** What was served last. When it is desired again, also after a stop, the file may be gone. */

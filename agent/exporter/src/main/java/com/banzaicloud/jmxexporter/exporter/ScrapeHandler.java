@@ -76,10 +76,15 @@ final class ScrapeHandler implements Handler {
     }
 
     /** Answers /-/healthy to who may not read the metrics. */
-    void handlePublicHealth(Request request, Response response) throws IOException {
-        if (reads(request, response)) {
-            health(response, Notices.ofPublic(notices.get()));
-        }
+    Handler publicHealth() {
+        return new Handler() {
+            @Override
+            public void handle(Request request, Response response) throws IOException {
+                if (reads(request, response)) {
+                    health(response, Notices.ofPublic(notices.get()));
+                }
+            }
+        };
     }
 
     private static boolean reads(Request request, Response response) throws IOException {
