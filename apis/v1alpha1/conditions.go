@@ -15,4 +15,10 @@ const (
 	// ConditionConfigValid of a PrometheusJmxExporter is True when its ConfigMap can be
 	// read and its content is accepted.
 	ConditionConfigValid = "ConfigValid"
+	// ConditionScrapeIncomplete is True when the metrics of a JVM lack MBeans, attributes
+	// or samples. It changes nothing, and is absent otherwise.
+	ConditionScrapeIncomplete = "ScrapeIncomplete"
+	// ConditionScrapeExpensive is True when a collection in a JVM is expensive. It changes
+	// nothing, and is absent otherwise.
+	ConditionScrapeExpensive = "ScrapeExpensive"
 )

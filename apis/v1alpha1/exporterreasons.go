@@ -56,6 +56,12 @@ const (
 	ReasonPodClaimed = "PodClaimed"
 	// ReasonPodsInspected surfaces on PreflightComplete when every matched pod was inspected.
 	ReasonPodsInspected = "PodsInspected"
+	// ReasonPodsIncomplete surfaces on ScrapeIncomplete of an exporter when the metrics of
+	// some pods lack something; their JmxAttachments say what.
+	ReasonPodsIncomplete = "PodsIncomplete"
+	// ReasonPodsExpensive surfaces on ScrapeExpensive of an exporter when collections in
+	// some pods are expensive; their JmxAttachments say why.
+	ReasonPodsExpensive = "PodsExpensive"
 	// ReasonPodsRefused surfaces on Stalled and Ready of an exporter when some pods
 	// are refused; their JmxAttachments say why.
 	ReasonPodsRefused = "PodsRefused"

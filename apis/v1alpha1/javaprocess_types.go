@@ -120,6 +120,10 @@ type JavaProcess struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	Warning string `json:"warning,omitempty"`
+	// notices is what the agent reports about its last collections; absent if there is
+	// nothing to notice.
+	// +optional
+	Notices *ScrapeNotices `json:"notices,omitempty"`
 	// staged has the digests of the files in the container.
 	// +optional
 	Staged *StagedFiles `json:"staged,omitempty"`

@@ -98,7 +98,8 @@ type JmxAttachmentStatus struct {
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 
-	// conditions are the six phases and Ready. All of them are always present.
+	// conditions are the six phases and Ready, which are always present, and
+	// ScrapeIncomplete and ScrapeExpensive while they are True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

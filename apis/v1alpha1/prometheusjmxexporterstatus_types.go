@@ -87,8 +87,8 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	ProblemPodsOmitted int32 `json:"problemPodsOmitted,omitempty"`
 
-	// conditions are Ready, Reconciling, Stalled and ConfigValid, and PreflightComplete
-	// in mode Preflight.
+	// conditions are Ready, Reconciling, Stalled and ConfigValid, PreflightComplete in
+	// mode Preflight, and ScrapeIncomplete and ScrapeExpensive while they are True.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

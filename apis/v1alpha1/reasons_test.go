@@ -48,6 +48,7 @@ func reasons(t *testing.T) map[string]bool {
 	known := map[string]bool{}
 	all := constants(t, "reasons.go", regexp.MustCompile("^Reason"))
 	maps.Copy(all, constants(t, "exporterreasons.go", regexp.MustCompile("^Reason")))
+	maps.Copy(all, constants(t, "scrapereasons.go", regexp.MustCompile("^Reason")))
 	for name, value := range all {
 		if name != "Reason"+value {
 			t.Errorf("%s is called %q", name, value)
@@ -71,7 +72,9 @@ func TestReasonsAreClassed(t *testing.T) {
 	// Of conditions that hold, and of sums.
 	for _, reason := range []string{
 		ReasonSelected, ReasonJVMIdentified, ReasonFilesVerified, ReasonAgentServing, ReasonEndpointPublished, ReasonAnnotationsApplied, ReasonScrapable, ReasonAdopted, ReasonValid, ReasonUnknownKeysIgnored, ReasonKeysIgnored, ReasonAllAnnotated, ReasonNotReached, ReasonProgressing, ReasonReconciled,
-		ReasonNoPodsMatched, ReasonPodsInspected, ReasonPodsRefused,
+		ReasonNoPodsMatched, ReasonPodsInspected, ReasonPodsRefused, ReasonPodsIncomplete, ReasonPodsExpensive,
+		ReasonMBeanUnreadable, ReasonUndeclaredAttribute, ReasonInvalidSample, ReasonInvalidValue, ReasonDuplicateSample, ReasonConflictingType, ReasonReservedName, ReasonMetricUnreadable, ReasonMBeansSkipped,
+		ReasonCPU, ReasonDuration, ReasonAllocation, ReasonHighCost,
 	} {
 		if !known[reason] || Known(reason) {
 			t.Errorf("%s is classed, but says nothing of why a pod is not further", reason)

@@ -22,6 +22,7 @@ const root = "../.."
 func TestReasons(t *testing.T) {
 	all := constants(t, "apis/v1alpha1/reasons.go", "Reason")
 	maps.Copy(all, constants(t, "apis/v1alpha1/exporterreasons.go", "Reason"))
+	maps.Copy(all, constants(t, "apis/v1alpha1/scrapereasons.go", "Reason"))
 	want := values(all)
 	var got []string
 	for _, m := range regexp.MustCompile(`(?m)^### (\w+)$`).FindAllStringSubmatch(read(t, "docs/troubleshooting.md"), -1) {

@@ -8,46 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode"
-	"unicode/utf8"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
-
-// isBounded reports whether a text is safe for a report and a terminal.
-func isBounded(text string) bool {
-	return len(text) <= 1024 && utf8.ValidString(text) &&
-		!strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) })
-}
-
-// The agent's answer, which any code in the JVM can write.
-func FuzzParseMark(f *testing.F) {
-	for _, seed := range []string{
-		"protocol=1&state=running&port=1&message=%C3",
-		"protocol=1&state=failed&reason=PortInUse&message=Port+9404+is+in+use%3A+%C3%A9.",
-		"state=running&agent=%1B%5B31m&config.sha256=%E2%80%AE&reloads=-1&loads=99999999999",
-		"state=running&skipped=1&skipped.domain=%1B%5B31m&skipped.reason=%C3",
-		"state=stopped&state=running&%zz", "",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, value string) {
-		mark, err := parseMark(value)
-		if err != nil {
-			return
-		}
-		texts := []string{mark.Agent, mark.ConfigSHA256, mark.ImplementationSHA256, mark.Desired, mark.Message}
-		if mark.Skipped != nil {
-			texts = append(texts, mark.Skipped.Domain, mark.Skipped.Reason)
-		}
-		for _, text := range texts {
-			if !isBounded(text) {
-				t.Errorf("%q", text)
-			}
-		}
-	})
-}
 
 // Mounts and control groups from the kernel: a container can name both.
 func FuzzHello(f *testing.F) {
@@ -100,7 +64,7 @@ func FuzzDesiredFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		read := dir.ReadDesired(name)
-		if countIn(read, reloadsBefore) != nil && !read.Has(reloadsBefore) {
+		if helperapi.Count(read, reloadsBefore) != nil && !read.Has(reloadsBefore) {
 			t.Error("a count out of nothing")
 		}
 		if len(read.Encode()) > 3*(16<<10)+2 {

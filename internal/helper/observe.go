@@ -73,9 +73,9 @@ func describe(p jvm.Process) helperapi.Process {
 		UID:            p.UID,
 		GID:            p.GID,
 		Implementation: string(p.Implementation),
-		Vendor:         bounded(p.Vendor),
-		Version:        bounded(p.Version),
-		MainClass:      bounded(p.MainClass),
+		Vendor:         helperapi.Bounded(p.Vendor),
+		Version:        helperapi.Bounded(p.Version),
+		MainClass:      helperapi.Bounded(p.MainClass),
 		LoadWarns:      loadWarns(p),
 	}
 }

@@ -74,7 +74,7 @@ func getPage(ctx context.Context, e helperapi.Endpoint, read func(page *bufio.Re
 		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d does not answer in HTTP: %v.", e.Port, err)
 	}
 	if code, ok := statusCode(string(line)); !ok || code != 200 {
-		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d answers %s with %q.", e.Port, e.Path, bounded(strings.TrimSpace(string(line))))
+		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d answers %s with %q.", e.Port, e.Path, helperapi.Bounded(strings.TrimSpace(string(line))))
 	}
 	if err := read(answer); err != nil {
 		return helperapi.Errorf(helperapi.ReasonEndpointNotServing, "Port %d breaks off its answer to %s: %v.", e.Port, e.Path, err)

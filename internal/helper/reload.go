@@ -29,7 +29,7 @@ func noteReloads(want, current pairs, m *helperapi.Mark) {
 // nothing to compare: older agents do not count, and another implementation counts from
 // 0.
 func checkReload(previous pairs, m *helperapi.Mark) error {
-	before := countIn(previous, reloadsBefore)
+	before := helperapi.Count(previous, reloadsBefore)
 	if before == nil || m.Reloads != nil && *m.Reloads > *before {
 		return nil
 	}

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
@@ -44,20 +42,4 @@ func typed(err error) *helperapi.Error {
 	default:
 		return helperapi.Errorf(helperapi.ReasonAttachFailed, "%v.", err)
 	}
-}
-
-// bounded makes a text from the JVM safe for a status and a terminal: any code in the JVM
-// can set the property.
-func bounded(text string) string {
-	const most = 1024
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "")
-	}
-	return text
 }

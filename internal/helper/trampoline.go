@@ -50,7 +50,7 @@ func agentLoaded(p jvm.Process) (bool, error) {
 
 func foreign(jar jvm.OpenFile, why string, args ...any) *helperapi.Error {
 	return helperapi.Errorf(helperapi.ReasonForeignJar, "The JVM has %s open, which is not this operator's agent: "+why+
-		". The operator does not touch it. Find out who wrote the file and what it does, then restart the container.", append([]any{bounded(jar.Name)}, args...)...)
+		". The operator does not touch it. Find out who wrote the file and what it does, then restart the container.", append([]any{helperapi.Bounded(jar.Name)}, args...)...)
 }
 
 // isAgentJar reports whether an open file has the name of a trampoline. If /tmp is a

@@ -87,7 +87,7 @@ func tryTasks(ctx context.Context, p jvm.Process) error {
 	case strings.Contains(text, noTask) || strings.Contains(text, noTaskInC):
 		return errNoTask
 	default:
-		return helperapi.Errorf(helperapi.ReasonInsufficientThreads, "In a trial, a process of %d threads could not run beside the application (%q), so the threads of an attach may not start either. Find out which limit is reached.", triedTasks, bounded(text))
+		return helperapi.Errorf(helperapi.ReasonInsufficientThreads, "In a trial, a process of %d threads could not run beside the application (%q), so the threads of an attach may not start either. Find out which limit is reached.", triedTasks, helperapi.Bounded(text))
 	}
 }
 

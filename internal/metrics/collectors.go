@@ -6,18 +6,21 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // Register registers the metrics. Attachments and problem pods are counted in the cache
 // at each scrape; with names, they have the names of namespaces and exporters as labels.
 func Register(cache client.Reader, names bool) {
 	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes,
-		NewAttachmentCollector(cache, names), NewProblemCollector(cache, names))
+		NewAttachmentCollector(cache, names), NewConditionCollector(cache, names), NewProblemCollector(cache, names))
 }
 
 // collector counts objects in the cache at each scrape. Readers of the operator's
@@ -56,6 +59,27 @@ func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collecto
 		})
 }
 
+// NewConditionCollector returns a collector of the JmxAttachments in the cache whose
+// conditions say what their scrapes lack or cost.
+func NewConditionCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newCollector(conditionsName,
+		"Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.",
+		[]string{"namespace", "exporter"}, []string{"condition", "reason"}, names,
+		func(ctx context.Context, add func(int, ...string)) error {
+			var list v1alpha1.JmxAttachmentList
+			err := cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
+			for i := range list.Items {
+				a := &list.Items[i]
+				for _, kind := range record.NoticeConditions {
+					if c := meta.FindStatusCondition(a.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
+						add(1, a.Namespace, a.Spec.Exporter.Name, kind, c.Reason)
+					}
+				}
+			}
+			return err
+		})
+}
+
 // NewProblemCollector returns a collector of the pods that do not run according to the
 // status of exporters.
 func NewProblemCollector(cache client.Reader, names bool) prometheus.Collector {
@@ -89,10 +113,10 @@ func (c collector) Describe(descs chan<- *prometheus.Desc) { descs <- c.desc }
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) //nolint:forbidigo // a scrape has no context
 	defer cancel()
-	// There are at most three labels; an array is a comparable key.
-	counts := map[[3]string]int{}
+	// There are at most four labels; an array is a comparable key.
+	counts := map[[4]string]int{}
 	err := c.count(ctx, func(n int, labels ...string) {
-		var key [3]string
+		var key [4]string
 		copy(key[:], labels[c.skipped:])
 		counts[key] += n
 	})

@@ -22,7 +22,14 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 		meta := metav1.ObjectMeta{Namespace: namespace, Name: "payroll"}
 		switch list := list.(type) {
 		case *v1alpha1.JmxAttachmentList:
-			list.Items = append(list.Items, v1alpha1.JmxAttachment{ObjectMeta: meta, Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseStaged, Reason: "NoSpace"}})
+			list.Items = append(list.Items, v1alpha1.JmxAttachment{
+				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
+				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseStaged, Reason: "NoSpace", Conditions: []metav1.Condition{
+					{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Scrapable"},
+					{Type: v1alpha1.ConditionScrapeIncomplete, Status: metav1.ConditionTrue, Reason: "InvalidValue"},
+					{Type: v1alpha1.ConditionScrapeExpensive, Status: metav1.ConditionFalse, Reason: "CPU"},
+				}},
+			})
 		case *v1alpha1.PrometheusJmxExporterList:
 			list.Items = append(list.Items, v1alpha1.PrometheusJmxExporter{ObjectMeta: meta, Status: v1alpha1.PrometheusJmxExporterStatus{
 				ProblemPods: []v1alpha1.ProblemPod{
@@ -43,6 +50,9 @@ func TestMetricsWithoutNames(t *testing.T) {
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
 jmx_exporter_operator_attachments{phase="Staged",reason="NoSpace"} 2
+# HELP jmx_exporter_operator_attachment_conditions Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.
+# TYPE jmx_exporter_operator_attachment_conditions gauge
+jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",reason="InvalidValue"} 2
 # HELP jmx_exporter_operator_problem_pods Number of pods that match an exporter's selector and do not run, by reason; pods beyond the limit of its status are counted as Omitted.
 # TYPE jmx_exporter_operator_problem_pods gauge
 jmx_exporter_operator_problem_pods{reason="OOMKilled"} 2
@@ -53,6 +63,10 @@ jmx_exporter_operator_problem_pods{reason="Omitted"} 4
 # TYPE jmx_exporter_operator_attachments gauge
 jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="NoSpace"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="NoSpace"} 1
+# HELP jmx_exporter_operator_attachment_conditions Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.
+# TYPE jmx_exporter_operator_attachment_conditions gauge
+jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",exporter="payroll",namespace="blue",reason="InvalidValue"} 1
+jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",exporter="payroll",namespace="red",reason="InvalidValue"} 1
 # HELP jmx_exporter_operator_problem_pods Number of pods that match an exporter's selector and do not run, by reason; pods beyond the limit of its status are counted as Omitted.
 # TYPE jmx_exporter_operator_problem_pods gauge
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="OOMKilled"} 1
@@ -63,7 +77,7 @@ jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="Om
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(NewAttachmentCollector(tenants{}, test.names), NewProblemCollector(tenants{}, test.names))
+			registry.MustRegister(NewAttachmentCollector(tenants{}, test.names), NewConditionCollector(tenants{}, test.names), NewProblemCollector(tenants{}, test.names))
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(test.want)); err != nil {
 				t.Error(err)
 			}

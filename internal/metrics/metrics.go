@@ -13,6 +13,7 @@ import (
 // Names of the metrics that are counted in the cache.
 const (
 	attachmentsName = "jmx_exporter_operator_attachments"
+	conditionsName  = "jmx_exporter_operator_attachment_conditions"
 	problemPodsName = "jmx_exporter_operator_problem_pods"
 )
 

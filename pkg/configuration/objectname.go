@@ -17,6 +17,10 @@ func objectName(c *checker, path string, n *yaml.Node) error {
 	return nil
 }
 
+// IsObjectName reports whether javax.management.ObjectName accepts a string, a pattern or
+// not. The empty string is none.
+func IsObjectName(name string) bool { return name != "" && objectNameProblem(name) == "" }
+
 // objectNameProblem returns why a string is not an object name, or "" if it is one. The
 // empty string is one: it stands for all names.
 func objectNameProblem(name string) string {

@@ -78,9 +78,9 @@ func Path(p *v1alpha1.JavaProcess) string {
 const healthPath = "/-/healthy"
 
 // Answers implements Prober.
-func (p *HTTP) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error {
+func (p *HTTP) Answers(ctx context.Context, process *v1alpha1.JavaProcess) (notices *helperapi.Notices, err error) {
 	host := net.JoinHostPort(process.Endpoint.Address, strconv.Itoa(int(process.Endpoint.Port)))
-	return p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
+	err = p.seam(ctx, effects.Effect{Kind: effects.HTTP, What: "health", On: host}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, p.patience)
 		defer cancel()
 		response, err := p.ask(ctx, process, process.Endpoint.TLS, host, healthPath)
@@ -94,8 +94,20 @@ func (p *HTTP) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error
 		if foreign(process, response) {
 			return ErrForeign
 		}
+		notices = noticesIn(response)
 		return nil
 	})
+	return notices, err
+}
+
+// noticesIn returns the notices in a health response that is not foreign; nil if it is not
+// from the operator's agent, as far as that can be determined, or from an older one.
+func noticesIn(answer *http.Response) *helperapi.Notices {
+	said := answer.Header.Values(helperapi.NoticesHeader)
+	if answer.StatusCode != http.StatusOK || answer.Header.Get(helperapi.IdentityHeader) == "" || len(said) != 1 {
+		return nil
+	}
+	return helperapi.ParseNotices(said[0])
 }
 
 // foreign reports whether a health response comes from a different process, as far as

@@ -116,7 +116,7 @@ func TestHTTP(t *testing.T) {
 			p.patience = 100 * time.Millisecond
 			process := tc.process.DeepCopy()
 			process.Port, process.Endpoint = int32(number), &v1alpha1.Endpoint{Address: host, Port: int32(number)}
-			err = p.Answers(t.Context(), process)
+			_, err = p.Answers(t.Context(), process)
 			if (err != nil) != tc.silent || errors.Is(err, ErrForeign) != tc.foreign || errors.Is(err, ErrUnreachable) != (tc.probe == unreachable) {
 				t.Errorf("%s: Answers: got %v", tc.reason, err)
 			}
@@ -150,7 +150,8 @@ func TestStockExporterIsNotScraped(t *testing.T) {
 	}
 	stock := &v1alpha1.JavaProcess{Adopted: true, Port: int32(port), Endpoint: &v1alpha1.Endpoint{Address: host, Port: int32(port)}}
 	prober := NewHTTP(effects.Direct)
-	if err := errors.Join(prober.Probe(t.Context(), host, stock), prober.Answers(t.Context(), stock)); err != nil {
+	_, err = prober.Answers(t.Context(), stock)
+	if err := errors.Join(prober.Probe(t.Context(), host, stock), err); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{healthPath, healthPath}, requested); diff != "" {

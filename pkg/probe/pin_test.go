@@ -52,7 +52,7 @@ func TestPinned(t *testing.T) {
 			process := &v1alpha1.JavaProcess{Port: int32(at.Port()), SecuritySHA256: tc.security, CertificateSHA256: tc.pin, Identity: tc.process}
 			process.Endpoint = &v1alpha1.Endpoint{Address: at.Addr().String(), Port: process.Port, TLS: tc.security != ""}
 			prober := NewHTTP(effects.Direct)
-			if err := prober.Answers(t.Context(), process); !errors.Is(err, tc.answers) {
+			if _, err := prober.Answers(t.Context(), process); !errors.Is(err, tc.answers) {
 				t.Errorf("Answers: got %v, want %v", err, tc.answers)
 			}
 			err := prober.Probe(t.Context(), at.Addr().String(), process)

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // MetricsPath is the path of the metrics endpoint.
@@ -30,7 +31,8 @@ type Prober interface {
 	// returns an error that is ErrUnreachable if the endpoint cannot be reached,
 	// ErrForeign if a foreign process answers, and another error if the server does not
 	// speak HTTP. A server that accepts the connection but answers slowly counts as
-	// answering: a JVM that collects garbage is still the same JVM. It ends in bounded
-	// time, and requests nothing expensive from the application.
-	Answers(ctx context.Context, p *v1alpha1.JavaProcess) error
+	// answering: a JVM that collects garbage is still the same JVM. It returns the notices
+	// of the agent; nil if the answer has none that are its own. It ends in bounded time,
+	// and requests nothing expensive from the application.
+	Answers(ctx context.Context, p *v1alpha1.JavaProcess) (*helperapi.Notices, error)
 }

@@ -180,8 +180,8 @@ type probing struct{ err error }
 func (p probing) Probe(context.Context, string, *v1alpha1.JavaProcess) error { return p.err }
 
 // Answers implements Prober.
-func (probing) Answers(context.Context, *v1alpha1.JavaProcess) error {
-	return errors.New("connection refused")
+func (probing) Answers(context.Context, *v1alpha1.JavaProcess) (*helperapi.Notices, error) {
+	return nil, errors.New("connection refused")
 }
 
 // podWith returns a pod whose annotations have these owners: manager -> annotations.

@@ -32,8 +32,12 @@ func Regress(s *Situation) ([]Move, error) {
 		d.add(m)
 	}
 	for _, p := range d.Processes() {
-		if from := d.EndpointHealth[record.Identity(p)].CheckedFrom; from != "" && p.Endpoint != nil {
-			d.add(CheckFrom{record.Identity(p), from})
+		health := d.EndpointHealth[record.Identity(p)]
+		if health.CheckedFrom != "" && p.Endpoint != nil {
+			d.add(CheckFrom{record.Identity(p), health.CheckedFrom})
+		}
+		if health.Notices != nil {
+			d.add(Notice{record.Identity(p), *health.Notices})
 		}
 	}
 	forgot := d.forget(func(p *v1alpha1.JavaProcess) bool {

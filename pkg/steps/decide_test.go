@@ -14,6 +14,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
@@ -149,8 +150,9 @@ var decided = map[string]map[string]func(*scene){
 			situations[v1alpha1.ReasonAgentGone](s)
 			s.jvm().Process.Losses = &v1alpha1.Losses{Count: 1, LastTime: s.Now}
 		},
-		"an endpoint answers inside the pod only": healthIs(Health{Finding: FindingServing, CheckedFrom: v1alpha1.CheckedFromPod}),
-		"the rules that select processes changed": func(s *scene) { s.Exporter.Spec.AllowSharedTmp = true },
+		"an agent reports that its scrape is incomplete": healthIs(Health{Notices: &helperapi.Notices{Skipped: &helperapi.Skipped{Count: 1, Domain: "a", Reason: "InvalidValue"}}}),
+		"an endpoint answers inside the pod only":        healthIs(Health{Finding: FindingServing, CheckedFrom: v1alpha1.CheckedFromPod}),
+		"the rules that select processes changed":        func(s *scene) { s.Exporter.Spec.AllowSharedTmp = true },
 		"somebody else set a scrape annotation": func(s *scene) {
 			s.annotatedBy("helm", "8080")
 		},

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // Health is the result of an endpoint's health check and of the examination after it.
@@ -18,6 +19,8 @@ type Health struct {
 	Misses int32
 	// Served is how long the endpoint was seen to answer before.
 	Served time.Duration
+	// Notices are those of the agent; nil for as before.
+	Notices *helperapi.Notices
 }
 
 // silentMisses is the number of consecutive misses after which a JVM with a silent

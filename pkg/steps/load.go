@@ -92,6 +92,8 @@ func (l Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	p.AgentVersion = text.Cut(mark.Agent, 64)
 	p.Identity = identity
 	p.Warning = text.Cut(report.Processes[0].Warning, 300)
+	p.Notices = nil
+	record.Notice(p, mark.Notices)
 	if !j.serves() {
 		return record.NotDone(v1alpha1.ReasonAgentNotAnswering, "The agent is in the JVM, but does not serve the desired port, configuration and security settings.")
 	}
@@ -138,7 +140,7 @@ func (l Load) Undo(ctx context.Context, j *JVM) statemachine.Outcome {
 	if p.Adopted { // the stock exporter serves on
 		return record.Done()
 	}
-	p.AgentFound, p.Intent, p.Port, p.ConfigSHA256, p.ImplementationSHA256 = false, nil, 0, "", ""
+	p.AgentFound, p.Intent, p.Notices, p.Port, p.ConfigSHA256, p.ImplementationSHA256 = false, nil, nil, 0, "", ""
 	p.SecuritySHA256, p.CertificateSHA256 = "", ""
 	return record.Done()
 }

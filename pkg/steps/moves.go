@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
@@ -59,7 +60,7 @@ func (Return) Apply(s *Situation) error {
 	*status = v1alpha1.JmxAttachmentStatus{Conditions: status.Conditions, Processes: status.Processes}
 	for _, p := range s.Processes() {
 		p.Phase, p.Reason, p.Message, p.Attempt = v1alpha1.PhaseDiscovered, "", "", nil
-		p.Staged, p.Endpoint, p.Port, p.ConfigSHA256 = nil, nil, 0, ""
+		p.Staged, p.Endpoint, p.Notices, p.Port, p.ConfigSHA256 = nil, nil, nil, 0, ""
 	}
 	s.State = statemachine.State{}
 	return nil
@@ -124,6 +125,18 @@ type CheckFrom struct {
 // Apply implements Change.
 func (m CheckFrom) Apply(s *Situation) error {
 	s.Known(m.Process).Endpoint.CheckedFrom = m.From
+	return nil
+}
+
+// Notice records what the agent in a process reports about its collections.
+type Notice struct {
+	Process record.ProcessIdentity
+	Notices helperapi.Notices
+}
+
+// Apply implements Change.
+func (m Notice) Apply(s *Situation) error {
+	record.Notice(s.Known(m.Process), m.Notices)
 	return nil
 }
 

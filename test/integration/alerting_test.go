@@ -24,8 +24,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 )
 
-// A pod that crashes fires an alert at a webhook and in Slack, which resolves once the pod
-// runs; an operator without a leader fires one, too, even next to another operator. Both use
+// A pod that crashes, or whose scrape is incomplete, fires an alert at a webhook and in
+// Slack, which resolves once the pod runs; an operator without a leader fires one, too, even next to another operator. Both use
 // the rules and the route of docs/alerting.md, with a real Prometheus and a real
 // Alertmanager.
 func TestAlerting(t *testing.T) {
@@ -35,6 +35,9 @@ func TestAlerting(t *testing.T) {
 	c.alerts("exporter", 0)
 	pod := c.run(aPod("app-0").without("app"))
 	c.crash(pod, 1)
+	incomplete := aPod("app-1")
+	incomplete.jvms["app"][0].notices = skips(1, "app", "InvalidValue")
+	c.run(incomplete)
 	o.settle()
 
 	binaries, err := exec.CommandContext(t.Context(), "../../hack/binaries", "prometheus", "alertmanager").Output()
@@ -43,7 +46,7 @@ func TestAlerting(t *testing.T) {
 	}
 	prometheusBinary, alertmanagerBinary, _ := strings.Cut(strings.TrimSpace(string(binaries)), "\n")
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.NewProblemCollector(inNamespace{admin, c.namespace}, true))
+	registry.MustRegister(metrics.NewProblemCollector(inNamespace{admin, c.namespace}, true), metrics.NewConditionCollector(inNamespace{admin, c.namespace}, true))
 	// controller-runtime's metric, with the namespace label that Prometheus adds to a target.
 	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "Whether this replica is the leader."}, []string{"namespace", "name"})
 	registry.MustRegister(leader)
@@ -86,6 +89,7 @@ func TestAlerting(t *testing.T) {
 
 	webhook.until(t, "firing", "JmxPodsNotRunning", "CrashLoopBackOff")
 	slack.until(t, "FIRING JmxPodsNotRunning", "1 selected pods do not run: CrashLoopBackOff")
+	slack.until(t, "FIRING JmxScrapesIncomplete", "the metrics of 1 pods are incomplete: InvalidValue")
 
 	c.runAgain(pod, 2)
 	o.settle()

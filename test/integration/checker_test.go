@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
 
 // checker checks invariants in every status that the operator writes, and remembers
@@ -47,7 +48,7 @@ func (c *checker) check(t *testing.T, object client.Object) {
 	}
 }
 
-// attachmentProblems checks that all conditions exist; that phase is the longest prefix of
+// attachmentProblems checks that all conditions exist, and others only with a cause; that phase is the longest prefix of
 // true ones; that the first that is not true gives the reason; that later ones are
 // Unknown; and that Ready summarizes them.
 func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
@@ -82,8 +83,16 @@ func attachmentProblems(status *v1alpha1.JmxAttachmentStatus) []string {
 		}
 	}
 	condition := meta.FindStatusCondition(want.Conditions, v1alpha1.ConditionReady)
-	if condition == nil || len(want.Conditions) != len(v1alpha1.Phases())+1 {
-		return []string{"does not have exactly one condition per phase, and Ready"}
+	notices := record.Record{Attachment: &v1alpha1.JmxAttachment{Status: *status}}.Notices()
+	if condition == nil || len(want.Conditions) != len(v1alpha1.Phases())+1+len(notices) {
+		return []string{"does not have exactly one condition per phase, Ready, and those of the agents' notices"}
+	}
+	for _, n := range notices {
+		c := meta.FindStatusCondition(want.Conditions, n.Type)
+		if c == nil {
+			return []string{"has no condition " + n.Type}
+		}
+		c.Status, c.Reason, c.Message = n.Status, n.Reason, n.Message
 	}
 	if want.DetachStartTime != nil { // whatever its phase, it is detaching
 		want.Reason = v1alpha1.ReasonDetaching

@@ -31,6 +31,8 @@ type containers struct {
 	// probe is the endpoint's answer from outside of the pod, and health the answer of
 	// whatever process listens.
 	probe, health error
+	// notices are those of every agent at its health page; nil for an older agent.
+	notices *helperapi.Notices
 }
 
 type containerKey struct {
@@ -74,6 +76,8 @@ type jvm struct {
 	argument string
 	// identity is the identity that its agent was given.
 	identity string
+	// notices are those of its agent after a load.
+	notices helperapi.Notices
 }
 
 const (
@@ -238,11 +242,13 @@ func (p prober) Probe(ctx context.Context, address string, process *v1alpha1.Jav
 }
 
 // Answers implements probe.Prober.
-func (p prober) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error {
+func (p prober) Answers(ctx context.Context, process *v1alpha1.JavaProcess) (notices *helperapi.Notices, err error) {
 	effect := effects.Effect{Kind: effects.HTTP, What: "health", On: fmt.Sprintf("%s:%d", process.Endpoint.Address, process.Endpoint.Port)}
-	return p.seam(ctx, effect, func(context.Context) error {
+	err = p.seam(ctx, effect, func(context.Context) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		notices = p.notices
 		return p.health
 	})
+	return notices, err
 }

@@ -103,6 +103,7 @@ func (c *container) load(request helperapi.Request) (*helperapi.Report, error) {
 	j.Mark = &helperapi.Mark{
 		Protocol: 1, State: helperapi.AgentRunning, Agent: "1.0.0", Loads: j.loads, Port: port,
 		ConfigSHA256: desired.ConfigSHA256, SecuritySHA256: desired.SecuritySHA256, ImplementationSHA256: desired.ImplementationSHA256,
+		Notices: j.notices,
 	}
 	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
 }

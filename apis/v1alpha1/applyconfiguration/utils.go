@@ -30,8 +30,12 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.EndpointApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("EndpointSecurity"):
 		return &apisv1alpha1.EndpointSecurityApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ExpensiveScrape"):
+		return &apisv1alpha1.ExpensiveScrapeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Halt"):
 		return &apisv1alpha1.HaltApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("IncompleteScrape"):
+		return &apisv1alpha1.IncompleteScrapeApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("InspectedContainer"):
 		return &apisv1alpha1.InspectedContainerApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("JavaProcess"):
@@ -74,6 +78,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.RestoresApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Rollout"):
 		return &apisv1alpha1.RolloutApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("ScrapeNotices"):
+		return &apisv1alpha1.ScrapeNoticesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("StagedFiles"):
 		return &apisv1alpha1.StagedFilesApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("TransportCount"):

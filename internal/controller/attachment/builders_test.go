@@ -103,13 +103,18 @@ func says(reason string) func() (*helperapi.Report, error) {
 var aTarget = helperapi.Target{PID: 7, StartTime: 11}
 
 // prober is a Prober whose endpoints all answer the same.
-type prober struct{ err error }
+type prober struct {
+	err     error
+	notices *helperapi.Notices
+}
 
 // Probe implements probe.Prober.
 func (p *prober) Probe(context.Context, string, *v1alpha1.JavaProcess) error { return p.err }
 
 // Answers implements probe.Prober.
-func (p *prober) Answers(context.Context, *v1alpha1.JavaProcess) error { return p.err }
+func (p *prober) Answers(context.Context, *v1alpha1.JavaProcess) (*helperapi.Notices, error) {
+	return p.notices, p.err
+}
 
 // accepting is an API server that accepts each apply; any other call panics.
 type accepting struct {

@@ -3,6 +3,7 @@ package attachment
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
@@ -22,6 +24,9 @@ func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition
 	for _, c := range changed {
 		switch {
 		case c.Type == v1alpha1.ConditionReady:
+		case slices.Contains(record.NoticeConditions, c.Type):
+			log.Info("agent reports", "condition", c.Type, "reason", c.Reason)
+			v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeWarning, c.Reason, c.Type, "%s", text.Note(c.Message))
 		case c.Status == metav1.ConditionTrue:
 			log.Info("phase reached", "phase", c.Type)
 			switch c.Type {

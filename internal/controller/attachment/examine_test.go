@@ -76,6 +76,31 @@ func TestExamine(t *testing.T) {
 	}
 }
 
+// Notices of an agent are recorded without an exec, unless a load has said more since.
+func TestNoticesOfAHealthCheck(t *testing.T) {
+	for name, loaded := range map[string]bool{"as checked": false, "loaded since": true} {
+		b, s := aBench(), servingPod()
+		b.prober.notices = &helperapi.Notices{Skipped: &helperapi.Skipped{Count: 1, Domain: "a", Reason: "InvalidValue"}}
+		v := b.of(s)
+		b.Health.Track(v.key(), s.Pod.Status.PodIP, s.Status().Processes)
+		b.clock.SetTime(start.Add(time.Hour))
+		if news := b.Health.CheckDue(t.Context()); len(news) != 1 {
+			t.Errorf("%s: reconciliations requested: %v", name, news)
+		}
+		want := b.prober.notices
+		if loaded {
+			s.Status().Processes[0].ConfigSHA256, want = "next", nil
+		}
+		v.examine(t.Context())
+		if diff := cmp.Diff(want, s.EndpointHealth[record.Identity(&s.Status().Processes[0])].Notices); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if len(b.helper.ran) != 0 {
+			t.Errorf("%s: %v was executed", name, b.helper.ran)
+		}
+	}
+}
+
 // An endpoint that is silent once is not examined: an exec follows only
 // when the next check fails, too.
 func TestExamineWaitsForSilenceToPersist(t *testing.T) {

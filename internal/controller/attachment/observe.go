@@ -127,7 +127,14 @@ func (v *visit) examine(ctx context.Context) {
 		case p == nil, p.Endpoint == nil, v.Begun.DetachStartTime != nil: // it is forgotten
 			continue
 		case check.Err == nil:
-			v.EndpointHealth[id] = steps.Health{CheckedFrom: v1alpha1.CheckedFromOperator}
+			health := steps.Health{}
+			if p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
+				health.CheckedFrom = v1alpha1.CheckedFromOperator
+			}
+			if check.ConfigSHA256 == p.ConfigSHA256 { // else a load has said more since
+				health.Notices = check.Notices
+			}
+			v.EndpointHealth[id] = health
 			continue
 		case p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod:
 			continue // as before

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -47,7 +49,13 @@ func (v *visit) setConditions() (changed []metav1.Condition) {
 			break
 		}
 	}
-	return statemachine.SetConditions(&status.Conditions, v.Attachment.Generation, metav1.NewTime(v.Clock.Now()).Rfc3339Copy(), append(conditions, ready)...)
+	conditions = append(append(conditions, ready), v.Notices()...)
+	for _, kind := range record.NoticeConditions { // there only while True
+		if !slices.ContainsFunc(conditions, func(c metav1.Condition) bool { return c.Type == kind }) {
+			meta.RemoveStatusCondition(&status.Conditions, kind)
+		}
+	}
+	return statemachine.SetConditions(&status.Conditions, v.Attachment.Generation, metav1.NewTime(v.Clock.Now()).Rfc3339Copy(), conditions...)
 }
 
 // write writes the record if it differs from what the API server has.

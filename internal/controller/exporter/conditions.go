@@ -88,10 +88,13 @@ func (f sum) failed() (ready, reconciling metav1.Condition) {
 }
 
 // listed returns a sentence with the first few refusals.
-func listed(refusals []string) string {
+func listed(refusals []string) string { return "Refused pods: " + firstFew(refusals) + "." }
+
+// firstFew lists the first few items, and says how many more there are.
+func firstFew(items []string) string {
 	const few = 3
-	if len(refusals) <= few {
-		return "Refused pods: " + strings.Join(refusals, "; ") + "."
+	if len(items) <= few {
+		return strings.Join(items, "; ")
 	}
-	return fmt.Sprintf("Refused pods: %s; and %d more.", strings.Join(refusals[:few], "; "), len(refusals)-few)
+	return fmt.Sprintf("%s; and %d more", strings.Join(items[:few], "; "), len(items)-few)
 }

@@ -54,7 +54,15 @@ func (f sum) status() *v1alpha1.PrometheusJmxExporterStatus {
 	if !f.preflighting() {
 		meta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionPreflightComplete)
 	}
-	for _, c := range f.conditions(status) {
+	conditions := f.conditions(status)
+	for _, n := range notices {
+		if c := n.condition(f.fleet); c != nil {
+			conditions = append(conditions, *c)
+		} else {
+			meta.RemoveStatusCondition(&status.Conditions, n.kind)
+		}
+	}
+	for _, c := range conditions {
 		c.ObservedGeneration = f.exporter.Generation
 		c.LastTransitionTime = f.now
 		meta.SetStatusCondition(&status.Conditions, c)

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
@@ -41,11 +42,14 @@ const (
 	// maxPause is the maximum time between two checks of an endpoint, unless the
 	// interval is longer.
 	maxPause = 10 * time.Minute
+	// noticePause is the minimum time between two changes of an endpoint's notices that
+	// are news: what an application does at each scrape is written no more often.
+	noticePause = 10 * time.Minute
 )
 
 // Prober checks whether the process in the record still serves its endpoint.
 type Prober interface {
-	Answers(ctx context.Context, p *v1alpha1.JavaProcess) error
+	Answers(ctx context.Context, p *v1alpha1.JavaProcess) (*helperapi.Notices, error)
 }
 
 // Check is the result of checking an endpoint.
@@ -56,6 +60,10 @@ type Check struct {
 	Misses int32
 	// Served is how long the endpoint was seen to answer before.
 	Served time.Duration
+	// Notices are those of the agent; nil if they are as recorded, or unknown.
+	Notices *helperapi.Notices
+	// ConfigSHA256 is the configuration that Notices are about.
+	ConfigSHA256 string
 }
 
 // Checker checks tracked endpoints, each at most once per interval: sooner after a
@@ -78,6 +86,8 @@ type tracked struct {
 	// answeredSince and answeredLast are the first and last answers since the endpoint
 	// was last silent.
 	answeredSince, answeredLast time.Time
+	// noticed is the time of the last change of notices that was news.
+	noticed time.Time
 	// check is the last check that the reconciler has not taken yet.
 	check *Check
 }
@@ -192,8 +202,8 @@ func (c *Checker) check(ctx context.Context, l lane, notify func(types.Namespace
 	for pod, processes := range c.due(l) {
 		for _, p := range processes {
 			asking.Go(func() error {
-				err := c.prober.Answers(ctx, &p)
-				if ctx.Err() == nil && c.record(pod, &p, err) {
+				notices, err := c.prober.Answers(ctx, &p)
+				if ctx.Err() == nil && c.record(pod, &p, notices, err) {
 					notify(pod)
 				}
 				return nil
@@ -228,9 +238,9 @@ func (t *tracked) silent() bool {
 const examinedMisses = 2
 
 // record stores a check, and reports whether it has news: an endpoint answers that only
-// the helper could reach, one stays silent that the operator could reach, or a foreign
-// process answers.
-func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, err error) (isNew bool) {
+// the helper could reach, one stays silent that the operator could reach, a foreign
+// process answers, or the agent has other notices than recorded.
+func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, notices *helperapi.Notices, err error) (isNew bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t, ok := c.pods[pod][record.Identity(p)]
@@ -247,16 +257,28 @@ func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, err 
 		t.misses, t.answeredLast = 0, now
 	}
 	t.due = now.Add(c.pause(&t.process, t.misses))
+	notices = t.news(notices, now)
 	t.check = nil
 	if t.process.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod {
 		isNew = err == nil
 	} else {
 		isNew = errors.Is(err, probe.ErrForeign) || t.misses >= examinedMisses
 	}
-	if isNew {
-		t.check = &Check{Err: err, Misses: t.misses, Served: t.answeredLast.Sub(t.answeredSince)}
+	if isNew = isNew || notices != nil; isNew {
+		t.check = &Check{Err: err, Misses: t.misses, Served: t.answeredLast.Sub(t.answeredSince), Notices: notices, ConfigSHA256: p.ConfigSHA256}
 	}
 	return isNew
+}
+
+// news returns notices if they are other than recorded, and not too soon after the last
+// ones; otherwise nil.
+func (t *tracked) news(notices *helperapi.Notices, now time.Time) *helperapi.Notices {
+	pending := t.check != nil && t.check.Notices != nil
+	if notices == nil || !pending && now.Sub(t.noticed) < noticePause || !record.Notice(t.process.DeepCopy(), *notices) {
+		return nil
+	}
+	t.noticed = now
+	return notices
 }
 
 // pause returns the time until the next check of an endpoint: short after a single miss,

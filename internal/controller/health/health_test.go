@@ -14,6 +14,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
@@ -28,17 +29,18 @@ const address = "10.0.0.1"
 
 // prober is a Prober whose endpoints all answer the same; it records its calls.
 type prober struct {
-	mu    sync.Mutex
-	asked []string
-	err   error
+	mu      sync.Mutex
+	asked   []string
+	err     error
+	notices *helperapi.Notices
 }
 
 // Answers implements Prober.
-func (p *prober) Answers(_ context.Context, process *v1alpha1.JavaProcess) error {
+func (p *prober) Answers(_ context.Context, process *v1alpha1.JavaProcess) (*helperapi.Notices, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = append(p.asked, process.Container)
-	return p.err
+	return p.notices, p.err
 }
 
 // took returns the containers checked since the previous call, sorted.
@@ -254,7 +256,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	p := exposed("a")
 	f.Track(pod, address, []v1alpha1.JavaProcess{p})
 	f.Forget(pod)
-	if f.record(pod, &p, errSilent) {
+	if f.record(pod, &p, nil, errSilent) {
 		t.Error("a check of a forgotten pod triggers a reconciliation")
 	}
 }
@@ -265,14 +267,14 @@ func TestRotatedMeanwhile(t *testing.T) {
 	before, after := exposed("a"), exposed("a")
 	before.CertificateSHA256, after.CertificateSHA256 = "before", "after"
 	f.Track(pod, address, []v1alpha1.JavaProcess{before})
-	if !f.record(pod, &before, probe.ErrForeign) {
+	if !f.record(pod, &before, nil, probe.ErrForeign) {
 		t.Error("a foreign process triggers no reconciliation")
 	}
 	f.Track(pod, address, []v1alpha1.JavaProcess{after})
 	if got := f.Take(pod); len(got) > 0 {
 		t.Errorf("checks with the previous certificate: got %v, want none", got)
 	}
-	if f.record(pod, &before, probe.ErrForeign) || !f.record(pod, &after, probe.ErrForeign) {
+	if f.record(pod, &before, nil, probe.ErrForeign) || !f.record(pod, &after, nil, probe.ErrForeign) {
 		t.Error("a check with the previous certificate triggers a reconciliation, or one with the current does not")
 	}
 }
@@ -285,14 +287,14 @@ type stuck struct {
 }
 
 // Answers implements Prober.
-func (p *stuck) Answers(ctx context.Context, process *v1alpha1.JavaProcess) error {
+func (p *stuck) Answers(ctx context.Context, process *v1alpha1.JavaProcess) (*helperapi.Notices, error) {
 	switch {
 	case process.Container == p.answers:
 		p.asked <- struct{}{}
-		return nil
+		return nil, nil
 	case p.silent != nil:
-		return p.silent
+		return nil, p.silent
 	}
 	<-ctx.Done()
-	return ctx.Err()
+	return nil, ctx.Err()
 }

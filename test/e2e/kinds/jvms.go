@@ -85,6 +85,13 @@ var jvms = []Kind{
 		Transport: v1alpha1.TransportExec,
 	},
 	{
+		Name: "negative-counter", Title: "a counter with a negative value",
+		Change:    Change{Container: options("-Ddummy.requests=-1")},
+		Metric:    "dummyapp_queue_size",
+		Transport: v1alpha1.TransportExec,
+		Phase:     v1alpha1.ConditionScrapeIncomplete, Words: []string{`domain "dummyapp"`, "type: GAUGE"},
+	},
+	{
 		Name: "security-manager", Title: "a security manager that permits everything, Java 17",
 		Change:    Change{Container: secured("grant { permission java.security.AllPermission; };")},
 		Transport: v1alpha1.TransportExec,

@@ -36,7 +36,8 @@ type Kind struct {
 	// Transport is the one that is taken; empty where nothing may be executed at all.
 	Transport v1alpha1.Transport
 	// Phase is the one that is not reached, for Reason; without Reason, the one whose
-	// condition is reported, JavaFound if empty. Its message has Words.
+	// condition is reported, or another condition that is True, JavaFound if empty. Its
+	// message has Words.
 	Phase  v1alpha1.Phase
 	Reason string
 	Words  []string

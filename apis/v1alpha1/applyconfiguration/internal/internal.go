@@ -107,6 +107,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: secretName
       type:
         scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ExpensiveScrape
+  map:
+    fields:
+    - name: includeObjectNames
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+    - name: reason
+      type:
+        scalar: string
+    - name: rule
+      type:
+        scalar: numeric
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Halt
   map:
     fields:
@@ -120,6 +135,15 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: string
     - name: revision
+      type:
+        scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.IncompleteScrape
+  map:
+    fields:
+    - name: domain
+      type:
+        scalar: string
+    - name: reason
       type:
         scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.InspectedContainer
@@ -221,6 +245,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: message
       type:
         scalar: string
+    - name: notices
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ScrapeNotices
     - name: phase
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
@@ -710,6 +737,15 @@ var schemaYAML = typed.YAMLObject(`types:
       default: 1m
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.RuleAction
   scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ScrapeNotices
+  map:
+    fields:
+    - name: expensive
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.ExpensiveScrape
+    - name: incomplete
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.IncompleteScrape
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.StagedFiles
   map:
     fields:

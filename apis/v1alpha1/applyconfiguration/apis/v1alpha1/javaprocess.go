@@ -79,6 +79,9 @@ type JavaProcessApplyConfiguration struct {
 	LoadWarns *bool `json:"loadWarns,omitempty"`
 	// warning is what the load printed on the application's output.
 	Warning *string `json:"warning,omitempty"`
+	// notices is what the agent reports about its last collections; absent if there is
+	// nothing to notice.
+	Notices *ScrapeNoticesApplyConfiguration `json:"notices,omitempty"`
 	// staged has the digests of the files in the container.
 	Staged *StagedFilesApplyConfiguration `json:"staged,omitempty"`
 	// intent is the load that was begun, recorded before its effect.
@@ -317,6 +320,14 @@ func (b *JavaProcessApplyConfiguration) WithLoadWarns(value bool) *JavaProcessAp
 // If called multiple times, the Warning field is set to the value of the last call.
 func (b *JavaProcessApplyConfiguration) WithWarning(value string) *JavaProcessApplyConfiguration {
 	b.Warning = &value
+	return b
+}
+
+// WithNotices sets the Notices field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Notices field is set to the value of the last call.
+func (b *JavaProcessApplyConfiguration) WithNotices(value *ScrapeNoticesApplyConfiguration) *JavaProcessApplyConfiguration {
+	b.Notices = value
 	return b
 }
 

@@ -20,7 +20,8 @@ type JmxAttachmentStatusApplyConfiguration struct {
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
 	// reason is the reason of the first condition that does not hold; empty if all hold.
 	Reason *string `json:"reason,omitempty"`
-	// conditions are the six phases and Ready. All of them are always present.
+	// conditions are the six phases and Ready, which are always present, and
+	// ScrapeIncomplete and ScrapeExpensive while they are True.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 	// nodeName is the node that the pod runs on.
 	NodeName *string `json:"nodeName,omitempty"`

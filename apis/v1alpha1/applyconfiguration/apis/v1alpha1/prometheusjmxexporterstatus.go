@@ -53,8 +53,8 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	ProblemPods []ProblemPodApplyConfiguration `json:"problemPods,omitempty"`
 	// problemPodsOmitted counts the pods without an entry.
 	ProblemPodsOmitted *int32 `json:"problemPodsOmitted,omitempty"`
-	// conditions are Ready, Reconciling, Stalled and ConfigValid, and PreflightComplete
-	// in mode Preflight.
+	// conditions are Ready, Reconciling, Stalled and ConfigValid, PreflightComplete in
+	// mode Preflight, and ScrapeIncomplete and ScrapeExpensive while they are True.
 	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

@@ -20,10 +20,10 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
 
     private final Reloads reloads = new Reloads();
     private final Scrapes scrapes = new Scrapes();
-    private final ScrapeHandler handler = new ScrapeHandler(scrapes);
-    private final Guard guard = new Guard(handler);
+    private final ScrapeHandler handler = new ScrapeHandler(scrapes, this);
+    private final Guard guard = new Guard(handler, handler.publicHealth());
     private Server server;
-    private Metrics metrics;
+    private volatile Metrics metrics;
     /** What was served last. When it is desired again, also after a stop, the file may be gone. */
     private Configuration configuration;
 
@@ -45,7 +45,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
                 scrapes.collect(new WorkDeadline(TRIAL_NANOS));
             }
             Map<String, String> answer = answer("running");
-            complain(answer);
+            complain(metrics, answer);
             return answer;
         } catch (Rejection rejection) {
             Map<String, String> answer = answer(server == null ? "failed" : "running");
@@ -62,17 +62,18 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     /** Why what is served is not all that was desired or is there, which may change with each collection; null if it is. */
     @Override
     public Map<String, String> get() {
+        Metrics metrics = this.metrics; // Health is asked on other threads.
         if (metrics == null) {
             return null;
         }
         Map<String, String> pairs = new HashMap<>();
-        complain(pairs);
+        complain(metrics, pairs);
         metrics.mark(pairs);
         return pairs.isEmpty() ? null : pairs;
     }
 
     /** Says that nothing is served for want of heap, or names the rules that are too expensive. */
-    private void complain(Map<String, String> pairs) {
+    private void complain(Metrics metrics, Map<String, String> pairs) {
         String tooLarge = scrapes.complaint();
         String tooExpensive = metrics.complaint();
         if (tooLarge != null) {

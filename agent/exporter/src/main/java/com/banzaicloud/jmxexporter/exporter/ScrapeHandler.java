@@ -17,8 +17,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 
 /**
@@ -38,10 +40,13 @@ final class ScrapeHandler implements Handler {
     private final ExpositionFormatWriter openMetrics = OpenMetricsTextFormatWriter.create();
     private final ExpositionFormatWriter text = PrometheusTextFormatWriter.create();
     private final Scrapes scrapes;
+    private final Supplier<Map<String, String>> notices;
     private volatile String identity;
 
-    ScrapeHandler(Scrapes scrapes) {
+    /** A handler that says with each answer of /-/healthy what there is to notice; null for nothing. */
+    ScrapeHandler(Scrapes scrapes, Supplier<Map<String, String>> notices) {
         this.scrapes = scrapes;
+        this.notices = notices;
     }
 
     /** Says from now on which JVM this is; null if nobody knows. */
@@ -51,24 +56,16 @@ final class ScrapeHandler implements Handler {
 
     @Override
     public void handle(Request request, Response response) throws IOException {
-        boolean head = request.method().equals("HEAD");
-        if (!head && !request.method().equals("GET")) {
-            response.header("Allow", "GET, HEAD");
-            say(response, 405, "Use GET.");
+        if (!reads(request, response)) {
             return;
         }
         switch (request.path()) {
             case "/metrics":
             case "/metrics/":
-                scrape(request, response, head);
+                scrape(request, response);
                 break;
             case "/-/healthy":
-                // On a network that pods share, another JVM's agent may come to serve the port.
-                String identity = this.identity;
-                if (identity != null) {
-                    response.header("Jmx-Exporter-Identity", identity);
-                }
-                say(response, 200, "Exporter is healthy.");
+                health(response, Notices.all(notices.get()));
                 break;
             case "/":
                 say(response, 200, CONTENTS);
@@ -78,7 +75,42 @@ final class ScrapeHandler implements Handler {
         }
     }
 
-    private void scrape(Request request, Response response, boolean head) throws IOException {
+    /** Answers /-/healthy to who may not read the metrics. */
+    Handler publicHealth() {
+        return new Handler() {
+            @Override
+            public void handle(Request request, Response response) throws IOException {
+                if (reads(request, response)) {
+                    health(response, Notices.ofPublic(notices.get()));
+                }
+            }
+        };
+    }
+
+    private static boolean reads(Request request, Response response) throws IOException {
+        if (isHead(request) || request.method().equals("GET")) {
+            return true;
+        }
+        response.header("Allow", "GET, HEAD");
+        say(response, 405, "Use GET.");
+        return false;
+    }
+
+    private static boolean isHead(Request request) {
+        return request.method().equals("HEAD");
+    }
+
+    private void health(Response response, String said) throws IOException {
+        // On a network that pods share, another JVM's agent may come to serve the port.
+        String identity = this.identity;
+        if (identity != null) {
+            response.header("Jmx-Exporter-Identity", identity);
+        }
+        response.header(Notices.HEADER, said);
+        say(response, 200, "Exporter is healthy.");
+    }
+
+    private void scrape(Request request, Response response) throws IOException {
         Set<String> names;
         try {
             names = names(request.query());
@@ -88,7 +120,7 @@ final class ScrapeHandler implements Handler {
         }
         String accept = request.header("Accept");
         ExpositionFormatWriter writer = accepts(accept, OPEN_METRICS) ? openMetrics : text;
-        if (head) { // Nobody reads what would be collected.
+        if (isHead(request)) { // Nobody reads what would be collected.
             response.header("Content-Type", writer.getContentType());
             response.start(200);
             return;

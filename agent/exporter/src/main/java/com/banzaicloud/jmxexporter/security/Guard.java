@@ -13,16 +13,18 @@ import javax.net.ssl.SSLSocket;
 /**
  * Secures an endpoint by the file that counts now, which may change under open connections: a handshake that began is
  * finished with what it began with; each request is judged by what counts when it arrives. Health needs no
- * credentials: it says nothing, and who asks for it has none.
+ * credentials, since who asks for it has none: where the metrics need some, it says nothing that the application named.
  */
 public final class Guard implements Transport, Handler {
 
     private final Handler handler;
+    private final Handler publicHealth;
     /** Null: HTTP in the clear, for everybody. */
     private volatile SecurityFile security;
 
-    public Guard(Handler handler) {
+    public Guard(Handler handler, Handler publicHealth) {
         this.handler = handler;
+        this.publicHealth = publicHealth;
     }
 
     /** Secures by this file from now on; null by none. */
@@ -53,8 +55,9 @@ public final class Guard implements Transport, Handler {
             say(response, 403, "Use HTTPS.");
             return;
         }
-        if (request.path().equals("/-/healthy")) {
-            handler.handle(request, response);
+        if (request.path().equals("/-/healthy")) { // No password is judged here: each takes CPU of the application.
+            boolean admitted = security.password() == null && security.tls().admits((SSLSocket) response.socket());
+            (admitted ? handler : publicHealth).handle(request, response);
             return;
         }
         if (!security.tls().admits((SSLSocket) response.socket())) {

@@ -122,6 +122,28 @@ class EndpointSecurityTest {
         }
     }
 
+    /** Health says to anybody that MBeans are missing; which ones, only where everybody may read the metrics. */
+    @Test
+    void healthNamesNothingThatTheMetricsKeep() throws Exception {
+        Map<String, String> user = Credentials.user(SHA512, 1000, "prometheus", "secret");
+        try (Jvm jvm = Jvm.run(Subject.class.getName(), BrokenBeans.class.getName())) {
+            jvm.load(secured(jvm, "a", pairs(server, Map.of())));
+            assertEquals("skipped=5&skipped.reason=MBeanUnreadable&skipped.domain=attributes", notices(client()));
+            jvm.desire(secured(jvm, "b", pairs(server, user)));
+            assertEquals("skipped=5&skipped.reason=MBeanUnreadable", notices(client(), "prometheus:secret"));
+            jvm.desire(secured(jvm, "c", pairs(server, Map.of("clientCA", scraper.pem()))));
+            assertEquals("skipped=5&skipped.reason=MBeanUnreadable", notices(client()));
+            assertEquals("skipped=5&skipped.reason=MBeanUnreadable&skipped.domain=attributes", notices(client(scraper)));
+            assertUnharmed(jvm);
+        }
+    }
+
+    private String notices(HttpClient client, String... user) throws Exception {
+        HttpResponse<String> response = get(client, "/-/healthy", user);
+        assertEquals(200, response.statusCode());
+        return response.headers().firstValue("Jmx-Exporter-Notices").orElse("none");
+    }
+
     @Test
     @Tag("full")
     void certificateIsRotatedUnderScrapes() throws Exception {

@@ -55,6 +55,31 @@ class SkippedTest {
         }
     }
 
+    /** The operator reads at /-/healthy what the mark says, without a collection. */
+    @Test
+    @Tag("jvm")
+    void healthSaysWhatTheMarkSays() throws Exception {
+        try (Jvm jvm = Jvm.run(Subject.class.getName(), BrokenBeans.class.getName())) {
+            jvm.load(Desired.running(port, jvm.file("config.yaml", "includeObjectNames: ['info:*', 'healthy:*']\n")));
+            assertEquals("skipped=1&skipped.reason=MBeanUnreadable&skipped.domain=info", notices());
+            assertEquals("", new String(Scrape.request("HEAD", port, "/-/healthy").body()));
+            jvm.tell("mend");
+            assertEquals("skipped=1&skipped.reason=MBeanUnreadable&skipped.domain=info", notices());
+            Scrape.metrics(port);
+            assertEquals("", notices());
+            jvm.desire(Desired.running(port, jvm.file("expensive.yaml", "rules:\n- {pattern: '" + RulesTest.EXPENSIVE + "', name: never}\n")));
+            assertEquals("reason=RuleTooExpensive", notices());
+            assertEquals(0, jvm.end());
+            assertEquals(List.of(), jvm.err());
+        }
+    }
+
+    private String notices() throws Exception {
+        HttpResponse<byte[]> response = Scrape.get(port, "/-/healthy");
+        assertEquals(200, response.statusCode());
+        return response.headers().firstValue("Jmx-Exporter-Notices").orElse("none");
+    }
+
     /** As with the stock exporter, both are served, and the metric has no type. */
     @Test
     void twoRulesThatGiveOneNameTwoTypes() throws Exception {

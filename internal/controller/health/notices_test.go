@@ -1,0 +1,66 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+)
+
+// Notices are news if they differ from those recorded, at most once in ten minutes; what
+// was not taken is kept.
+func TestNoticesAreNews(t *testing.T) {
+	skipped := func(reason string) *helperapi.Notices {
+		return &helperapi.Notices{Skipped: &helperapi.Skipped{Count: 1, Reason: reason}}
+	}
+	p := exposed("app")
+	p.ConfigSHA256 = "sha"
+	prober, clock := &prober{}, clocktesting.NewFakePassiveClock(start)
+	checker := New(prober, time.Minute, clock)
+	checker.Track(pod, address, []v1alpha1.JavaProcess{p})
+	for i, step := range []struct {
+		after   time.Duration
+		notices *helperapi.Notices
+		taken   bool // the reconciler takes the check
+		want    string
+	}{
+		{2 * time.Minute, nil, true, ""}, // an older agent
+		{2 * time.Minute, &helperapi.Notices{}, true, ""},
+		{2 * time.Minute, skipped("InvalidValue"), false, "InvalidValue"},
+		{2 * time.Minute, skipped("InvalidValue"), true, "InvalidValue"},
+		{2 * time.Minute, skipped("InvalidValue"), true, ""},
+		{2 * time.Minute, &helperapi.Notices{}, true, ""}, // soon after the last change
+		{8 * time.Minute, skipped("InvalidValue"), true, ""},
+		{8 * time.Minute, skipped("ReservedName"), true, "ReservedName"},
+		{8 * time.Minute, skipped("InvalidValue"), true, ""},
+		{2 * time.Minute, &helperapi.Notices{}, true, "none"},
+	} {
+		clock.SetTime(clock.Now().Add(step.after))
+		prober.notices = step.notices
+		news := len(checker.CheckDue(t.Context())) > 0
+		if news != (step.want != "") {
+			t.Errorf("check %d: news: %t", i, news)
+		}
+		if !step.taken {
+			continue
+		}
+		got := ""
+		for _, check := range checker.Take(pod) {
+			if check.ConfigSHA256 != "sha" {
+				t.Errorf("check %d: notices about the configuration %q", i, check.ConfigSHA256)
+			}
+			if got = "none"; check.Notices.Skipped != nil {
+				got = check.Notices.Skipped.Reason
+			}
+			record.Notice(&p, *check.Notices)
+			checker.Track(pod, address, []v1alpha1.JavaProcess{p})
+		}
+		if got != step.want {
+			t.Errorf("check %d: got %q, want %q", i, got, step.want)
+		}
+	}
+}
