@@ -26,6 +26,9 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     private Metrics metrics;
     /** What was served last. When it is desired again, also after a stop, the file may be gone. */
     private Configuration configuration;
+    /** What {@link #get} returned last, and the number of collections then; -1 if more than these may have changed. */
+    private Map<String, String> notices;
+    private long collections;
 
     /** For the trampoline. */
     public Exporter() {}
@@ -35,6 +38,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     public Map<String, String> apply(Map<String, String> desired) {
         // The JDK may make what belongs to the application meanwhile, such as its logger finder, which looks for itself there.
         Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
+        collections = -1;
         if ("stopped".equals(desired.get("state"))) {
             stop();
             return answer("stopped");
@@ -59,16 +63,25 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         }
     }
 
-    /** Why what is served is not all that was desired or is there, which may change with each collection; null if it is. */
+    /**
+     * Why what is served is not all that was desired or is there; null if it is. Called twice a second for as long as the
+     * application runs, so it drives the server's checks, and allocates nothing until another collection has ended.
+     */
     @Override
     public Map<String, String> get() {
         if (metrics == null) {
             return null;
         }
-        Map<String, String> pairs = new HashMap<>();
-        complain(pairs);
-        metrics.mark(pairs);
-        return pairs.isEmpty() ? null : pairs;
+        server.check();
+        long ended = scrapes.ended();
+        if (collections != ended) {
+            Map<String, String> pairs = new HashMap<>();
+            complain(pairs);
+            metrics.mark(pairs);
+            notices = pairs.isEmpty() ? null : pairs;
+            collections = ended;
+        }
+        return notices;
     }
 
     /** Says that nothing is served for want of heap, or names the rules that are too expensive. */
