@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -65,6 +66,7 @@ type application struct {
 	cmd   *exec.Cmd
 	log   bytes.Buffer
 	input *os.File
+	out   *bufio.Reader
 }
 
 // start starts a subject, and returns when it has nothing more to do.
@@ -76,13 +78,22 @@ func (b *bench) start(ctx context.Context, jdk jdk, s subject) (*application, er
 	defer read.Close()
 	arguments := append(s.options, "-cp", b.dir, "Subject", strconv.Itoa(s.series))
 	a := &application{input: write}
-	ready := make(chan struct{})
 	a.cmd = exec.CommandContext(ctx, filepath.Join(jdk.home, "bin/java"), arguments...)
-	a.cmd.Stdin, a.cmd.Stdout, a.cmd.Stderr = read, &signalWriter{ready: ready}, &a.log
+	a.cmd.Stdin, a.cmd.Stderr = read, &a.log
+	out, err := a.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
 	if err := a.cmd.Start(); err != nil {
 		return nil, err
 	}
-	a.pid = a.cmd.Process.Pid
+	a.pid, a.out = a.cmd.Process.Pid, bufio.NewReader(out)
+	ready := make(chan struct{})
+	go func() {
+		if _, err := a.out.ReadString('\n'); err == nil {
+			close(ready)
+		}
+	}()
 	select {
 	case <-ready:
 		return a, nil
@@ -90,17 +101,6 @@ func (b *bench) start(ctx context.Context, jdk jdk, s subject) (*application, er
 		a.stop()
 		return nil, errors.New("the application does not start: " + a.output())
 	}
-}
-
-// signalWriter closes ready at the first byte.
-type signalWriter struct{ ready chan struct{} }
-
-func (w *signalWriter) Write(p []byte) (int, error) {
-	if w.ready != nil {
-		close(w.ready)
-		w.ready = nil
-	}
-	return len(p), nil
 }
 
 // stop ends the application's input, and so the application.

@@ -48,6 +48,8 @@ type cost struct {
 	loadClasses, firstClasses                int64
 	// Anonymous memory that the JVM has more than before the load, in bytes.
 	loadMemory, scrapedMemory int64
+	// idle is after the scrapes, in the smallest application only.
+	idle idle
 }
 
 // A pair is what both cost one after the other.
@@ -163,6 +165,10 @@ func (b *bench) measure(ctx context.Context, jdk jdk, s subject, a agent) (c cos
 	if err != nil {
 		return c, err
 	}
+	own, err := threads(app.pid)
+	if err != nil {
+		return c, err
+	}
 	if err := app.load(ctx, jar, arguments, port); err != nil {
 		return c, err
 	}
@@ -182,6 +188,17 @@ func (b *bench) measure(ctx context.Context, jdk jdk, s subject, a agent) (c cos
 	}
 	c.firstCPU, c.firstClasses = first.cpu-loaded.cpu, first.classes-loaded.classes
 
+	if err := c.measureScrapes(ctx, app, scraper, s, before); err != nil {
+		return c, err
+	}
+	if s.series < manySeries {
+		c.idle, err = app.observeIdle(own)
+	}
+	return c, err
+}
+
+// measureScrapes scrapes a JVM as often as its size allows.
+func (c *cost) measureScrapes(ctx context.Context, app *application, scraper *scraper, s subject, before state) error {
 	count := scrapes
 	if s.series >= manySeries {
 		count /= 2
@@ -190,25 +207,26 @@ func (b *bench) measure(ctx context.Context, jdk jdk, s subject, a agent) (c cos
 	var half state
 	for i := 1; i < count; i++ {
 		if i == count/2 {
+			var err error
 			if half, err = app.look(); err != nil {
-				return c, err
+				return err
 			}
 		}
 		took, err := scraper.scrape(ctx)
 		if err != nil {
-			return c, err
+			return err
 		}
 		times = append(times, took)
 	}
 	last, err := app.look()
 	if err != nil {
-		return c, err
+		return err
 	}
 	times = times[count/2-1:]
 	c.scrapeTime = report.Median(times)
 	c.scrapeCPU = (last.cpu - half.cpu) / time.Duration(len(times))
 	c.scrapedMemory = last.anonymous - before.anonymous
-	return c, nil
+	return nil
 }
 
 // load has the JVM load an agent, and returns when it listens on the port and has

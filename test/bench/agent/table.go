@@ -31,6 +31,9 @@ func rows(sizes []int) []row {
 		{"classes loaded by the first scrape", small, func(c cost) float64 { return float64(c.firstClasses) }, "%.0f"},
 		{"memory outside the heap after the load, MiB", small, func(c cost) float64 { return mebibytes(c.loadMemory) }, "%.1f"},
 		{fmt.Sprintf("memory outside the heap after %d scrapes, MiB", scrapes), small, func(c cost) float64 { return mebibytes(c.scrapedMemory) }, "%.1f"},
+		{"wake-ups in an idle minute", small, func(c cost) float64 { return float64(c.idle.wakeUps) }, "%.0f"},
+		{"CPU in an idle minute, ms", small, func(c cost) float64 { return milliseconds(c.idle.cpu) }, "%.0f"},
+		{"heap allocated in an idle minute, KiB", small, func(c cost) float64 { return float64(c.idle.allocated) / (1 << 10) }, "%.0f"},
 	}
 	for _, series := range sizes {
 		out = append(out,

@@ -62,8 +62,23 @@ public final class Subject {
             server.registerMBean(new Meter(i), new ObjectName("bench:type=Meter,name=meter-" + i % 50 + ",topic=topic-" + i / 50));
         }
         System.out.println("ready");
-        while (System.in.read() >= 0) {
-            // Runs until whoever started it closes its input, or is gone.
+        // Runs until whoever started it closes its input, or is gone.
+        for (int read = System.in.read(); read >= 0; read = System.in.read()) {
+            if (read == '\n') {
+                System.out.println(allocatedByOthers());
+            }
         }
+    }
+
+    /** Bytes that all other threads have allocated. */
+    private static long allocatedByOthers() {
+        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+        long sum = 0;
+        for (long id : threads.getAllThreadIds()) {
+            if (id != Thread.currentThread().getId()) {
+                sum += Math.max(0, threads.getThreadAllocatedBytes(id));
+            }
+        }
+        return sum;
     }
 }
