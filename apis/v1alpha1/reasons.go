@@ -173,7 +173,8 @@ const (
 	// ReasonSecurityRejected surfaces on Loaded when the agent rejects the Secret.
 	ReasonSecurityRejected = "SecurityRejected"
 	// ReasonCollectionTooLarge surfaces on Loaded when a collection would leave the
-	// application too little heap: the agent answers 503.
+	// application too little heap: the agent serves the configuration before it, or
+	// answers 503 if there is none.
 	ReasonCollectionTooLarge = "CollectionTooLarge"
 	// ReasonRuleTooExpensive surfaces on Loaded when the agent serves the
 	// configuration without a rule that takes too much of the application's CPU.

@@ -29,7 +29,7 @@ func checkMemory(req helperapi.Request, pid int, need int64, what string) error 
 	if err := jvm.AsUserOf(pid, func() error { group, limited = cgroup.FreeMemory(pid); return nil }); err != nil {
 		group, limited = cgroup.FreeMemory(pid)
 	}
-	memory := req.PodMemory.Left(helperapi.Memory(group))
+	memory := req.PodMemory.Available(helperapi.Memory(group))
 	if !limited || memory.Free >= need {
 		return nil
 	}

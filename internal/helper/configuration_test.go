@@ -3,6 +3,7 @@
 package helper
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,6 +35,33 @@ func TestBadConfiguration(t *testing.T) {
 	}
 	report = do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: good}) // back to the configuration that is still in use
 	wantReason(t, report, "")
+	app.Unharmed()
+}
+
+// A configuration that collects more than the heap allows is reported, and not served; once
+// there is heap, it is.
+func TestTooLargeConfiguration(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{"-Xmx128m", "-XX:+UseG1GC", fmt.Sprintf("-Djvmtest.leave=%d", 10*mib)}})
+	target, port := targetOf(t, app), jvmtest.FreePort(t)
+	before := stageAgent(t, nil, otherConfig, port)
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: before}), "")
+
+	app.Tell("fill")
+	large := stageAgent(t, nil, anyMBean, port)
+	for range 2 {
+		report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: large})
+		wantReason(t, report, helperapi.ReasonCollectionTooLarge)
+		if got := wantMark(t, report, helperapi.AgentRunning, 1).ConfigSHA256; got != before.ConfigSHA256 {
+			t.Errorf("serves %s, want what it served before, %s", got, before.ConfigSHA256)
+		}
+	}
+	app.Tell("empty")
+	report := do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: large})
+	wantReason(t, report, "")
+	if got := wantMark(t, report, helperapi.AgentRunning, 1).ConfigSHA256; got != large.ConfigSHA256 {
+		t.Errorf("serves %s, want %s", got, large.ConfigSHA256)
+	}
 	app.Unharmed()
 }
 

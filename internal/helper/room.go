@@ -5,6 +5,7 @@ package helper
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
@@ -25,11 +26,11 @@ func checkHeapBefore(p jvm.Process) error {
 	if p.Flags.OnOutOfMemory == "" {
 		return nil
 	}
-	heap, known := p.HeapAfterCollection()
-	if !known {
+	heap, err := p.HeapAfterCollection()
+	if err != nil { // checkRoom says so
 		return nil
 	}
-	return checkHeap(p.Flags.OnOutOfMemory, heap, true)
+	return checkHeap(p.Flags.OnOutOfMemory, heap, nil)
 }
 
 // checkRoom refuses to start the agent in a JVM, whose attach listener must be running, if
@@ -40,7 +41,7 @@ func checkRoom(ctx context.Context, p jvm.Process) error {
 		return err
 	}
 	if on := cmp.Or(memory.OnOutOfMemory, p.Flags.OnOutOfMemory); on != "" {
-		if err := checkHeap(on, memory.Heap, memory.AfterCollection); err != nil {
+		if err := checkHeap(on, memory.Heap, memory.HeapError); err != nil {
 			return err
 		}
 	}
@@ -78,8 +79,9 @@ func checkSpaceOf(name, option string, space jvm.Space, need int64, lacks string
 }
 
 // checkHeap refuses a heap with too little free memory for a collection, in a JVM that does
-// something about an OutOfMemoryError, such as exit.
-func checkHeap(onOutOfMemory string, heap jvm.Space, afterCollection bool) error {
+// something about an OutOfMemoryError, such as exit. It counts garbage if that is not known,
+// for a reason.
+func checkHeap(onOutOfMemory string, heap jvm.Space, garbageUnknown error) error {
 	need := max(neededHeap, heap.Limit/10)
 	switch {
 	case heap.Limit == 0 || heap.Used == 0:
@@ -87,10 +89,10 @@ func checkHeap(onOutOfMemory string, heap jvm.Space, afterCollection bool) error
 	case heap.Free() >= need:
 		return nil
 	}
-	known := ""
-	if !afterCollection {
-		known = " How much of it is garbage is not known: the JVM has not collected any yet, or shows no performance counters (-XX:-UsePerfData, -XX:+PerfDisableSharedMem)."
+	garbage := ""
+	if garbageUnknown != nil {
+		garbage = fmt.Sprintf(" How much of it is garbage is not known: %v.", garbageUnknown)
 	}
 	return helperapi.Errorf(helperapi.ReasonInsufficientHeap, "The JVM runs with %s, and a scrape takes a part of its heap: %d MiB must be free after a garbage collection, and less than %d of %d MiB are.%s Raise -Xmx, lower the application's use, or remove the option.",
-		onOutOfMemory, inMiB(need, 1), min(inMiB(heap.Free()+1, freeStep), inMiB(need, 1), heap.Limit/mib), heap.Limit/mib, known)
+		onOutOfMemory, inMiB(need, 1), min(inMiB(heap.Free()+1, freeStep), inMiB(need, 1), heap.Limit/mib), heap.Limit/mib, garbage)
 }

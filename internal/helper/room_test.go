@@ -4,6 +4,7 @@ package helper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestLittleHeap(t *testing.T) {
 		"exits":        {args: []string{"-XX:+ExitOnOutOfMemoryError"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"-XX:+ExitOnOutOfMemoryError", "26 MiB must be free", "of 256 MiB"}},
 		"dumps":        {args: []string{"-XX:+HeapDumpOnOutOfMemoryError"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"-XX:+HeapDumpOnOutOfMemoryError"}},
 		"runs":         {args: []string{"-XX:OnOutOfMemoryError=kill -9 %p"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"-XX:OnOutOfMemoryError,"}},
-		"not known":    {args: []string{"-XX:+CrashOnOutOfMemoryError", "-XX:-UsePerfData"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"How much of it is garbage is not known"}},
+		"not known":    {args: []string{"-XX:+CrashOnOutOfMemoryError", "-XX:-UsePerfData"}, reason: helperapi.ReasonInsufficientHeap, says: []string{"How much of it is garbage is not known: the JVM has no file of performance counters"}},
 		"only throws":  {reason: helperapi.ReasonCollectionTooLarge, says: []string{"Collect less"}},
 		"the last one": {reason: helperapi.ReasonCollectionTooLarge, args: []string{"-XX:+ExitOnOutOfMemoryError", "-XX:-ExitOnOutOfMemoryError"}},
 	} {
@@ -48,6 +49,20 @@ func TestLittleHeap(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A refusal that counts garbage says why it does.
+func TestRefusalWithGarbage(t *testing.T) {
+	for _, cause := range []error{jvm.ErrNoCounters, jvm.ErrNotCollected, errors.New("permission denied")} {
+		err := checkHeap("-XX:+ExitOnOutOfMemoryError", jvm.Space{Limit: 64 * mib, Used: 60 * mib}, cause)
+		if err == nil || !strings.Contains(err.Error(), "of 64 MiB are. How much of it is garbage is not known: "+cause.Error()+". Raise -Xmx") {
+			t.Errorf("the sentence is: %v", err)
+		}
+	}
+	err := checkHeap("-XX:+ExitOnOutOfMemoryError", jvm.Space{Limit: 64 * mib, Used: 60 * mib}, nil)
+	if err == nil || strings.Contains(err.Error(), "garbage is not known") {
+		t.Errorf("the sentence is: %v", err)
 	}
 }
 

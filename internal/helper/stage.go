@@ -45,7 +45,7 @@ func stage(req helperapi.Request, beside Beside, jars Jars, blobs io.Reader, rep
 		if req.Target == nil {
 			dir.Sweep()
 		}
-		dir.Limit(staged...)
+		dir.PruneSpares(staged...)
 		missing := slices.DeleteFunc(slices.Clone(req.Files), dir.Has)
 		if err := checkSpace(dir, missing); err != nil {
 			return err

@@ -19,9 +19,9 @@ type PodMemory struct {
 	Unlimited string `json:"unlimited,omitempty"`
 }
 
-// Left returns the memory of a container that the pod's limit leaves it. It is m itself
+// Available returns the memory of a container that the pod's limit leaves it. It is m itself
 // for no limit.
-func (p *PodMemory) Left(m Memory) Memory {
+func (p *PodMemory) Available(m Memory) Memory {
 	if p == nil {
 		return m
 	}

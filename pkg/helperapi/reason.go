@@ -89,8 +89,8 @@ const (
 	// ReasonSecurityRejected surfaces when the agent cannot use the endpoint's security
 	// configuration; an endpoint that is being served is unchanged.
 	ReasonSecurityRejected Reason = "SecurityRejected"
-	// ReasonCollectionTooLarge: the agent serves nothing, because a collection would leave
-	// the application too little heap.
+	// ReasonCollectionTooLarge: a collection would leave the application too little heap.
+	// The agent serves the configuration before it, or nothing if there is none.
 	ReasonCollectionTooLarge Reason = "CollectionTooLarge"
 	// ReasonRuleTooExpensive: the agent serves the configuration, but has disabled a rule
 	// that uses too much of the application's CPU.

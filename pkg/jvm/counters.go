@@ -5,6 +5,7 @@ package jvm
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -12,6 +13,13 @@ import (
 	"strings"
 	"syscall"
 )
+
+// ErrNoCounters means that the JVM has no file of performance counters, by its options or
+// because somebody removed it.
+var ErrNoCounters = errors.New("the JVM has no file of performance counters in /tmp (-XX:-UsePerfData, -XX:+PerfDisableSharedMem, or a process that cleans /tmp)")
+
+// ErrNotCollected means that the JVM has not collected garbage yet.
+var ErrNotCollected = errors.New("the JVM has not collected any yet")
 
 // counters are HotSpot's performance counters that are numbers, by their names.
 type counters struct {
@@ -30,9 +38,9 @@ func (s Space) Free() int64 { return max(0, s.Limit-s.Used) }
 // HeapAfterCollection returns the heap as it was after the last collection, by the
 // performance counters that the JVM maps to a file: without a signal, or anything in the
 // JVM. The limit is at least that of the heap (JDK 28 counts a quarter more with its
-// Parallel collector). It returns false if there is no such file (-XX:-UsePerfData,
-// -XX:+PerfDisableSharedMem, a cleaned /tmp), or if nothing was collected yet.
-func (p Process) HeapAfterCollection() (Space, bool) {
+// Parallel collector). It returns ErrNoCounters, ErrNotCollected, or why the counters cannot
+// be read.
+func (p Process) HeapAfterCollection() (Space, error) {
 	var c counters
 	err := As(p.UID, p.GID, func() error {
 		data, err := p.counterFile()
@@ -41,9 +49,18 @@ func (p Process) HeapAfterCollection() (Space, bool) {
 		}
 		return err
 	})
+	if errors.Is(err, ErrNoCounters) {
+		return Space{}, ErrNoCounters
+	}
+	if err != nil {
+		return Space{}, fmt.Errorf("its performance counters cannot be read: %w", err)
+	}
 	used, known := c.liveHeap()
 	limit := c.maxHeap()
-	return Space{Limit: limit, Used: used}, err == nil && known && limit > 0
+	if !known || limit == 0 {
+		return Space{}, ErrNotCollected
+	}
+	return Space{Limit: limit, Used: used}, nil
 }
 
 // counterFile returns the content of /tmp/hsperfdata_<user>/<pid>. The user's name is not
@@ -74,7 +91,7 @@ func (p Process) counterFile() ([]byte, error) {
 		data, err := readRegular(tmp, file)
 		return []byte(data), err
 	}
-	return nil, fs.ErrNotExist
+	return nil, ErrNoCounters
 }
 
 // maps reports whether the process maps a file, by its inode in proc_pid_maps(5).
@@ -94,7 +111,7 @@ func (p Process) maps(info fs.FileInfo) bool {
 	return found && err == nil
 }
 
-var errNoCounters = errors.New("these are no performance counters")
+var errInvalidCounters = errors.New("these are no performance counters")
 
 // parseCounterFile parses the file of performance counters (PerfDataPrologue and
 // PerfDataEntry in perfMemory.hpp and perfData.hpp). The JVM changes values meanwhile, but
@@ -102,7 +119,7 @@ var errNoCounters = errors.New("these are no performance counters")
 func parseCounterFile(data []byte) (counters, error) {
 	const prologue, entry = 32, 20
 	if len(data) < prologue || binary.BigEndian.Uint32(data) != 0xcafec0c0 {
-		return counters{}, errNoCounters
+		return counters{}, errInvalidCounters
 	}
 	var order binary.ByteOrder = binary.BigEndian
 	if data[4] == 1 {
@@ -113,12 +130,12 @@ func parseCounterFile(data []byte) (counters, error) {
 	offset, n := order.Uint32(data[24:]), order.Uint32(data[28:])
 	for ; n > 0; n-- {
 		if uint64(offset) > uint64(len(rest)) || len(rest[offset:]) < entry {
-			return counters{}, errNoCounters
+			return counters{}, errInvalidCounters
 		}
 		rest = rest[offset:]
 		length, name, vector, value := order.Uint32(rest), order.Uint32(rest[4:]), order.Uint32(rest[8:]), order.Uint32(rest[16:])
 		if length < entry || uint64(length) > uint64(len(rest)) || name >= length || value > length {
-			return counters{}, errNoCounters
+			return counters{}, errInvalidCounters
 		}
 		c.add(text(rest[name:length]), rest[12], rest[value:length], vector, order)
 		offset = length

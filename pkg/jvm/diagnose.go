@@ -16,10 +16,10 @@ type Memory struct {
 	// OnOutOfMemory is the option by which the JVM exits, crashes, writes a dump or runs
 	// a command at an OutOfMemoryError; empty if there is none.
 	OnOutOfMemory string
-	// Heap is the heap after the last collection if AfterCollection is set. Otherwise
-	// that is not known (see HeapAfterCollection), and Heap.Used counts garbage too.
-	Heap            Space
-	AfterCollection bool
+	// Heap is the heap after the last collection. If that is not known, HeapError says
+	// why (see HeapAfterCollection), and Heap.Used counts garbage too.
+	Heap      Space
+	HeapError error
 	// Metaspace is what classes take, and ClassSpace the part of it that compressed class
 	// pointers reach. Used is what is committed: free chunks may not fit.
 	Metaspace, ClassSpace Space
@@ -50,10 +50,11 @@ func (p Process) Memory(ctx context.Context) (Memory, error) {
 		return Memory{}, failed
 	}
 	m := parseMemory(flags, info, code)
-	if heap, known := p.HeapAfterCollection(); known {
+	heap, err := p.HeapAfterCollection()
+	if err == nil {
 		m.Heap = Space{Limit: min(heap.Limit, m.Heap.Limit), Used: heap.Used}
-		m.AfterCollection = true
 	}
+	m.HeapError = err
 	return m, nil
 }
 

@@ -3,6 +3,7 @@
 package jvm
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,11 +29,11 @@ func TestMemory(t *testing.T) {
 					t.Errorf("its command line has %q", p.Flags.OnOutOfMemory)
 				}
 				app.Tell("fill")
-				before, known := p.HeapAfterCollection()
+				before, unknown := p.HeapAfterCollection()
 				attach(t, p)
 				m, err := p.Memory(deadline(t))
-				if err != nil || !known || !m.AfterCollection {
-					t.Fatalf("after a collection, known is %v: %+v, %v", known, m, err)
+				if err != nil || unknown != nil || m.HeapError != nil {
+					t.Fatalf("after a collection: %v, %+v, %v", unknown, m, err)
 				}
 				if free := before.Free() / mib; free < 24 {
 					t.Errorf("of at least 32 MiB, %d are free: %+v", free, before)
@@ -57,12 +58,12 @@ func TestMemoryWithoutCounters(t *testing.T) {
 			app := jvmtest.Need(t, 17).Start(t, jvmtest.Options{Args: []string{option, "-Xmx64m", "-XX:+UseSerialGC", "-Djvmtest.leave=33554432"}})
 			p := found(t, app.PID)
 			app.Tell("fill")
-			if heap, known := p.HeapAfterCollection(); known {
-				t.Errorf("known is %+v", heap)
+			if heap, err := p.HeapAfterCollection(); !errors.Is(err, ErrNoCounters) {
+				t.Errorf("known is %+v, %v", heap, err)
 			}
 			attach(t, p)
 			m, err := p.Memory(deadline(t))
-			if err != nil || m.AfterCollection || m.Heap.Limit != 64<<20 || m.Heap.Used < 24<<20 {
+			if err != nil || !errors.Is(m.HeapError, ErrNoCounters) || m.Heap.Limit != 64<<20 || m.Heap.Used < 24<<20 {
 				t.Errorf("the JVM says %+v, %v", m, err)
 			}
 		})

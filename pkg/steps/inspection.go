@@ -124,7 +124,7 @@ func freeMemory(found *helperapi.Memory, shared *helperapi.PodMemory) *resource.
 	if found == nil {
 		return nil
 	}
-	return resource.NewQuantity(max(shared.Left(*found).Free, 0)/memoryStep*memoryStep, resource.BinarySI)
+	return resource.NewQuantity(max(shared.Available(*found).Free, 0)/memoryStep*memoryStep, resource.BinarySI)
 }
 
 func javaProcess(c pod.Container, p helperapi.Process) v1alpha1.JavaProcess {

@@ -88,7 +88,7 @@ func (dir *Directory) discard(name string) {
 // and the others that were written within LeftoverAge, at most MaxSpares of them: every
 // edit of a configuration and every upgrade leaves some.
 func (dir *Directory) Prune(keep ...string) {
-	dir.Limit(keep...)
+	dir.PruneSpares(keep...)
 	for _, name := range dir.spares(keep) {
 		if dir.unchanged(name) {
 			_ = dir.Remove(name) // another helper may have removed it
@@ -96,9 +96,9 @@ func (dir *Directory) Prune(keep ...string) {
 	}
 }
 
-// Limit removes the oldest shared files that no desired file refers to, except those to
+// PruneSpares removes the oldest shared files that no desired file refers to, except those to
 // keep, and MaxSpares others.
-func (dir *Directory) Limit(keep ...string) {
+func (dir *Directory) PruneSpares(keep ...string) {
 	spares := dir.spares(keep)
 	for _, name := range spares[:max(0, len(spares)-MaxSpares)] {
 		_ = dir.Remove(name) // another helper may have removed it

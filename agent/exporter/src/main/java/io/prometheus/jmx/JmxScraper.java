@@ -158,6 +158,7 @@ final class JmxScraper {
             }
             failure = new IllegalStateException("no attributes");
         } catch (RuntimeException e) {
+            Gathering.rethrowFatal(e); // Out of memory, say: each attribute would be out of it again.
             failure = e;
         }
         AttributeList some = new AttributeList();
@@ -167,7 +168,7 @@ final class JmxScraper {
             } catch (InstanceNotFoundException e) {
                 throw e;
             } catch (JMException | RuntimeException e) {
-                // This one cannot be read; others may.
+                Gathering.rethrowFatal(e); // Otherwise, this one cannot be read; others may.
             }
         }
         if (some.isEmpty()) {

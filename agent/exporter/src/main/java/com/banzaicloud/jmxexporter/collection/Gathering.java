@@ -1,5 +1,6 @@
 package com.banzaicloud.jmxexporter.collection;
 
+import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.metrics.model.registry.MetricType;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -55,21 +56,19 @@ public final class Gathering {
         skipped.count(domain, reason);
     }
 
-    /**
-     * Leaves out what threw this, unless it ends the collection: memory is out, the thread is stopped, or the
-     * configuration is not served any more.
-     */
+    /** Leaves out what threw this, unless it ends the collection. */
     public void skip(String domain, Reason reason, Throwable thrown) {
-        if (thrown instanceof RuntimeErrorException) { // The MBean server wraps the errors of an MBean, and no other.
-            Error error = ((RuntimeErrorException) thrown).getTargetError();
-            if (error instanceof ThreadDeath || error instanceof VirtualMachineError && !(error instanceof StackOverflowError)) {
-                throw error;
-            }
-        } else if (thrown instanceof Error
-                && !(thrown instanceof LinkageError || thrown instanceof AssertionError || thrown instanceof StackOverflowError)) {
-            throw (Error) thrown;
-        }
+        rethrowFatal(thrown);
         skip(domain, reason);
+    }
+
+    /** Throws what ends the collection: memory is out, the thread is stopped, or the rules have ended it. */
+    public static void rethrowFatal(Throwable thrown) {
+        // The MBean server wraps the errors of an MBean, and no other.
+        Throwable error = thrown instanceof RuntimeErrorException ? ((RuntimeErrorException) thrown).getTargetError() : thrown;
+        if (error instanceof VirtualMachineError && !(error instanceof StackOverflowError) || error instanceof ThreadDeath || Rules.haveThrown(error)) {
+            throw (Error) error;
+        }
     }
 
     /** Takes names for a metric; returns why it cannot have them, or null. */

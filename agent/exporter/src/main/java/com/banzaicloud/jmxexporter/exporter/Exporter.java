@@ -20,12 +20,22 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
 
     private final Reloads reloads = new Reloads();
     private final Scrapes scrapes = new Scrapes();
-    private final ScrapeHandler handler = new ScrapeHandler(scrapes, this);
+    /** For health, which is asked on other threads. */
+    private final Supplier<Map<String, String>> current = new Supplier<Map<String, String>>() {
+        @Override
+        public Map<String, String> get() {
+            return notices(metrics);
+        }
+    };
+    private final ScrapeHandler handler = new ScrapeHandler(scrapes, current);
     private final Guard guard = new Guard(handler, handler.publicHealth());
     private Server server;
     private volatile Metrics metrics;
-    /** What was served last. When it is desired again, also after a stop, the file may be gone. */
-    private Configuration configuration;
+    /** The last that was served. When its configuration is desired again, also after a stop, the file may be gone. */
+    private State served;
+    /** What {@link #get} returned last, and the number of collections then; -1 if more than these may have changed. */
+    private Map<String, String> notices;
+    private long collections;
 
     /** For the trampoline. */
     public Exporter() {}
@@ -35,19 +45,20 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     public Map<String, String> apply(Map<String, String> desired) {
         // The JDK may make what belongs to the application meanwhile, such as its logger finder, which looks for itself there.
         Thread.currentThread().setContextClassLoader(ClassLoader.getSystemClassLoader());
+        collections = -1;
         if ("stopped".equals(desired.get("state"))) {
             stop();
             return answer("stopped");
         }
         try {
-            // What is too expensive is known before the configuration is taken for served; what was too large may be less now.
-            if (serve(desired) || scrapes.complaint() != null) {
-                scrapes.collect(new WorkDeadline(TRIAL_NANOS));
-            }
+            follow(read(desired));
             Map<String, String> answer = answer("running");
             complain(metrics, answer);
             return answer;
         } catch (Rejection rejection) {
+            if (rejection.isOfConfiguration()) {
+                reloads.failed();
+            }
             Map<String, String> answer = answer(server == null ? "failed" : "running");
             answer.put("reason", rejection.reason());
             answer.put("message", rejection.getMessage());
@@ -59,10 +70,25 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         }
     }
 
-    /** Why what is served is not all that was desired or is there, which may change with each collection; null if it is. */
+    /**
+     * Why what is served is not all that was desired or is there; null if it is. Called twice a second for as long as the
+     * application runs, so it drives the server's checks, and allocates nothing until another collection has ended.
+     */
     @Override
     public Map<String, String> get() {
-        Metrics metrics = this.metrics; // Health is asked on other threads.
+        if (metrics == null) {
+            return null;
+        }
+        server.check();
+        long ended = scrapes.ended();
+        if (collections != ended) {
+            notices = notices(metrics);
+            collections = ended;
+        }
+        return notices;
+    }
+
+    private Map<String, String> notices(Metrics metrics) {
         if (metrics == null) {
             return null;
         }
@@ -85,52 +111,73 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         }
     }
 
-    /** Serves what is desired, and reports whether its configuration is another one than before. */
-    private boolean serve(Map<String, String> desired) throws Rejection {
-        Address address = Address.of(desired.get("host"), desired.get("port"));
-        SecurityFile security = security(desired.get("security"), desired.get("security.sha256"));
+    /**
+     * Serves this from now on. Another configuration is tried at once: what is too expensive is known before it is taken
+     * for served, and one that is too large for the heap gives way to one that was not.
+     */
+    private void follow(State next) throws Rejection {
+        State before = server == null ? null : served;
+        boolean fitted = before != null && scrapes.complaint() == null;
+        boolean changes = serve(next);
+        if (changes || !fitted) { // What was too large may be less now.
+            scrapes.collect(new WorkDeadline(TRIAL_NANOS));
+        }
+        String tooLarge = scrapes.complaint();
+        if (changes && fitted && tooLarge != null && restore(before)) {
+            throw Rejection.tooLarge(tooLarge);
+        }
+        if (changes && before != null) {
+            reloads.succeeded();
+        }
+    }
+
+    private boolean restore(State before) {
+        try {
+            serve(before);
+            return true;
+        } catch (Throwable t) { // Its port was taken meanwhile, say: what is there stays.
+            return false;
+        }
+    }
+
+    /** Serves this, and reports whether its configuration is another one than before. */
+    private boolean serve(State next) throws Rejection {
         Metrics old = metrics;
-        Metrics next = configure(desired);
-        boolean changes = next != old;
+        boolean changes = old == null || !old.configuration().sha256().equals(next.configuration.sha256());
+        Metrics fresh = changes ? new Metrics(next.configuration, reloads) : old;
         SecurityFile before = guard.security();
-        guard.secure(security); // Before a port is opened: on a new one, not one request is answered in the clear.
+        guard.secure(next.security); // Before a port is opened: on a new one, not one request is answered in the clear.
         try {
             if (server == null) {
-                server = Server.open(address, guard);
-            } else if (!server.address().equals(address)) {
-                move(address);
+                server = Server.open(next.address, guard);
+            } else if (!server.address().equals(next.address)) {
+                move(next.address);
             }
         } catch (Throwable t) {
             guard.secure(before);
             if (changes) {
-                next.close();
+                fresh.close();
             }
             throw t;
         }
-        handler.identify(desired.get("identity"));
-        metrics = next;
-        configuration = next.configuration();
+        handler.identify(next.identity);
+        metrics = fresh;
+        served = next;
         if (changes && old != null) {
-            reloads.succeeded();
             old.close();
         }
-        scrapes.show(next);
+        scrapes.show(fresh);
         return changes;
     }
 
-    /** The metrics of the desired configuration: those that are there, unless it is another one. */
-    private Metrics configure(Map<String, String> desired) throws Rejection {
-        try {
-            Configuration next = read(desired.get("config"), desired.get("config.sha256"));
-            return metrics != null && metrics.configuration().sha256().equals(next.sha256()) ? metrics : new Metrics(next, reloads);
-        } catch (Rejection rejection) {
-            reloads.failed();
-            throw rejection;
-        }
+    private State read(Map<String, String> desired) throws Rejection {
+        return new State(Address.of(desired.get("host"), desired.get("port")),
+                security(desired.get("security"), desired.get("security.sha256")),
+                configuration(desired.get("config"), desired.get("config.sha256")), desired.get("identity"));
     }
 
-    private Configuration read(String path, String sha256) throws Rejection {
-        return configuration != null && configuration.is(path, sha256) ? configuration : Configuration.read(path, sha256);
+    private Configuration configuration(String path, String sha256) throws Rejection {
+        return served != null && served.configuration.is(path, sha256) ? served.configuration : Configuration.read(path, sha256);
     }
 
     /** What secures the endpoint; null if nothing is to. */
@@ -185,7 +232,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
         answer.put("agent", Exporter.class.getPackage().getSpecificationVersion());
         if (server != null) {
             answer.put("port", String.valueOf(server.address().port()));
-            answer.put("config.sha256", configuration.sha256());
+            answer.put("config.sha256", served.configuration.sha256());
             if (guard.security() != null) {
                 answer.put("security.sha256", guard.security().sha256());
             }

@@ -18,7 +18,7 @@ import java.util.Set;
 
 /**
  * The metrics of one configuration. Unlike in the library's own class, one that cannot be read or exposed does not end the
- * scrape, and what tells how a collection went tells it of this one, since the MBeans are read first.
+ * scrape. The MBeans are read first, so jmx_scrape_error and jmx_exporter_skipped are those of this collection.
  */
 final class Registry extends PrometheusRegistry {
 

@@ -30,7 +30,16 @@ final class Rejection extends Exception {
         return new Rejection("AgentFailed", sentence);
     }
 
+    static Rejection tooLarge(String sentence) {
+        return new Rejection("CollectionTooLarge", sentence);
+    }
+
     String reason() {
         return reason;
+    }
+
+    /** Reports whether another configuration is what it takes. */
+    boolean isOfConfiguration() {
+        return reason.equals("ConfigRejected") || reason.equals("CollectionTooLarge");
     }
 }

@@ -1,6 +1,7 @@
 package com.banzaicloud.jmxexporter.exporter;
 
 import com.banzaicloud.jmxexporter.http.Response;
+import com.banzaicloud.jmxexporter.http.Threads;
 import com.banzaicloud.jmxexporter.http.Workers;
 import com.banzaicloud.jmxexporter.rules.CollectionTooLarge;
 import com.banzaicloud.jmxexporter.rules.Rules;
@@ -43,6 +44,8 @@ final class Scrapes {
     private int clients;
     /** What the first of the collections said that were stopped for want of heap since one was not; figures change each time. */
     private String tooLarge;
+    /** How many collections have ended. */
+    private long ended;
     /** The one that runs or whose answer is being written; null when there is neither. */
     private Collection current;
 
@@ -61,6 +64,11 @@ final class Scrapes {
         } else {
             workers.open();
         }
+    }
+
+    /** How many collections have ended: as long as it is the same, nothing has changed that they report. */
+    synchronized long ended() {
+        return ended;
     }
 
     /** Says why the last collection was stopped for want of heap; null when it was not. */
@@ -155,12 +163,12 @@ final class Scrapes {
             current = null; // Its thread was stopped before it could say so.
         }
         if (current == null || current.metrics != metrics && System.nanoTime() - shownAt > GRACE_NANOS) {
-            if (!workers.isReady() && hung() >= HUNG) {
+            if (!workers.isReady() && Threads.count(Collection.NAME) >= HUNG) {
                 throw new Unavailable(503, "Two collections hang inside MBeans of the application, and no other is started until one of them"
                         + " comes out: jcmd <pid> Thread.print shows where, as threads " + Collection.NAME + ".");
             }
             Collection next = new Collection(metrics);
-            next.thread = workers.run(next);
+            next.thread = start(next);
             current = next;
         }
         if (current.metrics != metrics || current.done && (current.failure != null || System.nanoTime() - current.finished > SHARED_NANOS)) {
@@ -170,15 +178,16 @@ final class Scrapes {
         return current;
     }
 
-    /** Counts by their name, which those of other versions share; all are in the thread group that the trampoline made. */
-    private static int hung() {
-        Thread[] ours = new Thread[64];
-        int count = Thread.currentThread().getThreadGroup().enumerate(ours, false);
-        int hung = 0;
-        for (int i = 0; i < count; i++) {
-            hung += ours[i].getName().equals(Collection.NAME) ? 1 : 0;
+    private Thread start(Collection next) throws Unavailable {
+        try {
+            return workers.run(next);
+        } catch (OutOfMemoryError e) {
+            if (!Threads.areRefused()) {
+                throw e;
+            }
+            throw new Unavailable(503, "The JVM has no thread for a collection: raise the limit of threads, or have the application use fewer."
+                    + " The agent asks for one again after 10 minutes.");
         }
-        return hung;
     }
 
     private static Unavailable unavailable(Throwable failure) {
@@ -207,6 +216,7 @@ final class Scrapes {
 
     private synchronized void finish(Collection finished) {
         finished.done = true;
+        ended++;
         finished.finished = System.nanoTime();
         if (finished.metrics == metrics && finished.failure instanceof CollectionTooLarge) {
             tooLarge = tooLarge == null ? finished.failure.getMessage() : tooLarge;

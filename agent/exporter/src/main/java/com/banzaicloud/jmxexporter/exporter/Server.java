@@ -54,6 +54,11 @@ final class Server implements AutoCloseable {
         return address;
     }
 
+    /** As {@link HttpServer#check}. */
+    void check() {
+        http.check();
+    }
+
     /** Closes the port; a scrape that is inside the application's code is left to come out by itself. */
     @Override
     public void close() {

@@ -2,65 +2,54 @@ package com.banzaicloud.jmxexporter.http;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /** The connections that there are: a bounded number, of which those that wait for their client give way to new ones. */
 final class Connections {
 
-    /** For how long no thread is asked for after one was refused. */
-    private static final long LIMITED_NANOS = TimeUnit.MINUTES.toNanos(10);
-
     private final List<Connection> all = new ArrayList<>(Limits.CONNECTIONS);
-    /** How many may be there at once. */
-    private int limit = Limits.CONNECTIONS;
-    private long limitedAt;
     private long turns;
     private boolean closed;
 
     /**
-     * Makes room for a new connection, if need be by closing the one that is idle for the longest time, and waiting
-     * for its thread: however fast clients come, threads and descriptors stay within the limit.
+     * Makes room for a new connection, if need be by closing idle ones: however fast clients come, threads and
+     * descriptors stay within the limit.
      *
      * @return false when all are being answered, or nobody is let in any more
      */
     synchronized boolean add(Connection connection) {
-        while (!closed) {
-            if (all.size() < currentLimit()) {
-                all.add(connection);
-                connection.turn = ++turns;
-                return true;
+        closeLate();
+        while (all.size() >= Limits.CONNECTIONS) {
+            if (!closeIdle()) {
+                return false;
             }
-            if (!someoneLeaves()) {
-                Connection oldest = oldestIdle();
-                if (oldest == null) {
-                    return false;
-                }
-                oldest.close();
-            }
-            Threads.await(this, 1000);
         }
-        return false;
-    }
-
-    /**
-     * Lets no more connections in than there are now, for a while: the application has no thread for another.
-     *
-     * @return false when there are none, whose threads would serve the next ones
-     */
-    synchronized boolean limit() {
-        if (all.isEmpty()) {
+        if (closed) {
             return false;
         }
-        limit = all.size();
-        limitedAt = System.nanoTime();
+        all.add(connection);
+        connection.turn = ++turns;
         return true;
     }
 
-    private int currentLimit() {
-        if (limit < Limits.CONNECTIONS && System.nanoTime() - limitedAt > LIMITED_NANOS) {
-            limit = Limits.CONNECTIONS;
+    /**
+     * Closes the connection that is idle for the longest time, unless one is ending already, and waits until it has
+     * ended, or a moment. Its thread is ready for another then.
+     *
+     * @return false when none is idle, or all are closed
+     */
+    synchronized boolean closeIdle() {
+        if (closed) {
+            return false;
         }
-        return limit;
+        if (!someoneLeaves()) {
+            Connection oldest = oldestIdle();
+            if (oldest == null) {
+                return false;
+            }
+            oldest.close();
+        }
+        Threads.await(this, 1000);
+        return true;
     }
 
     /** Called when a connection has ended and its thread serves the next one, or ends. */
@@ -71,6 +60,7 @@ final class Connections {
 
     /** Before a request is answered; false if the connection had to give way. */
     synchronized boolean begin(Connection connection) {
+        closeLate();
         connection.busy = !connection.isClosed();
         connection.keptAlive = false;
         return connection.busy;
@@ -85,7 +75,8 @@ final class Connections {
 
     /** Closes those whose client lets us wait for too long. */
     synchronized void closeLate() {
-        for (Connection connection : all) {
+        for (int i = 0; i < all.size(); i++) { // An iterator would be garbage twice a second.
+            Connection connection = all.get(i);
             if (!connection.isClosed() && connection.isLate()) {
                 connection.close();
             }

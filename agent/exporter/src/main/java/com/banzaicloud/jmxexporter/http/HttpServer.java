@@ -6,13 +6,13 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Serves HTTP on a port until it is closed. Three threads are always there: one accepts, one closes what is late, and
- * each of these starts the other again if it has died; the third waits for a connection. Each connection has a thread
- * while it lasts.
+ * Serves HTTP on a port until it is closed. Two threads are always there: one accepts, the other waits for a connection.
+ * Each connection has a thread while it lasts. No thread wakes up while there is nothing to do: late connections are
+ * closed, and an accepting thread that died is replaced, by {@link #check}; the former also whenever a client connects
+ * or sends a request.
  */
 public final class HttpServer implements AutoCloseable {
 
-    private static final long WATCH_MILLIS = 1000;
     private static final long CLOSE_MILLIS = 1000;
     /** How long a new connection waits for the thread of one that is just ending, rather than have another one made. */
     private static final long READY_MILLIS = 20;
@@ -33,14 +33,7 @@ public final class HttpServer implements AutoCloseable {
             accept();
         }
     };
-    private final Runnable watching = new Runnable() {
-        @Override
-        public void run() {
-            watch();
-        }
-    };
     private Thread acceptor;
-    private Thread watch;
 
     private HttpServer(Port port, Transport transport, Handler handler, Limits limits) {
         this.port = port;
@@ -107,7 +100,17 @@ public final class HttpServer implements AutoCloseable {
         return limits;
     }
 
-    /** Starts the threads that are always there, if they are not. */
+    /** To be called every second or more often. Allocates nothing if there is nothing to do, and throws nothing. */
+    public void check() {
+        try {
+            connections.closeLate();
+            revive();
+        } catch (Throwable t) {
+            // Out of memory, say: the next check may succeed.
+        }
+    }
+
+    /** Starts the accepting thread, if it is not there. */
     private synchronized void revive() {
         if (port.isClosed()) {
             return;
@@ -119,9 +122,6 @@ public final class HttpServer implements AutoCloseable {
         if (acceptor == null) {
             acceptor = Threads.start(accepting, "jmx-exporter-http", null);
         }
-        if (watch == null || !watch.isAlive()) {
-            watch = Threads.start(watching, "jmx-exporter-http-watch", null);
-        }
     }
 
     private void accept() {
@@ -130,7 +130,6 @@ public final class HttpServer implements AutoCloseable {
             try {
                 admit(port.accept());
                 backoff = 0;
-                revive();
             } catch (Throwable t) { // No descriptor, memory or thread to be had: the application needs them more.
                 backoff = Math.min(MAX_BACKOFF_MILLIS, Math.max(MIN_BACKOFF_MILLIS, backoff * 2));
                 recover(backoff);
@@ -157,8 +156,13 @@ public final class HttpServer implements AutoCloseable {
         boolean started = false;
         try {
             connection = new Connection(socket, this, connections);
-            while (!started && connections.add(connection)) {
+            boolean room = true;
+            while (room && !started && connections.add(connection)) {
                 started = start(connection);
+                if (!started) {
+                    connections.remove(connection);
+                    room = connections.closeIdle();
+                }
             }
             if (!started) {
                 refuse(socket);
@@ -176,15 +180,14 @@ public final class HttpServer implements AutoCloseable {
         }
     }
 
-    /** Serves a connection; reports false if there is no thread for another beside those that are served. */
+    /** Serves a connection; reports false if there is no thread for it. */
     private boolean start(Connection connection) {
         workers.awaitReady(READY_MILLIS);
         try {
             workers.run(connection);
             return true;
-        } catch (OutOfMemoryError e) { // Of threads, most likely, which the JVM has said on the application's output.
-            connections.remove(connection);
-            if (!connections.limit()) {
+        } catch (OutOfMemoryError e) {
+            if (!Threads.areRefused()) {
                 throw e;
             }
             return false;
@@ -196,18 +199,6 @@ public final class HttpServer implements AutoCloseable {
             socket.getOutputStream().write(FULL); // Nothing was sent to it yet, so this does not block.
         } catch (IOException e) {
             // It did not wait for that.
-        }
-    }
-
-    private void watch() {
-        while (!port.isClosed()) {
-            try {
-                connections.closeLate();
-                revive();
-            } catch (Throwable t) {
-                // Out of memory, say: the next look may succeed.
-            }
-            pause(WATCH_MILLIS);
         }
     }
 

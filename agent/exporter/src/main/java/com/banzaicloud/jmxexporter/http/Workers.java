@@ -94,7 +94,7 @@ public final class Workers {
                 if (idle == null) {
                     throw t;
                 }
-                idle.usedSince = System.nanoTime(); // The next attempt is in an hour: each shows on the application's output.
+                idle.usedSince = System.nanoTime(); // The next attempt is in an hour.
             }
         }
         idle.task = task;
@@ -126,19 +126,29 @@ public final class Workers {
 
         @Override
         public void run() {
-            for (Task next = next(); next != null; next = next()) {
+            while (runNext()) {
+                // No variable of an idle thread keeps its last task.
+            }
+        }
+
+        /** Runs the next task; false if the thread is not needed any more. */
+        private boolean runNext() {
+            Task next = next();
+            if (next == null) {
+                return false;
+            }
+            try {
+                next.run();
+            } catch (Throwable t) {
+                // A task that has something to say of it catches it.
+            } finally {
                 try {
-                    next.run();
-                } catch (Throwable t) {
-                    // A task that has something to say of it catches it.
+                    offer();
                 } finally {
-                    try {
-                        offer();
-                    } finally {
-                        next.done();
-                    }
+                    next.done();
                 }
             }
+            return true;
         }
 
         /** Becomes the idle thread, if there is none. */

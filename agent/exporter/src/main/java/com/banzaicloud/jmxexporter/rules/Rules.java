@@ -177,6 +177,11 @@ public final class Rules {
         }
     }
 
+    /** Reports whether rules have thrown this to end a collection, or to begin it again. */
+    public static boolean haveThrown(Throwable thrown) {
+        return thrown instanceof Stopped || thrown instanceof CollectionTooLarge || thrown == Rule.TOO_EXPENSIVE;
+    }
+
     /** Called once nothing that the last collection made is held any more. */
     public void released() {
         heap.end();

@@ -1,6 +1,7 @@
 package com.banzaicloud.jmxexporter.tests;
 
 import java.lang.management.ManagementFactory;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.management.Attribute;
 import javax.management.AttributeList;
 import javax.management.DynamicMBean;
@@ -13,6 +14,7 @@ public final class BrokenBeans {
 
     private static final int HEALTHY = 50;
 
+    private static final AtomicInteger ASKED = new AtomicInteger();
     private static volatile boolean failing;
     private static volatile boolean mended;
 
@@ -23,6 +25,7 @@ public final class BrokenBeans {
         register("info:type=Info", new Failing());
         register("attributes:type=Attributes", new Unreadable());
         register("undeclared:type=Undeclared", new Undeclared());
+        register("memory:type=Memory", new OutOfMemory());
         register("counter:type=Counter", new Dynamic(-1));
         register("number:type=Number", new Dynamic(new Odd()));
         register("labels:type=Labels,a-b=1,a_b=2", new Dynamic(1));
@@ -33,6 +36,11 @@ public final class BrokenBeans {
             register("domain" + i + ":type=Counter", new Dynamic(-1));
         }
         failing = true;
+    }
+
+    /** How often the MBean that needs too much memory was asked for one attribute. */
+    static String asked() {
+        return "asked: " + ASKED;
     }
 
     /** Makes them behave. */
@@ -114,6 +122,25 @@ public final class BrokenBeans {
                 throw new IllegalStateException("not today");
             }
             return super.getAttribute(attribute);
+        }
+    }
+
+    /** Needs more memory than there is. */
+    private static final class OutOfMemory extends Dynamic {
+
+        OutOfMemory() {
+            super(1);
+        }
+
+        @Override
+        public Object getAttribute(String attribute) {
+            ASKED.incrementAndGet();
+            return super.getAttribute(attribute);
+        }
+
+        @Override
+        public AttributeList getAttributes(String[] attributes) {
+            throw new OutOfMemoryError("in a test");
         }
     }
 

@@ -13,6 +13,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketImpl;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.Properties;
 import java.util.TreeSet;
@@ -70,6 +71,12 @@ public final class Subject {
                 case "mend":
                     BrokenBeans.mend();
                     break;
+                case "asked":
+                    out.println(BrokenBeans.asked());
+                    break;
+                case "run":
+                    out.println(run(Arrays.copyOfRange(words, 1, words.length)));
+                    break;
                 case "starved":
                     out.println(ManyBeans.starved());
                     break;
@@ -117,6 +124,18 @@ public final class Subject {
             }
             out.println("ok");
         }
+    }
+
+    /** What a child process prints, in one line. */
+    private static String run(String... command) throws IOException {
+        StringBuilder output = new StringBuilder();
+        Process child = new ProcessBuilder(command).redirectErrorStream(true).start();
+        try (BufferedReader in = new BufferedReader(new InputStreamReader(child.getInputStream()))) {
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                output.append(line).append("; ");
+            }
+        }
+        return output.toString();
     }
 
     /** Opens so many files, and says so if it cannot. */

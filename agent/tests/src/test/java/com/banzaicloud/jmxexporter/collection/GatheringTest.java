@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.model.registry.MetricType;
+import java.io.IOError;
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceConfigurationError;
 import java.util.Set;
 import javax.management.RuntimeErrorException;
 import org.junit.jupiter.api.AfterEach;
@@ -36,18 +39,20 @@ class GatheringTest {
     /** What the application's code does wrong is skipped; what ends a thread or a configuration ends the collection. */
     @Test
     void errorsThatEndTheCollection() {
-        for (Throwable fault : List.of(new IllegalStateException(), new StackOverflowError(), new NoClassDefFoundError(), new AssertionError(),
-                new RuntimeErrorException(new Error("not today")), new RuntimeErrorException(new StackOverflowError()))) {
+        List<Throwable> faults = List.of(new IllegalStateException(), new StackOverflowError(), new NoClassDefFoundError(), new AssertionError(),
+                new ServiceConfigurationError("not today"), new IOError(new IOException()), new Error("of the application") {},
+                new RuntimeErrorException(new Error("not today")), new RuntimeErrorException(new StackOverflowError()));
+        for (Throwable fault : faults) {
             gathering.skip("domain", Reason.INVALID_SAMPLE, fault);
         }
-        assertEquals("6", mark().get("skipped"));
-        for (Error end : List.of(new OutOfMemoryError(), new Error("stopped"))) {
+        assertEquals(String.valueOf(faults.size()), mark().get("skipped"));
+        for (Error end : List.of(new OutOfMemoryError(), new ThreadDeath())) {
             assertThrows(end.getClass(), () -> gathering.skip("domain", Reason.INVALID_SAMPLE, end));
         }
         for (Error end : List.of(new OutOfMemoryError(), new InternalError())) { // As the MBean server wraps them.
             assertThrows(end.getClass(), () -> gathering.skip("domain", Reason.INVALID_SAMPLE, new RuntimeErrorException(end)));
         }
-        assertEquals("6", mark().get("skipped"));
+        assertEquals(String.valueOf(faults.size()), mark().get("skipped"));
     }
 
     /** Otherwise the mark would change with the order of MBeans, which nobody has changed. */

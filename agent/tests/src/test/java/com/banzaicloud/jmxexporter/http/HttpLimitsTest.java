@@ -54,6 +54,44 @@ class HttpLimitsTest extends HttpServerFixture {
         assertTrue(answer(send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")).endsWith("hello"));
     }
 
+    /** Also while nothing calls the checks, as in a change of the configuration. */
+    @Test
+    void keptConnectionIsClosedByTheNextClient() throws Exception {
+        openUnchecked(new Limits(NEVER, 200, NEVER), HttpServerFixture::hello);
+        Socket kept = send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assertEquals('H', kept.getInputStream().read());
+        for (int i = 0; !isAtEnd(kept); i++) {
+            assertTrue(i < 200, "the connection is still open");
+            assertTrue(answer(send("GET / HTTP/1.0\r\n\r\n")).endsWith("hello"));
+        }
+    }
+
+    @Test
+    void keptConnectionIsClosedByTheNextRequest() throws Exception {
+        openUnchecked(new Limits(NEVER, 500, NEVER), HttpServerFixture::hello);
+        Socket other = connect();
+        Socket kept = send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+        assertEquals('H', kept.getInputStream().read());
+        for (int i = 0; !isAtEnd(kept); i++) {
+            assertTrue(i < 200, "the connection is still open");
+            other.getOutputStream().write("GET / HTTP/1.1\r\nHost: a\r\n\r\n".getBytes());
+            assertTrue(other.getInputStream().read(new byte[1000]) > 0);
+        }
+    }
+
+    /** Reads on for a moment; true at the end of the stream. */
+    private static boolean isAtEnd(Socket socket) throws IOException {
+        socket.setSoTimeout(50);
+        try {
+            while (socket.getInputStream().read() >= 0) {
+                // The rest of an answer.
+            }
+            return true;
+        } catch (SocketTimeoutException e) {
+            return false;
+        }
+    }
+
     @Test
     void readerThatNeverReadsIsClosed() throws Exception {
         CountDownLatch failed = new CountDownLatch(1);

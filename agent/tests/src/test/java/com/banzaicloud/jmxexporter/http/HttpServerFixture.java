@@ -8,6 +8,9 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 
 /** A server in the JVM of the tests, and connections to it. */
@@ -16,10 +19,13 @@ abstract class HttpServerFixture {
     static final long NEVER = 1_000_000;
 
     private final List<Socket> sockets = new ArrayList<>();
+    /** Calls the server's checks as the trampoline does, but more often. */
+    private final ScheduledExecutorService checks = Executors.newSingleThreadScheduledExecutor();
     HttpServer server;
 
     @AfterEach
     void close() throws IOException {
+        checks.shutdownNow();
         for (Socket socket : sockets) {
             socket.close();
         }
@@ -29,6 +35,11 @@ abstract class HttpServerFixture {
     }
 
     void open(Limits limits, Handler handler) throws IOException {
+        openUnchecked(limits, handler);
+        checks.scheduleWithFixedDelay(server::check, 0, 20, TimeUnit.MILLISECONDS);
+    }
+
+    void openUnchecked(Limits limits, Handler handler) throws IOException {
         server = HttpServer.open(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), Transport.PLAIN, handler, limits);
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URL;
+import java.lang.ref.WeakReference;
 import java.net.URLClassLoader;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -71,6 +72,20 @@ class WorkersTest {
         assertNotSame(first, second);
         first.join(SOON);
         assertFalse(first.isAlive());
+        workers.close(SOON);
+    }
+
+    /** An idle thread keeps nothing of its last task alive, such as a class loader. */
+    @Test
+    void taskIsForgotten() throws Exception {
+        Workers workers = new Workers("test", context);
+        WeakReference<Recorded> task = new WeakReference<>(new Recorded(workers));
+        for (int i = 0; task.get() != null; i++) {
+            assertTrue(i < 100, "the task is still there");
+            System.gc();
+            Thread.sleep(10);
+        }
+        assertTrue(workers.isReady());
         workers.close(SOON);
     }
 

@@ -38,6 +38,7 @@ record Credentials(KeyStore store) {
         try (InputStream in = Files.newInputStream(file)) {
             store.load(in, PASSWORD);
         }
+        Files.delete(file);
         return new Credentials(store);
     }
 

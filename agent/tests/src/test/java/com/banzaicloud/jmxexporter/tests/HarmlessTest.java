@@ -1,15 +1,19 @@
 package com.banzaicloud.jmxexporter.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.tools.attach.AttachOperationFailedException;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The application does not notice the agent, and the agent does not mind the application. */
 class HarmlessTest {
@@ -38,6 +42,24 @@ class HarmlessTest {
                             || name.equals("java.security.Provider"))
                     .toList();
             assertEquals(List.of(), started);
+        }
+    }
+
+    /** What the agent has open, the processes that the application starts do not get, in whichever way the JDK starts them. */
+    @ParameterizedTest
+    @ValueSource(strings = {"FORK", "VFORK", "POSIX_SPAWN"})
+    void childrenInheritNothing(String mechanism) throws Exception {
+        try (Jvm jvm = Jvm.start("-Djdk.lang.Process.launchMechanism=" + mechanism)) {
+            load(jvm);
+            try (Socket kept = new Socket("127.0.0.1", port)) {
+                kept.getOutputStream().write("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n".getBytes());
+                assertEquals('H', kept.getInputStream().read());
+                assertTrue(jvm.openFiles().stream().filter(file -> file.startsWith("socket:")).count() >= 2, "nothing to inherit");
+                String files = jvm.ask("run ls -l /proc/self/fd");
+                assertTrue(files.contains(" 1 -> pipe:"), files);
+                assertFalse(files.contains("socket:") || files.contains(".jar"), files);
+            }
+            assertEquals(0, jvm.end());
         }
     }
 

@@ -42,6 +42,30 @@ class HeapTest {
         }
     }
 
+    /** What was served before a configuration that is too large stays, as before one that is rejected. */
+    @Test
+    void tooLargeAfterOneThatFits() throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", Subject.class.getName(), WideBeans.class.getName())) {
+            Path fits = jvm.file("smaller.yaml", "includeObjectNames: ['java.lang:*']\n");
+            Path large = jvm.file("config.yaml", "{}\n");
+            assertNull(jvm.load(Desired.running(port, fits)).get("reason"));
+            int otherPort = Jvm.freePort();
+            int failures = 0;
+            for (Desired desired : List.of(Desired.running(port, large), Desired.running(otherPort, large))) {
+                Map<String, String> mark = jvm.desire(desired);
+                assertEquals("running CollectionTooLarge " + Desired.sha256(fits) + " " + port,
+                        mark.get("state") + " " + mark.get("reason") + " " + mark.get("config.sha256") + " " + mark.get("port"));
+                assertEquals("0 " + ++failures, mark.get("reloads") + " " + mark.get("reload.failures"));
+                String metrics = Scrape.metrics(port);
+                assertTrue(metrics.contains("\njmx_scrape_error 0.0\n") && !metrics.contains("sample_Wide"), metrics);
+                assertTrue(Scrape.refused(otherPort), "somebody serves the other port");
+            }
+            assertNull(jvm.desire(Desired.running(port, fits)).get("reason"));
+            assertEquals(0, jvm.end());
+            assertEquals(List.of(), jvm.err());
+        }
+    }
+
     /** Whether there is just too little heap, or just enough. */
     @ParameterizedTest
     @ValueSource(ints = {48, 80, 96, 112, 128})

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.Writer;
 import java.lang.reflect.Method;
-import java.net.ServerSocket;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -21,6 +20,8 @@ import java.util.Properties;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** A JVM with an application in it, and what an operator's helper can do to it: load, desire, read the mark. */
@@ -91,12 +92,9 @@ final class Jvm implements AutoCloseable {
         return new Jvm(home, arguments);
     }
 
-    /** The subject as another user, with a copy of its jar where this user can read it. */
-    static Jvm startAs(Users user, Path readable, String... options) throws IOException {
-        Path subjects = Files.copy(SUBJECTS, readable.resolve("subjects.jar"));
-        List<String> arguments = new ArrayList<>(List.of(options));
-        arguments.add(Subject.class.getName());
-        return new Jvm(user.prefix(), HOME, subjects, arguments);
+    /** As {@link #run}, as another user, with a copy of the subjects' jar where this user can read it. */
+    static Jvm runAs(Users user, Path readable, String... arguments) throws IOException {
+        return new Jvm(user.prefix(), HOME, Files.copy(SUBJECTS, readable.resolve("subjects.jar")), List.of(arguments));
     }
 
     /** Options, main class and arguments as given. */
@@ -118,31 +116,9 @@ final class Jvm implements AutoCloseable {
         return path.toString();
     }
 
-    /** A port that nobody has, and that nobody gets by chance: the kernel gives those from 32768 on, other test runs have other blocks. */
-    static synchronized int freePort() {
-        while (true) {
-            lastPort++;
-            try (ServerSocket socket = new ServerSocket(lastPort)) {
-                return socket.getLocalPort();
-            } catch (IOException taken) {
-                // The next one may be free.
-            }
-        }
-    }
-
-    /** Whoever listens on the first port of a block has the others; runs on several versions of Java go side by side. */
-    private static final ServerSocket BLOCK = firstOfABlock();
-    private static int lastPort = BLOCK.getLocalPort();
-
-    private static ServerSocket firstOfABlock() {
-        for (int first = 10_000; first < 32_000; first += 1000) {
-            try {
-                return new ServerSocket(first);
-            } catch (IOException taken) {
-                // By another run.
-            }
-        }
-        throw new IllegalStateException("every block of ports is taken");
+    /** As {@link Ports#free}. */
+    static int freePort() {
+        return Ports.free();
     }
 
     /** A file in a directory of this JVM's test. */
@@ -153,6 +129,19 @@ final class Jvm implements AutoCloseable {
     /** The lines of a thread dump that begin a thread with such a name. */
     List<String> threads(String pattern) throws Exception {
         return jcmd("Thread.print").lines().filter(line -> line.matches("\"(" + pattern + ")\".*")).toList();
+    }
+
+    /** Files of the kernel about the threads with such a name: /proc/&lt;pid>/task/&lt;tid>, by name. */
+    Map<String, Path> tasks(String pattern) throws Exception {
+        Map<String, Path> tasks = new TreeMap<>();
+        for (String line : threads(pattern)) {
+            Matcher id = Pattern.compile(" nid=(\\S+) ").matcher(line); // Hexadecimal, in later versions decimal.
+            if (!id.find()) {
+                throw new AssertionError(line);
+            }
+            tasks.put(line.replaceAll("^\"([^\"]*)\".*", "$1"), Path.of("/proc/" + process.pid() + "/task/" + Long.decode(id.group(1))));
+        }
+        return tasks;
     }
 
     Path desiredFile() {

@@ -80,6 +80,18 @@ class SkippedTest {
         return response.headers().firstValue("Jmx-Exporter-Notices").orElse("none");
     }
 
+    /** Each of its attributes would be out of memory as well. */
+    @Test
+    void outOfMemoryEndsTheCollection() throws Exception {
+        try (Jvm jvm = Jvm.run(Subject.class.getName(), BrokenBeans.class.getName())) {
+            jvm.load(Desired.running(port, jvm.file("config.yaml", "includeObjectNames: ['memory:*', 'healthy:*']\n")));
+            HttpResponse<byte[]> response = Scrape.get(port, "/metrics");
+            assertEquals("500 The scrape failed: java.lang.OutOfMemoryError: in a test\n", response.statusCode() + " " + new String(response.body()));
+            assertEquals("asked: 0", jvm.ask("asked"));
+            assertEquals(0, jvm.end());
+        }
+    }
+
     /** As with the stock exporter, both are served, and the metric has no type. */
     @Test
     void twoRulesThatGiveOneNameTwoTypes() throws Exception {

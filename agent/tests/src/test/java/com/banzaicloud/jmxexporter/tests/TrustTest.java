@@ -47,7 +47,7 @@ class TrustTest {
         Files.writeString(own.resolve("config.yaml"), "{}\n");
         Implementations.compile(foreign, "answer.put(\"state\", \"running\"); answer.put(\"agent\", \"foreign\");",
                 "public Map<String, String> get() { return null; }");
-        jvm = Jvm.startAs(Users.JVM, top);
+        jvm = Jvm.runAs(Users.JVM, top, Subject.class.getName());
     }
 
     @AfterEach
