@@ -19,6 +19,7 @@ public final class Gathering {
     private final Set<String> reserved;
     private final Set<String> claimed = new HashSet<>();
     private final Skipped skipped = new Skipped();
+    private final Samples samples = new Samples();
 
     private Gathering(Set<String> reserved) {
         this.reserved = reserved;
@@ -43,6 +44,11 @@ public final class Gathering {
     /** Ends the collection of this thread. */
     public static void end() {
         CURRENT.remove();
+    }
+
+    /** What rules have made of MBeans. */
+    public Samples samples() {
+        return samples;
     }
 
     /** What was left out so far. */

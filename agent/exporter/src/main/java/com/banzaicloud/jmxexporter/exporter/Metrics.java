@@ -1,5 +1,6 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.collection.Skipped;
 import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.jmx.BuildInfoMetrics;
@@ -15,12 +16,11 @@ import io.prometheus.metrics.instrumentation.jvm.JvmRuntimeInfoMetric;
 import io.prometheus.metrics.instrumentation.jvm.JvmThreadsMetrics;
 import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.Map;
 import java.util.function.Supplier;
 
 /** What the stock exporter exposes for one configuration: the MBeans by its rules, the JVM, the build. */
-final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
+final class Metrics implements Supplier<Answer>, AutoCloseable {
 
     private final Registry registry;
     private final Configuration configuration;
@@ -56,14 +56,14 @@ final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
     }
 
     /** Collects; by one thread at a time. It throws {@link Rules.Stopped} when these metrics were closed meanwhile. */
-    MetricSnapshots collect() {
+    Answer collect() {
         return rules.collect(this);
     }
 
     /** For the rules, which limit what this costs. */
     @Override
-    public MetricSnapshots get() {
-        return registry.scrape();
+    public Answer get() {
+        return registry.collect();
     }
 
     /** Called once the answer of a collection, if there was one, is not needed any more. */

@@ -1,6 +1,8 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.collection.Gathering;
+import com.banzaicloud.jmxexporter.collection.Part;
 import com.banzaicloud.jmxexporter.collection.Reason;
 import com.banzaicloud.jmxexporter.collection.Skipped;
 import io.prometheus.metrics.core.metrics.Gauge;
@@ -10,7 +12,6 @@ import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.MetricFamilyDescriptor;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -55,21 +56,19 @@ final class Registry extends PrometheusRegistry {
         mbeans.add(collector);
     }
 
-    @Override
-    public MetricSnapshots scrape() {
+    /** Collects all. */
+    Answer collect() {
         Gathering gathering = Gathering.begin(reserved);
         try {
-            List<MetricSnapshot> snapshots = new ArrayList<>();
             for (MultiCollector collector : mbeans) {
-                for (MetricSnapshot snapshot : collector.collect()) {
-                    snapshots.add(snapshot);
-                }
+                collector.collect(); // Its samples are in the gathering then.
             }
+            List<Part> parts = gathering.samples().complete(gathering);
             for (Collector collector : metrics) {
                 try {
                     MetricSnapshot snapshot = collector.collect();
                     if (snapshot != null) { // It has nothing to say now.
-                        snapshots.add(snapshot);
+                        parts.add(new Part.Whole(snapshot));
                     }
                 } catch (Throwable t) {
                     gathering.skip("java.lang", Reason.METRIC_UNREADABLE, t);
@@ -78,10 +77,10 @@ final class Registry extends PrometheusRegistry {
             if (!gathering.skipped().isEmpty()) {
                 error.set(1);
             }
-            snapshots.add(error.collect());
-            snapshots.add(gathering.skipped().snapshot());
+            parts.add(new Part.Whole(error.collect()));
+            parts.add(new Part.Whole(gathering.skipped().snapshot()));
             skipped = gathering.skipped();
-            return new MetricSnapshots(snapshots);
+            return new Answer(parts);
         } finally {
             Gathering.end();
         }

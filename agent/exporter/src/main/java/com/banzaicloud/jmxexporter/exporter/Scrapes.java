@@ -1,10 +1,10 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.http.Response;
 import com.banzaicloud.jmxexporter.http.Workers;
 import com.banzaicloud.jmxexporter.rules.CollectionTooLarge;
 import com.banzaicloud.jmxexporter.rules.Rules;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -247,7 +247,7 @@ final class Scrapes {
         private int clients;
         private boolean done;
         private long finished;
-        private MetricSnapshots answer;
+        private Answer answer;
         private Throwable failure;
 
         private Collection(Metrics metrics) {
@@ -269,7 +269,7 @@ final class Scrapes {
             finish(this);
         }
 
-        MetricSnapshots snapshots() {
+        Answer answer() {
             return answer;
         }
 
