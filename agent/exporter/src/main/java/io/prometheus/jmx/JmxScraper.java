@@ -66,12 +66,17 @@ final class JmxScraper {
         Set<ObjectName> names = names(server);
         filter.onlyKeepMBeans(names);
         for (ObjectName name : names) {
+            int before = gathering.samples().size();
             try {
                 scrape(server, name);
             } catch (InstanceNotFoundException e) {
                 // The application has unregistered it meanwhile.
             } catch (Throwable t) {
                 gathering.skip(name.getDomain(), Reason.MBEAN_UNREADABLE, t);
+            }
+            gathering.read();
+            if (gathering.yields() != null) {
+                gathering.yields().count(name.getDomain(), KeyProperties.of(name).get("type"), gathering.samples().size() > before);
             }
         }
     }

@@ -26,7 +26,7 @@ public final class Answer {
     }
 
     /**
-     * Writes the metrics of these names; all when null. The library makes and writes some samples after the other, and
+     * Writes the metrics of these names; when null, all but those that have to be asked for. The library makes and writes some samples after the other, and
      * what it would repeat is left out.
      */
     public void write(ExpositionFormatWriter writer, OutputStream out, EscapingScheme scheme, Set<String> names) throws IOException {
@@ -34,7 +34,7 @@ public final class Answer {
         List<MetricSnapshot> batch = new ArrayList<>();
         int left = BATCH;
         for (Part part : parts) {
-            if (names != null && !names.contains(part.exposedName())) {
+            if (names == null ? part.isOnlyByName() : !names.contains(part.exposedName())) {
                 continue;
             }
             for (int from = 0; from < part.size();) {

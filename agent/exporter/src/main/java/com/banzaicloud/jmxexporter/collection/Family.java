@@ -182,6 +182,11 @@ final class Family extends Part {
     }
 
     @Override
+    boolean isOnlyByName() {
+        return false;
+    }
+
+    @Override
     public int size() {
         return size;
     }

@@ -13,6 +13,9 @@ public abstract class Part implements Comparable<Part> {
     /** The number of its samples. */
     public abstract int size();
 
+    /** Reports whether it is written only for who asks for it by its name. */
+    abstract boolean isOnlyByName();
+
     /** Some of its samples, as the library writes them. */
     abstract MetricSnapshot snapshot(int from, int end);
 
@@ -25,10 +28,17 @@ public abstract class Part implements Comparable<Part> {
     public static final class Whole extends Part {
 
         private final MetricSnapshot snapshot;
+        private final boolean onlyByName;
 
         /** Made of it. */
         public Whole(MetricSnapshot snapshot) {
+            this(snapshot, false);
+        }
+
+        /** Made of it, and perhaps written only for who asks for it by its name. */
+        public Whole(MetricSnapshot snapshot, boolean onlyByName) {
             this.snapshot = snapshot;
+            this.onlyByName = onlyByName;
         }
 
         @Override
@@ -39,6 +49,11 @@ public abstract class Part implements Comparable<Part> {
         @Override
         public int size() {
             return 1;
+        }
+
+        @Override
+        boolean isOnlyByName() {
+            return onlyByName;
         }
 
         @Override

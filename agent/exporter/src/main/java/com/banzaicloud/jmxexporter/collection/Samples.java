@@ -12,6 +12,7 @@ public final class Samples {
 
     private final Records records = new Records();
     private Map<String, Family> families = new HashMap<>();
+    private int size;
 
     Samples() {}
 
@@ -28,6 +29,12 @@ public final class Samples {
         }
         int end = matched.lastIndexOf(':');
         family.add(type, records.add(labels, value, matched, end <= 0 ? matched.length() : end));
+        size++;
+    }
+
+    /** How many were added. */
+    public int size() {
+        return size;
     }
 
     /**

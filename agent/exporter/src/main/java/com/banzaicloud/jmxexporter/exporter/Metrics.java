@@ -28,8 +28,8 @@ final class Metrics implements Supplier<Answer>, AutoCloseable {
     private final AllocationMetrics allocations;
 
     Metrics(Configuration configuration, Reloads reloads) throws Rejection {
-        registry = new Registry(reloads);
         rules = configuration.rules();
+        registry = new Registry(reloads, rules);
         JmxCollector collector = configuration.collector(rules);
         this.configuration = configuration;
         new BuildInfoMetrics().register(registry);
@@ -76,12 +76,13 @@ final class Metrics implements Supplier<Answer>, AutoCloseable {
         return rules.complaint();
     }
 
-    /** Puts into a mark what the last collection left out. */
+    /** Puts into a mark what the last collection left out, and what the last ones cost. */
     void mark(Map<String, String> pairs) {
         Skipped skipped = registry.skipped();
         if (skipped != null) {
             skipped.mark(pairs);
         }
+        registry.costs().mark(pairs);
     }
 
     /** Ends what is being collected as well. */

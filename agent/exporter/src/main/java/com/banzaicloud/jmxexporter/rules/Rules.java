@@ -187,6 +187,18 @@ public final class Rules {
         heap.end();
     }
 
+    /** Nanoseconds of CPU time by the number of the rule, in this collection so far; empty where nobody knows. */
+    public Map<Integer, Long> costs() {
+        Map<Integer, Long> costs = new LinkedHashMap<>();
+        for (Rule rule : rules) {
+            long nanos = rule.cost().nanos();
+            if (nanos >= 0) {
+                costs.put(rule.number(), nanos);
+            }
+        }
+        return costs;
+    }
+
     /** Says which rules are switched off, and what to do; null when none is. */
     public String complaint() {
         Rule first = null;

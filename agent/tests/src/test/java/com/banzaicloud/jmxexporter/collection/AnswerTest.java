@@ -1,6 +1,7 @@
 package com.banzaicloud.jmxexporter.collection;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.config.EscapingScheme;
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
@@ -105,8 +106,11 @@ class AnswerTest {
     void metricsByName() throws Exception {
         add("one", "GAUGE", Labels.EMPTY, 1);
         add("two", "GAUGE", Labels.EMPTY, 2);
-        Answer answer = new Answer(samples.complete(gathering));
-        assertEquals("# HELP two help of two\n# TYPE two gauge\ntwo 2.0\n", text(answer, Set.of("two", "none")));
+        List<Part> parts = samples.complete(gathering);
+        parts.add(new Part.Whole(GaugeSnapshot.builder().name("asked").dataPoint(gauge(Labels.EMPTY, 3)).build(), true));
+        Answer answer = new Answer(parts);
+        assertEquals("# TYPE asked gauge\nasked 3.0\n# HELP two help of two\n# TYPE two gauge\ntwo 2.0\n", text(answer, Set.of("two", "asked", "none")));
+        assertTrue(!text(answer, null).contains("asked"));
         assertEquals("", text(answer, Set.of("none")));
     }
 
