@@ -37,8 +37,7 @@ final class JmxScraper {
     private final boolean excludesJvm;
     private final ObjectNameAttributeFilter filter;
     private final List<JmxCollector.MetricCustomizer> customizers;
-    private final MBeanReceiver receiver;
-    private final JmxMBeanPropertyCache properties;
+    private final JmxCollector.Receiver receiver;
     private final Gathering gathering = Gathering.current();
 
     /** Makes samples of values by the rules. */
@@ -49,7 +48,7 @@ final class JmxScraper {
                 String attributeName, String attributeType, String attributeDescription, Object value);
     }
 
-    /** For the collector. What concerns another JVM is not used. */
+    /** For the collector. What concerns another JVM, and what would keep something of each MBean, is not used. */
     JmxScraper(String jmxUrl, String username, String password, JmxCollector.SslProperties ssl, List<ObjectName> includes,
             List<ObjectName> excludes, boolean excludesJvm, ObjectNameAttributeFilter filter,
             List<JmxCollector.MetricCustomizer> customizers, MBeanReceiver receiver, JmxMBeanPropertyCache properties) {
@@ -58,23 +57,26 @@ final class JmxScraper {
         this.excludesJvm = excludesJvm;
         this.filter = filter;
         this.customizers = customizers;
-        this.receiver = receiver;
-        this.properties = properties;
+        this.receiver = (JmxCollector.Receiver) receiver; // The collector has no other.
     }
 
     /** Reads all MBeans that the configuration asks for. */
     void doScrape() {
         MBeanServer server = ManagementFactory.getPlatformMBeanServer();
         Set<ObjectName> names = names(server);
-        properties.onlyKeepMBeans(names);
         filter.onlyKeepMBeans(names);
         for (ObjectName name : names) {
+            int before = gathering.samples().size();
             try {
                 scrape(server, name);
             } catch (InstanceNotFoundException e) {
                 // The application has unregistered it meanwhile.
             } catch (Throwable t) {
                 gathering.skip(name.getDomain(), Reason.MBEAN_UNREADABLE, t);
+            }
+            gathering.read();
+            if (gathering.yields() != null) {
+                gathering.yields().count(name.getDomain(), KeyProperties.of(name).get("type"), gathering.samples().size() > before);
             }
         }
     }
@@ -110,7 +112,7 @@ final class JmxScraper {
         }
         AttributeList attributes = read(server, name, wanted.keySet());
         JmxCollector.MetricCustomizer customizer = customizer(name);
-        MBeanValues values = new MBeanValues(name, properties.getKeyPropertyList(name), labels(customizer, attributes), receiver, filter, gathering);
+        MBeanValues values = new MBeanValues(name, KeyProperties.of(name), labels(customizer, attributes), receiver, filter, gathering);
         if (customizer != null && customizer.extraMetrics != null) {
             for (JmxCollector.ExtraMetric extra : customizer.extraMetrics) {
                 values.add(extra.name, "UNKNOWN", extra.description, extra.value);

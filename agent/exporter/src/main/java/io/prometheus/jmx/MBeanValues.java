@@ -24,11 +24,11 @@ final class MBeanValues {
     private final ObjectName name;
     private final LinkedHashMap<String, String> properties;
     private final Map<String, String> labels;
-    private final JmxScraper.MBeanReceiver receiver;
+    private final JmxCollector.Receiver receiver;
     private final ObjectNameAttributeFilter filter;
     private final Gathering gathering;
 
-    MBeanValues(ObjectName name, LinkedHashMap<String, String> properties, Map<String, String> labels, JmxScraper.MBeanReceiver receiver,
+    MBeanValues(ObjectName name, LinkedHashMap<String, String> properties, Map<String, String> labels, JmxCollector.Receiver receiver,
             ObjectNameAttributeFilter filter, Gathering gathering) {
         this.name = name;
         this.properties = properties;
@@ -72,9 +72,18 @@ final class MBeanValues {
         Rules.checkpoint();
         try {
             receiver.recordBean(name.getDomain(), properties, labels, keys, attribute, type, description, value);
+            handOver();
         } catch (Throwable t) { // Costs this one, not the whole composite or table.
             gathering.skip(name.getDomain(), Reason.INVALID_SAMPLE, t);
         }
+    }
+
+    /** So that a sample is only bytes before there is the next. */
+    private void handOver() {
+        for (MatchedRule sample : receiver.matchedRules) {
+            gathering.samples().add(sample.name, sample.help, sample.type, sample.labels, sample.value, sample.matchName);
+        }
+        receiver.matchedRules.clear();
     }
 
     private void takeComposite(LinkedHashMap<String, String> properties, List<String> keys, CompositeData composite) {

@@ -20,6 +20,9 @@ public final class Gathering {
     private final Set<String> reserved;
     private final Set<String> claimed = new HashSet<>();
     private final Skipped skipped = new Skipped();
+    private final Samples samples = new Samples();
+    private Yields yields;
+    private int mbeans;
 
     private Gathering(Set<String> reserved) {
         this.reserved = reserved;
@@ -44,6 +47,31 @@ public final class Gathering {
     /** Ends the collection of this thread. */
     public static void end() {
         CURRENT.remove();
+    }
+
+    /** Counts from now on which MBeans yield samples. */
+    public void countYields() {
+        yields = new Yields();
+    }
+
+    /** Which MBeans have yielded samples; null where that is not counted. */
+    public Yields yields() {
+        return yields;
+    }
+
+    /** Counts an MBean that was read. */
+    public void read() {
+        mbeans++;
+    }
+
+    /** How many MBeans were read. */
+    public int mbeans() {
+        return mbeans;
+    }
+
+    /** What rules have made of MBeans. */
+    public Samples samples() {
+        return samples;
     }
 
     /** What was left out so far. */

@@ -1,5 +1,6 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.collection.Skipped;
 import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.jmx.BuildInfoMetrics;
@@ -15,12 +16,11 @@ import io.prometheus.metrics.instrumentation.jvm.JvmRuntimeInfoMetric;
 import io.prometheus.metrics.instrumentation.jvm.JvmThreadsMetrics;
 import io.prometheus.metrics.instrumentation.jvm.ProcessMetrics;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.Map;
 import java.util.function.Supplier;
 
 /** What the stock exporter exposes for one configuration: the MBeans by its rules, the JVM, the build. */
-final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
+final class Metrics implements Supplier<Answer>, AutoCloseable {
 
     private final Registry registry;
     private final Configuration configuration;
@@ -28,8 +28,8 @@ final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
     private final AllocationMetrics allocations;
 
     Metrics(Configuration configuration, Reloads reloads) throws Rejection {
-        registry = new Registry(reloads);
         rules = configuration.rules();
+        registry = new Registry(reloads, rules);
         JmxCollector collector = configuration.collector(rules);
         this.configuration = configuration;
         new BuildInfoMetrics().register(registry);
@@ -56,14 +56,14 @@ final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
     }
 
     /** Collects; by one thread at a time. It throws {@link Rules.Stopped} when these metrics were closed meanwhile. */
-    MetricSnapshots collect() {
+    Answer collect() {
         return rules.collect(this);
     }
 
     /** For the rules, which limit what this costs. */
     @Override
-    public MetricSnapshots get() {
-        return registry.scrape();
+    public Answer get() {
+        return registry.collect();
     }
 
     /** Called once the answer of a collection, if there was one, is not needed any more. */
@@ -76,12 +76,13 @@ final class Metrics implements Supplier<MetricSnapshots>, AutoCloseable {
         return rules.complaint();
     }
 
-    /** Puts into a mark what the last collection left out. */
+    /** Puts into a mark what the last collection left out, and what the last ones cost. */
     void mark(Map<String, String> pairs) {
         Skipped skipped = registry.skipped();
         if (skipped != null) {
             skipped.mark(pairs);
         }
+        registry.costs().mark(pairs);
     }
 
     /** Ends what is being collected as well. */

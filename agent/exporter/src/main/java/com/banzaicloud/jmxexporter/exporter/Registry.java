@@ -1,8 +1,11 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.collection.Gathering;
+import com.banzaicloud.jmxexporter.collection.Part;
 import com.banzaicloud.jmxexporter.collection.Reason;
 import com.banzaicloud.jmxexporter.collection.Skipped;
+import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.metrics.core.metrics.Gauge;
 import io.prometheus.metrics.model.registry.Collector;
 import io.prometheus.metrics.model.registry.MetricType;
@@ -10,10 +13,10 @@ import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.MetricFamilyDescriptor;
 import io.prometheus.metrics.model.snapshots.MetricSnapshot;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -25,6 +28,8 @@ final class Registry extends PrometheusRegistry {
     private static final String ERROR = "jmx_scrape_error";
 
     private final Reloads reloads;
+    private final Rules rules;
+    private final Costs costs = new Costs();
     private final List<Collector> metrics = new ArrayList<>();
     private final List<MultiCollector> mbeans = new ArrayList<>();
     /** The names of the metrics above, which no rule may take. */
@@ -32,9 +37,11 @@ final class Registry extends PrometheusRegistry {
     private Gauge error;
     private volatile Skipped skipped;
 
-    /** An empty one, which exposes these counts where a collector registers its own. */
-    Registry(Reloads reloads) {
+    /** An empty one, which exposes these counts where a collector registers its own, and what these rules cost. */
+    Registry(Reloads reloads, Rules rules) {
         this.reloads = reloads;
+        this.rules = rules;
+        reserved.addAll(CostMetrics.NAMES);
     }
 
     @Override
@@ -55,21 +62,24 @@ final class Registry extends PrometheusRegistry {
         mbeans.add(collector);
     }
 
-    @Override
-    public MetricSnapshots scrape() {
+    /** Collects all. */
+    Answer collect() {
+        Cost.Meter meter = new Cost.Meter();
         Gathering gathering = Gathering.begin(reserved);
+        if (costs.areExpensive()) {
+            gathering.countYields();
+        }
         try {
-            List<MetricSnapshot> snapshots = new ArrayList<>();
             for (MultiCollector collector : mbeans) {
-                for (MetricSnapshot snapshot : collector.collect()) {
-                    snapshots.add(snapshot);
-                }
+                collector.collect(); // Its samples are in the gathering then.
             }
+            List<Part> parts = gathering.samples().complete(gathering);
+            int series = samples(parts);
             for (Collector collector : metrics) {
                 try {
                     MetricSnapshot snapshot = collector.collect();
                     if (snapshot != null) { // It has nothing to say now.
-                        snapshots.add(snapshot);
+                        parts.add(new Part.Whole(snapshot));
                     }
                 } catch (Throwable t) {
                     gathering.skip("java.lang", Reason.METRIC_UNREADABLE, t);
@@ -78,13 +88,30 @@ final class Registry extends PrometheusRegistry {
             if (!gathering.skipped().isEmpty()) {
                 error.set(1);
             }
-            snapshots.add(error.collect());
-            snapshots.add(gathering.skipped().snapshot());
+            parts.add(new Part.Whole(error.collect()));
+            parts.add(new Part.Whole(gathering.skipped().snapshot()));
             skipped = gathering.skipped();
-            return new MetricSnapshots(snapshots);
+            Cost cost = meter.read(series, gathering.mbeans());
+            Map<Integer, Long> ofRules = rules.costs();
+            parts.addAll(CostMetrics.of(cost, ofRules));
+            costs.add(cost, ofRules, gathering.yields() == null ? null : gathering.yields().include());
+            return new Answer(parts);
         } finally {
             Gathering.end();
         }
+    }
+
+    private static int samples(List<Part> parts) {
+        int samples = 0;
+        for (Part part : parts) {
+            samples += part.size();
+        }
+        return samples;
+    }
+
+    /** What the last collections cost. */
+    Costs costs() {
+        return costs;
     }
 
     /** What the last collection left out; null before the first. */

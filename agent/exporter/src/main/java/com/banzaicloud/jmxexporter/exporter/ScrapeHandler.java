@@ -1,5 +1,6 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.http.Handler;
 import com.banzaicloud.jmxexporter.http.Request;
 import com.banzaicloud.jmxexporter.http.Response;
@@ -7,16 +8,12 @@ import io.prometheus.metrics.config.EscapingScheme;
 import io.prometheus.metrics.expositionformats.ExpositionFormatWriter;
 import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
-import io.prometheus.metrics.model.snapshots.MetricSnapshot;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -128,7 +125,7 @@ final class ScrapeHandler implements Handler {
         Deadline deadline = new Deadline(timeoutNanos(request.header("X-Prometheus-Scrape-Timeout-Seconds")));
         try (Scrapes.Collection collection = scrapes.ask(response, deadline)) {
             if (collection != null) {
-                write(response, writer, accept, accepts(request.header("Accept-Encoding"), "gzip"), only(names, collection.snapshots()));
+                write(response, writer, accept, accepts(request.header("Accept-Encoding"), "gzip"), names, collection.answer());
             }
         } catch (Unavailable e) {
             say(response, e.status(), e.getMessage());
@@ -136,13 +133,13 @@ final class ScrapeHandler implements Handler {
     }
 
     /** Writes the answer as it is made. What is thrown once it has begun cuts it off: the scraper sees that it is not whole. */
-    static void write(Response response, ExpositionFormatWriter writer, String accept, boolean gzip, MetricSnapshots snapshots) throws IOException {
+    static void write(Response response, ExpositionFormatWriter writer, String accept, boolean gzip, Set<String> names, Answer answer) throws IOException {
         Body body = new Body(response, writer.getContentType(), gzip);
         OutputStream out = new BufferedOutputStream(body, BUFFER);
         Gzip compressed = gzip ? new Gzip(out) : null;
         try {
             OutputStream target = gzip ? compressed : out;
-            writer.write(target, snapshots, EscapingScheme.fromAcceptHeader(accept));
+            answer.write(writer, target, EscapingScheme.fromAcceptHeader(accept), names);
             target.close();
         } catch (RuntimeException e) { // Two metrics share a name, say.
             if (body.hasBegun()) {
@@ -257,7 +254,10 @@ final class ScrapeHandler implements Handler {
         return 1;
     }
 
-    /** The metrics asked for with {@code name[]=}; null for all. */
+    /**
+     * The metrics asked for with {@code name[]=}; null for all. The answer is chosen from and not the collection, which others
+     * may share, and which costs about the same.
+     */
     private static Set<String> names(String query) throws IOException {
         Set<String> names = new HashSet<>();
         for (String parameter : query == null ? new String[0] : query.split("&")) {
@@ -267,19 +267,5 @@ final class ScrapeHandler implements Handler {
             }
         }
         return names.isEmpty() ? null : names;
-    }
-
-    /** Those of these names. The answer is chosen from and not the collection, which others may share, and which costs about the same. */
-    private static MetricSnapshots only(Set<String> names, MetricSnapshots all) {
-        if (names == null) {
-            return all;
-        }
-        List<MetricSnapshot> chosen = new ArrayList<>();
-        for (MetricSnapshot snapshot : all) {
-            if (names.contains(snapshot.getMetadata().getPrometheusName())) {
-                chosen.add(snapshot);
-            }
-        }
-        return new MetricSnapshots(chosen);
     }
 }

@@ -1,11 +1,11 @@
 package com.banzaicloud.jmxexporter.exporter;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.http.Response;
 import com.banzaicloud.jmxexporter.http.Threads;
 import com.banzaicloud.jmxexporter.http.Workers;
 import com.banzaicloud.jmxexporter.rules.CollectionTooLarge;
 import com.banzaicloud.jmxexporter.rules.Rules;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -257,7 +257,7 @@ final class Scrapes {
         private int clients;
         private boolean done;
         private long finished;
-        private MetricSnapshots answer;
+        private Answer answer;
         private Throwable failure;
 
         private Collection(Metrics metrics) {
@@ -279,7 +279,7 @@ final class Scrapes {
             finish(this);
         }
 
-        MetricSnapshots snapshots() {
+        Answer answer() {
             return answer;
         }
 

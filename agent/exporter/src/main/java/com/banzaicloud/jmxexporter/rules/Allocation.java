@@ -4,12 +4,12 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
 /** How much heap a thread has taken so far, which only a JVM with the module jdk.management knows. */
-final class Allocation {
+public final class Allocation {
 
     private Allocation() {}
 
     /** Bytes that the current thread has allocated; -1 if nobody knows. */
-    static long ofThisThread() {
+    public static long ofThisThread() {
         try {
             return Measure.ofThisThread();
         } catch (LinkageError | RuntimeException e) {

@@ -4,7 +4,6 @@ import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.lang.management.MemoryPoolMXBean;
 import java.lang.management.MemoryType;
-import java.lang.management.MemoryUsage;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -39,16 +38,20 @@ final class HeapBudget {
     /** Bytes that it takes to ask for the names of all MBeans, for each: nothing can be checked meanwhile. */
     private static final long NAME = 256;
     /**
-     * Bytes that the samples of the answer take, for each check that there was. They are made when everything was asked,
-     * without another check; an attribute has three checks, and takes some 180 bytes then.
+     * Bytes that it takes to sort the samples, for each check that there was, once everything was asked. An attribute has
+     * three checks, and takes some 12 bytes then.
      */
-    private static final long ANSWER = 64;
+    private static final long ANSWER = 8;
+    /** Bytes that clients take while the answer is written, of which the library makes some samples at a time for each. */
+    private static final long WRITING = 1 << 20;
 
-    /** Of all configurations: what one has collected may be another's garbage. */
-    private static final List<Pool> POOLS = pools();
+    private static final List<HeapPool> POOLS = pools();
     private static final long LARGEST_POOL = largestPool();
     private static final long LIMIT = limit(MAX, LARGEST_POOL);
 
+    private final List<HeapPool> pools;
+    /** As the collection found them. */
+    private final List<HeapPool.Found> found = new ArrayList<>();
     private final List<GarbageCollectorMXBean> collectors = ManagementFactory.getGarbageCollectorMXBeans();
     private long garbageCollections;
     /** At the last of them that was noticed. */
@@ -59,11 +62,19 @@ final class HeapBudget {
     private long allocatedAtDrop;
     private long checks;
 
-    private static List<Pool> pools() {
-        List<Pool> pools = new ArrayList<>();
+    HeapBudget() {
+        this(POOLS);
+    }
+
+    HeapBudget(List<HeapPool> pools) {
+        this.pools = pools;
+    }
+
+    private static List<HeapPool> pools() {
+        List<HeapPool> pools = new ArrayList<>();
         for (MemoryPoolMXBean pool : ManagementFactory.getMemoryPoolMXBeans()) {
             if (pool.getType() == MemoryType.HEAP) {
-                pools.add(new Pool(pool));
+                pools.add(new HeapPool(pool));
             }
         }
         return pools;
@@ -71,9 +82,9 @@ final class HeapBudget {
 
     private static long largestPool() {
         long largest = 0;
-        for (Pool pool : POOLS) {
-            long size = pool.bean.getUsage().getMax();
-            largest = Math.max(largest, size < 0 ? MAX : size); // Some collectors do not say: theirs have one pool, or share all.
+        for (HeapPool pool : POOLS) {
+            long size = pool.size();
+            largest = Math.max(largest, size < 0 ? MAX : size); // Where nobody says, it may be as large as the heap.
         }
         return Math.min(MAX, largest);
     }
@@ -98,8 +109,11 @@ final class HeapBudget {
         allocatedAtDrop = allocatedBefore;
         lastUsed = 0;
         alive = 0;
-        for (Pool pool : POOLS) {
-            alive += pool.begin();
+        found.clear();
+        for (HeapPool pool : pools) {
+            HeapPool.Found begun = pool.begin();
+            found.add(begun);
+            alive += begun.aliveBefore();
         }
         require(beans() * NAME);
     }
@@ -107,12 +121,12 @@ final class HeapBudget {
     /** Called by that thread at least once for each MBean and each attribute. */
     void check() {
         checks++;
-        require(checks * ANSWER);
+        require(checks * ANSWER + WRITING);
     }
 
     /** Called when nothing that a collection made is held any more. */
     void end() {
-        for (Pool pool : POOLS) {
+        for (HeapPool pool : pools) {
             pool.end();
         }
     }
@@ -131,7 +145,7 @@ final class HeapBudget {
             garbageCollections = now;
             allocatedBefore = allocatedAtDrop;
             alive = 0;
-            for (Pool pool : POOLS) {
+            for (HeapPool.Found pool : found) {
                 alive += pool.alive();
             }
         }
@@ -182,52 +196,5 @@ final class HeapBudget {
 
     private static long mib(long bytes) {
         return bytes >> 20;
-    }
-
-    /** One memory pool, and what is known of it. */
-    private static final class Pool {
-
-        private static final long UNSEEN = -1;
-        private static final long UNKNOWN = -2;
-
-        private final MemoryPoolMXBean bean;
-        /** Alive when the collection began. */
-        private long aliveBefore;
-        private long usedBefore;
-        /** What was found in it by the last garbage collection before the collection began. */
-        private long foundBefore = UNKNOWN;
-        /** The same, before nothing of the collection was held any more. */
-        private long foundAfter = UNKNOWN;
-
-        Pool(MemoryPoolMXBean bean) {
-            this.bean = bean;
-        }
-
-        long begin() {
-            usedBefore = bean.getUsage().getUsed();
-            foundBefore = found();
-            if (foundBefore != foundAfter) {
-                aliveBefore = Math.max(0, foundBefore);
-            }
-            return aliveBefore;
-        }
-
-        long alive() {
-            long found = found();
-            return found != foundBefore ? Math.max(0, found) : aliveBefore + Math.max(0, bean.getUsage().getUsed() - usedBefore);
-        }
-
-        void end() {
-            foundAfter = foundBefore == UNKNOWN ? UNKNOWN : found();
-        }
-
-        /** What the last garbage collection left in it; where the JVM does not say, what is used. */
-        private long found() {
-            MemoryUsage usage = bean.getCollectionUsage();
-            if (usage == null) {
-                return bean.getUsage().getUsed();
-            }
-            return usage.getCommitted() == 0 ? UNSEEN : usage.getUsed();
-        }
     }
 }

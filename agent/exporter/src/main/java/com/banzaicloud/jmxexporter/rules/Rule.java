@@ -30,6 +30,7 @@ final class Rule {
     private String prefix;
     private int paths;
     private long left;
+    private final RuleCost cost = new RuleCost();
     private volatile boolean off;
 
     Rule(Rules rules, int number, String pattern) {
@@ -57,6 +58,15 @@ final class Rule {
 
     void collectionStarts() {
         left = SAVINGS;
+        cost.collectionStarts();
+    }
+
+    int number() {
+        return number;
+    }
+
+    RuleCost cost() {
+        return cost;
     }
 
     boolean isOff() {
@@ -71,6 +81,7 @@ final class Rule {
 
     boolean matches(java.util.regex.Matcher matcher) {
         earn(matcher);
+        cost.begin();
         try {
             return matcher.matches();
         } catch (StackOverflowError e) { // In java.util.regex an alternative in a loop takes stack for each character.
@@ -80,6 +91,8 @@ final class Rule {
                 throw e;
             }
             off = true;
+        } finally {
+            cost.end();
         }
         return false;
     }
@@ -91,6 +104,7 @@ final class Rule {
      */
     String replaceAll(java.util.regex.Matcher matched, String replacement) {
         earn(matched);
+        cost.begin();
         try {
             if (longest(replacement, matched.regionEnd()) > RESULT) {
                 throw TOO_EXPENSIVE;
@@ -107,6 +121,8 @@ final class Rule {
         } catch (Error e) {
             off = off || e == TOO_EXPENSIVE;
             throw e;
+        } finally {
+            cost.end();
         }
     }
 

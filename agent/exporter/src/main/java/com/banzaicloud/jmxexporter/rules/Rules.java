@@ -1,7 +1,6 @@
 package com.banzaicloud.jmxexporter.rules;
 
 import io.prometheus.jmx.JmxCollector;
-import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -36,11 +35,16 @@ public final class Rules {
     private int compiled;
     /** Characters that rules have made in this collection. */
     private long produced;
-    private final HeapBudget heap = new HeapBudget();
+    private final HeapBudget heap;
     private volatile boolean stopped;
 
     /** The rules of a configuration as it was parsed. */
     public Rules(Map<?, ?> configuration) {
+        this(configuration, new HeapBudget());
+    }
+
+    Rules(Map<?, ?> configuration, HeapBudget heap) {
+        this.heap = heap;
         yaml = withoutUnread(configuration);
         Object list = yaml.get("rules");
         int number = 0;
@@ -122,7 +126,7 @@ public final class Rules {
      * @throws Stopped when the rules were stopped meanwhile
      * @throws CollectionTooLarge when the application would be left too little heap
      */
-    public MetricSnapshots collect(Supplier<MetricSnapshots> collection) {
+    public <T> T collect(Supplier<T> collection) {
         COLLECTING.set(this);
         try {
             while (true) {
@@ -131,7 +135,8 @@ public final class Rules {
                 } catch (Error e) {
                     if (e != Rule.TOO_EXPENSIVE) {
                         throw e;
-                    } // Again, with one rule fewer.
+                    }
+                    heap.end(); // Again, with one rule fewer: what this try has made is garbage.
                 }
             }
         } finally {
@@ -139,7 +144,7 @@ public final class Rules {
         }
     }
 
-    private MetricSnapshots once(Supplier<MetricSnapshots> collection) {
+    private <T> T once(Supplier<T> collection) {
         for (Rule rule : rules) {
             rule.collectionStarts();
         }
@@ -185,6 +190,18 @@ public final class Rules {
     /** Called once nothing that the last collection made is held any more. */
     public void released() {
         heap.end();
+    }
+
+    /** Nanoseconds of CPU time by the number of the rule, in this collection so far; empty where nobody knows. */
+    public Map<Integer, Long> costs() {
+        Map<Integer, Long> costs = new LinkedHashMap<>();
+        for (Rule rule : rules) {
+            long nanos = rule.cost().nanos();
+            if (nanos >= 0) {
+                costs.put(rule.number(), nanos);
+            }
+        }
+        return costs;
     }
 
     /** Says which rules are switched off, and what to do; null when none is. */

@@ -4,10 +4,10 @@ import java.lang.management.ManagementFactory;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
-/** An application with 10 000 MBeans of ten attributes, and a thread of its own that needs memory. */
+/** An application with 10 000 MBeans of ten attributes, or as many as the property beans says, and a thread of its own that needs memory. */
 public final class WideBeans {
 
-    private static final int BEANS = 10_000;
+    private static final int BEANS = Integer.getInteger("beans", 10_000);
 
     private WideBeans() {}
 

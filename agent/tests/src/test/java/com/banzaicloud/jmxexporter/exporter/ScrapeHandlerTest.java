@@ -3,6 +3,7 @@ package com.banzaicloud.jmxexporter.exporter;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import com.banzaicloud.jmxexporter.collection.Answer;
 import com.banzaicloud.jmxexporter.http.HttpServer;
 import com.banzaicloud.jmxexporter.http.Transport;
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.config.EscapingScheme;
@@ -13,6 +14,7 @@ import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.util.ArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,7 +35,7 @@ class ScrapeHandlerTest {
     void compressorIsEndedWhenTheAnswerFails() throws Exception {
         FailingWriter writer = new FailingWriter();
         InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-        try (HttpServer server = HttpServer.open(any, Transport.PLAIN, (request, response) -> ScrapeHandler.write(response, writer, "", true, new MetricSnapshots()));
+        try (HttpServer server = HttpServer.open(any, Transport.PLAIN, (request, response) -> ScrapeHandler.write(response, writer, "", true, null, new Answer(new ArrayList<>())));
                 Socket client = new Socket()) {
             client.connect(server.address());
             client.getOutputStream().write("GET /metrics HTTP/1.0\r\n\r\n".getBytes());

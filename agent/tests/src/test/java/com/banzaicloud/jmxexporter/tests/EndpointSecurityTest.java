@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.net.Socket;
 import java.net.http.HttpClient;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -69,13 +71,14 @@ class EndpointSecurityTest extends EndpointSecurityFixture {
     void healthNamesNothingThatTheMetricsKeep() throws Exception {
         Map<String, String> user = Credentials.user(SHA512, 1000, "prometheus", "secret");
         try (Jvm jvm = Jvm.run(Subject.class.getName(), BrokenBeans.class.getName())) {
-            jvm.load(secured(jvm, "a", pairs(server, Map.of())));
-            assertEquals("skipped=5&skipped.reason=MBeanUnreadable&skipped.domain=attributes", notices(client()));
-            jvm.desire(secured(jvm, "b", pairs(server, user)));
-            assertEquals("skipped=5&skipped.reason=MBeanUnreadable", notices(client(), "prometheus:secret"));
-            jvm.desire(secured(jvm, "c", pairs(server, Map.of("clientCA", scraper.pem()))));
-            assertEquals("skipped=5&skipped.reason=MBeanUnreadable", notices(client()));
-            assertEquals("skipped=5&skipped.reason=MBeanUnreadable&skipped.domain=attributes", notices(client(scraper)));
+            Path config = jvm.file("some.yaml", "includeObjectNames: ['attributes:*', 'healthy:*']\n");
+            jvm.load(secured(jvm, "a", pairs(SERVER, Map.of())).config(config));
+            assertEquals("skipped=1&skipped.reason=MBeanUnreadable&skipped.domain=attributes", notices(client()));
+            jvm.desire(secured(jvm, "b", pairs(SERVER, user)).config(config));
+            assertEquals("skipped=1&skipped.reason=MBeanUnreadable", notices(client(), "prometheus:secret"));
+            jvm.desire(secured(jvm, "c", pairs(SERVER, Map.of("clientCA", SCRAPER.pem()))).config(config));
+            assertEquals("skipped=1&skipped.reason=MBeanUnreadable", notices(client()));
+            assertEquals("skipped=1&skipped.reason=MBeanUnreadable&skipped.domain=attributes", notices(client(SCRAPER)));
             assertUnharmed(jvm);
         }
     }

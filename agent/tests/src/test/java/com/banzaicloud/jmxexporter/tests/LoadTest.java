@@ -35,6 +35,7 @@ class LoadTest {
     void servesAndSaysSoInTheMark() throws Exception {
         Desired desired = Desired.running(port, config);
         Map<String, String> mark = jvm.load(desired);
+        mark.keySet().removeIf(key -> key.startsWith("collection.")); // They may follow.
 
         assertEquals(Map.of(
                 "protocol", "1",

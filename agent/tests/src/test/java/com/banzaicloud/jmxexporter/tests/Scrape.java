@@ -17,7 +17,12 @@ final class Scrape {
 
     /** The metrics in text. */
     static String metrics(int port) throws Exception {
-        HttpResponse<byte[]> response = get(port, "/metrics");
+        return metrics(port, "/metrics");
+    }
+
+    /** Some of the metrics in text. */
+    static String metrics(int port, String path) throws Exception {
+        HttpResponse<byte[]> response = get(port, path);
         if (response.statusCode() != 200) {
             throw new IOException(response.statusCode() + ": " + new String(response.body()));
         }
