@@ -21,10 +21,10 @@ class HeapTest {
 
     /** What most applications in containers are started with ends them at the first allocation that fails, whoever's it is. */
     @ParameterizedTest
-    @CsvSource({"Serial,64", "Parallel,64", "G1,48"})
+    @CsvSource({"Serial, 25000", "Parallel, 25000", "G1, 40000"})
     @Tag("jvm")
-    void tooLarge(String collector, int heap) throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx" + heap + "m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=30000", Subject.class.getName(),
+    void tooLarge(String collector, int beans) throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=" + beans, Subject.class.getName(),
                 WideBeans.class.getName())) {
             assertEquals("running", load(jvm).get("state"));
             assertEquals("CollectionTooLarge", jvm.markWith(mark -> mark.containsKey("reason")).get("reason"));
@@ -47,7 +47,7 @@ class HeapTest {
     /** What was served before a configuration that is too large stays, as before one that is rejected. */
     @Test
     void tooLargeAfterOneThatFits() throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=30000", Subject.class.getName(), WideBeans.class.getName())) {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=25000", Subject.class.getName(), WideBeans.class.getName())) {
             Path fits = jvm.file("smaller.yaml", "includeObjectNames: ['java.lang:*']\n");
             Path large = jvm.file("config.yaml", "{}\n");
             assertNull(jvm.load(Desired.running(port, fits)).get("reason"));
