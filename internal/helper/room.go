@@ -26,11 +26,10 @@ func checkHeapBefore(p jvm.Process) error {
 	if p.Flags.OnOutOfMemory == "" {
 		return nil
 	}
-	heap, err := p.HeapAfterCollection()
-	if err != nil { // checkRoom says so
-		return nil
+	if heap, err := p.HeapAfterCollection(); err == nil {
+		return checkHeap(p.Flags.OnOutOfMemory, heap, nil)
 	}
-	return checkHeap(p.Flags.OnOutOfMemory, heap, nil)
+	return nil // checkRoom says what is not known.
 }
 
 // checkRoom refuses to start the agent in a JVM, whose attach listener must be running, if

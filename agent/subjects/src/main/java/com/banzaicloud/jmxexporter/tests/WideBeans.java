@@ -15,7 +15,7 @@ public final class WideBeans {
     public static void register() throws Exception {
         MBeanServer server = ManagementFactory.getPlatformMBeanServer();
         for (int i = 0; i < BEANS; i++) {
-            server.registerMBean(new Wide(), new ObjectName("sample:type=Wide,name=wide-" + i));
+            server.registerMBean(new Wide(), new ObjectName("sample:type=Wide,name=wide-" + i + ",cache=the-second-level-cache-of-the-catalogue"));
         }
         ManyBeans.startWork();
     }
