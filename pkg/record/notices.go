@@ -19,8 +19,8 @@ import (
 )
 
 // Notice records the notices of the agent in a process, and reports whether that changed
-// the record. Anything in the container may have said them, so they are bounded here. An endpoint that needs credentials says at its health page nothing that the
-// application named: that stays as it was known.
+// the record. Anything in the container may have said them, so they are bounded here. The
+// health page of a secured endpoint omits names; the recorded ones are kept.
 func Notice(p *v1alpha1.JavaProcess, said helperapi.Notices) (changed bool) {
 	now := &v1alpha1.ScrapeNotices{Incomplete: incomplete(said.Skipped), Expensive: expensive(said.Expensive)}
 	if before := p.Notices; before != nil && Secured(p) {

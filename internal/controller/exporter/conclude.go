@@ -60,16 +60,16 @@ func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.Prometh
 
 // announce records Events for conditions that became True or have a new reason.
 func (r *Reconciler) announce(exporter *v1alpha1.PrometheusJmxExporter, before, after []metav1.Condition) {
-	tell := func(kind, eventType, action string) {
+	recordEvent := func(kind, eventType, action string) {
 		was, is := meta.FindStatusCondition(before, kind), meta.FindStatusCondition(after, kind)
 		if is != nil && is.Status == metav1.ConditionTrue && (was == nil || was.Status != is.Status || was.Reason != is.Reason) {
 			r.Recorder.Eventf(exporter, nil, eventType, is.Reason, action, "%s", text.Note(is.Message))
 		}
 	}
-	tell(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach")
-	tell(v1alpha1.ConditionPreflightComplete, corev1.EventTypeNormal, "Inspect")
-	tell(v1alpha1.ConditionStalled, corev1.EventTypeWarning, "Attach")
+	recordEvent(v1alpha1.ConditionReady, corev1.EventTypeNormal, "Attach")
+	recordEvent(v1alpha1.ConditionPreflightComplete, corev1.EventTypeNormal, "Inspect")
+	recordEvent(v1alpha1.ConditionStalled, corev1.EventTypeWarning, "Attach")
 	for _, n := range notices {
-		tell(n.kind, corev1.EventTypeWarning, "Scrape")
+		recordEvent(n.kind, corev1.EventTypeWarning, "Scrape")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -86,7 +87,7 @@ type tracked struct {
 	// answeredSince and answeredLast are the first and last answers since the endpoint
 	// was last silent.
 	answeredSince, answeredLast time.Time
-	// noticed is the time of the last change of notices that was news.
+	// noticed is the time at which the recorded notices changed last.
 	noticed time.Time
 	// check is the last check that the reconciler has not taken yet.
 	check *Check
@@ -122,6 +123,9 @@ func (c *Checker) Track(pod types.NamespacedName, podIP string, processes []v1al
 		// obsolete.
 		if !ok || t.process.Endpoint.Silent && !p.Endpoint.Silent || t.process.CertificateSHA256 != p.CertificateSHA256 {
 			t = &tracked{due: c.clock.Now().Add(c.pause(p, 0))}
+		}
+		if ok && !equality.Semantic.DeepEqual(t.process.Notices, p.Notices) {
+			t.noticed = c.clock.Now()
 		}
 		t.process = *p
 		now[id] = t
@@ -273,11 +277,9 @@ func (c *Checker) record(pod types.NamespacedName, p *v1alpha1.JavaProcess, noti
 // news returns notices if they are other than recorded, and not too soon after the last
 // ones; otherwise nil.
 func (t *tracked) news(notices *helperapi.Notices, now time.Time) *helperapi.Notices {
-	pending := t.check != nil && t.check.Notices != nil
-	if notices == nil || !pending && now.Sub(t.noticed) < noticePause || !record.Notice(t.process.DeepCopy(), *notices) {
+	if notices == nil || now.Sub(t.noticed) < noticePause || !record.Notice(t.process.DeepCopy(), *notices) {
 		return nil
 	}
-	t.noticed = now
 	return notices
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Notices are news if they differ from those recorded, at most once in ten minutes; what
-// was not taken is kept.
+// was not taken, or not recorded, is news again.
 func TestNoticesAreNews(t *testing.T) {
 	skipped := func(reason string) *helperapi.Notices {
 		return &helperapi.Notices{Skipped: &helperapi.Skipped{Count: 1, Reason: reason}}
@@ -25,25 +25,30 @@ func TestNoticesAreNews(t *testing.T) {
 	for i, step := range []struct {
 		after   time.Duration
 		notices *helperapi.Notices
-		taken   bool // the reconciler takes the check
+		taken   bool // the reconciler takes the check and records the notices
+		lost    bool // it takes the check, and its write fails
 		want    string
 	}{
-		{2 * time.Minute, nil, true, ""}, // an older agent
-		{2 * time.Minute, &helperapi.Notices{}, true, ""},
-		{2 * time.Minute, skipped("InvalidValue"), false, "InvalidValue"},
-		{2 * time.Minute, skipped("InvalidValue"), true, "InvalidValue"},
-		{2 * time.Minute, skipped("InvalidValue"), true, ""},
-		{2 * time.Minute, &helperapi.Notices{}, true, ""}, // soon after the last change
-		{8 * time.Minute, skipped("InvalidValue"), true, ""},
-		{8 * time.Minute, skipped("ReservedName"), true, "ReservedName"},
-		{8 * time.Minute, skipped("InvalidValue"), true, ""},
-		{2 * time.Minute, &helperapi.Notices{}, true, "none"},
+		{2 * time.Minute, nil, true, false, ""}, // an older agent
+		{2 * time.Minute, &helperapi.Notices{}, true, false, ""},
+		{2 * time.Minute, skipped("InvalidValue"), false, false, "InvalidValue"},
+		{2 * time.Minute, skipped("InvalidValue"), false, true, "InvalidValue"},
+		{2 * time.Minute, skipped("InvalidValue"), true, false, "InvalidValue"},
+		{2 * time.Minute, skipped("InvalidValue"), true, false, ""},
+		{2 * time.Minute, &helperapi.Notices{}, true, false, ""}, // soon after the last change
+		{8 * time.Minute, skipped("InvalidValue"), true, false, ""},
+		{8 * time.Minute, skipped("ReservedName"), true, false, "ReservedName"},
+		{8 * time.Minute, skipped("InvalidValue"), true, false, ""},
+		{2 * time.Minute, &helperapi.Notices{}, true, false, "none"},
 	} {
 		clock.SetTime(clock.Now().Add(step.after))
 		prober.notices = step.notices
 		news := len(checker.CheckDue(t.Context())) > 0
 		if news != (step.want != "") {
 			t.Errorf("check %d: news: %t", i, news)
+		}
+		if step.lost {
+			checker.Take(pod)
 		}
 		if !step.taken {
 			continue

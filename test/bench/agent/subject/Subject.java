@@ -1,5 +1,7 @@
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
+import java.util.HashMap;
+import java.util.Map;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
@@ -11,6 +13,8 @@ import javax.management.ObjectName;
 public final class Subject {
 
     private static final int ATTRIBUTES = 5;
+    /** Bytes by thread, also by those that have ended since. */
+    private static final Map<Long, Long> ALLOCATED = new HashMap<>();
 
     private Subject() {}
 
@@ -79,11 +83,14 @@ public final class Subject {
 
     private static long allocated() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        long sum = 0;
         for (long id : threads.getAllThreadIds()) {
-            if (id != Thread.currentThread().getId()) {
-                sum += Math.max(0, threads.getThreadAllocatedBytes(id)); // -1 for one that has ended.
+            if (id != Thread.currentThread().getId() && threads.getThreadAllocatedBytes(id) >= 0) { // -1 for one that has ended.
+                ALLOCATED.put(id, threads.getThreadAllocatedBytes(id));
             }
+        }
+        long sum = 0;
+        for (long bytes : ALLOCATED.values()) {
+            sum += bytes;
         }
         return sum;
     }

@@ -63,7 +63,13 @@ final class JmxScraper {
     /** Reads all MBeans that the configuration asks for. */
     void doScrape() {
         MBeanServer server = ManagementFactory.getPlatformMBeanServer();
-        Set<ObjectName> names = names(server);
+        Set<ObjectName> names;
+        try {
+            names = names(server);
+        } catch (Throwable t) { // The application's own server, or its security manager.
+            gathering.skip("*", Reason.MBEAN_UNREADABLE, t);
+            return;
+        }
         filter.onlyKeepMBeans(names);
         for (ObjectName name : names) {
             int before = gathering.samples().size();
@@ -197,7 +203,7 @@ final class JmxScraper {
         for (Object element : attributes) {
             Attribute attribute = element instanceof Attribute ? (Attribute) element : null;
             if (attribute != null && attribute.getValue() != null && customizer.attributesAsLabels.contains(attribute.getName())) {
-                labels.put(attribute.getName(), attribute.getValue().toString());
+                labels.put(attribute.getName(), String.valueOf(attribute.getValue().toString())); // It may return null.
             }
         }
         return labels;

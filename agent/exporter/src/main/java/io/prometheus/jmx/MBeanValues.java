@@ -80,10 +80,13 @@ final class MBeanValues {
 
     /** So that a sample is only bytes before there is the next. */
     private void handOver() {
-        for (MatchedRule sample : receiver.matchedRules) {
-            gathering.samples().add(sample.name, sample.help, sample.type, sample.labels, sample.value, sample.matchName);
+        try {
+            for (MatchedRule sample : receiver.matchedRules) {
+                gathering.samples().add(sample.name, sample.help, sample.type, sample.labels, sample.value, sample.matchName);
+            }
+        } finally { // One that cannot be kept is not in the way of the next.
+            receiver.matchedRules.clear();
         }
-        receiver.matchedRules.clear();
     }
 
     private void takeComposite(LinkedHashMap<String, String> properties, List<String> keys, CompositeData composite) {

@@ -123,6 +123,9 @@ final class Family extends Part {
     }
 
     private void keepValid(Gathering gathering) {
+        if (type() != MetricType.COUNTER) {
+            return; // Others take any value.
+        }
         int kept = 0;
         for (int i = 0; i < size; i++) {
             Records.Reader reader = records.new Reader(positions[i]);

@@ -13,7 +13,7 @@ public abstract class Part implements Comparable<Part> {
     /** The number of its samples. */
     public abstract int size();
 
-    /** Reports whether it is written only for who asks for it by its name. */
+    /** Reports whether it is written only if requested by its name. */
     abstract boolean isOnlyByName();
 
     /** Some of its samples, as the library writes them. */
@@ -30,12 +30,12 @@ public abstract class Part implements Comparable<Part> {
         private final MetricSnapshot snapshot;
         private final boolean onlyByName;
 
-        /** Made of it. */
+        /** One that is always written. */
         public Whole(MetricSnapshot snapshot) {
             this(snapshot, false);
         }
 
-        /** Made of it, and perhaps written only for who asks for it by its name. */
+        /** One that is perhaps written only if requested by its name. */
         public Whole(MetricSnapshot snapshot, boolean onlyByName) {
             this.snapshot = snapshot;
             this.onlyByName = onlyByName;

@@ -3,7 +3,7 @@ package com.banzaicloud.jmxexporter.exporter;
 import com.banzaicloud.jmxexporter.rules.Allocation;
 import com.banzaicloud.jmxexporter.rules.CpuTime;
 
-/** What one collection costs, on the thread that collects; -1 where nobody knows. */
+/** What one collection costs, on the thread that collects; -1 where the JVM does not measure it. */
 final class Cost {
 
     final long started;

@@ -21,6 +21,8 @@ final class Costs {
     private static final double MAX_NANOS = TimeUnit.SECONDS.toNanos(5);
     /** Of one CPU. */
     private static final double MAX_CPU = 0.05;
+    /** For how long a configuration is served before its use of the CPU counts: at first, code is cold and scrapes come in a row. */
+    private static final long WARM_UP_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final double MAX_BYTES = Runtime.getRuntime().maxMemory() / 2.0;
 
     private static final String[] REASONS = {"CPU", "Duration", "Allocation"};
@@ -30,6 +32,7 @@ final class Costs {
 
     private final Cost[] last = new Cost[LAST];
     private int count;
+    private long firstStarted;
     /** As they are shown; null before the first collection. */
     private long[] shown;
     private String reason;
@@ -48,6 +51,7 @@ final class Costs {
      * @param include the patterns that keep what yields; null if there are none
      */
     void add(Cost cost, Map<Integer, Long> rules, String include) {
+        firstStarted = count == 0 ? cost.started : firstStarted;
         last[count++ % LAST] = cost;
         long[] figures = figures();
         if (shown == null || differs(figures)) {
@@ -118,14 +122,12 @@ final class Costs {
         long[] nanos = new long[size];
         long[] cpu = new long[size];
         long[] bytes = new long[size];
-        long[] starts = new long[size];
         for (int i = 0; i < size; i++) {
             nanos[i] = last[i].nanos;
             cpu[i] = last[i].cpuNanos;
             bytes[i] = last[i].bytes;
-            starts[i] = last[i].started - last[(count - 1) % LAST].started;
         }
-        double[] excess = {median(cpu) / (interval(starts) * MAX_CPU), median(nanos) / MAX_NANOS, median(bytes) / MAX_BYTES};
+        double[] excess = {cpuLoad(median(cpu), size) / MAX_CPU, median(nanos) / MAX_NANOS, median(bytes) / MAX_BYTES};
         String found = null;
         for (int i = REASONS.length - 1; i >= 0; i--) {
             if (REASONS[i].equals(reason) && excess[i] > 1 - PART) {
@@ -136,14 +138,11 @@ final class Costs {
         return found;
     }
 
-    /** The median of the times between two collections. */
-    private static double interval(long[] starts) {
-        Arrays.sort(starts);
-        long[] intervals = new long[starts.length - 1];
-        for (int i = 0; i < intervals.length; i++) {
-            intervals[i] = starts[i + 1] - starts[i];
-        }
-        return Math.max(1, median(intervals));
+    /** How much of one CPU collections use that take this CPU time. By the mean of the times between them: scrapers may come in a row. */
+    private double cpuLoad(long cpuNanos, int size) {
+        long started = last[(count - 1) % LAST].started;
+        long span = started - last[(count - size) % LAST].started;
+        return started - firstStarted < WARM_UP_NANOS ? 0 : cpuNanos / Math.max(1.0, (double) span / (size - 1));
     }
 
     /** The number of the rule that costs most; the one from before, unless another costs clearly more. 0 if none costs any. */

@@ -3,6 +3,7 @@ package com.banzaicloud.jmxexporter.exporter;
 import com.banzaicloud.jmxexporter.security.Guard;
 import com.banzaicloud.jmxexporter.security.InvalidSecurity;
 import com.banzaicloud.jmxexporter.security.SecurityFile;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -20,11 +21,13 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
 
     private final Reloads reloads = new Reloads();
     private final Scrapes scrapes = new Scrapes();
-    /** For health, which is asked on other threads. */
+    /** For health, which is asked on other threads. Null when nothing is known yet. */
     private final Supplier<Map<String, String>> current = new Supplier<Map<String, String>>() {
         @Override
         public Map<String, String> get() {
-            return notices(metrics);
+            Metrics served = metrics;
+            Map<String, String> pairs = served == null ? null : notices(served);
+            return pairs == null && served != null && served.haveCollected() ? Collections.<String, String>emptyMap() : pairs;
         }
     };
     private final ScrapeHandler handler = new ScrapeHandler(scrapes, current);
@@ -89,9 +92,6 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     }
 
     private Map<String, String> notices(Metrics metrics) {
-        if (metrics == null) {
-            return null;
-        }
         Map<String, String> pairs = new HashMap<>();
         complain(metrics, pairs);
         metrics.mark(pairs);

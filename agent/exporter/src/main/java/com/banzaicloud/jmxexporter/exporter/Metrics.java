@@ -76,6 +76,11 @@ final class Metrics implements Supplier<Answer>, AutoCloseable {
         return rules.complaint();
     }
 
+    /** Reports whether a collection has ended. */
+    boolean haveCollected() {
+        return registry.skipped() != null;
+    }
+
     /** Puts into a mark what the last collection left out, and what the last ones cost. */
     void mark(Map<String, String> pairs) {
         Skipped skipped = registry.skipped();

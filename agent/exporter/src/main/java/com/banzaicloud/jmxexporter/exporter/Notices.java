@@ -17,20 +17,20 @@ final class Notices {
 
     private Notices() {}
 
-    /** The header for who may read the metrics, which say the same. It is empty when there is nothing to say. */
+    /** The header for who may read the metrics, which say the same. It is empty if there is nothing to notice; null if that is not known. */
     static String all(Map<String, String> pairs) {
-        return encode(encode("", pairs, PUBLIC), pairs, PRIVATE);
+        return pairs == null ? null : encode(encode("", pairs, PUBLIC), pairs, PRIVATE);
     }
 
     /** The header for anybody: without what the application named. */
     static String ofPublic(Map<String, String> pairs) {
-        return encode("", pairs, PUBLIC);
+        return pairs == null ? null : encode("", pairs, PUBLIC);
     }
 
     private static String encode(String before, Map<String, String> pairs, String[] keys) {
         StringBuilder header = new StringBuilder(before);
         for (String key : keys) {
-            String value = pairs == null ? null : pairs.get(key);
+            String value = pairs.get(key);
             if (value == null) {
                 continue;
             }

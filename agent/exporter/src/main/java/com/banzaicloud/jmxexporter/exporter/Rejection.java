@@ -38,7 +38,7 @@ final class Rejection extends Exception {
         return reason;
     }
 
-    /** Reports whether another configuration is what it takes. */
+    /** Reports whether the configuration is the cause. */
     boolean isOfConfiguration() {
         return reason.equals("ConfigRejected") || reason.equals("CollectionTooLarge");
     }

@@ -46,7 +46,7 @@ final class ScrapeHandler implements Handler {
         this.notices = notices;
     }
 
-    /** Says from now on which JVM this is; null if nobody knows. */
+    /** Says from now on which JVM this is; null if unknown. */
     void identify(String identity) {
         this.identity = identity;
     }
@@ -103,7 +103,9 @@ final class ScrapeHandler implements Handler {
         if (identity != null) {
             response.header("Jmx-Exporter-Identity", identity);
         }
-        response.header(Notices.HEADER, said);
+        if (said != null) {
+            response.header(Notices.HEADER, said);
+        }
         say(response, 200, "Exporter is healthy.");
     }
 

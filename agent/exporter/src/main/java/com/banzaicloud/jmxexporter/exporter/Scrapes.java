@@ -231,11 +231,11 @@ final class Scrapes {
 
     private void drop(Collection dropped) {
         dropped.answer = null;
-        dropped.metrics.released();
         if (current == dropped) {
             current = null;
             notifyAll();
         }
+        dropped.metrics.released(); // Last: it may run out of memory.
     }
 
     private void pause() {
@@ -286,8 +286,11 @@ final class Scrapes {
         /** Releases the answer. */
         @Override
         public void close() {
-            leave(this);
-            exit();
+            try {
+                leave(this);
+            } finally {
+                exit();
+            }
         }
     }
 }

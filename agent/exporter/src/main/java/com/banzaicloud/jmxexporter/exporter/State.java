@@ -9,7 +9,7 @@ final class State {
     /** What secures the endpoint; null if nothing is to. */
     final SecurityFile security;
     final Configuration configuration;
-    /** Which JVM this is; null if nobody knows. */
+    /** Which JVM this is; null if unknown. */
     final String identity;
 
     State(Address address, SecurityFile security, Configuration configuration, String identity) {

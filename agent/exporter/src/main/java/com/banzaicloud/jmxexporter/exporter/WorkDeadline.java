@@ -36,7 +36,7 @@ final class WorkDeadline extends Deadline {
         return left < 0;
     }
 
-    /** CPU time of the thread in nanoseconds; 0 where nobody knows it, or at the first look. */
+    /** CPU time of the thread in nanoseconds; 0 where the JVM does not measure it, or at the first look. */
     private long workSinceLastLook(Thread collector) {
         long worked = collector == null ? -1 : cpuTime(collector);
         long work = collector == worker && worked >= 0 ? worked - workedBefore : 0;

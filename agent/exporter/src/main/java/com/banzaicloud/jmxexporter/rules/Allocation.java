@@ -8,7 +8,7 @@ public final class Allocation {
 
     private Allocation() {}
 
-    /** Bytes that the current thread has allocated; -1 if nobody knows. */
+    /** Bytes that the current thread has allocated; -1 if the JVM does not measure it. */
     public static long ofThisThread() {
         try {
             return Measure.ofThisThread();

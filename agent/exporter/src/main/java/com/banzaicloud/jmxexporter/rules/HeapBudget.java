@@ -46,8 +46,8 @@ final class HeapBudget {
     private static final long WRITING = 1 << 20;
 
     private static final List<HeapPool> POOLS = pools();
-    private static final long LARGEST_POOL = largestPool();
-    private static final long LIMIT = limit(MAX, LARGEST_POOL);
+    private static final long TENURED = tenured();
+    private static final long LIMIT = limit(MAX, TENURED);
 
     private final List<HeapPool> pools;
     /** As the collection found them. */
@@ -80,13 +80,13 @@ final class HeapBudget {
         return pools;
     }
 
-    private static long largestPool() {
-        long largest = 0;
+    private static long tenured() {
         for (HeapPool pool : POOLS) {
-            long size = pool.size();
-            largest = Math.max(largest, size < 0 ? MAX : size); // Where nobody says, it may be as large as the heap.
+            if (pool.isTenured() && pool.size() >= 0) {
+                return Math.min(MAX, pool.size());
+            }
         }
-        return Math.min(MAX, largest);
+        return MAX; // It may be as large as the heap.
     }
 
     private static long reserve(long max) {
@@ -94,11 +94,11 @@ final class HeapBudget {
     }
 
     /**
-     * How many bytes may be alive in a heap with this largest pool, which keeps the same part free as the heap: everything
-     * that is alive may end up in it, no allocation spans two pools, and the parallel collector may have shrunk the others.
+     * How many bytes may be alive in a heap with this old generation, which keeps the same part free as the heap: everything
+     * that is alive may end up in it, no allocation spans two generations, and the parallel collector may have shrunk the other.
      */
-    static long limit(long max, long largestPool) {
-        return (long) ((1 - (double) reserve(max) / max) * largestPool);
+    static long limit(long max, long tenured) {
+        return (long) ((1 - (double) reserve(max) / max) * tenured);
     }
 
     /** Called by the thread that collects, before it does. */
@@ -156,13 +156,13 @@ final class HeapBudget {
         }
         if (alive + taken + bytes > LIMIT) {
             throw new CollectionTooLarge("The collection was stopped: of the heap's " + mib(MAX) + " MiB, it would have left the application less than "
-                    + mib(RESERVE) + " MiB" + ofLargestPool() + "; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
+                    + mib(RESERVE) + " MiB" + ofTenured() + "; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
                     + " MiB are for what was collected since. Collect less, by includeObjectNames or excludeObjectNames, or give the JVM more heap (-Xmx).");
         }
     }
 
-    private static String ofLargestPool() {
-        return LARGEST_POOL == MAX ? "" : ", or less than " + mib(LARGEST_POOL - LIMIT) + " of the " + mib(LARGEST_POOL) + " MiB of its largest memory pool";
+    private static String ofTenured() {
+        return TENURED == MAX ? "" : ", or less than " + mib(TENURED - LIMIT) + " of the " + mib(TENURED) + " MiB of its old generation";
     }
 
     /** The server may be the application's own, which need not know. */
@@ -180,7 +180,7 @@ final class HeapBudget {
         return runtime.totalMemory() - runtime.freeMemory();
     }
 
-    /** Where nobody knows what a thread allocates, what all threads do is the next best. */
+    /** Where the JVM does not measure what a thread allocates, what all threads do is the next best. */
     private static long allocated() {
         long allocated = Allocation.ofThisThread();
         return allocated >= 0 ? allocated : used();

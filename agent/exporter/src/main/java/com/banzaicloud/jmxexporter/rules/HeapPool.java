@@ -10,6 +10,7 @@ import java.lang.management.MemoryUsage;
  */
 final class HeapPool {
 
+    /** No garbage collection has looked into it yet. */
     private static final long UNSEEN = -1;
     private static final long UNKNOWN = -2;
 
@@ -21,6 +22,11 @@ final class HeapPool {
 
     HeapPool(MemoryPoolMXBean bean) {
         this.bean = bean;
+    }
+
+    /** Reports whether it is where objects stay: the old generation, or the only one. */
+    boolean isTenured() {
+        return bean.isUsageThresholdSupported();
     }
 
     /** Bytes that it may have; -1 if the JVM does not say. */

@@ -36,7 +36,7 @@ final class RuleCost {
         }
     }
 
-    /** Nanoseconds of this collection so far; -1 if nobody knows. */
+    /** Nanoseconds of this collection so far; -1 if the JVM does not measure it. */
     long nanos() {
         return measured > 0 ? (long) (nanos / measured * (operations - before)) : operations > 0 ? -1 : 0;
     }

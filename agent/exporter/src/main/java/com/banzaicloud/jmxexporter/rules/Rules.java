@@ -192,7 +192,7 @@ public final class Rules {
         heap.end();
     }
 
-    /** Nanoseconds of CPU time by the number of the rule, in this collection so far; empty where nobody knows. */
+    /** Nanoseconds of CPU time by the number of the rule, in this collection so far; empty where the JVM does not measure it. */
     public Map<Integer, Long> costs() {
         Map<Integer, Long> costs = new LinkedHashMap<>();
         for (Rule rule : rules) {

@@ -28,6 +28,7 @@ public final class BrokenBeans {
         register("memory:type=Memory", new OutOfMemory());
         register("counter:type=Counter", new Dynamic(-1));
         register("number:type=Number", new Dynamic(new Odd()));
+        register("silent:type=Silent", new Dynamic(new Silent()));
         register("labels:type=Labels,a-b=1,a_b=2", new Dynamic(1));
         for (int i = 0; i < HEALTHY; i++) {
             register("healthy:type=Healthy,name=" + i, new Dynamic(i));
@@ -141,6 +142,37 @@ public final class BrokenBeans {
         @Override
         public AttributeList getAttributes(String[] attributes) {
             throw new OutOfMemoryError("in a test");
+        }
+    }
+
+    /** Has no text. */
+    private static final class Silent extends Number {
+
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public int intValue() {
+            return 1;
+        }
+
+        @Override
+        public long longValue() {
+            return 1;
+        }
+
+        @Override
+        public float floatValue() {
+            return 1;
+        }
+
+        @Override
+        public double doubleValue() {
+            return 1;
+        }
+
+        @Override
+        public String toString() {
+            return null;
         }
     }
 

@@ -69,6 +69,25 @@ class CostsTest {
         assertNull(mark().get("expensive"));
     }
 
+    /** Several scrapers may come in a row, and after a load the operator's own probe does. */
+    @Test
+    void scrapesInARow() {
+        for (int i = 0; i < 30; i++) {
+            now += TimeUnit.SECONDS.toNanos(i % 3 == 0 ? 13 : 1);
+            costs.add(new Cost(now, 100 * MILLI, 100 * MILLI, 1, 1, 1), Map.of(), null);
+            assertNull(mark().get("expensive"));
+        }
+    }
+
+    @Test
+    void scrapesRightAfterTheLoad() {
+        for (int seconds : new int[] {0, 1, 4, 1}) {
+            now += TimeUnit.SECONDS.toNanos(seconds);
+            costs.add(new Cost(now, 500 * MILLI, 500 * MILLI, 1, 1, 1), Map.of(), null);
+            assertNull(mark().get("expensive"));
+        }
+    }
+
     /** One collection that meets a busy machine says nothing. */
     @Test
     void oneExpensiveCollection() {

@@ -21,7 +21,7 @@ class HeapTest {
 
     /** What most applications in containers are started with ends them at the first allocation that fails, whoever's it is. */
     @ParameterizedTest
-    @CsvSource({"Serial, 20000", "Parallel, 20000", "G1, 30000"})
+    @CsvSource({"Serial, 18000", "Parallel, 18000", "G1, 30000"})
     @Tag("jvm")
     void tooLarge(String collector, int beans) throws Exception {
         try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=" + beans, Subject.class.getName(),
@@ -47,7 +47,7 @@ class HeapTest {
     /** What was served before a configuration that is too large stays, as before one that is rejected. */
     @Test
     void tooLargeAfterOneThatFits() throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=20000", Subject.class.getName(), WideBeans.class.getName())) {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=18000", Subject.class.getName(), WideBeans.class.getName())) {
             Path fits = jvm.file("smaller.yaml", "includeObjectNames: ['java.lang:*']\n");
             Path large = jvm.file("config.yaml", "{}\n");
             assertNull(jvm.load(Desired.running(port, fits)).get("reason"));
@@ -87,13 +87,12 @@ class HeapTest {
     /** What is collected takes little of the heap: 100 000 series, and the MBeans themselves, which take 7 MiB. */
     @Test
     void largeEnough() throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx128m", Subject.class.getName(), WideBeans.class.getName())) {
+        try (Jvm jvm = Jvm.run("-Xmx96m", "-Didle=true", Subject.class.getName(), WideBeans.class.getName())) {
             Map<String, String> mark = load(jvm);
             assertNull(mark.get("reason"), mark.toString());
             for (int i = 0; i < 5; i++) {
                 assertEquals(10_000, Scrape.metrics(port).lines().filter(line -> line.startsWith("sample_Wide_Hits{")).count());
             }
-            assertEquals("out of memory: 0", jvm.ask("starved"));
             assertEquals(0, jvm.end());
         }
     }

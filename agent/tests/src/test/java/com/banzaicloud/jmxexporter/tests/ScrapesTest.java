@@ -1,6 +1,7 @@
 package com.banzaicloud.jmxexporter.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayInputStream;
@@ -85,7 +86,9 @@ class ScrapesTest {
                 HttpResponse<byte[]> response = Scrape.get(port, "/metrics", "X-Prometheus-Scrape-Timeout-Seconds", "0.5");
                 assertEquals(503, response.statusCode());
                 assertTrue(new String(response.body()).contains("collection"), new String(response.body()));
-                assertEquals(200, Scrape.get(port, "/-/healthy").statusCode());
+                HttpResponse<byte[]> health = Scrape.get(port, "/-/healthy");
+                assertEquals(200, health.statusCode());
+                assertFalse(health.headers().firstValue("Jmx-Exporter-Notices").isPresent(), "nothing is known yet");
             }
             assertEquals("calls: 1", jvm.ask("calls"));
             jvm.tell("release");

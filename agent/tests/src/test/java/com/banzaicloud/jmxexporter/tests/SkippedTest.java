@@ -55,6 +55,18 @@ class SkippedTest {
         }
     }
 
+    /** The sample of an MBean whose label has no text does not cost those that are read after it. */
+    @Test
+    void labelWithoutText() throws Exception {
+        try (Jvm jvm = Jvm.run(Subject.class.getName(), BrokenBeans.class.getName())) {
+            jvm.load(Desired.running(port, jvm.file("config.yaml", "includeObjectNames: ['silent:*', 'healthy:*']\n"
+                    + "metricCustomizers:\n- {mbeanFilter: {domain: silent}, attributesAsLabels: [Value]}\n")));
+            String metrics = Scrape.metrics(port);
+            assertTrue(metrics.contains("\nsilent_Silent_Value{Value=\"null\"} 1.0\n") && metrics.contains("\njmx_scrape_error 0.0\n"), metrics);
+            assertEquals(0, jvm.end());
+        }
+    }
+
     /** The operator reads at /-/healthy what the mark says, without a collection. */
     @Test
     @Tag("jvm")
