@@ -87,7 +87,7 @@ class HeapTest {
     /** What is collected takes little of the heap: 100 000 series, and the MBeans themselves, which take 7 MiB. */
     @Test
     void largeEnough() throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx96m", "-Didle=true", Subject.class.getName(), WideBeans.class.getName())) {
+        try (Jvm jvm = Jvm.run("-Xmx160m", "-Didle=true", Subject.class.getName(), WideBeans.class.getName())) {
             Map<String, String> mark = load(jvm);
             assertNull(mark.get("reason"), mark.toString());
             for (int i = 0; i < 5; i++) {
