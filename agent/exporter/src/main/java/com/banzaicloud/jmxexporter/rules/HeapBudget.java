@@ -42,6 +42,8 @@ final class HeapBudget {
      * three checks, and takes some 12 bytes then.
      */
     private static final long ANSWER = 8;
+    /** Bytes of the answer for each check: an attribute takes some 100. */
+    private static final long KEPT = 40;
     /** Bytes that clients take while the answer is written, of which the library makes some samples at a time for each. */
     private static final long WRITING = 1 << 20;
 
@@ -115,13 +117,13 @@ final class HeapBudget {
             found.add(begun);
             alive += begun.aliveBefore();
         }
-        require(beans() * NAME);
+        require(beans() * NAME, 0);
     }
 
     /** Called by that thread at least once for each MBean and each attribute. */
     void check() {
         checks++;
-        require(checks * ANSWER + WRITING);
+        require(checks * ANSWER + WRITING, checks * KEPT);
     }
 
     /** Called when nothing that a collection made is held any more. */
@@ -131,13 +133,17 @@ final class HeapBudget {
         }
     }
 
-    private void require(long bytes) {
+    /**
+     * Stops the collection when it leaves less than the reserve. What this thread allocates is garbage for the most part, and
+     * stays in the young generation: in the old one, only what is kept of it has to fit.
+     */
+    private void require(long bytes, long kept) {
         long used = used();
         if (used < lastUsed) {
             allocatedAtDrop = allocated();
         }
         lastUsed = used;
-        if (used + bytes <= LIMIT) {
+        if (used + Math.max(bytes, kept) <= LIMIT) {
             return;
         }
         long now = garbageCollections();
@@ -154,10 +160,10 @@ final class HeapBudget {
             alive = used;
             taken = 0;
         }
-        if (alive + taken + bytes > LIMIT) {
+        if (alive + taken + bytes > MAX - RESERVE || alive + kept > LIMIT) {
             throw new CollectionTooLarge("The collection was stopped: of the heap's " + mib(MAX) + " MiB, it would have left the application less than "
                     + mib(RESERVE) + " MiB" + ofTenured() + "; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
-                    + " MiB are for what was collected since. Collect less, by includeObjectNames or excludeObjectNames, or give the JVM more heap (-Xmx).");
+                    + " MiB were taken for the collection since. Collect less, by includeObjectNames or excludeObjectNames, or give the JVM more heap (-Xmx).");
         }
     }
 
