@@ -1,6 +1,5 @@
 package com.banzaicloud.jmxexporter.collection;
 
-import com.banzaicloud.jmxexporter.rules.Rules;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -19,8 +18,6 @@ final class Records {
     private static final int BITS = 15;
     private static final int CHUNK = 1 << BITS;
     private static final int CONTINUED = 0x80;
-    /** Samples that are sorted without a look whether the collection goes on. */
-    private static final int CHECKED = 1000;
 
     private byte[][] chunks = new byte[4][];
     private int last = -1;
@@ -167,9 +164,6 @@ final class Records {
         sort(positions, scratch, middle, end);
         if (compareLabels(positions[middle - 1], positions[middle]) <= 0) {
             return;
-        }
-        if (end - from > CHECKED) {
-            Rules.checkpoint();
         }
         System.arraycopy(positions, from, scratch, from, end - from);
         int one = from;
