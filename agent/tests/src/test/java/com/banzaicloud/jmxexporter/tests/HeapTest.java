@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -20,12 +21,10 @@ class HeapTest {
     private final int port = Jvm.freePort();
 
     /** What most applications in containers are started with ends them at the first allocation that fails, whoever's it is. */
-    @ParameterizedTest
-    @CsvSource({"Serial, 18000", "Parallel, 18000", "G1, 30000"})
+    @Test
     @Tag("jvm")
-    void tooLarge(String collector, int beans) throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=" + beans, Subject.class.getName(),
-                WideBeans.class.getName())) {
+    void tooLarge() throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=18000", Subject.class.getName(), WideBeans.class.getName())) {
             assertEquals("running", load(jvm).get("state"));
             assertEquals("CollectionTooLarge", jvm.markWith(mark -> mark.containsKey("reason")).get("reason"));
             for (int i = 0; i < 3; i++) {
@@ -68,12 +67,26 @@ class HeapTest {
         }
     }
 
+    /** Others divide the heap as they like, so that an answer is too large at one time and not at another. */
+    @ParameterizedTest
+    @CsvSource({"Parallel, 18000", "G1, 30000"})
+    @Tag("jvm")
+    void applicationLivesWithOtherCollectors(String collector, int beans) throws Exception {
+        assertLives("-Xmx64m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=" + beans);
+    }
+
     /** Whether there is just too little heap, or just enough. */
     @ParameterizedTest
     @ValueSource(ints = {48, 80, 96, 112, 128})
     @Tag("full")
     void applicationLives(int heap) throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx" + heap + "m", "-XX:+ExitOnOutOfMemoryError", Subject.class.getName(), WideBeans.class.getName())) {
+        assertLives("-Xmx" + heap + "m", "-XX:+ExitOnOutOfMemoryError");
+    }
+
+    private void assertLives(String... options) throws Exception {
+        List<String> command = new ArrayList<>(List.of(options));
+        command.addAll(List.of(Subject.class.getName(), WideBeans.class.getName()));
+        try (Jvm jvm = Jvm.run(command.toArray(new String[0]))) {
             assertEquals("running", load(jvm).get("state"));
             for (int i = 0; i < 3; i++) {
                 int status = Scrape.get(port, "/metrics").statusCode();
