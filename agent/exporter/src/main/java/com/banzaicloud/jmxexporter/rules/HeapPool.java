@@ -10,7 +10,7 @@ import java.lang.management.MemoryUsage;
  */
 final class HeapPool {
 
-    /** No garbage collection has looked into it yet. */
+    /** It was never collected. */
     private static final long UNSEEN = -1;
     private static final long UNKNOWN = -2;
 

@@ -9,13 +9,16 @@ public final class WideBeans {
 
     private static final int BEANS = Integer.getInteger("beans", 10_000);
 
+    /** Each sample has it as a label, and the MBean once. */
+    private static final String CACHE = ",cache=the-second-level-cache-of-the-catalogue-in-the-part-of-the-application-that-answers-what-customers-ask-for";
+
     private WideBeans() {}
 
     /** Loaded by the subject. */
     public static void register() throws Exception {
         MBeanServer server = ManagementFactory.getPlatformMBeanServer();
         for (int i = 0; i < BEANS; i++) {
-            server.registerMBean(new Wide(), new ObjectName("sample:type=Wide,name=wide-" + i + ",cache=the-second-level-cache-of-the-catalogue"));
+            server.registerMBean(new Wide(), new ObjectName("sample:type=Wide,name=wide-" + i + CACHE));
         }
         System.gc(); // Before the first look at an old generation, what is alive in it is not known.
         if (!Boolean.getBoolean("idle")) {

@@ -28,7 +28,7 @@ class YieldsTest {
         assertEquals("a:* b:type=Cache,* b:type=Pool,*", yields.include());
     }
 
-    /** One MBean of a type that yields keeps the type: it is told by nothing else from the others. */
+    /** If one MBean of a type yields series, the pattern keeps the whole type. */
     @Test
     void typeYieldsInPart() {
         yields.count("a", "Cache", false);

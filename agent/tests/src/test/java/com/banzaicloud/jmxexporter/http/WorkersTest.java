@@ -6,8 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.net.URL;
+import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
+import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -79,12 +80,13 @@ class WorkersTest {
     @Test
     void taskIsForgotten() throws Exception {
         Workers workers = new Workers("test", context);
-        WeakReference<Recorded> task = new WeakReference<>(new Recorded(workers));
-        for (int i = 0; task.get() != null; i++) {
-            assertTrue(i < 100, "the task is still there");
+        ReferenceQueue<Recorded> forgotten = new ReferenceQueue<>();
+        WeakReference<Recorded> task = new WeakReference<>(new Recorded(workers), forgotten);
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(SOON);
+        do {
+            assertTrue(System.nanoTime() < deadline, "the task is still there");
             System.gc();
-            Thread.sleep(10);
-        }
+        } while (forgotten.remove(10) != task);
         assertTrue(workers.isReady());
         workers.close(SOON);
     }
