@@ -98,9 +98,12 @@ final class HeapBudget {
     /**
      * How many bytes may be alive in a heap with this old generation, which keeps the same part free as the heap: everything
      * that is alive may end up in it, no allocation spans two generations, and the parallel collector may have shrunk the other.
+     * Where the generations share the heap, in regions, it keeps twice the least reserve: a large array needs regions side by
+     * side, and with 14 of 64 free after a full collection, G1 did not have nine (JDK 17).
      */
     static long limit(long max, long tenured) {
-        return (long) ((1 - (double) reserve(max) / max) * tenured);
+        long limit = (long) ((1 - (double) reserve(max) / max) * tenured);
+        return tenured == max ? Math.min(limit, max - 2 * MIN_RESERVE) : limit;
     }
 
     /** Called by the thread that collects, before it does. */
@@ -162,13 +165,14 @@ final class HeapBudget {
         }
         if (alive + taken + bytes > MAX - RESERVE || alive + kept > LIMIT) {
             throw new CollectionTooLarge("The collection was stopped: of the heap's " + mib(MAX) + " MiB, it would have left the application less than "
-                    + mib(RESERVE) + " MiB" + ofTenured() + "; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
+                    + reserves() + "; " + mib(alive) + " MiB were in use after the last garbage collection, and " + mib(taken + bytes)
                     + " MiB were taken for the collection since. Collect less, by includeObjectNames or excludeObjectNames, or give the JVM more heap (-Xmx).");
         }
     }
 
-    private static String ofTenured() {
-        return TENURED == MAX ? "" : ", or less than " + mib(TENURED - LIMIT) + " of the " + mib(TENURED) + " MiB of its old generation";
+    private static String reserves() {
+        return TENURED == MAX ? mib(MAX - LIMIT) + " MiB"
+                : mib(RESERVE) + " MiB, or less than " + mib(TENURED - LIMIT) + " of the " + mib(TENURED) + " MiB of its old generation";
     }
 
     /** The server may be the application's own, which need not know. */

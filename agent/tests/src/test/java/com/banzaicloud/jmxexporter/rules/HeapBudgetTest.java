@@ -7,10 +7,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class HeapBudgetTest {
 
-    /** In MiB: the heap, its largest pool, and what may be alive. The second is what -Xmx64m gives the parallel collector. */
+    /** In MiB: the heap, its old generation, and what may be alive. The second row is what -Xmx64m gives the parallel collector. */
     @ParameterizedTest
-    @CsvSource({"64, 64, 48", "60, 45, 33", "64, 12, 9", "1000, 1000, 900", "1000, 700, 630", "16, 16, 0", "8, 8, -8"})
-    void limit(long max, long largestPool, long alive) {
-        assertEquals(alive << 20, HeapBudget.limit(max << 20, largestPool << 20), 1024);
+    @CsvSource({"64, 64, 32", "60, 45, 33", "64, 12, 9", "1000, 1000, 900", "1000, 700, 630", "256, 256, 224", "24, 16, 5.333"})
+    void limit(long max, long tenured, double alive) {
+        assertEquals(alive * (1 << 20), HeapBudget.limit(max << 20, tenured << 20), 1024);
     }
 }
