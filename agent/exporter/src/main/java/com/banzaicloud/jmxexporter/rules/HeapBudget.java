@@ -98,12 +98,12 @@ final class HeapBudget {
     /**
      * How many bytes may be alive in a heap with this old generation, which keeps the same part free as the heap: everything
      * that is alive may end up in it, no allocation spans two generations, and the parallel collector may have shrunk the other.
-     * Where the generations share the heap, in regions, it keeps twice the least reserve: a large array needs regions side by
-     * side, and with 14 of 64 free after a full collection, G1 did not have nine (JDK 17).
+     * Where the generations share the heap, in regions, it keeps twice the least reserve, but no more than half of the heap: a
+     * large array needs regions side by side, and with 14 of 64 free after a full collection, G1 did not have nine (JDK 17).
      */
     static long limit(long max, long tenured) {
         long limit = (long) ((1 - (double) reserve(max) / max) * tenured);
-        return tenured == max ? Math.min(limit, max - 2 * MIN_RESERVE) : limit;
+        return tenured == max ? Math.min(limit, max - Math.min(max / 2, 2 * MIN_RESERVE)) : limit;
     }
 
     /** Called by the thread that collects, before it does. */

@@ -46,7 +46,7 @@ class HeapTest {
     /** What was served before a configuration that is too large stays, as before one that is rejected. */
     @Test
     void tooLargeAfterOneThatFits() throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=16000", Subject.class.getName(), WideBeans.class.getName())) {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=16000", "-Didle=true", Subject.class.getName(), WideBeans.class.getName())) {
             Path fits = jvm.file("smaller.yaml", "includeObjectNames: ['java.lang:*']\n");
             Path large = jvm.file("config.yaml", "{}\n");
             assertNull(jvm.load(Desired.running(port, fits)).get("reason"));
@@ -69,10 +69,10 @@ class HeapTest {
 
     /** Others divide the heap as they like, so that an answer is too large at one time and not at another. */
     @ParameterizedTest
-    @CsvSource({"Parallel, 26000", "G1, 30000"})
+    @CsvSource({"Parallel, 64, 26000", "G1, 64, 30000", "G1, 40, 14000"})
     @Tag("jvm")
-    void applicationLivesWithOtherCollectors(String collector, int beans) throws Exception {
-        assertLives("-Xmx64m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=" + beans);
+    void applicationLivesWithOtherCollectors(String collector, int heap, int beans) throws Exception {
+        assertLives("-Xmx" + heap + "m", "-XX:-UseSerialGC", "-XX:+Use" + collector + "GC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=" + beans);
     }
 
     /** Whether there is just too little heap, or just enough. */
