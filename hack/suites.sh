@@ -73,7 +73,7 @@ unit() {
 # Modules of their own, because of what they depend on; seconds.
 nested() {
   local runner=() module failed=0
-  for module in hack/licenses; do (cd "$module" && gotest ./...) || failed=1; done
+  for module in hack/licenses test/gitops; do (cd "$module" && gotest ./...) || failed=1; done
   return $failed
 }
 
