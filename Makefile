@@ -119,6 +119,10 @@ generate: manifests licenses ## Generate everything: manifests, deepcopy, apply 
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
 
+.PHONY: docs-site
+docs-site: ## Build the documentation as a site, dist/site; fails on a link that leads nowhere.
+	@hack/site/build
+
 .PHONY: verify
 verify: ## Fail if generated, formatted or tidied files differ, or a linter complains.
 	@hack/verify

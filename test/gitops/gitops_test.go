@@ -18,8 +18,8 @@ import (
 const (
 	// page has the table of these results between its markers.
 	page  = "../../docs/gitops.md"
-	begin = "<!-- the states, by test/gitops -->\n"
-	end   = "<!-- end of the states -->\n"
+	begin = "<!-- The states: written by test/gitops (UPDATE=1 go test). Do not edit. -->\n\n"
+	end   = "\n<!-- End of what is written. -->\n"
 )
 
 // The order of the table: that of a life.
