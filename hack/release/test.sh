@@ -92,6 +92,8 @@ check "the manifests deploy the image by its digest" grep -F "image: $image" "$o
 forged=$(tool crane mutate --label forged=yes --tag "$address/jmx-exporter-operator:v1.0.0" "$image")
 check "an image that took the place of ours is refused" refuses release verify "$forged"
 
+check "a version without a section in the changelog is refused" refuses release notes v0.0.0
+
 # In a copy, so that the repository's checksums are not changed.
 git ls-files -z agent LICENSE NOTICE | xargs -0 cp --parents -t "$work"
 sed -i -E 's#^[0-9a-f]{8}(.*/collector-[0-9.]+\.jar)$#00000000\1#' "$work/agent/checksums/checksums.sha256"
