@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,29 @@ func tableOf(t *testing.T) string {
 		table += fmt.Sprintf("| %s | %s | %s | %s |\n", strings.ReplaceAll(strings.Replace(state, "-", ": ", 1), "-", " "), ready(object), result.Status, health(t, object))
 	}
 	return table
+}
+
+// The manifests in the page are YAML, and each is an object or a kustomization.
+func TestManifests(t *testing.T) {
+	content, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(content, -1)
+	if len(blocks) == 0 {
+		t.Fatalf("%s has no manifest", page)
+	}
+	for _, block := range blocks {
+		for document := range strings.SplitSeq(string(block[1]), "\n---\n") {
+			object := map[string]any{}
+			if err := yaml.UnmarshalStrict([]byte(document), &object); err != nil {
+				t.Errorf("%v:\n%s", err, document)
+			}
+			if object["kind"] == nil && object["patches"] == nil {
+				t.Errorf("neither an object nor patches:\n%s", document)
+			}
+		}
+	}
 }
 
 // samples are the objects in testdata, and those that no operator has processed in their
