@@ -110,10 +110,18 @@ policies-release: agent helper ## Generate them after the release PREVIOUS (a ta
 	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
 	$(SHARED) go run ./hack/policies -helpers bin -previous bin/previous-commands.json
 
+.PHONY: licenses
+licenses: ## Collect the licenses of the Go modules that the image contains: LICENSES.
+	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach
+
 .PHONY: generate
-generate: manifests ## Generate everything: manifests, deepcopy, apply configurations, state diagram and API reference.
+generate: manifests licenses ## Generate everything: manifests, deepcopy, apply configurations, licenses, state diagram and API reference.
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
+
+.PHONY: docs-site
+docs-site: ## Build the documentation as a site, dist/site; fails on a link that leads nowhere.
+	@hack/site/build
 
 .PHONY: verify
 verify: ## Fail if generated, formatted or tidied files differ, or a linter complains.
