@@ -32,6 +32,7 @@ func TestContainmentOfImages(t *testing.T) {
 	}
 	not := func(admitted func() bool) func() bool { return func() bool { return !admitted() } }
 	current, next, mirrored, evil := adds("registry.example/operator:1"), adds("registry.example/operator:2"), adds("mirror.example/door:1"), adds("evil")
+	sidecar := adds("proxy.example/sidecar:1")
 	eventually(t, evil)
 	c.enforce(not(evil))
 	if !current() || next() {
@@ -45,6 +46,7 @@ func TestContainmentOfImages(t *testing.T) {
 	after.ObjectMeta = metav1.ObjectMeta{Namespace: c.namespace, Name: "next", Labels: before.Labels}
 	after.Spec.Containers[0].Image = "registry.example/operator:2"
 	after.Spec.Containers[0].Args = append(after.Spec.Containers[0].Args, "--door-image=mirror.example/door:1")
+	after.Spec.Containers = append(after.Spec.Containers, corev1.Container{Name: "proxy", Image: "proxy.example/sidecar:1"})
 	create(t, after)
 	if !current() || next() {
 		t.Errorf("while the next release does not start: the current image is admitted: %t, want true; the next one: %t, want false", current(), next())
@@ -54,8 +56,9 @@ func TestContainmentOfImages(t *testing.T) {
 	eventually(t, not(current))
 	remove(t, before)
 	eventually(t, next)
-	if current() || evil() || !mirrored() {
-		t.Errorf("after the rollout: the earlier image is admitted: %t, want false; a foreign one: %t, want false; --door-image: %t, want true", current(), evil(), mirrored())
+	if current() || evil() || sidecar() || !mirrored() {
+		t.Errorf("after the rollout: the earlier image is admitted: %t, want false; a foreign one: %t, want false; a sidecar's: %t, want false; --door-image: %t, want true",
+			current(), evil(), sidecar(), mirrored())
 	}
 
 	remove(t, after)
