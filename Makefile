@@ -142,15 +142,15 @@ uninstall: ## Remove the CRDs and every exporter (make undeploy detaches the age
 	$(TOOL) kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
 
 .PHONY: deploy
-deploy: ## Deploy the operator to the cluster of the current context.
-	$(TOOL) kustomize build config/default | $(KUBECTL) apply --server-side -f -
+deploy: ## Deploy the operator, with the image IMG, to the cluster of the current context.
+	hack/installer $(IMG) default | $(KUBECTL) apply --server-side -f -
 
 .PHONY: undeploy
 undeploy: ## Delete the exporters, then remove the operator.
 	@hack/undeploy
 
 .PHONY: build-installer
-build-installer: ## Write dist/install.yaml: CRDs, RBAC and operator in one file.
+build-installer: ## Write all manifests, with the image IMG: dist/install.yaml, and dist/install-1.30.yaml for Kubernetes 1.30 to 1.35.
 	@mkdir -p dist
-	$(TOOL) kustomize build config/default >dist/install.yaml
-	@echo dist/install.yaml
+	hack/installer $(IMG) default >dist/install.yaml
+	hack/installer $(IMG) default-1.30 >dist/install-1.30.yaml

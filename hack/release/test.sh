@@ -87,7 +87,9 @@ check "the attested bill of materials is the one built" attested "$image" cyclon
 check "the attested provenance names the revision" attested "$image" slsaprovenance1 ".predicate.buildDefinition.resolvedDependencies[0].digest.gitCommit == \"$COMMIT\""
 check "another key is refused" refuses env COSIGN_PUBLIC_KEY="$work/theirs.pub" DIST="$out" hack/release/release verify "$image"
 release manifests "$image"
-check "the manifests deploy the image by its digest" grep -F "image: $image" "$out/install.yaml"
+for manifest in install.yaml install-1.30.yaml; do
+  check "$manifest deploys the image by its digest" grep -F "image: $image" "$out/$manifest"
+done
 # An attacker who can write to the registry moves the tag to another image.
 forged=$(tool crane mutate --label forged=yes --tag "$address/jmx-exporter-operator:v1.0.0" "$image")
 check "an image that took the place of ours is refused" refuses release verify "$forged"
