@@ -85,11 +85,16 @@ func TestMetricsCertificateMissing(t *testing.T) {
 // address of its metrics.
 func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	c.t.Helper()
+	return c.serveMetricsAt("127.0.0.1", files)
+}
+
+func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles) string {
+	c.t.Helper()
 	name := "operator-of-" + c.namespace
 	user := addUser(c.t, name)
 	c.grant(name, "../../config/rbac/role.yaml")
 	c.grantEverywhere(rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}, "../../config/metrics-auth/role.yaml")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
