@@ -110,8 +110,12 @@ policies-release: agent helper ## Generate them after the release PREVIOUS (a ta
 	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
 	$(SHARED) go run ./hack/policies -helpers bin -previous bin/previous-commands.json
 
+.PHONY: dashboards
+dashboards: ## Generate the Grafana dashboards, config/grafana.
+	cd hack/dashboards && $(SHARED) go run . ../../config/grafana
+
 .PHONY: generate
-generate: manifests ## Generate everything: manifests, deepcopy, apply configurations, state diagram and API reference.
+generate: manifests dashboards ## Generate everything: manifests, dashboards, deepcopy, apply configurations, state diagram and API reference.
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
 

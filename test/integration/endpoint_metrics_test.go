@@ -36,7 +36,7 @@ func TestMetricsEndpoint(t *testing.T) {
 	address := c.serveMetrics(manager.CertificateFiles{Dir: folder, Cert: "tls.crt", Key: "tls.key"})
 
 	nobody, outsider, prometheus := "", c.token("outsider"), c.token("prometheus")
-	c.grantEverywhere(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: c.namespace, Name: "prometheus"}, "../../config/metrics-auth/reader_role.yaml")
+	c.grantPrometheus()
 
 	// Its first start takes a while; a request that it must reject is never answered.
 	eventually(t, func() bool { return scrape(t, address, first, prometheus) == http.StatusOK })
@@ -88,7 +88,8 @@ func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	return c.serveMetricsAt("127.0.0.1", files)
 }
 
-func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles) string {
+// serveMetricsAt does so at an address of this machine, with other options.
+func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles, change ...func(*manager.Options)) string {
 	c.t.Helper()
 	name := "operator-of-" + c.namespace
 	user := addUser(c.t, name)
@@ -100,11 +101,15 @@ func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles) st
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	mgr, err := manager.New(user, manager.Options{
+	options := manager.Options{
 		Namespaces: []string{c.namespace}, MetricsAddress: address, MetricsSecure: true, MetricsCertificate: files,
 		HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, Limits: transport.NewLimits(4, 4, 4), Artifacts: artifacts,
 		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct},
-	})
+	}
+	for _, how := range change {
+		how(&options)
+	}
+	mgr, err := manager.New(user, options)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -118,6 +123,12 @@ func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles) st
 		}
 	})
 	return address
+}
+
+// grantPrometheus lets the service account prometheus scrape operators.
+func (c *cluster) grantPrometheus() {
+	c.t.Helper()
+	c.grantEverywhere(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: c.namespace, Name: "prometheus"}, "../../config/metrics-auth/reader_role.yaml")
 }
 
 // grantEverywhere binds a shipped ClusterRole, with a name unique to this test.

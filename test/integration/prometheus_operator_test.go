@@ -32,8 +32,8 @@ import (
 
 // The API server accepts the objects of config/prometheus by the CRDs of prometheus-operator,
 // which makes a configuration of them; a Prometheus with it has exactly one target for each
-// JVM, and scrapes the operator over HTTPS with its token. Nothing of it is fake, except
-// that pods have no JVMs: a server of this test answers for them.
+// JVM, and scrapes the operator over HTTPS with its token. Prometheus, prometheus-operator
+// and the API server are real; pods have no JVMs, and a server of this test answers for them.
 func TestPrometheusOperator(t *testing.T) {
 	t.Parallel()
 	startPrometheusOperator(t)
@@ -41,6 +41,10 @@ func TestPrometheusOperator(t *testing.T) {
 	host := ownAddress(t)
 	exporter := exportAt(jvms, host)
 	one, two := fmt.Sprintf("jmx %s http://%s:%d/metrics", exporter.name, host, exporter.ports[0]), fmt.Sprintf("jmx %s http://%s:%d/metrics", exporter.name, host, exporter.ports[1])
+	plain := newCluster(t)
+	for _, object := range plain.kustomize("namespace: " + plain.namespace + "\ncomponents: [CONFIG/prometheus, CONFIG/prometheus/namespaced]\n") {
+		applyStrictly(t, object)
+	}
 	for way, test := range map[string]struct {
 		components string
 		job        string
@@ -67,7 +71,7 @@ func TestPrometheusOperator(t *testing.T) {
 			slices.Sort(want)
 			var got []string
 			settled := func() bool {
-				got = p.targets(true, jvms.namespace, c.namespace)
+				got = p.targets(jvms.namespace, c.namespace)
 				slices.Sort(got)
 				return cmp.Equal(want, got)
 			}
@@ -169,7 +173,7 @@ func (c *cluster) operatorAt(host string) string {
 	folder := c.t.TempDir()
 	writeCertificate(c.t, folder)
 	operator := c.serveMetricsAt(host, manager.CertificateFiles{Dir: folder, Cert: "tls.crt", Key: "tls.key"})
-	c.grantEverywhere(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: c.namespace, Name: "prometheus"}, "../../config/metrics-auth/reader_role.yaml")
+	c.grantPrometheus()
 	service := &corev1.Service{ObjectMeta: c.named("jmx-exporter-operator-metrics")}
 	get(c.t, service)
 	labels := maps.Clone(service.Labels)

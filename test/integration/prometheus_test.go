@@ -16,7 +16,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// prometheus is a real Prometheus.
+// prometheusServer is a real Prometheus.
 type prometheusServer struct {
 	t       *testing.T
 	address string
@@ -42,6 +42,7 @@ func startPrometheus(t *testing.T, configuration any) prometheusServer {
 	}
 	p := prometheusServer{t, address(t)}
 	start(t, found[0], "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+p.address)
+	eventually(t, func() bool { return p.get("/api/v1/query?query=1", nil) })
 	return p
 }
 
@@ -62,8 +63,8 @@ func (p prometheusServer) get(path string, data any) bool {
 }
 
 // targets returns the targets whose namespace label is one of these, as
-// "job namespace pod address", with the error of the last scrape of those that are down.
-func (p prometheusServer) targets(down bool, namespaces ...string) (targets []string) {
+// "job exporter URL", with the error of the last scrape of those that are not up.
+func (p prometheusServer) targets(namespaces ...string) (targets []string) {
 	p.t.Helper()
 	var answer struct {
 		ActiveTargets []struct {
@@ -79,7 +80,7 @@ func (p prometheusServer) targets(down bool, namespaces ...string) (targets []st
 				continue
 			}
 			text := fmt.Sprintf("%s %s %s", target.Labels["job"], target.Labels["exporter"], target.ScrapeURL)
-			if down && target.Health != "up" {
+			if target.Health != "up" {
 				text += " " + target.Health + " " + target.LastError
 			}
 			targets = append(targets, text)

@@ -1,2 +1,2 @@
-// Package monitoring tests the files for Prometheus and Grafana, with Prometheus' own tools.
+// Package monitoring tests the alerts of config/prometheus with Prometheus' own tool.
 package monitoring
