@@ -157,10 +157,11 @@ func exportAt(c *cluster, host string) exported {
 	return exported{e.Name, ports}
 }
 
-// applyStrictly applies an object as kubectl does, and fails if a field is unknown.
+// applyStrictly applies an object as kubectl does. The API server rejects fields that it does
+// not know, as for every apply.
 func applyStrictly(t *testing.T, object client.Object) {
 	t.Helper()
-	err := admin.Patch(t.Context(), object, client.Apply, client.FieldOwner("kubectl"), client.FieldValidation(metav1.FieldValidationStrict)) //nolint:forbidigo // of any kind
+	err := admin.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.(*unstructured.Unstructured)), client.FieldOwner("kubectl"))
 	if err != nil {
 		t.Fatalf("%s %s: %v", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)
 	}
