@@ -38,10 +38,11 @@ type panel struct {
 type target struct{ expr, legend string }
 
 // source is the data source that the user of a dashboard selects.
-var source = common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
+var source = common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 
-func (b board) build() (dashboard.Dashboard, error) {
-	d := dashboard.NewDashboardBuilder(b.title).Uid(b.name).Description(b.about).Tags([]string{"jmx-exporter-operator"}).
+func (b board) build() (any, error) {
+	d := dashboard.NewDashboardBuilder(b.title) //nolint:staticcheck // older versions of Grafana do not read dashboardv2
+	d.Uid(b.name).Description(b.about).Tags([]string{"jmx-exporter-operator"}).
 		Refresh("1m").Time("now-1h", "now").Timezone(common.TimeZoneBrowser).Tooltip(dashboard.DashboardCursorSyncCrosshair).
 		Link(dashboard.NewDashboardLinkBuilder("JMX exporter operator").Type(dashboard.DashboardLinkTypeDashboards).Tags([]string{"jmx-exporter-operator"}).AsDropdown(true).KeepTime(true)).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Data source").Type("prometheus"))
@@ -58,11 +59,11 @@ func (b board) build() (dashboard.Dashboard, error) {
 }
 
 func variable(name string, before []string) *dashboard.QueryVariableBuilder {
-	selector := `job="jmx"`
+	selectors := []string{`job="jmx"`}
 	for _, b := range before {
-		selector += `,` + b + `=~"$` + b + `"`
+		selectors = append(selectors, b+`=~"$`+b+`"`)
 	}
-	query := "label_values(up{" + selector + "}, " + name + ")"
+	query := "label_values(up{" + strings.Join(selectors, ",") + "}, " + name + ")"
 	return dashboard.NewQueryVariableBuilder(name).Label(strings.ToUpper(name[:1]) + name[1:]).Query(dashboard.StringOrMap{String: &query}).Datasource(source).
 		Refresh(dashboard.VariableRefreshOnTimeRangeChanged).Sort(dashboard.VariableSortAlphabeticalAsc).Multi(true).IncludeAll(true).AllValue(".*")
 }

@@ -21,7 +21,7 @@ var fleet = board{
 		}},
 		{"Rollouts", []panel{
 			{title: "Completed steps", about: "By phase.", unit: "ops", targets: []target{{`sum by (phase) (rate(jmx_exporter_operator_step_outcomes_total{reason=""}[$__rate_interval]))`, "{{phase}}"}}},
-			{title: "Failed steps", about: "By phase and reason.", unit: "ops", targets: []target{{`sum by (phase, reason) (rate(jmx_exporter_operator_step_outcomes_total{reason!=""}[$__rate_interval]))`, "{{phase}} {{reason}}"}}, quiet: "no step has failed since the operator started"},
+			{title: "Steps that did not hold", about: "By phase and reason; a pod that waits for a rollout slot counts, too.", unit: "ops", targets: []target{{`sum by (phase, reason) (rate(jmx_exporter_operator_step_outcomes_total{reason!=""}[$__rate_interval]))`, "{{phase}} {{reason}}"}}, quiet: "every step has held since the operator started"},
 			{title: "Halted rollouts", about: "By reason.", unit: "short", targets: []target{{`sum by (reason) (max by (namespace, exporter, reason) (jmx_exporter_operator_halted_rollouts))`, "{{reason}}"}}, quiet: "no rollout is halted"},
 			{title: "Stalled exporters", about: "By reason.", unit: "short", targets: []target{{`sum by (reason) (max by (namespace, exporter, reason) (jmx_exporter_operator_stalled_exporters))`, "{{reason}}"}}, quiet: "no exporter is Stalled"},
 		}},

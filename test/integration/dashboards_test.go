@@ -69,6 +69,7 @@ func TestDashboards(t *testing.T) {
 type panel struct {
 	board, Title, Type string
 	Targets            []struct{ Expr string }
+	Description        string
 	FieldConfig        struct{ Defaults struct{ NoValue string } }
 }
 
@@ -92,6 +93,9 @@ func panels(t *testing.T) (all []panel) {
 			p.board = filepath.Base(file)
 			if p.Type != "row" && (p.Title == "" || len(p.Targets) == 0) {
 				t.Errorf("%s: a panel without title or expression", p.board)
+			}
+			if quiet := p.FieldConfig.Defaults.NoValue == "none"; quiet != strings.Contains(p.Description, "Empty while ") {
+				t.Errorf("%s, %s: a panel that may be empty is to say when, and only such a panel", p.board, p.Title)
 			}
 			all = append(all, p)
 		}
