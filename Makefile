@@ -114,8 +114,12 @@ policies-release: agent helper ## Generate them after the release PREVIOUS (a ta
 licenses: ## Collect the licenses of the Go modules that the image contains: LICENSES.
 	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach
 
+.PHONY: dashboards
+dashboards: ## Generate the Grafana dashboards, config/grafana.
+	cd hack/dashboards && $(SHARED) go run . ../../config/grafana
+
 .PHONY: generate
-generate: manifests licenses ## Generate everything: manifests, deepcopy, apply configurations, licenses, state diagram and API reference.
+generate: manifests licenses dashboards ## Generate everything: manifests, deepcopy, apply configurations, licenses, dashboards, state diagram and API reference.
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
 

@@ -15,7 +15,8 @@ binary_is() {
     host-local) folder=hack/tools/cni package=github.com/containernetworking/plugins/plugins/ipam/$1 ;;
     etcd) folder=hack/tools/etcd package=go.etcd.io/etcd/server/v3 ;;
     kind) folder=hack/tools/kind package=sigs.k8s.io/kind ;;
-    prometheus) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/prometheus ;;
+    prometheus | promtool) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/$1 ;;
+    prometheus-operator) folder=hack/tools/prometheus-operator package=github.com/prometheus-operator/prometheus-operator/cmd/operator ;;
     alertmanager) folder=hack/tools/alertmanager package=github.com/prometheus/alertmanager/cmd/alertmanager ;;
     image) folder=hack/offline/image package=. ;;
     buildkitd | buildctl) folder=hack/tools/buildkit package=github.com/moby/buildkit/cmd/$1 ;;

@@ -173,30 +173,6 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
-// Every alert uses metrics of the operator, or selects the operator: the metrics of
-// controller-runtime exist in others too.
-func TestAlerts(t *testing.T) {
-	page := read(t, "docs/alerting.md")
-	exprs := regexp.MustCompile(`(?m)^ +expr: (.+)$`).FindAllStringSubmatch(page, -1)
-	if len(exprs) == 0 {
-		t.Fatal("docs/alerting.md has no alert")
-	}
-	namespace := regexp.MustCompile(`(?m)^namespace: (\S+)$`).FindStringSubmatch(read(t, "config/default/kustomization.yaml"))[1]
-	lease := regexp.MustCompile(`(?m)^const name = (".+")$`).FindStringSubmatch(read(t, "internal/manager/manager.go"))[1]
-	served := read(t, "internal/metrics/metrics.go")
-	for _, expr := range exprs {
-		for _, m := range regexp.MustCompile(`(\w+_\w+)(\{[^}]*\})?`).FindAllStringSubmatch(expr[1], -1) {
-			switch metric, labels := m[1], m[2]; {
-			case strings.Contains(served, strconv.Quote(metric)):
-			case strings.HasPrefix(metric, "jmx_exporter_operator_"):
-				t.Errorf("an alert asks for %s, which is not served", metric)
-			case !strings.Contains(labels, "namespace="+strconv.Quote(namespace)) || !strings.Contains(labels, "name="+lease):
-				t.Errorf("an alert asks for %s%s of any operator", metric, labels)
-			}
-		}
-	}
-}
-
 // constants returns the values of a file's string constants with this name prefix.
 func constants(t *testing.T, file, prefix string) map[string]string {
 	t.Helper()
