@@ -1,0 +1,73 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cost"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/endpoint"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
+)
+
+func (t *tool) top() *cobra.Command {
+	var format output.Format
+	var exporter string
+	var secured credentials
+	c := &cobra.Command{
+		Use:   "top [POD]",
+		Short: "Show what a scrape costs each JVM, and which rule costs most",
+		Long: `Show what a scrape costs each JVM: CPU time, duration, heap allocated, series made,
+MBeans read, and which rule costs most; with a pod, each rule. The most expensive
+JVM comes first.
+
+It scrapes each JVM once, through port-forwards, which costs these JVMs what a
+scrape of Prometheus does.`,
+		Example: `  kubectl jmx top                      # all pods of the namespace
+  kubectl jmx top --exporter payroll   # those of one exporter
+  kubectl jmx top payroll-0            # one pod, rule by rule`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: t.completeOne(recordedPods),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := format.Validate(); err != nil {
+				return err
+			}
+			cl, err := t.open()
+			if err != nil {
+				return err
+			}
+			records, err := cl.Attachments(c.Context(), t.namespace(cl))
+			if err != nil {
+				return err
+			}
+			var chosen []v1alpha1.JmxAttachment
+			for _, r := range records.Items {
+				if (exporter == "" || r.Spec.Exporter.Name == exporter) && (len(args) == 0 || r.Spec.Pod.Name == args[0]) {
+					chosen = append(chosen, r)
+				}
+			}
+			credentials := endpoint.Credentials{}
+			if len(chosen) > 0 {
+				if credentials, err = secured.read(c.Context(), t, cl, chosen[0].Namespace, chosen[0].Spec.Exporter.Name); err != nil {
+					return err
+				}
+			}
+			progress := output.NewProgress(t.ErrOut)
+			costs := cost.Of(c.Context(), cl, chosen, credentials, func(done, all int) { progress.Say("scraped %d of %d JVMs", done, all) })
+			progress.Done()
+			if len(costs) == 0 {
+				return fmt.Errorf("no JVM here serves metrics; kubectl jmx status says why")
+			}
+			cost.AddPatterns(c.Context(), cl, costs)
+			return format.Print(t.Out, costs, func(w io.Writer) { cost.Print(w, costs, len(args) > 0) })
+		},
+	}
+	format.AddFlag(c)
+	t.addAll(c)
+	c.Flags().StringVar(&exporter, "exporter", "", "only pods of this exporter")
+	_ = c.RegisterFlagCompletionFunc("exporter", t.complete(exporterNames))
+	secured.addFlags(c)
+	return c
+}
