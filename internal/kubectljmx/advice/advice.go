@@ -36,8 +36,19 @@ func (s Subject) command(verb, name string) string {
 	return fmt.Sprintf("kubectl jmx %s -n %s %s", verb, s.Namespace, name)
 }
 
-// nothing is the advice where the operator needs none.
-const nothing = "nothing: "
+const (
+	// nothing begins the advice where the operator needs none.
+	nothing = "nothing: "
+	// followMessage is the advice where the message says all.
+	followMessage = "do what the message says"
+)
+
+// CheckOperator is the advice where no operator has done anything.
+const CheckOperator = "check that the operator runs, and watches this namespace: kubectl get deployments -A -l app.kubernetes.io/name=jmx-exporter-operator"
+
+// NotProcessed is the reason where no operator has seen an object yet. It is of no condition,
+// since nobody wrote one.
+const NotProcessed = "NotProcessed"
 
 // Next returns the next step of a person whose pod has this reason.
 func (s Subject) Next(reason string) string {
@@ -48,6 +59,10 @@ func (s Subject) Next(reason string) string {
 		return s.command("resume", s.Exporter)
 	case v1alpha1.ReasonRolloutHalted:
 		return "see why the rollout is halted: " + s.command("status", s.Exporter)
+	case v1alpha1.ReasonCPU, v1alpha1.ReasonDuration, v1alpha1.ReasonAllocation, v1alpha1.ReasonHighCost:
+		return "see what each rule costs: " + s.command("top", s.Pod)
+	case v1alpha1.ReasonPodsExpensive:
+		return "see what each rule costs: kubectl jmx top -n " + s.Namespace + " --exporter " + s.Exporter
 	case v1alpha1.ReasonPreflight:
 		return fmt.Sprintf("to attach: kubectl patch pjmx -n %s %s --type merge -p '{\"spec\":{\"mode\":\"Attach\"}}'", s.Namespace, s.Exporter)
 	case v1alpha1.ReasonRestartedAfterAttach:
@@ -65,14 +80,17 @@ func (s Subject) ofClass(reason string) string {
 	case v1alpha1.ClassAwaitsPod:
 		return nothing + "the operator continues when the pod changes"
 	case v1alpha1.ClassFailing:
-		return "if it lasts, do what the message says; the operator retries with backoff. At once: " + s.command("retry", s.Pod)
+		next := "if it lasts, do what the message says; the operator retries with backoff"
+		if s.Pod != "" {
+			next += ". At once: " + s.command("retry", s.Pod)
+		}
+		return next
 	case v1alpha1.ClassMended:
 		return "do what the message says; the operator continues with that change"
 	case v1alpha1.ClassRefused:
-		return "do what the message says; then " + s.command("retry", s.Pod)
+		if s.Pod != "" {
+			return followMessage + "; then " + s.command("retry", s.Pod)
+		}
 	}
-	if reason == v1alpha1.ReasonNotReached {
-		return nothing + "an earlier phase comes first"
-	}
-	return "do what the message says"
+	return followMessage
 }

@@ -24,18 +24,11 @@ func (s Subject) Of(reason, message string) Verdict {
 	return Verdict{Reason: reason, Message: message, Next: s.Next(reason), Docs: Link(reason)}
 }
 
-// unprocessed is the reason of an exporter that no operator has seen. It is none of a
-// condition, since nobody wrote one.
-const unprocessed = "NotProcessed"
-
 // OfExporter returns the verdict about an exporter; the zero one if it is Ready.
 func OfExporter(e *v1alpha1.PrometheusJmxExporter) Verdict {
 	s := Subject{Namespace: e.Namespace, Exporter: e.Name}
 	if e.Status.ObservedGeneration < 0 {
-		return Verdict{
-			Reason: unprocessed, Message: "No operator has processed this exporter.",
-			Next: "check that the operator runs, and watches this namespace: kubectl get deployments -A -l app.kubernetes.io/name=jmx-exporter-operator",
-		}
+		return Verdict{Reason: NotProcessed, Message: "No operator has processed this exporter.", Next: CheckOperator}
 	}
 	if halt := e.Status.Halt; halt != nil {
 		return Verdict{Reason: halt.Reason, Message: halt.Message, Next: "find the cause; then " + s.command("resume", e.Name), Docs: Link(halt.Reason)}

@@ -67,18 +67,16 @@ A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
 
 func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, selector string, keep bool, timeout time.Duration) (*preflight.Report, error) {
 	set, err := labels.ConvertSelectorToLabelsMap(selector)
-	if err != nil || len(set) == 0 {
+	if err != nil {
 		return nil, fmt.Errorf("-l takes KEY=VALUE, separated by commas, as spec.labelSelector does: %w", err)
 	}
 	selected := map[string]v1alpha1.LabelValue{}
 	for key, value := range set {
 		selected[key] = v1alpha1.LabelValue(value)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timeout after %s", timeout))
-	defer cancel()
 	progress := output.NewProgress(t.ErrOut)
 	defer progress.Done()
-	return preflight.Run(ctx, cl, selected, keep, progress.Say)
+	return preflight.Run(ctx, cl, selected, keep, timeout, progress.Say)
 }
 
 func found(ctx context.Context, cl *cluster.Cluster, name string) (*preflight.Report, error) {

@@ -2,6 +2,8 @@
 package command
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -41,6 +43,8 @@ preflight.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.CompletionOptions.DisableDefaultCmd = true // kubectl completes its plugins
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), globalFlags, kubectlFlags, 1))
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
@@ -62,6 +66,17 @@ preflight.`,
 const (
 	see    = "see"
 	change = "change"
+)
+
+// The flags of a kubeconfig are those of every command of kubectl, which lists them apart, too.
+const (
+	globalFlags = `
+
+Global Flags:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}`
+	kubectlFlags = `
+
+The flags of kubectl, such as -n and --context, are those of "kubectl options".`
 )
 
 func (t *tool) open() (*cluster.Cluster, error) { return cluster.Open(t.flags) }

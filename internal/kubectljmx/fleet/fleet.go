@@ -106,7 +106,7 @@ func exporterOf(e *v1alpha1.PrometheusJmxExporter, attachments []v1alpha1.JmxAtt
 	}
 	for _, kind := range []string{v1alpha1.ConditionScrapeIncomplete, v1alpha1.ConditionScrapeExpensive} {
 		if c := meta.FindStatusCondition(e.Status.Conditions, kind); c != nil {
-			exporter.Notices = append(exporter.Notices, advice.Subject{}.Of(c.Reason, c.Message))
+			exporter.Notices = append(exporter.Notices, advice.Subject{Namespace: e.Namespace, Exporter: e.Name}.Of(c.Reason, c.Message))
 		}
 	}
 	for i := range attachments {

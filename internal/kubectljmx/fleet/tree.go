@@ -28,7 +28,7 @@ func Print(w io.Writer, fleet []Exporter) {
 			p.add(tree)
 		}
 		for _, p := range e.NotRunning {
-			branch := tree.AddBranch(line("pod "+p.Pod, "not running", p.Container, p.Reason))
+			branch := tree.AddBranch(line("pod "+p.Pod, "not running", containerOf(p), p.Reason))
 			detail(branch, "message", p.Message)
 			detail(branch, "docs", p.Docs)
 		}
@@ -50,6 +50,13 @@ func (e Exporter) line() string {
 		annotated = e.Annotated + " pods annotated"
 	}
 	return line("exporter "+e.Namespace+"/"+e.Name, string(cmp.Or(e.Phase, v1alpha1.PhasePending)), annotated, mode, suspended, e.Reason)
+}
+
+func containerOf(p NotRunning) string {
+	if p.Container == "" {
+		return ""
+	}
+	return "container " + p.Container
 }
 
 func (p Pod) add(tree treeprint.Tree) {

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -49,19 +50,16 @@ func complete(e *v1alpha1.PrometheusJmxExporter) bool {
 
 // Run creates an exporter in mode Preflight that selects pods by labels, waits until all
 // are inspected, and returns the report. The exporter is deleted afterwards, unless keep.
-func Run(ctx context.Context, c *cluster.Cluster, labels map[string]v1alpha1.LabelValue, keep bool, said func(string, ...any)) (report *Report, err error) {
+func Run(ctx context.Context, c *cluster.Cluster, labels map[string]v1alpha1.LabelValue, keep bool, timeout time.Duration, said func(string, ...any)) (report *Report, err error) {
 	exporter := &v1alpha1.PrometheusJmxExporter{
-		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, GenerateName: "preflight-"},
+		// Named here, so that it is known which one to delete if the answer to its creation is lost.
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "preflight-" + rand.String(8)},
 		Spec: v1alpha1.PrometheusJmxExporterSpec{
 			Mode: v1alpha1.ModePreflight, LabelSelector: labels,
 			// A preflight needs no configuration; the field is required.
 			Config: v1alpha1.ConfigMapKey{ConfigMapName: "none", ConfigMapKey: "none"},
 		},
 	}
-	if err := c.Create(ctx, exporter, cluster.FieldManager); err != nil {
-		return nil, cluster.Explain(err)
-	}
-	said("created exporter %s/%s in mode Preflight", exporter.Namespace, exporter.Name)
 	if !keep {
 		defer func() {
 			if removed := remove(ctx, c, exporter); removed != nil && err == nil {
@@ -69,6 +67,12 @@ func Run(ctx context.Context, c *cluster.Cluster, labels map[string]v1alpha1.Lab
 			}
 		}()
 	}
+	if err := c.Create(ctx, exporter, cluster.FieldManager); err != nil {
+		return nil, cluster.Explain(err)
+	}
+	said("created exporter %s/%s in mode Preflight", exporter.Namespace, exporter.Name)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timeout after %s", timeout))
+	defer cancel()
 	if err := wait(ctx, c, exporter, said); err != nil {
 		return nil, err
 	}
@@ -126,7 +130,7 @@ func next(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxExpo
 
 func unfinished(e *v1alpha1.PrometheusJmxExporter, cause error) error {
 	if e.Status.Preflight == nil {
-		return fmt.Errorf("no operator has processed exporter %s/%s (%w): check that it runs, and watches this namespace: kubectl get deployments -A -l app.kubernetes.io/name=jmx-exporter-operator", e.Namespace, e.Name, cause)
+		return fmt.Errorf("no operator has processed exporter %s/%s (%w): %s", e.Namespace, e.Name, cause, advice.CheckOperator)
 	}
 	return fmt.Errorf("%d of %d pods are not inspected yet (%w): try again with a longer --timeout", e.Status.Preflight.Pending, e.Status.Matched, cause)
 }

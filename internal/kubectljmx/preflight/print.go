@@ -30,7 +30,7 @@ func Print(w io.Writer, r *Report) {
 		rows = append(rows, []string{"Free memory:", free})
 	}
 	if r.LoadWarnings > 0 {
-		rows = append(rows, []string{"Warning lines:", fmt.Sprintf("%d pods write four lines to standard error at the load (JEP 451)", r.LoadWarnings)})
+		rows = append(rows, []string{"Warning lines:", fmt.Sprintf("in %d of these pods, the load writes four lines to standard error (JEP 451)", r.LoadWarnings)})
 	}
 	output.Table(w, rows...)
 	if len(r.Reasons) == 0 {
@@ -45,7 +45,7 @@ func Print(w io.Writer, r *Report) {
 	if r.ReasonsOmitted > 0 {
 		fmt.Fprintf(w, "and %d pods with other reasons\n", r.ReasonsOmitted)
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, "\nWhat to do about each:")
 	for _, reason := range r.Reasons {
 		fmt.Fprintln(w, r.Docs[reason.Reason])
 	}

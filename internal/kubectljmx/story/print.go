@@ -19,6 +19,9 @@ import (
 // Print writes the story; now is the present time.
 func (s *Story) Print(w io.Writer, now time.Time) {
 	verdict := s.summary(w)
+	if verdict.Next == "" && s.Record != nil && len(s.Record.Notices) > 0 {
+		verdict = s.Record.Notices[0]
+	}
 	s.conditions(w, now)
 	s.jvms(w)
 	s.attempts(w, now)
@@ -60,8 +63,14 @@ func (s *Story) conditions(w io.Writer, now time.Time) {
 		return
 	}
 	rows := [][]string{{"CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"}}
+	said := map[string]bool{}
 	for _, c := range s.Conditions {
-		rows = append(rows, []string{c.Type, string(c.Status), c.Reason, ago(now, c.LastTransitionTime.Time), c.Message})
+		message := c.Message
+		if said[message] { // Ready repeats the message of the phase that does not hold
+			message = ""
+		}
+		said[c.Message] = true
+		rows = append(rows, []string{c.Type, string(c.Status), c.Reason, ago(now, c.LastTransitionTime.Time), message})
 	}
 	fmt.Fprintln(w)
 	output.Table(w, rows...)

@@ -17,11 +17,9 @@ import (
 // Reasons for which a pod has no record. They are of no condition: there is no object to
 // have one.
 const (
-	podNotFound  = "PodNotFound"
-	optedOut     = "OptedOut"
-	notSelected  = "NotSelected"
-	notRunning   = "NotRunning"
-	notProcessed = "NotProcessed"
+	optedOut    = "OptedOut"
+	notSelected = "NotSelected"
+	notRunning  = "NotRunning"
 )
 
 // unrecorded returns why a pod has no record.
@@ -65,8 +63,8 @@ func unrecorded(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod, name s
 		}, nil
 	}
 	return &advice.Verdict{
-		Reason: notProcessed, Message: fmt.Sprintf("Selected by %s, but the operator has not created a record yet.", strings.Join(selecting, ", ")),
-		Next: "if this lasts for more than a few seconds, check that the operator runs, and watches this namespace: kubectl get deployments -A -l app.kubernetes.io/name=jmx-exporter-operator",
+		Reason: advice.NotProcessed, Message: fmt.Sprintf("Selected by %s, but the operator has not created a record yet.", strings.Join(selecting, ", ")),
+		Next: "if this lasts for more than a few seconds, " + advice.CheckOperator,
 	}, nil
 }
 
