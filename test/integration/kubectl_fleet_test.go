@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
@@ -18,13 +19,15 @@ type shop struct {
 	payroll, ledger *v1alpha1.PrometheusJmxExporter
 	pods            map[string]*corev1.Pod
 	records         map[string]*v1alpha1.JmxAttachment
+	// node is that of the pods; empty for one that does not exist.
+	node string
 }
 
 func aShop(t *testing.T, namespace string) *shop {
 	t.Helper()
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	s := &shop{
-		cluster: &cluster{t: t, namespace: namespace, containers: newContainers()},
+		cluster: &cluster{t: t, namespace: namespace, containers: newContainers(), clock: testclock.NewFakePassiveClock(noon)},
 		pods:    map[string]*corev1.Pod{}, records: map[string]*v1alpha1.JmxAttachment{},
 	}
 	s.configure(rules)
@@ -53,6 +56,9 @@ func (s *shop) pod(name, app string) *corev1.Pod {
 	s.t.Helper()
 	p := aPod(name)
 	p.pod.Labels["app"] = app
+	if s.node != "" {
+		p.pod.Spec.NodeName = s.node
+	}
 	s.pods[name] = s.run(p)
 	return s.pods[name]
 }
@@ -189,4 +195,16 @@ func (s *shop) event(on metav1.Object, kind, reason, message string, count int32
 		ObjectMeta: s.named(on.GetName() + "." + reason), InvolvedObject: about, Type: kind, Reason: reason, Message: message, Count: count,
 		FirstTimestamp: metav1.NewTime(last.Add(-time.Minute)), LastTimestamp: metav1.NewTime(last),
 	})
+}
+
+// secure records that the endpoint of a pod's first JVM serves TLS with this certificate.
+func (s *shop) secure(pod, certificateSHA256 string) {
+	s.t.Helper()
+	record := s.records[pod]
+	get(s.t, record)
+	record.Status.Processes[0].Endpoint.TLS = true
+	record.Status.Processes[0].CertificateSHA256 = certificateSHA256
+	if err := admin.Status().Update(s.t.Context(), record); err != nil {
+		s.t.Fatal(err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,7 +75,7 @@ func (k *kubectl) run(ctx context.Context, args ...string) (stdout, stderr strin
 func (k *kubectl) stream(ctx context.Context, out, errOut *shown, args ...string) error {
 	streams := genericiooptions.IOStreams{In: strings.NewReader(k.stdin), Out: out, ErrOut: errOut}
 	c := command.New(streams, k.clock)
-	c.SetArgs(append([]string{"--kubeconfig", k.kubeconfig}, args...))
+	c.SetArgs(slices.Insert(slices.Clone(args), 1, "--kubeconfig", k.kubeconfig))
 	return c.ExecuteContext(ctx)
 }
 

@@ -49,6 +49,12 @@ func (n names) record(a *v1alpha1.JmxAttachment) {
 		if p.Endpoint != nil {
 			n.add(p.Endpoint.Address)
 		}
+		if p.Notices != nil && p.Notices.Incomplete != nil {
+			n.add(p.Notices.Incomplete.Domain)
+		}
+		if p.Notices != nil && p.Notices.Expensive != nil {
+			n.add(p.Notices.Expensive.IncludeObjectNames...)
+		}
 	}
 }
 

@@ -24,8 +24,8 @@ the archive, and what you were not allowed to read.
 
 It has no Secret, no content of a ConfigMap, no value of an environment variable and
 no metric. Names are in it; --redact-names replaces the names of namespaces,
-exporters, pods, nodes, containers, main classes and Secrets, and the values of
-labels, each by the same word everywhere. Look at the archive before you publish it:
+exporters, pods, nodes, containers, main classes, MBeans and Secrets, and the values
+of labels, each by the same word everywhere. Look at the archive before you publish it:
 messages and logs may have other names in them.`,
 		Example: `  kubectl jmx report
   kubectl jmx report -A --redact-names --file report.tar.gz`,

@@ -55,7 +55,8 @@ scrape of Prometheus does.`,
 				}
 			}
 			progress := output.NewProgress(t.ErrOut)
-			costs := cost.Of(c.Context(), cl, chosen, credentials, func(done, all int) { progress.Say("scraped %d of %d JVMs", done, all) })
+			progress.Say("scraping each JVM through a port-forward")
+			costs := cost.Of(c.Context(), cl, chosen, credentials, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
 			progress.Done()
 			if len(costs) == 0 {
 				return fmt.Errorf("no JVM here serves metrics; kubectl jmx status says why")

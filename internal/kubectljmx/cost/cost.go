@@ -82,7 +82,6 @@ func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachmen
 	answered := make(chan struct{}, len(jobs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
-	said(0, len(jobs))
 	for _, job := range jobs {
 		group.Go(func() error {
 			job.cost.ask(ctx, c, job.target, credentials)

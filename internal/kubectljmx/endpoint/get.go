@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -38,8 +37,7 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Cred
 	if t.TLS && t.CertificateSHA256 == "" {
 		return "", fmt.Errorf("the record of pod %s does not say which certificate its endpoint has, so nothing is sent to it; kubectl jmx why -n %s %s", t.Pod, t.Namespace, t.Pod)
 	}
-	var said bytes.Buffer
-	address, err := forward(ctx, c, t, &said)
+	address, said, err := forward(ctx, c, t)
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +55,7 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Cred
 	request.Header.Set("Accept", "text/plain; version=0.0.4")
 	response, err := clientOf(t, credentials).Do(request)
 	if err != nil {
-		return "", fmt.Errorf("port %d of pod %s does not answer: %w%s", t.Port, t.Pod, err, complaint(&said))
+		return "", fmt.Errorf("port %d of pod %s does not answer: %w%s", t.Port, t.Pod, err, said)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
@@ -73,13 +71,6 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Cred
 		return "", fmt.Errorf("the response of port %d of pod %s is not complete: %w", t.Port, t.Pod, err)
 	}
 	return string(body), nil
-}
-
-func complaint(said *bytes.Buffer) string {
-	if said.Len() == 0 {
-		return ""
-	}
-	return " (" + strings.TrimSpace(said.String()) + ")"
 }
 
 // clientOf returns a client that speaks TLS only with the holder of the certificate of which

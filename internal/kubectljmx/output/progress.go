@@ -16,38 +16,45 @@ func Terminal(stream any) bool {
 }
 
 // Progress says on a stream for errors how far something is that takes time. On a
-// terminal, its line is rewritten; elsewhere, as in a log, only what changes is printed.
+// terminal, its line is rewritten.
 type Progress struct {
 	to       io.Writer
 	mutex    sync.Mutex
-	last     string
 	terminal bool
 }
 
 // NewProgress returns a Progress on a stream.
 func NewProgress(to io.Writer) *Progress { return &Progress{to: to, terminal: Terminal(to)} }
 
-// Say replaces what was said before.
+// Say says what begins.
 func (p *Progress) Say(format string, args ...any) {
+	if p.terminal {
+		p.Update(format, args...)
+		return
+	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	said := fmt.Sprintf(format, args...)
-	switch {
-	case said == p.last:
-	case p.terminal:
-		fmt.Fprintf(p.to, "\r\x1b[K%s", said)
-	default:
-		fmt.Fprintln(p.to, said)
+	fmt.Fprintf(p.to, format+"\n", args...)
+}
+
+// Update says how far it is; only on a terminal, because elsewhere, as in the log of a
+// pipeline, each would be a line.
+func (p *Progress) Update(format string, args ...any) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.terminal {
+		fmt.Fprintf(p.to, erase+format, args...)
 	}
-	p.last = said
 }
 
 // Done ends the line.
 func (p *Progress) Done() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.terminal && p.last != "" {
-		fmt.Fprint(p.to, "\r\x1b[K")
+	if p.terminal {
+		fmt.Fprint(p.to, erase)
 	}
-	p.last = ""
 }
+
+// erase erases the line of a terminal.
+const erase = "\r\x1b[K"
