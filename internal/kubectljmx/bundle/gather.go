@@ -8,32 +8,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/version"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
 )
-
-// Options choose what is gathered.
-type Options struct {
-	// Namespace is that of the exporters; empty for all.
-	Namespace string
-	// OperatorNamespace is that of the operator; empty to look for it in all namespaces.
-	OperatorNamespace string
-	// RedactNames replaces names and the values of labels.
-	RedactNames bool
-}
-
-// gatherer gathers, as far as the user may read.
-type gatherer struct {
-	*cluster.Cluster
-	Options
-	bundle *Bundle
-	names  names
-	said   func(string, ...any)
-}
 
 // Gather reads everything that a report has. Only if not even exporters can be read, it
 // returns an error.
@@ -100,7 +80,7 @@ func (g *gatherer) judge(ctx context.Context, e *v1alpha1.PrometheusJmxExporter)
 
 func (g *gatherer) records(ctx context.Context) {
 	g.said("reading records")
-	records, err := g.Attachments(ctx, g.Namespace())
+	records, err := g.Attachments(ctx, g.Options.Namespace)
 	if err != nil {
 		g.bundle.omit("JmxAttachments", err)
 		return
@@ -112,9 +92,6 @@ func (g *gatherer) records(ctx context.Context) {
 	g.yaml("records.yaml", "the JmxAttachments: what happened in each pod", records.Items)
 }
 
-// Namespace is that of the exporters; empty for all.
-func (g *gatherer) Namespace() string { return g.Options.Namespace }
-
 // kinds are those whose Events the operator writes or causes.
 var kinds = []string{"PrometheusJmxExporter", "JmxAttachment"}
 
@@ -123,7 +100,7 @@ func (g *gatherer) events(ctx context.Context) {
 	var events []corev1.Event
 	for _, kind := range kinds {
 		var list corev1.EventList
-		if err := g.List(ctx, &list, client.InNamespace(g.Namespace()), client.MatchingFields{"involvedObject.kind": kind}); err != nil {
+		if err := g.List(ctx, &list, client.InNamespace(g.Options.Namespace), client.MatchingFields{"involvedObject.kind": kind}); err != nil {
 			g.bundle.omit("Events of a "+kind, err)
 			continue
 		}
@@ -152,13 +129,4 @@ func (g *gatherer) operator(ctx context.Context) {
 	for i := range deployments.Items {
 		g.logs(ctx, &deployments.Items[i])
 	}
-}
-
-func (g *gatherer) yaml(name, what string, value any) {
-	content, err := yaml.Marshal(value)
-	if err != nil {
-		g.bundle.omit(name, err)
-		return
-	}
-	g.bundle.add(name, what, content)
 }

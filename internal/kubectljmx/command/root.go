@@ -9,18 +9,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
 
-	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/version"
 )
-
-// tool is what the commands share.
-type tool struct {
-	genericiooptions.IOStreams
-	clock clock.Clock
-	flags *genericclioptions.ConfigFlags
-	// all is the flag -A of the commands that have it.
-	all bool
-}
 
 // New returns the command.
 func New(streams genericiooptions.IOStreams, clock clock.Clock) *cobra.Command {
@@ -78,18 +68,3 @@ Global Flags:
 
 The flags of kubectl, such as -n and --context, are those of "kubectl options".`
 )
-
-func (t *tool) open() (*cluster.Cluster, error) { return cluster.Open(t.flags) }
-
-// addAll adds the flag -A.
-func (t *tool) addAll(c *cobra.Command) {
-	c.Flags().BoolVarP(&t.all, "all-namespaces", "A", false, "of all namespaces")
-}
-
-// namespace is the one to list; empty for all.
-func (t *tool) namespace(c *cluster.Cluster) string {
-	if t.all {
-		return ""
-	}
-	return c.Namespace
-}
