@@ -59,10 +59,11 @@ func (s Subject) Next(reason string) string {
 		return s.command("resume", s.Exporter)
 	case v1alpha1.ReasonRolloutHalted:
 		return "see why the rollout is halted: " + s.command("status", s.Exporter)
-	case v1alpha1.ReasonCPU, v1alpha1.ReasonDuration, v1alpha1.ReasonAllocation, v1alpha1.ReasonHighCost:
-		return "see what each rule costs: " + s.command("top", s.Pod)
-	case v1alpha1.ReasonPodsExpensive:
-		return "see what each rule costs: kubectl jmx top -n " + s.Namespace + " --exporter " + s.Exporter
+	case v1alpha1.ReasonCPU, v1alpha1.ReasonDuration, v1alpha1.ReasonAllocation, v1alpha1.ReasonHighCost, v1alpha1.ReasonPodsExpensive:
+		if s.Pod != "" {
+			return "see what each rule costs: " + s.command("top", s.Pod)
+		}
+		return "see what each rule costs: " + s.command("top", "--exporter "+s.Exporter)
 	case v1alpha1.ReasonPreflight:
 		return fmt.Sprintf("to attach: kubectl patch pjmx -n %s %s --type merge -p '{\"spec\":{\"mode\":\"Attach\"}}'", s.Namespace, s.Exporter)
 	case v1alpha1.ReasonRestartedAfterAttach:

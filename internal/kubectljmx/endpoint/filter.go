@@ -21,8 +21,8 @@ func nameOf(line string) string {
 	for _, comment := range []string{"# HELP ", "# TYPE "} {
 		line = strings.TrimPrefix(line, comment)
 	}
-	// A name that is not a legacy one is quoted, within the braces.
-	if quoted, ok := strings.CutPrefix(line, `{"`); ok {
+	// A name that is not a legacy one is quoted; in a sample, within the braces.
+	if quoted, ok := strings.CutPrefix(strings.TrimPrefix(line, "{"), `"`); ok {
 		name, _, _ := strings.Cut(quoted, `"`)
 		return name
 	}
