@@ -19,17 +19,22 @@ import (
 )
 
 func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
 	// Client libraries log what is also in the error that they return.
 	logging := flag.NewFlagSet("", flag.ContinueOnError)
 	klog.InitFlags(logging)
-	_ = logging.Set("logtostderr", "false")
+	if err := logging.Set("logtostderr", "false"); err != nil {
+		return err
+	}
 	klog.SetOutput(io.Discard)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	if err := command.New(streams, clock.RealClock{}).ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
-		cancel()
-		os.Exit(1) //nolint:gocritic // cancel was called
-	}
+	return command.New(streams, clock.RealClock{}).ExecuteContext(ctx)
 }

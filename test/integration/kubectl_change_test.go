@@ -7,8 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	v1alpha1ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -54,6 +56,23 @@ func managersOf(e *v1alpha1.PrometheusJmxExporter, t *testing.T) string {
 		all = append(all, f.Manager)
 	}
 	return strings.Join(all, " ")
+}
+
+// Who pauses an exporter that a GitOps tool applies is told that the tool may undo it.
+func TestKubectlPauseOfAnAppliedExporter(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	applied := v1alpha1ac.PrometheusJmxExporter("exporter", c.namespace).WithSpec(v1alpha1ac.PrometheusJmxExporterSpec().
+		WithLabelSelector(map[string]v1alpha1.LabelValue{"app": "dummyapp"}).WithSuspend(false).
+		WithConfig(v1alpha1ac.ConfigMapKey().WithConfigMapName("rules").WithConfigMapKey("config.yaml")))
+	if err := admin.Apply(t.Context(), applied, client.FieldOwner("gitops")); err != nil {
+		t.Fatal(err)
+	}
+	k := aKubectl(t, "gitops-user", c.namespace, changer()...)
+	_, stderr, err := k.run(t.Context(), "pause", "-n", c.namespace, "exporter")
+	if err != nil || !strings.Contains(stderr, `note: this object is applied by ["gitops"]`) {
+		t.Errorf("got error %v, and on standard error %q", err, stderr)
+	}
 }
 
 // A halted rollout continues when a person resumes it, also if it is paused meanwhile: a

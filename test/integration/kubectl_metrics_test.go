@@ -74,7 +74,11 @@ func onKubelet(t *testing.T, name string) (*shop, *kubelet) {
 func TestKubectlMetrics(t *testing.T) {
 	t.Parallel()
 	s, node := onKubelet(t, "metrics")
-	primary := httptest.NewServer(http.HandlerFunc(agent))
+	authorized := ""
+	primary := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		authorized += r.Header.Get("Authorization")
+		agent(w, r)
+	}))
 	t.Cleanup(primary.Close)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "of_the_other_jvm 1.0") }))
 	t.Cleanup(other.Close)
@@ -87,6 +91,12 @@ func TestKubectlMetrics(t *testing.T) {
 	golden(t, "metrics", strings.ReplaceAll(k.transcript("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_"), "-n "+s.namespace, "-n shop"))
 	if got := k.must("metrics", "-n", s.namespace, "payroll-0", "--jvm", "worker"); got != "of_the_other_jvm 1.0\n" {
 		t.Errorf("metrics of worker: got %q", got)
+	}
+	with := *k
+	with.stdin = "secret"
+	with.must("metrics", "-n", s.namespace, "payroll-0", "--username", "prometheus", "--password-file", "-")
+	if authorized != "" {
+		t.Errorf("an endpoint without TLS was sent %q", authorized)
 	}
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0", "--jvm", "none"}, "--jvm takes one of app/1, worker/7")
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0", "--filter", "("}, "--filter is not a regular expression")
@@ -179,4 +189,6 @@ func TestKubectlTop(t *testing.T) {
 		t.Errorf("-o json: got\n%s", got)
 	}
 	k.fails([]string{"top", "-n", s.namespace, "--exporter", "ledger"}, "no JVM here serves metrics")
+	k.stdin = "secret"
+	k.fails([]string{"top", "-n", s.namespace, "--username", "prometheus", "--password-file", "-"}, "pods of one exporter only", "--exporter")
 }

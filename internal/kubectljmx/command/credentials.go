@@ -27,6 +27,9 @@ func (f *credentials) addFlags(c *cobra.Command) {
 	c.MarkFlagsRequiredTogether("cert", "key")
 }
 
+// given reports whether there are any.
+func (f *credentials) given() bool { return f.passwordFile != "" || f.cert != "" }
+
 // read returns the credentials for the endpoints of an exporter.
 func (f *credentials) read(ctx context.Context, t *tool, c *cluster.Cluster, namespace, exporter string) (endpoint.Credentials, error) {
 	all := endpoint.Credentials{Username: f.username}

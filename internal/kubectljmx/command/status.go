@@ -70,8 +70,8 @@ func (t *tool) noExporters(cl *cluster.Cluster) string {
 	return fmt.Sprintf("There is no PrometheusJmxExporter in namespace %s; -A shows those of all namespaces.", cl.Namespace)
 }
 
-// clear moves a terminal's cursor to the top and erases what is shown.
-const clear = "\x1b[H\x1b[2J"
+// eraseScreen moves a terminal's cursor to the top and erases what is shown.
+const eraseScreen = "\x1b[H\x1b[2J"
 
 func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format, name string) error {
 	before := ""
@@ -91,7 +91,7 @@ func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format
 				fmt.Fprintln(t.Out, "---")
 			}
 		case output.Terminal(t.Out):
-			fmt.Fprint(t.Out, clear)
+			fmt.Fprint(t.Out, eraseScreen)
 		case !first:
 			fmt.Fprintf(t.Out, "\n%s\n", t.clock.Now().Format(time.TimeOnly))
 		}

@@ -1,12 +1,14 @@
 package command
 
 import (
-	"fmt"
+	"context"
+	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cost"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/endpoint"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
@@ -48,18 +50,16 @@ scrape of Prometheus does.`,
 					chosen = append(chosen, r)
 				}
 			}
-			credentials := endpoint.Credentials{}
-			if len(chosen) > 0 {
-				if credentials, err = secured.read(c.Context(), t, cl, chosen[0].Namespace, chosen[0].Spec.Exporter.Name); err != nil {
-					return err
-				}
+			credentials, err := t.forAll(c.Context(), cl, chosen, &secured)
+			if err != nil {
+				return err
 			}
 			progress := output.NewProgress(t.ErrOut)
 			progress.Say("scraping each JVM through a port-forward")
 			costs := cost.Of(c.Context(), cl, chosen, credentials, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
 			progress.Done()
 			if len(costs) == 0 {
-				return fmt.Errorf("no JVM here serves metrics; kubectl jmx status says why")
+				return errors.New("no JVM here serves metrics; kubectl jmx status says why")
 			}
 			cost.AddPatterns(c.Context(), cl, costs)
 			return format.Print(t.Out, costs, func(w io.Writer) { cost.Print(w, costs, len(args) > 0) })
@@ -71,4 +71,19 @@ scrape of Prometheus does.`,
 	_ = c.RegisterFlagCompletionFunc("exporter", t.complete(exporterNames))
 	secured.addFlags(c)
 	return c
+}
+
+// forAll returns the credentials for the endpoints of these records: of one exporter, because
+// nobody else's pods are to get them.
+func (t *tool) forAll(ctx context.Context, cl *cluster.Cluster, records []v1alpha1.JmxAttachment, secured *credentials) (endpoint.Credentials, error) {
+	if len(records) == 0 {
+		return endpoint.Credentials{}, nil
+	}
+	first := &records[0]
+	for i := range records {
+		if secured.given() && records[i].Spec.Exporter.UID != first.Spec.Exporter.UID {
+			return endpoint.Credentials{}, errors.New("credentials are sent to the pods of one exporter only: choose it with --exporter, without -A")
+		}
+	}
+	return secured.read(ctx, t, cl, first.Namespace, first.Spec.Exporter.Name)
 }
