@@ -2,7 +2,8 @@
 
 # test_plugin VERSION: checks what build_plugin wrote.
 test_plugin() {
-  local archive=$out/kubectl-jmx_$1_linux_$(go env GOARCH).tar.gz
+  local archive
+  archive=$out/$(archive_name "$1" linux "$(go env GOARCH)")
   build krew validate-krew-manifest
   check "krew accepts the manifest of the plugin" tool validate-krew-manifest -skip-install -manifest "$out/jmx.yaml"
   check "the manifest names each platform" platforms_named
@@ -16,6 +17,6 @@ test_plugin() {
   check "krew refuses a manifest without a description" refuses tool validate-krew-manifest -skip-install -manifest "$work/altered/jmx.yaml"
 }
 krew() { KREW_ROOT=${KREW_ROOT:-$work/krew} KREW_NO_UPGRADE_CHECK=1 tool krew "$@"; }
-refuses_archive() { KREW_ROOT=$work/altered/krew krew install --manifest "$work/altered/jmx.yaml" --archive "$1" 2>&1 | grep -i 'checksum'; }
+refuses_archive() { ! KREW_ROOT=$work/altered/krew krew install --manifest "$work/altered/jmx.yaml" --archive "$1" >"$work/said" 2>&1 && grep 'checksum does not match' "$work/said"; }
 platforms_named() { [ "$(grep -c '^    uri: ' "$out/jmx.yaml")" = "${#plugin_platforms[@]}" ]; }
 installed_version() { "$work/krew/bin/kubectl-jmx" --version | grep -F "$1"; }
