@@ -19,29 +19,33 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// served is what the agent in the tests' JVMs serves, in the form of a real one.
-const served = `# HELP jmx_exporter_collection_cpu_seconds CPU time of the collection.
-# TYPE jmx_exporter_collection_cpu_seconds gauge
-jmx_exporter_collection_cpu_seconds 0.0731
-# TYPE jmx_exporter_collection_duration_seconds gauge
-jmx_exporter_collection_duration_seconds 0.0805
+// served is a part of what the agent served in a JVM 17.
+const served = `# HELP jmx_exporter_collection_allocated_bytes Heap that the collection of this answer allocated, in bytes.
 # TYPE jmx_exporter_collection_allocated_bytes gauge
-jmx_exporter_collection_allocated_bytes 4194304.0
-# TYPE jmx_exporter_collection_series gauge
-jmx_exporter_collection_series 412.0
+jmx_exporter_collection_allocated_bytes 2333408.0
+# HELP jmx_exporter_collection_cpu_seconds CPU time of the collection of this answer, in seconds.
+# TYPE jmx_exporter_collection_cpu_seconds gauge
+jmx_exporter_collection_cpu_seconds 0.017362577
+# HELP jmx_exporter_collection_duration_seconds Time that the collection of this answer took, in seconds.
+# TYPE jmx_exporter_collection_duration_seconds gauge
+jmx_exporter_collection_duration_seconds 0.116012684
+# HELP jmx_exporter_collection_mbeans MBeans that the collection of this answer read.
 # TYPE jmx_exporter_collection_mbeans gauge
-jmx_exporter_collection_mbeans 96.0
+jmx_exporter_collection_mbeans 29.0
+# HELP jmx_exporter_collection_series Series in this answer that rules made of MBeans.
+# TYPE jmx_exporter_collection_series gauge
+jmx_exporter_collection_series 22.0
 # HELP jvm_memory_used_bytes Used bytes of a given JVM memory area.
 # TYPE jvm_memory_used_bytes gauge
 jvm_memory_used_bytes{area="heap"} 5.7E7
 jvm_memory_used_bytes{area="nonheap"} 3.1E7
-# TYPE payroll_queue_size gauge
-payroll_queue_size 7.0
 `
 
-const ruleCosts = `# TYPE jmx_exporter_collection_rule_cpu_seconds gauge
-jmx_exporter_collection_rule_cpu_seconds{rule="1"} 0.0042
-jmx_exporter_collection_rule_cpu_seconds{rule="2"} 0.0611
+// ruleCosts is served only if it is asked for by name.
+const ruleCosts = `# HELP jmx_exporter_collection_rule_cpu_seconds CPU time of the collection of this answer by number of the rule, in seconds, estimated from some matches of each.
+# TYPE jmx_exporter_collection_rule_cpu_seconds gauge
+jmx_exporter_collection_rule_cpu_seconds{rule="1"} 5.544E-5
+jmx_exporter_collection_rule_cpu_seconds{rule="2"} 0.009337872
 `
 
 // agent serves like the agent: all metrics, or the named ones.
@@ -185,7 +189,7 @@ func TestKubectlTop(t *testing.T) {
 	}
 	golden(t, "top", shown("top", "-n", s.namespace))
 	golden(t, "top-pod", shown("top", "-n", s.namespace, "payroll-0"))
-	if got := k.must("top", "-n", s.namespace, "-o", "json"); !strings.Contains(got, `"cpuSeconds": 0.0731`) {
+	if got := k.must("top", "-n", s.namespace, "-o", "json"); !strings.Contains(got, `"cpuSeconds": 0.017362577`) {
 		t.Errorf("-o json: got\n%s", got)
 	}
 	k.fails([]string{"top", "-n", s.namespace, "--exporter", "ledger"}, "no JVM here serves metrics")

@@ -33,6 +33,17 @@ func (b *Bundle) omit(what string, err error) {
 	b.Omitted = append(b.Omitted, what+": "+err.Error())
 }
 
+// replace replaces in all names and contents.
+func (b *Bundle) replace(with func(string) string) {
+	for i := range b.Files {
+		b.Files[i].Name = with(b.Files[i].Name)
+		b.Files[i].Content = []byte(with(string(b.Files[i].Content)))
+	}
+	for i := range b.Omitted {
+		b.Omitted[i] = with(b.Omitted[i])
+	}
+}
+
 // Contents lists what is in the archive and what is not.
 func (b *Bundle) Contents() string {
 	var s strings.Builder

@@ -18,7 +18,7 @@ import (
 // Gather reads everything that a report has. Only if not even exporters can be read, it
 // returns an error.
 func Gather(ctx context.Context, c *cluster.Cluster, o Options, said func(string, ...any)) (*Bundle, error) {
-	g := &gatherer{Cluster: c, Options: o, bundle: &Bundle{}, names: names{}, said: said}
+	g := &gatherer{Cluster: c, Options: o, bundle: &Bundle{}, names: names{}, people: people{}, said: said}
 	exporters, err := c.Exporters(ctx, o.Namespace)
 	if err != nil {
 		return nil, err
@@ -28,6 +28,7 @@ func Gather(ctx context.Context, c *cluster.Cluster, o Options, said func(string
 	g.records(ctx)
 	g.events(ctx)
 	g.operator(ctx)
+	g.people.redact(g.bundle)
 	if o.RedactNames {
 		g.names.redact(g.bundle)
 	}
@@ -51,6 +52,7 @@ func (g *gatherer) exporters(ctx context.Context, exporters []v1alpha1.Prometheu
 	for i := range exporters {
 		e := &exporters[i]
 		g.names.exporter(e)
+		g.people.requester(e)
 		judged += fmt.Sprintf("%s/%s: %s\n", e.Namespace, e.Name, g.judge(ctx, e))
 		redact(e)
 	}

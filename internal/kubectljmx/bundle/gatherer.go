@@ -22,6 +22,7 @@ type gatherer struct {
 	Options
 	bundle *Bundle
 	names  names
+	people people
 	said   func(string, ...any)
 }
 

@@ -90,14 +90,7 @@ func (n names) redact(b *Bundle) {
 		pairs = append(pairs, name, alias[name])
 	}
 	long := strings.NewReplacer(pairs...)
-	replaced := func(s string) string {
+	b.replace(func(s string) string {
 		return word.ReplaceAllStringFunc(long.Replace(s), func(w string) string { return cmp.Or(alias[w], w) })
-	}
-	for i := range b.Files {
-		b.Files[i].Name = replaced(b.Files[i].Name)
-		b.Files[i].Content = []byte(replaced(string(b.Files[i].Content)))
-	}
-	for i := range b.Omitted {
-		b.Omitted[i] = replaced(b.Omitted[i])
-	}
+	})
 }

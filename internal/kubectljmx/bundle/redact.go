@@ -1,6 +1,11 @@
 package bundle
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +27,24 @@ func redact(object metav1.Object) {
 		}
 	}
 	object.SetAnnotations(annotations)
+}
+
+// people are the users who wrote exporters; their names are also in Events and logs.
+type people map[string]bool
+
+func (p people) requester(object metav1.Object) {
+	if name := object.GetAnnotations()[v1alpha1.AnnotationRequester]; name != "" {
+		p[name] = true
+	}
+}
+
+func (p people) redact(b *Bundle) {
+	var pairs []string
+	// The longest first, because a name may be part of another.
+	for _, name := range slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
+		pairs = append(pairs, name, redacted)
+	}
+	b.replace(strings.NewReplacer(pairs...).Replace)
 }
 
 // redactPod removes the values of environment variables; their names say what is configured.
