@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,16 +49,16 @@ func (g *gatherer) versions() {
 
 func (g *gatherer) exporters(ctx context.Context, exporters []v1alpha1.PrometheusJmxExporter) {
 	g.said("reading %d exporters", len(exporters))
-	judged := ""
+	var judged strings.Builder
 	for i := range exporters {
 		e := &exporters[i]
 		g.names.exporter(e)
 		g.people.requester(e)
-		judged += fmt.Sprintf("%s/%s: %s\n", e.Namespace, e.Name, g.judge(ctx, e))
+		fmt.Fprintf(&judged, "%s/%s: %s\n", e.Namespace, e.Name, g.judge(ctx, e))
 		redact(e)
 	}
 	g.yaml("exporters.yaml", "the PrometheusJmxExporters, spec and status", exporters)
-	g.bundle.add("configurations.txt", "whether each exporter's configuration is accepted, without its content", []byte(judged))
+	g.bundle.add("configurations.txt", "whether each exporter's configuration is accepted, without its content", []byte(judged.String()))
 }
 
 // judge validates the configuration of an exporter as the operator does.

@@ -84,8 +84,7 @@ func (t *tool) readFile(name string) ([]byte, error) {
 
 func judge(file string, content []byte) verdict {
 	warnings, err := configuration.Validate(content)
-	var rejected *configuration.Error
-	if errors.As(err, &rejected) {
+	if rejected, ok := errors.AsType[*configuration.Error](err); ok {
 		return verdict{
 			File: file, Reason: string(rejected.Reason), Line: rejected.Line, Message: rejected.Error(), Docs: advice.Link(string(rejected.Reason)),
 		}

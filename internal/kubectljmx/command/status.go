@@ -75,7 +75,7 @@ const eraseScreen = "\x1b[H\x1b[2J"
 
 func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format, name string) error {
 	before := ""
-	return fleet.Watch(c.Context(), cl, t.clock, t.namespace(cl), name, func(exporters []fleet.Exporter) error {
+	err := fleet.Watch(c.Context(), cl, t.clock, t.namespace(cl), name, func(exporters []fleet.Exporter) error {
 		var shown bytes.Buffer
 		if err := format.Print(&shown, exporters, func(w io.Writer) { fleet.Print(w, exporters) }); err != nil {
 			return err
@@ -98,4 +98,8 @@ func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format
 		_, err := t.Out.Write(shown.Bytes())
 		return err
 	})
+	if c.Context().Err() == nil {
+		return err
+	}
+	return nil // interrupted, as a watch is meant to end
 }

@@ -17,12 +17,10 @@ import (
 const settle = 500 * time.Millisecond
 
 // Watch shows the exporters, and again whenever something changes, until the context ends.
+// Whoever ends it expects the error that follows from that.
 func Watch(ctx context.Context, c *cluster.Cluster, clock clock.Clock, namespace, name string, show func([]Exporter) error) error {
 	for {
 		fleet, read, err := read(ctx, c, namespace, name)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil {
 			return err
 		}
@@ -34,7 +32,7 @@ func Watch(ctx context.Context, c *cluster.Cluster, clock clock.Clock, namespace
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return ctx.Err()
 		case <-clock.After(settle):
 		}
 	}
@@ -64,8 +62,5 @@ func changed(ctx context.Context, c *cluster.Cluster, namespace string, read ver
 func from(ctx context.Context, c *cluster.Cluster, list client.ObjectList, namespace, version string) (watch.Interface, error) {
 	options := &client.ListOptions{Namespace: namespace, Raw: &metav1.ListOptions{ResourceVersion: version}}
 	w, err := c.Watch(ctx, list, options)
-	if ctx.Err() != nil {
-		return watch.NewEmptyWatch(), nil
-	}
 	return w, cluster.Explain(err)
 }

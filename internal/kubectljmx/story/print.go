@@ -40,7 +40,7 @@ func (s *Story) Print(w io.Writer, now time.Time) {
 // summary writes where the pod is, and returns what keeps it there.
 func (s *Story) summary(w io.Writer) advice.Verdict {
 	rows := [][]string{{"Pod:", s.Namespace + "/" + s.Pod}}
-	verdict := advice.Verdict{}
+	var verdict advice.Verdict
 	if s.Record == nil {
 		verdict = *s.Unrecorded
 		rows = append(rows, []string{"Record:", "none"})
