@@ -3,6 +3,8 @@
 package hostile
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -45,7 +47,12 @@ func has(script string) func(*container, *call) {
 func (c *container) startsLibrary(path string) (inside, outside int) {
 	c.t.Helper()
 	c.sh(`mkdir -p "$(dirname ` + path + `)" && cp "$(/sbin/ldconfig -p | awk '/libm\.so\.6/ {print $NF; exit}')" ` + path)
-	return c.starts(c.command("sh", "-c", "echo up; exec env LD_PRELOAD="+path+" sleep 1000"))
+	inside, outside = c.starts(c.command("sh", "-c", "echo up; exec env LD_PRELOAD="+path+" sleep 1000"))
+	eventually(c.t, "the process maps "+path, func() bool {
+		maps, _ := os.ReadFile(fmt.Sprintf("/proc/%d/maps", outside))
+		return strings.Contains(string(maps), path)
+	})
+	return inside, outside
 }
 
 // Obstacles in place of the operator's files, and a lack of space for them.

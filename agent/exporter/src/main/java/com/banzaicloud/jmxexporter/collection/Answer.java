@@ -14,8 +14,10 @@ import java.util.Set;
 /** What one collection found. Any number of clients read it, each at its own speed. */
 public final class Answer {
 
-    /** Samples that are objects of the library at a time, for each client. */
-    private static final int BATCH = 500;
+    /** Bytes of the samples that are objects of the library at a time, for each client. */
+    private static final int BATCH = 128 << 10;
+    /** Bytes that a sample counts at least. */
+    private static final int SAMPLE = 256;
 
     private final List<Part> parts;
 
@@ -37,17 +39,18 @@ public final class Answer {
             if (names == null ? part.isOnlyByName() : !names.contains(part.exposedName())) {
                 continue;
             }
+            int bytes = Math.min(BATCH, Math.max(SAMPLE, part.longest()));
             for (int from = 0; from < part.size();) {
-                int end = Math.min(part.size(), from + left);
-                batch.add(part.snapshot(from, end));
-                left -= end - from;
-                from = end;
-                if (left == 0) {
+                if (left < bytes) {
                     writer.write(joint, new MetricSnapshots(batch), scheme);
-                    joint.next(from < part.size());
+                    joint.next(from > 0);
                     batch.clear();
                     left = BATCH;
                 }
+                int end = Math.min(part.size(), from + left / bytes);
+                batch.add(part.snapshot(from, end));
+                left -= (end - from) * bytes;
+                from = end;
             }
         }
         writer.write(joint, new MetricSnapshots(batch), scheme);

@@ -160,7 +160,7 @@ final class Family extends Part {
     }
 
     private MetricMetadata metadata() {
-        String text = records.text(help);
+        String text = records.new Reader(help).string();
         return type() == MetricType.COUNTER ? CounterSnapshot.builder().name(name).help(text).build().getMetadata() : new MetricMetadata(name, text);
     }
 
@@ -192,6 +192,11 @@ final class Family extends Part {
     @Override
     public int size() {
         return size;
+    }
+
+    @Override
+    int longest() {
+        return records.longest();
     }
 
     @Override

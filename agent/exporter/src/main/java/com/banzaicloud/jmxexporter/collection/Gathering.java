@@ -94,7 +94,7 @@ public final class Gathering {
     public static void rethrowFatal(Throwable thrown) {
         // The MBean server wraps the errors of an MBean, and no other.
         Throwable error = thrown instanceof RuntimeErrorException ? ((RuntimeErrorException) thrown).getTargetError() : thrown;
-        if (error instanceof VirtualMachineError && !(error instanceof StackOverflowError) || error instanceof ThreadDeath || Rules.haveThrown(error)) {
+        if (error instanceof OutOfMemoryError || error instanceof ThreadDeath || Rules.haveThrown(error)) {
             throw (Error) error;
         }
     }

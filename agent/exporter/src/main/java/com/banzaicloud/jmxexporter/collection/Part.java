@@ -13,6 +13,9 @@ public abstract class Part implements Comparable<Part> {
     /** The number of its samples. */
     public abstract int size();
 
+    /** The bytes of its longest sample, as far as they matter. */
+    abstract int longest();
+
     /** Reports whether it is written only if requested by its name. */
     abstract boolean isOnlyByName();
 
@@ -49,6 +52,11 @@ public abstract class Part implements Comparable<Part> {
         @Override
         public int size() {
             return 1;
+        }
+
+        @Override
+        int longest() {
+            return 0;
         }
 
         @Override

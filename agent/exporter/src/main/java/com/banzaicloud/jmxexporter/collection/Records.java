@@ -11,7 +11,7 @@ import java.util.Map;
 /**
  * Samples as bytes: what a garbage collection takes depends on the number of objects, and here there is one for hundreds
  * of samples. A record has the number of its label names, the values of the labels, the value, and the source. It does not
- * extend over two chunks. A string ends with a zero, and orders as its characters do.
+ * extend over two chunks. A string ends with a zero, and orders as its characters do, zeros aside.
  */
 final class Records {
 
@@ -25,6 +25,7 @@ final class Records {
     /** The record in the making. */
     private byte[] record = new byte[256];
     private int length;
+    private int longest;
     private final List<String[]> labelNames = new ArrayList<>();
     private final Map<List<String>, Integer> numbers = new HashMap<>();
     /** The last source that a record has as a whole; further ones have what differs from it. */
@@ -40,9 +41,9 @@ final class Records {
         return store();
     }
 
-    /** The text at a position. */
-    String text(int position) {
-        return new Reader(position).string();
+    /** The bytes of the longest record. */
+    int longest() {
+        return longest;
     }
 
     /**
@@ -68,6 +69,7 @@ final class Records {
             number(basePosition);
         }
         string(source, whole ? 0 : shared, end);
+        longest = Math.max(longest, length);
         int position = store();
         if (whole) {
             base = source.substring(0, end);
@@ -272,7 +274,7 @@ final class Records {
             }
         }
 
-        private String string() {
+        String string() {
             int begin = at;
             while (chunk[at] > 0) {
                 at++;

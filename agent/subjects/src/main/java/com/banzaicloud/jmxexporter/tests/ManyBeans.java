@@ -39,7 +39,7 @@ public final class ManyBeans {
             try {
                 kept = null;
                 kept = new byte[8 << 20];
-                Thread.sleep(1);
+                Thread.sleep(10);
             } catch (OutOfMemoryError e) {
                 STARVED.incrementAndGet();
             } catch (InterruptedException e) {

@@ -8,6 +8,7 @@ import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.expositionformat
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.expositionformats.PrometheusTextFormatWriter;
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.model.snapshots.DataPointSnapshot;
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.model.snapshots.Labels;
 import com.banzaicloud.jmxexporter.shaded.io.prometheus.metrics.model.snapshots.MetricSnapshot;
@@ -29,7 +30,7 @@ import org.junit.jupiter.api.Test;
 class AnswerTest {
 
     private static final List<ExpositionFormatWriter> WRITERS = List.of(PrometheusTextFormatWriter.create(), OpenMetricsTextFormatWriter.create());
-    private static final String[] VALUES = {"", "plain", "a\\b \"c\"\nd", "# EOF\n", "\0 zero", "ümlaut ß", "€ 漢字", "\ud83d\ude00", "x".repeat(40_000)};
+    private static final String[] VALUES = {"", "plain", "a\\b \"c\"\nd", "# EOF\n", "zero \0", "ümlaut ß", "€ 漢字", "\ud83d\ude00", "x".repeat(40_000)};
 
     private final Gathering gathering = Gathering.begin(Set.of("taken"));
     private final Samples samples = gathering.samples();
@@ -56,7 +57,7 @@ class AnswerTest {
     @Test
     void largeMetrics() throws Exception {
         List<MetricSnapshot> expected = new ArrayList<>();
-        for (int size : new int[] {1, 499, 500, 501, 1, 1700, 300}) {
+        for (int size : new int[] {1, 511, 512, 513, 1, 1700, 300}) {
             List<Labels> all = new ArrayList<>();
             for (int i = 0; i < size; i++) {
                 all.add(Labels.of("number", String.valueOf(i)));
@@ -64,6 +65,19 @@ class AnswerTest {
             expected.add(gauges("size_" + expected.size(), all));
         }
         assertSame(expected.toArray(new MetricSnapshot[0]));
+    }
+
+    /** What is an object of the library for each client at a time has an end in bytes, too. */
+    @Test
+    void longLabels() throws Exception {
+        add("short", "GAUGE", Labels.EMPTY, 1);
+        for (int i = 0; i < 100; i++) {
+            add("long", "GAUGE", Labels.of("number", i + "x".repeat(10_000)), i);
+        }
+        Batches batches = new Batches();
+        new Answer(samples.complete(gathering)).write(batches, new ByteArrayOutputStream(), EscapingScheme.UNDERSCORE_ESCAPING, null);
+        assertEquals(101, batches.samples);
+        assertTrue(batches.longest <= 128 << 10, batches.longest + " characters at a time");
     }
 
     @Test
@@ -180,6 +194,35 @@ class AnswerTest {
                 answer.write(writer, out, EscapingScheme.UNDERSCORE_ESCAPING, null);
                 assertEquals(whole.toString(), out.toString());
             }
+        }
+    }
+
+    /** Sees what is written at a time. */
+    private static final class Batches implements ExpositionFormatWriter {
+
+        private int samples;
+        private int longest;
+
+        @Override
+        public boolean accepts(String acceptHeader) {
+            return true;
+        }
+
+        @Override
+        public String getContentType() {
+            return "text/plain";
+        }
+
+        @Override
+        public void write(OutputStream out, MetricSnapshots batch, EscapingScheme scheme) {
+            int characters = 0;
+            for (MetricSnapshot metric : batch) {
+                samples += metric.getDataPoints().size();
+                for (DataPointSnapshot point : metric.getDataPoints()) {
+                    characters += point.getLabels().toString().length();
+                }
+            }
+            longest = Math.max(longest, characters);
         }
     }
 }

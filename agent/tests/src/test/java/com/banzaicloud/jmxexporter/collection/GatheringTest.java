@@ -39,8 +39,8 @@ class GatheringTest {
     /** What the application's code does wrong is skipped; what ends a thread or a configuration ends the collection. */
     @Test
     void errorsThatEndTheCollection() {
-        List<Throwable> faults = List.of(new IllegalStateException(), new StackOverflowError(), new NoClassDefFoundError(), new AssertionError(),
-                new ServiceConfigurationError("not today"), new IOError(new IOException()), new Error("of the application") {},
+        List<Throwable> faults = List.of(new IllegalStateException(), new StackOverflowError(), new InternalError("no descriptor is left"),
+                new NoClassDefFoundError(), new AssertionError(), new ServiceConfigurationError("not today"), new IOError(new IOException()), new Error("of the application") {},
                 new RuntimeErrorException(new Error("not today")), new RuntimeErrorException(new StackOverflowError()));
         for (Throwable fault : faults) {
             gathering.skip("domain", Reason.INVALID_SAMPLE, fault);
@@ -48,9 +48,8 @@ class GatheringTest {
         assertEquals(String.valueOf(faults.size()), mark().get("skipped"));
         for (Error end : List.of(new OutOfMemoryError(), new ThreadDeath())) {
             assertThrows(end.getClass(), () -> gathering.skip("domain", Reason.INVALID_SAMPLE, end));
-        }
-        for (Error end : List.of(new OutOfMemoryError(), new InternalError())) { // As the MBean server wraps them.
-            assertThrows(end.getClass(), () -> gathering.skip("domain", Reason.INVALID_SAMPLE, new RuntimeErrorException(end)));
+            Throwable wrapped = new RuntimeErrorException(end); // As by the MBean server.
+            assertThrows(end.getClass(), () -> gathering.skip("domain", Reason.INVALID_SAMPLE, wrapped));
         }
         assertEquals(String.valueOf(faults.size()), mark().get("skipped"));
     }
