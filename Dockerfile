@@ -12,6 +12,8 @@ COPY internal internal
 COPY pkg pkg
 ARG TARGETOS=linux TARGETARCH VERSION=dev
 ENV CGO_ENABLED=0
+COPY LICENSE NOTICE /out/licenses/
+COPY LICENSES /out/licenses/modules
 # The helper for both: the nodes that it runs on need not be like the operator's. Without
 # a version: its digest is its identity (hack/helper-build).
 RUN for arch in amd64 arm64; do \
@@ -24,11 +26,13 @@ RUN GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -buildvcs=false \
 
 FROM --platform=$BUILDPLATFORM maven:3.9.11-eclipse-temurin-17@sha256:e4a7ace3dc0d645ed97f8d9ad0b0d3f0b14fa8d150138f27f116d7105a639b82 AS java
 WORKDIR /src/agent
+COPY LICENSE NOTICE /src/
 COPY agent .
 RUN ./build
 
 # Layer by layer what hack/offline/recipes.sh puts into one: the digests are compared (hack/release/test.sh).
 FROM scratch
+COPY --from=go /out/licenses /licenses
 COPY --from=java /src/bin/agent/agent.jar /src/bin/agent/exporter.jar /agent/
 COPY --from=go /out/helper /
 COPY --from=go /out/manager /manager

@@ -116,10 +116,18 @@ policies-release: agent helper ## Generate them after the release PREVIOUS (a ta
 	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
 	$(SHARED) go run ./hack/policies -helpers bin -previous bin/previous-commands.json
 
+.PHONY: licenses
+licenses: ## Collect the licenses of the Go modules that the image contains: LICENSES.
+	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach
+
 .PHONY: generate
-generate: manifests ## Generate everything: manifests, deepcopy, apply configurations, state diagram and API reference.
+generate: manifests licenses ## Generate everything: manifests, deepcopy, apply configurations, licenses, state diagram and API reference.
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
+
+.PHONY: docs-site
+docs-site: ## Build the documentation as a site, dist/site; fails on a link that leads nowhere.
+	@hack/site/build
 
 .PHONY: verify
 verify: ## Fail if generated, formatted or tidied files differ, or a linter complains.
@@ -140,15 +148,15 @@ uninstall: ## Remove the CRDs and every exporter (make undeploy detaches the age
 	$(TOOL) kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
 
 .PHONY: deploy
-deploy: ## Deploy the operator to the cluster of the current context.
-	$(TOOL) kustomize build config/default | $(KUBECTL) apply --server-side -f -
+deploy: ## Deploy the operator, with the image IMG, to the cluster of the current context.
+	hack/installer $(IMG) default | $(KUBECTL) apply --server-side -f -
 
 .PHONY: undeploy
 undeploy: ## Delete the exporters, then remove the operator.
 	@hack/undeploy
 
 .PHONY: build-installer
-build-installer: ## Write dist/install.yaml: CRDs, RBAC and operator in one file.
+build-installer: ## Write all manifests, with the image IMG: dist/install.yaml, and dist/install-1.30.yaml for Kubernetes 1.30 to 1.35.
 	@mkdir -p dist
-	$(TOOL) kustomize build config/default >dist/install.yaml
-	@echo dist/install.yaml
+	hack/installer $(IMG) default >dist/install.yaml
+	hack/installer $(IMG) default-1.30 >dist/install-1.30.yaml

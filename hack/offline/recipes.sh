@@ -45,6 +45,7 @@ operator() {
 }
 operator_image() { # NAME, FOLDER OF manager AND HELPERS, exporter.jar
   image "$1" -user 65532:65532 -entrypoint /manager \
+    -layer "$repo/LICENSE=/licenses/LICENSE,$repo/NOTICE=/licenses/NOTICE,$repo/LICENSES=/licenses/modules" \
     -layer "$repo/bin/agent/agent.jar=/agent/agent.jar,$3=/agent/exporter.jar" \
     -layer "$2/jmx-attach-amd64=/helpers/jmx-attach-amd64,$2/jmx-attach-arm64=/helpers/jmx-attach-arm64,$2/jmx-attach-$(go env GOARCH)=/jmx-attach" \
     -layer "$2/manager=/manager"

@@ -27,7 +27,9 @@ stop_buildkit() {
 # because their base images are in a registry.
 by_dockerfile() {
   local stages=$work/stages-$1 layout=$work/layout-$1 arch manifest
-  mkdir -p "$stages"/go/out/helper/helpers "$stages"/java/src/bin/agent
+  mkdir -p "$stages"/go/out/helper/helpers "$stages"/go/out/licenses "$stages"/java/src/bin/agent
+  cp LICENSE NOTICE "$stages/go/out/licenses/"
+  cp -r LICENSES "$stages/go/out/licenses/modules"
   for arch in amd64 arm64; do cp "bin/jmx-attach-$arch" "$stages/go/out/helper/helpers/"; done
   cp "bin/jmx-attach-$1" "$stages/go/out/helper/jmx-attach"
   cp "$out/$1/manager" "$stages/go/out/"

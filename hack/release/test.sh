@@ -22,13 +22,29 @@ holds() { # IMAGE PLATFORM FILE SOURCE
   [ "$(tool crane export --platform "$2" "$1" - | tar -xOf - "$3" | sha256sum)" = "$(sha256sum <"$4")" ]
 }
 
+# without_license: prints the components of the bill of materials whose license the image does not carry: of Go, the text; of
+# Maven, which is all under the license of the jar, the name in the jar's notice.
+without_license() {
+  local root=$work/root kind name
+  mkdir -p "$root"
+  tool crane export --platform linux/amd64 "$image" - | tar -x -C "$root"
+  while read -r kind name; do
+    case $kind in
+      golang) compgen -G "$root/licenses/modules/$name/LICENSE*" >/dev/null || echo "$name" ;;
+      maven) unzip -p "$root/agent/exporter.jar" META-INF/NOTICE | grep -xF -- "$name" >/dev/null || echo "$name" ;;
+      *) echo "$kind $name" ;;
+    esac
+  done < <(jq -r '.components[].components[] | .purl | capture("^pkg:(?<kind>[^/]*)/(?<name>[^@]*)@") | "\(.kind) \(if .kind == "maven" then .name | sub("/"; ":") else .name end)"' "$out/sbom.cdx.json" | sort -u)
+}
+licensed() { [ -z "$(without_license | tee /dev/stderr)" ] && cmp "$work/root/licenses/LICENSE" LICENSE && [ "$(unzip -p "$work/root/agent/agent.jar" META-INF/LICENSE | sha256sum)" = "$(sha256sum <LICENSE)" ]; }
+
 work=$(mktemp -d "$cache/tmp/release.XXXXXX")
 registry=
 . "$repo/hack/packages.sh"
 . "$repo/hack/release/layers.sh"
 . "$repo/hack/release/plugin-test.sh"
 trap '[ -z "$registry" ] || kill "$registry"; stop_buildkit; rm -rf "$work"' EXIT
-! debian_root || packages jq:jq
+! debian_root || packages jq:jq unzip:unzip
 build cosign crane
 export SOURCE=https://github.com/example/jmx-exporter-operator COMMIT=0123456789abcdef0123456789abcdef01234567
 export COSIGN_PASSWORD='' TUF_ROOT=$work/tuf COSIGN_KEY=$work/ours.key COSIGN_PUBLIC_KEY=$work/ours.pub
@@ -65,6 +81,7 @@ image=$(release push v1.0.0 "$address/jmx-exporter-operator")
 check "the index is for amd64 and arm64" platforms "$image"
 check "the image for arm64 has the operator for arm64" holds "$image" linux/arm64 manager "$out/arm64/manager"
 check "the image for amd64 has the helper for amd64" holds "$image" linux/amd64 jmx-attach bin/jmx-attach-amd64
+check "the image carries the license of each component of the bill of materials" licensed
 check "an image that nobody signed is refused" refuses release verify "$image"
 check "the image is signed" release sign "$image"
 check "signature and attestations are verified" release verify "$image"
@@ -72,13 +89,17 @@ check "the attested bill of materials is the one built" attested "$image" cyclon
 check "the attested provenance names the revision" attested "$image" slsaprovenance1 ".predicate.buildDefinition.resolvedDependencies[0].digest.gitCommit == \"$COMMIT\""
 check "another key is refused" refuses env COSIGN_PUBLIC_KEY="$work/theirs.pub" DIST="$out" hack/release/release verify "$image"
 release manifests "$image"
-check "the manifests deploy the image by its digest" grep -F "image: $image" "$out/install.yaml"
+for manifest in install.yaml install-1.30.yaml; do
+  check "$manifest deploys the image by its digest" grep -F "image: $image" "$out/$manifest"
+done
 # An attacker who can write to the registry moves the tag to another image.
 forged=$(tool crane mutate --label forged=yes --tag "$address/jmx-exporter-operator:v1.0.0" "$image")
 check "an image that took the place of ours is refused" refuses release verify "$forged"
 
+check "a version without a section in the changelog is refused" refuses release notes v0.0.0
+
 # In a copy, so that the repository's checksums are not changed.
-git ls-files -z agent | xargs -0 cp --parents -t "$work"
+git ls-files -z agent LICENSE NOTICE | xargs -0 cp --parents -t "$work"
 sed -i -E 's#^[0-9a-f]{8}(.*/collector-[0-9.]+\.jar)$#00000000\1#' "$work/agent/checksums/checksums.sha256"
 check "an artifact with another checksum is refused" mismatch
 step "recording the checksums anew" "$work/agent/mvn" --record

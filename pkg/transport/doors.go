@@ -94,7 +94,11 @@ func (d doors) running() (string, error) {
 	case state.Terminated != nil:
 		return "", nil
 	case reported && state.Waiting != nil && cannotStart(state.Waiting.Reason):
-		return "", &Error{Reason: waitingReason(state.Waiting.Reason), Message: fmt.Sprintf("Ephemeral container %s does not start: %s", last, stateMessage(state.Waiting.Reason, state.Waiting.Message))}
+		reason, message := waitingReason(state.Waiting.Reason), stateMessage(state.Waiting.Reason, state.Waiting.Message)
+		if reason == v1alpha1.ReasonDoorImagePullFailed {
+			message += " The node pulls the image with the pull secrets of this pod and its service account, not with the operator's."
+		}
+		return "", &Error{Reason: reason, Message: fmt.Sprintf("Ephemeral container %s does not start: %s", last, message)}
 	}
 	return "", errDoorPending
 }

@@ -90,6 +90,7 @@ func TestDoors(t *testing.T) {
 		"one that is starting is waited for":   {doors: map[string]corev1.ContainerState{stem + "1": waits("ContainerCreating", "")}, reason: v1alpha1.ReasonDoorPending},
 		"one that nobody reports yet, too":     {doors: map[string]corev1.ContainerState{stem + "1": {}}, reason: v1alpha1.ReasonDoorPending},
 		"the kubelet's words on an image":      {doors: map[string]corev1.ContainerState{stem + "1": waits("ImagePullBackOff", "Back-off pulling image")}, reason: v1alpha1.ReasonDoorImagePullFailed, words: "Back-off pulling image"},
+		"whose pull secrets are used":          {doors: map[string]corev1.ContainerState{stem + "1": waits("ErrImagePull", "401 Unauthorized")}, reason: v1alpha1.ReasonDoorImagePullFailed, words: "pull secrets of this pod"},
 		"the kubelet's words on a failure":     {doors: map[string]corev1.ContainerState{stem + "1": waits("CreateContainerConfigError", "container has runAsNonRoot")}, reason: v1alpha1.ReasonDoorFailed, words: "runAsNonRoot"},
 		"one that ended has a successor":       {doors: map[string]corev1.ContainerState{stem + "1": endedWell, stem + "2": endedWell}, reason: v1alpha1.ReasonDoorPending, added: stem + "3"},
 		"numbers are no text":                  {doors: map[string]corev1.ContainerState{stem + "9": endedWell, stem + "10": endedWell}, reason: v1alpha1.ReasonDoorPending, added: stem + "11"},

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -11,7 +12,8 @@ import (
 // The script is a constant, and so are its arguments: names, sizes and digests of
 // this operator's helpers. All that stems from a resource or a container travels on
 // standard input. It is for any POSIX shell, and tools that coreutils and busybox
-// both bring.
+// both bring. It is part of a manifest (config/policies/exec.yaml), so it contains neither
+// "${" nor "$$": Flux and others substitute them in manifests.
 
 // Exit codes of the script; the helper itself exits with 0, 1 or 2. They keep
 // clear of the shell's own (126, 127, 128 and more).
@@ -65,7 +67,7 @@ set -C
 helper= inside= transient= t=
 leave() {
   [ "$inside" ] && [ "$transient" ] || return 0
-  rm -f "./$helper" ${t:+"$t"}
+  rm -f "./$helper" "$t"
   cd -P .. && rmdir "./$name"
   inside=
 } 2>/dev/null
@@ -82,11 +84,10 @@ done
 for tool in cat chmod head ls mkdir mv rm sha256sum uname; do
   command -v "$tool" >/dev/null || { echo "$tool" >&2; end $tool_missing; }
 done
-home=%[13]s
-name=${home##*/}
+name=%[14]s home=%[13]s/%[14]s
 there() { [ -e "$home" ] || [ -L "$home" ]; }
 enter() {
-  cd -P "${home%%/*}" && tmp=$(pwd -P) && cd -P "./$name" &&
+  cd -P %[13]s && tmp=$(pwd -P) && cd -P "./$name" &&
     [ "$(pwd -P)" = "$tmp/$name" ] && trusted d .
 } 2>/dev/null
 trusted() { # $1 type as ls has it, $2 name: mode, links and owner follow
@@ -94,7 +95,7 @@ trusted() { # $1 type as ls has it, $2 name: mode, links and owner follow
   case $3 in "$1"????-??-*) ;; *) return 1 ;; esac
   [ "$5" = 0 ] || [ -O "$2" ]
 }
-`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, exitFewTasks, wire.EndLine, neededTasks, helperapi.AgentDirectory)
+`, exitHelperMissing, exitCut, exitNotWritable, exitNotTrusted, exitWriteFailed, exitWrongPod, exitUnknownMachine, exitNoJava, exitToolMissing, exitFewTasks, wire.EndLine, neededTasks, path.Dir(helperapi.AgentDirectory), path.Base(helperapi.AgentDirectory))
 
 // lookForJava ends where no process maps a JVM, and nothing has to be installed: a
 // container without Java is left as it is. One grep reads the maps of all, up to the
@@ -120,7 +121,7 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
   echo; echo "%s$m"
   read -r go || end $cut
   umask 022
-  cd -P "${home%%/*}" 2>/dev/null || end $not_writable
+  cd -P %s 2>/dev/null || end $not_writable
   if ! mkdir "./$name" 2>/dev/null && ! there; then
     [ -w . ] || end $not_writable
     end $write_failed
@@ -129,16 +130,16 @@ var install = fmt.Sprintf(`install() { # $1 name, $2 size, $3 SHA-256
   inside=1
   [ -w . ] || [ -O . ] || end $not_trusted
   [ ! -d "./$1" ] || end $not_trusted
-  t=./.$1.$$
+  read -r pid rest </proc/self/stat
+  t=./.$1.$pid
   true >"$t" || end $write_failed
   trap 'rm -f "$t"' EXIT
   head -c "$2" >>"$t" || end $write_failed
-  sum=$(sha256sum <"$t")
-  [ "${sum%%%% *}" = "$3" ] || end $cut
+  case $(sha256sum <"$t") in "$3 "*) ;; *) end $cut ;; esac
   chmod 755 "$t" && mv -f "$t" "./$1" && [ ! -e "$t" ] || end $write_failed
   trap - EXIT
 }
-`, saysSend)
+`, saysSend, path.Dir(helperapi.AgentDirectory))
 
 // script holds a session with the helper, and installs it before if it is missing:
 // $1 name, $2 size and $3 SHA-256 of the helper for x86_64, $4, $5 and $6 for aarch64,

@@ -69,7 +69,7 @@ func (s *sandbox) home(name string) string {
 func (s *sandbox) Stream(ctx context.Context, _ Container, command []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	command = slices.Concat(s.sh, command[1:])
 	script := len(s.sh) + 1
-	command[script] = strings.NewReplacer(helperapi.AgentDirectory, s.home(""), "/proc/", s.proc+"/", "/sys/fs/cgroup", s.cgroup).Replace(command[script])
+	command[script] = strings.NewReplacer("/tmp", s.tmp, "/proc/self/stat", "/proc/self/stat", "/proc/", s.proc+"/", "/sys/fs/cgroup", s.cgroup).Replace(command[script])
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Stdout, c.Stderr = stdout, stderr
 	in, err := c.StdinPipe()

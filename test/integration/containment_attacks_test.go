@@ -177,7 +177,7 @@ func (t *target) legitimate(tenant client.Client) []attempt {
 		[]attempt{
 			t.pods("the operator's annotations are changed", func(p *corev1.Pod) { p.Annotations[v1alpha1.AnnotationPort] = "1" }),
 			t.adds("a door is added", func(*corev1.EphemeralContainer) {}),
-			t.adds("a door of the previous release is added", func(c *corev1.EphemeralContainer) { c.Image = "registry.example/operator:0" }),
+			{"a tenant adds an ephemeral container", func() error { return t.debugs(tenant) }},
 			t.adds("a door that runs as root with the target's capabilities is added", func(c *corev1.EphemeralContainer) {
 				c.SecurityContext.RunAsUser, c.SecurityContext.RunAsNonRoot = new(int64(0)), nil
 				c.SecurityContext.Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"NET_BIND_SERVICE"}, Drop: []corev1.Capability{"KILL"}}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,23 +51,50 @@ func contain(t *testing.T, overlay string) *contained {
 	for _, object := range c.build(overlay) {
 		switch object.GetObjectKind().GroupVersionKind().Kind {
 		case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
-			if object.GetName() != "jmx-exporter-operator-attach" { // others' (config/rbac/attach_role.yaml)
+			if name := object.GetName(); name != "jmx-exporter-operator-attach" && strings.HasPrefix(name, "jmx-exporter-operator") { // others': attach_role.yaml, config/users
 				c.note(object)
 			}
 			create(t, c.renamed(object))
+		case "Deployment":
+			c.runsOperator(object)
 		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
 			c.policies = append(c.policies, object)
 		}
 	}
-	data, err := os.ReadFile("../../config/policies/commands.json")
-	if err := errors.Join(err, json.Unmarshal(data, &c.commands)); err != nil {
-		t.Fatal(err)
-	}
+	c.commands = acceptedCommands(t)
+	var err error
 	c.config = c.as("system:serviceaccount:"+c.namespace+":jmx-exporter-operator", "system:serviceaccounts")
 	if c.client, err = newClient(c.config); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// runsOperator does what Kubernetes' controllers and the kubelet do for the operator's
+// Deployment: its pod runs.
+func (c *cluster) runsOperator(object client.Object) *corev1.Pod {
+	c.t.Helper()
+	var deployment appsv1.Deployment
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.(*unstructured.Unstructured).Object, &deployment); err != nil {
+		c.t.Fatal(err)
+	}
+	template := deployment.Spec.Template
+	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+	pod.Namespace, pod.GenerateName = deployment.Namespace, deployment.Name+"-"
+	create(c.t, pod)
+	pod.Status.Phase = corev1.PodRunning
+	c.updateStatus(pod)
+	return pod
+}
+
+// acceptedCommands are those that the policies of config accept.
+func acceptedCommands(t *testing.T) policies.Commands {
+	t.Helper()
+	var commands policies.Commands
+	if err := json.Unmarshal([]byte(readFile(t, "../../config/policies/commands.json")), &commands); err != nil {
+		t.Fatal(err)
+	}
+	return commands
 }
 
 // build builds a user's overlay of one of config: in another namespace, and with another
@@ -76,10 +104,6 @@ func (c *contained) build(overlay string) []client.Object {
 	return c.kustomize(fmt.Sprintf(`namespace: %s
 resources: [CONFIG/%s]
 images: [{name: jmx-exporter-operator, newName: registry.example/operator, newTag: "1"}]
-patches:
-  - target: {kind: ValidatingAdmissionPolicy, labelSelector: banzaicloud.com/operator-image=true}
-    patch: |
-      - {op: replace, path: /spec/variables/0/expression, value: '["", "registry.example/operator:0"]'}
 transformers: [CONFIG/policies/installation, CONFIG/policies/namespace]
 `, c.namespace, overlay))
 }
@@ -151,12 +175,13 @@ func (c *contained) as(user string, groups ...string) *rest.Config {
 }
 
 // tenant returns a client with all rights on the operator's kinds and on EndpointSlices in
-// the namespace.
+// the namespace, and the right to add ephemeral containers.
 func (c *contained) tenant() client.Client {
 	c.t.Helper()
 	create(c.t, &rbacv1.Role{ObjectMeta: c.named("tenant"), Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"banzaicloud.com"}, Resources: []string{"*"}, Verbs: []string{"*"}},
 		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"pods/ephemeralcontainers"}, Verbs: []string{"*"}},
 	}})
 	create(c.t, &rbacv1.RoleBinding{
 		ObjectMeta: c.named("tenant"), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "tenant"},

@@ -1,0 +1,215 @@
+// Package manifests tests what config and the examples' config ship, without an API
+// server: test/integration applies it to one.
+package manifests
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fluxcd/pkg/envsubst"
+	"github.com/google/go-cmp/cmp"
+)
+
+const root = "../.."
+
+// Flux replaces variables in manifests that it applies (spec.postBuild); ours have none.
+func TestManifestsHaveNoVariables(t *testing.T) {
+	for name, text := range shipped(t) {
+		substituted, err := envsubst.Eval(text, func(string) (string, bool) { return "", true })
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(strings.Split(text, "\n"), strings.Split(substituted, "\n")); diff != "" {
+			t.Errorf("%s changes when variables are substituted (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+// OpenShift runs a container as a user of the namespace's own range, and refuses another
+// one (restricted-v2): the user comes from the image. The kubelet can only check that it is
+// not root if the image names it by number.
+func TestManifestsNameNoUser(t *testing.T) {
+	found := 0
+	for name, text := range shipped(t) {
+		for document := range strings.SplitSeq(text, "\n---\n") {
+			if !strings.Contains("\n"+document, "\nkind: Deployment\n") {
+				continue
+			}
+			found++
+			for _, field := range []string{"runAsUser", "runAsGroup", "fsGroup"} {
+				if strings.Contains(document, field+":") {
+					t.Errorf("a Deployment in %s has %s", name, field)
+				}
+			}
+			if !strings.Contains(document, "runAsNonRoot: true") {
+				t.Errorf("a Deployment in %s may run as root", name)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no Deployment was found")
+	}
+	for _, file := range files(t, ".", "Dockerfile") {
+		if builds := regexp.MustCompile(`(?m)^ENTRYPOINT \["/manager"\]$`).MatchString(read(t, file)); builds && !strings.Contains(read(t, file), "\nUSER 65532:65532\n") {
+			t.Errorf("%s does not name its user by number", file)
+		}
+	}
+	for _, file := range []string{"hack/offline/recipes.sh", "hack/offline/examples.sh", "hack/release/release"} {
+		for line := range strings.SplitSeq(read(t, file), "\n") {
+			if strings.Contains(line, "-entrypoint /manager") && !strings.Contains(line, "-user 65532:65532 ") {
+				t.Errorf("%s does not name the user of an image by number: %s", file, line)
+			}
+		}
+	}
+}
+
+// config/default-1.30 is config/default without the kinds of Kubernetes 1.36.
+func TestDefaultForOlderClusters(t *testing.T) {
+	objects := func(dir string) []string {
+		return slices.DeleteFunc(strings.Split(strings.TrimSpace(build(t, dir)), "\n---\n"), func(document string) bool {
+			return dir == "config/default" && strings.Contains(document, "\nkind: MutatingAdmissionPolicy")
+		})
+	}
+	if diff := cmp.Diff(objects("config/default"), objects("config/default-1.30")); diff != "" {
+		t.Errorf("(-config/default +config/default-1.30):\n%s", diff)
+	}
+}
+
+// make deploy deploys the image that it is told.
+func TestDeployNamesTheImage(t *testing.T) {
+	const image = "registry.example:5000/team/operator:v1"
+	applied := filepath.Join(t.TempDir(), "applied.yaml")
+	kubectl := filepath.Join(t.TempDir(), "kubectl") // in the place of a cluster
+	if err := os.WriteFile(kubectl, []byte("#!/bin/sh\ncat >"+applied+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "make", "deploy", "IMG="+image, "KUBECTL="+kubectl)
+	command.Dir = root
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	content, err := os.ReadFile(applied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var images []string
+	for _, m := range regexp.MustCompile(`(?m)^ +(?:- )?image: (.+)$`).FindAllStringSubmatch(string(content), -1) {
+		images = append(images, m[1])
+	}
+	if diff := cmp.Diff([]string{image}, images); diff != "" {
+		t.Errorf("images (-want +got):\n%s", diff)
+	}
+}
+
+// shipped returns what kustomize builds of each kustomization, and each sample.
+func shipped(t *testing.T) map[string]string {
+	t.Helper()
+	if len(texts) > 0 {
+		return texts
+	}
+	for _, folder := range []string{"config", "examples/*/config"} {
+		for _, kustomization := range files(t, folder, "kustomization.yaml") {
+			dir := filepath.Dir(kustomization)
+			if strings.Contains(read(t, "config/default/kustomization.yaml"), "../"+filepath.Base(dir)+"\n") && isComponent(t, dir) {
+				continue // part of config/default
+			}
+			texts[dir] = build(t, dir)
+		}
+	}
+	for _, sample := range append(files(t, "config/samples", "*.yaml"), files(t, "examples/*/config/samples", "*.yaml")...) {
+		texts[sample] = read(t, sample)
+	}
+	return texts
+}
+
+// texts are those of shipped, built once.
+var texts = map[string]string{}
+
+// build returns the objects of a kustomization; those of a component are added to
+// config/default.
+func build(t *testing.T, dir string) string {
+	t.Helper()
+	if isComponent(t, dir) {
+		overlay := t.TempDir()
+		to := func(dir string) string {
+			rel, err := filepath.Rel(overlay, absolute(t, dir))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rel
+		}
+		text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", to("config/default"), to(dir))
+		if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		dir = overlay
+	}
+	command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", dir)
+	command.Dir, command.Stderr = root, os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("kustomize build %s: %v", dir, err)
+	}
+	return string(out)
+}
+
+func isComponent(t *testing.T, dir string) bool {
+	t.Helper()
+	return strings.Contains(read(t, filepath.Join(dir, "kustomization.yaml")), "kind: Component")
+}
+
+// files returns the files of this name below the folders, relative to the root.
+func files(t *testing.T, folders, name string) []string {
+	t.Helper()
+	var found []string
+	tops, err := filepath.Glob(filepath.Join(root, folders))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, top := range tops {
+		err := filepath.WalkDir(top, func(path string, entry os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if matched, err := filepath.Match(name, entry.Name()); err != nil || !matched || entry.IsDir() {
+				return err
+			}
+			rel, err := filepath.Rel(root, path)
+			found = append(found, rel)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("there is no %s below %s", name, folders)
+	}
+	slices.Sort(found)
+	return found
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func absolute(t *testing.T, file string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

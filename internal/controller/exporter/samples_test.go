@@ -1,0 +1,79 @@
+package exporter
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+)
+
+// samples has exporters in each state that tools of GitOps tell apart. test/gitops shows
+// what these tools make of them. UPDATE=1 writes the files.
+const samples = "../../../test/gitops/testdata"
+
+func TestSamples(t *testing.T) {
+	const suspended, preflight = "suspended", "preflight"
+	cases := map[string]struct {
+		members []string
+		mode    string
+		invalid *steps.Problem
+		halt    *v1alpha1.Halt
+		failure error
+	}{
+		"exporter-no-pods":               {},
+		"exporter-in-progress":           {members: []string{"app-0 n1 1h", "app-1 n1 granted", "app-2 n1 waits"}},
+		"exporter-ready":                 {members: []string{"app-0 n1 1h", "app-1 n1 1h"}},
+		"exporter-updating":              {members: []string{"app-0 n1 1h", "app-1 n1 old"}},
+		"exporter-refused":               {members: []string{"app-0 n1 1h", "app-1 n1 AttachDisabled"}},
+		"exporter-refused-in-progress":   {members: []string{"app-0 n1 waits", "app-1 n1 AttachDisabled"}},
+		"exporter-failing":               {members: []string{"app-0 n1 1h", "app-1 n1 JavaFound PortInUse 3"}},
+		"exporter-configuration-invalid": {members: []string{"app-0 n1 old"}, invalid: &steps.Problem{Reason: v1alpha1.ReasonConfigMapMissing, Message: "ConfigMap shop/rules does not exist."}},
+		"exporter-halted":                {members: []string{"app-0 n1 1h", "app-1 n1 old"}, halt: &v1alpha1.Halt{Revision: revision, Reason: v1alpha1.ReasonRestartedAfterAttach, Message: "Pod app-0: Container app ended 3s after an attach. The rollout is halted."}},
+		"exporter-suspended":             {members: []string{"app-0 n1 1h", "app-1 n1 waits"}, mode: suspended},
+		"exporter-suspended-ready":       {members: []string{"app-0 n1 1h"}, mode: suspended},
+		"exporter-write-refused":         {members: []string{"app-0 n1 1h"}, failure: errors.New("services is forbidden")},
+		"exporter-preflight":             {members: []string{"app-0 n1 new"}, mode: preflight},
+		"exporter-preflight-complete":    {members: []string{"app-0 n1 shut NoShell"}, mode: preflight},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := &v1alpha1.PrometheusJmxExporter{}
+			e.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("PrometheusJmxExporter"))
+			e.Namespace, e.Name, e.Generation = shop, name, 2
+			e.Spec.Suspend = tc.mode == suspended
+			if tc.mode == preflight {
+				e.Spec.Mode = v1alpha1.ModePreflight
+			}
+			f := &fleet{exporter: e, rollout: rollout{revision: revision, now: now, halt: tc.halt}}
+			f.inputs.Config.Problem = tc.invalid
+			for _, words := range tc.members {
+				f.members = append(f.members, told(words))
+			}
+			e.Status = *sum{fleet: f, failure: tc.failure, now: metav1.NewTime(now)}.status()
+			got, err := yaml.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(samples, name+".yaml")
+			if os.Getenv("UPDATE") != "" {
+				if err := os.WriteFile(file, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("%s (-file +code), UPDATE=1 writes it:\n%s", file, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package integration
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+)
+
+// Every way of installing the operator, in config and in the documentation, is accepted by
+// the API server, and its policies admit what the operator of its Deployment does, and
+// nothing else. Not parallel: some policies are for the whole cluster.
+func TestInstallations(t *testing.T) {
+	nodeWithoutKubelet(t)
+	all := installations(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		t.Run(name, func(t *testing.T) {
+			i := &installation{contained: &contained{cluster: newCluster(t)}, transport: v1alpha1.TransportAuto}
+			defer i.remove()
+			i.apply(all[name])
+			i.admitsItsOperator()
+		})
+	}
+}
+
+// installation is an applied installation, and a pod that its operator may attach to.
+type installation struct {
+	*contained
+	// image and transport are those of the operator's Deployment.
+	image     string
+	transport v1alpha1.Transport
+	// home is its pod, and pod one that it may attach to.
+	home, pod *corev1.Pod
+	objects   []*unstructured.Unstructured
+}
+
+// apply applies what kustomize builds of a folder.
+func (i *installation) apply(folder string) {
+	i.t.Helper()
+	strict := client.WithFieldValidation(admin, metav1.FieldValidationStrict)
+	namespaced := true
+	for _, object := range built(i.t, folder) {
+		i.within(object.GetNamespace())
+		if err := strict.Apply(i.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("installer"), client.ForceOwnership); err != nil {
+			i.t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		}
+		switch object.GetKind() {
+		case "ClusterRole":
+			namespaced = namespaced && object.GetName() != "jmx-exporter-operator"
+		case "Deployment":
+			i.operator(object)
+		}
+		i.objects = append(i.objects, object)
+	}
+	if i.config == nil {
+		i.t.Fatal("there is no Deployment")
+	}
+	if namespaced {
+		i.namespace = i.home.Namespace
+	}
+	i.optIn("enabled") // for config/tenants
+	i.pod = i.run(aPod("app-0"))
+}
+
+// remove deletes what was applied: the policies first, so that it can be seen when they
+// are no longer effective. Namespaces stay, because nothing would end their deletion, and
+// the kinds, because other tests use them.
+func (i *installation) remove() {
+	policies := func(o *unstructured.Unstructured) bool { return strings.Contains(o.GetKind(), "AdmissionPolicy") }
+	i.delete(policies)
+	if i.pod != nil {
+		eventually(i.t, func() bool { return !deniedByAny(i.execs("app", "id")) })
+		remove(i.t, i.pod)
+		remove(i.t, i.home)
+	}
+	i.delete(func(o *unstructured.Unstructured) bool {
+		return !policies(o) && o.GetKind() != "Namespace" && o.GetKind() != "CustomResourceDefinition"
+	})
+}
+
+func (i *installation) delete(which func(*unstructured.Unstructured) bool) {
+	for _, object := range i.objects {
+		if which(object) {
+			remove(i.t, object)
+		}
+	}
+}
+
+// within creates the namespace that an object is in.
+func (i *installation) within(name string) {
+	i.t.Helper()
+	if name == "" {
+		return
+	}
+	err := admin.Create(i.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		i.t.Fatal(err)
+	}
+}
+
+// operator makes the installation's client that of its Deployment's operator.
+func (i *installation) operator(deployment *unstructured.Unstructured) {
+	i.t.Helper()
+	i.home = i.runsOperator(deployment)
+	of := i.home.Spec
+	i.image = of.Containers[0].Image
+	for _, arg := range of.Containers[0].Args {
+		if transport, ok := strings.CutPrefix(arg, "--transport="); ok {
+			i.transport = v1alpha1.Transport(transport)
+		}
+	}
+	i.config = i.as("system:serviceaccount:"+i.home.Namespace+":"+of.ServiceAccountName, "system:serviceaccounts")
+}
+
+func (i *installation) admitsItsOperator() {
+	i.t.Helper()
+	eventually(i.t, func() bool { return deniedByAny(i.execs("app", "id")) })
+	if err := i.execs("app", acceptedCommands(i.t).Current...); deniedByAny(err) != (i.transport == v1alpha1.TransportEphemeralContainer) {
+		i.t.Errorf("exec of the operator's command with transport %s: got %v", i.transport, err)
+	}
+	if i.transport == v1alpha1.TransportExec {
+		return
+	}
+	eventually(i.t, func() bool { return i.opens("registry.example/evil:1") == v1alpha1.ReasonDoorRefused })
+	if got := i.opens(i.image); got != v1alpha1.ReasonDoorPending {
+		i.t.Errorf("an ephemeral container of the operator's image %s: got reason %s, want %s", i.image, got, v1alpha1.ReasonDoorPending)
+		return
+	}
+	get(i.t, i.pod)
+	if err := i.execs(i.pod.Spec.EphemeralContainers[0].Name, transport.DoorCommand()...); err != nil {
+		i.t.Errorf("exec in the operator's ephemeral container: got %v, want admission", err)
+	}
+}
+
+// execs executes a command as the operator does.
+func (i *installation) execs(container string, command ...string) error {
+	return i.executes("WebSocket", i.pod, corev1.PodExecOptions{Container: container, Command: command, Stdin: true, Stdout: true, Stderr: true})
+}
+
+// opens adds an ephemeral container of an image as the operator does, and returns the
+// reason for which there is no session in it yet.
+func (i *installation) opens(image string) string {
+	i.t.Helper()
+	pods, err := manager.NewPods(i.config, effects.Direct)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	get(i.t, i.pod)
+	in := i.inApp(i.pod)
+	in.ID, in.Object = i.pod.Status.ContainerStatuses[0].ContainerID, i.pod
+	_, err = transport.NewDoor(transport.NewExec(nil, artifacts, effects.Direct, transport.NewLimits(1, 1, 1)), pods, transport.DoorOptions{Image: image}).Open(i.t.Context(), in)
+	known, ok := errors.AsType[*transport.Error](err)
+	if !ok {
+		i.t.Fatalf("got %v", err)
+	}
+	return known.Reason
+}
