@@ -173,6 +173,31 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
+// Every transcript of kubectl jmx in its page is one that the integration tests compare with what it prints.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "test/integration/testdata/kubectl/*.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	printed := map[string]bool{}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed[string(content)] = true
+	}
+	shown := regexp.MustCompile("(?s)\n```\n(\\$ kubectl jmx .*?)```\n").FindAllStringSubmatch(read(t, "docs/kubectl-jmx.md"), -1)
+	if len(shown) == 0 {
+		t.Fatal("docs/kubectl-jmx.md has no transcript")
+	}
+	for _, m := range shown {
+		if !printed[m[1]] {
+			t.Errorf("docs/kubectl-jmx.md has a transcript that is in no file of test/integration/testdata/kubectl:\n%s", m[1])
+		}
+	}
+}
+
 // constants returns the values of a file's string constants with this name prefix.
 func constants(t *testing.T, file, prefix string) map[string]string {
 	t.Helper()
