@@ -16,8 +16,8 @@ plugin_archive() { # VERSION OS ARCH
   [ "$2" != windows ] || binary+=.exe
   mkdir -p "$folder"
   GOOS=$2 GOARCH=$3 make --no-print-directory kubectl-jmx VERSION="$1" PLUGIN="$folder/$binary"
-  install -m 0644 LICENSE "$folder"
-  tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --format=ustar -C "$folder" -c . | gzip -n9 >"$out/$(archive_name "$@")"
+  cp -r LICENSE NOTICE LICENSES "$folder"
+  tar --sort=name --mode=u=rwX,go=rX --mtime=@0 --owner=0 --group=0 --numeric-owner --format=ustar -C "$folder" -c . | gzip -n9 >"$out/$(archive_name "$@")"
 }
 archive_name() { echo "kubectl-jmx_$1_$2_$3.tar.gz"; }
 
