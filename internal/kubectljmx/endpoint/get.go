@@ -37,10 +37,15 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Cred
 	if t.TLS && t.CertificateSHA256 == "" {
 		return "", fmt.Errorf("the record of pod %s does not say which certificate its endpoint has, so nothing is sent to it; kubectl jmx why -n %s %s", t.Pod, t.Namespace, t.Pod)
 	}
-	address, said, err := forward(ctx, c, t)
+	address, complaints, err := forward(ctx, c, t)
 	if err != nil {
 		return "", err
 	}
+	return get(ctx, address, t, credentials, complaints, names)
+}
+
+// get requests the metrics at the local address of a port-forward.
+func get(ctx context.Context, address string, t Target, credentials Credentials, forwarding fmt.Stringer, names []string) (string, error) {
 	scheme := "http"
 	if t.TLS {
 		scheme = "https"
@@ -55,7 +60,7 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Cred
 	request.Header.Set("Accept", "text/plain; version=0.0.4")
 	response, err := clientOf(t, credentials).Do(request)
 	if err != nil {
-		return "", fmt.Errorf("port %d of pod %s does not answer: %w%s", t.Port, t.Pod, err, said)
+		return "", fmt.Errorf("port %d of pod %s does not answer: %w%s", t.Port, t.Pod, err, forwarding)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
@@ -64,6 +69,8 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Cred
 		return "", ErrPassword
 	case response.StatusCode == http.StatusForbidden && t.TLS:
 		return "", ErrCertificate
+	case response.StatusCode >= 300 && response.StatusCode < 400:
+		return "", fmt.Errorf("port %d of pod %s answers /metrics with %s, a redirect, which is not followed: an agent sends none, so another process listens there", t.Port, t.Pod, response.Status)
 	case response.StatusCode != http.StatusOK:
 		first, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
 		return "", fmt.Errorf("port %d of pod %s answers /metrics with %s: %.200s", t.Port, t.Pod, response.Status, first)
@@ -90,5 +97,6 @@ func clientOf(t Target, credentials Credentials) *http.Client {
 	if credentials.Certificate != nil {
 		transport.TLSClientConfig.Certificates = []tls.Certificate{*credentials.Certificate}
 	}
-	return &http.Client{Transport: transport}
+	// A redirect could lead this machine anywhere, and an agent sends none.
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
