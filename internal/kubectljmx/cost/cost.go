@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -31,6 +32,10 @@ const (
 
 // concurrency limits the port-forwards at a time: each is a stream through the API server.
 const concurrency = 5
+
+// maxResponse limits what is read of a response, to much more than the costs of the rules
+// of any configuration.
+const maxResponse = 1 << 20
 
 // Cost is what a collection in a JVM costs. A value is absent if the JVM does not measure it.
 type Cost struct {
@@ -64,7 +69,7 @@ type Rule struct {
 
 // Of collects once in each JVM with an endpoint of these records, as a scrape does. said
 // is called with the number of JVMs that have answered.
-func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, said func(done, all int)) []Cost {
+func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, timeout time.Duration, said func(done, all int)) []Cost {
 	type job struct {
 		target endpoint.Target
 		cost   *Cost
@@ -79,12 +84,16 @@ func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachmen
 			}})
 		}
 	}
+	request := endpoint.Request{
+		Credentials: credentials, Timeout: timeout, MaxBytes: maxResponse,
+		Names: []string{metricDuration, metricCPU, metricAllocated, metricSeries, metricMBeans, metricRules},
+	}
 	answered := make(chan struct{}, len(jobs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
 	for _, job := range jobs {
 		group.Go(func() error {
-			job.cost.ask(ctx, c, job.target, credentials)
+			job.cost.ask(ctx, c, job.target, request)
 			answered <- struct{}{}
 			said(len(answered), len(jobs))
 			return nil
@@ -108,8 +117,8 @@ func expensive(record *v1alpha1.JmxAttachment, t endpoint.Target) *v1alpha1.Expe
 	return nil
 }
 
-func (c *Cost) ask(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, credentials endpoint.Credentials) {
-	text, err := endpoint.Metrics(ctx, cl, t, credentials, metricDuration, metricCPU, metricAllocated, metricSeries, metricMBeans, metricRules)
+func (c *Cost) ask(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, request endpoint.Request) {
+	text, err := endpoint.Metrics(ctx, cl, t, request)
 	if err == nil {
 		err = c.read(text)
 	}

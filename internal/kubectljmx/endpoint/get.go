@@ -1,6 +1,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -11,17 +12,32 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 )
 
-// maxResponse limits what is read of a response: no collection is that large.
-const maxResponse = 256 << 20
+// DefaultTimeout is longer than the default scrape timeout of Prometheus, because the
+// port-forward takes time, too.
+const DefaultTimeout = 15 * time.Second
+
+// MaxResponse is larger than any collection.
+const MaxResponse = 256 << 20
 
 // Credentials are what a secured endpoint may need.
 type Credentials struct {
 	Username, Password string
 	Certificate        *tls.Certificate
+}
+
+// Request is what is requested of an endpoint, and how much is read of its response.
+type Request struct {
+	Credentials
+	// Names are those of the metrics; all if empty.
+	Names []string
+	// Timeout limits the port-forward and the response together.
+	Timeout  time.Duration
+	MaxBytes int64
 }
 
 // Errors of a secured endpoint, whose credentials the user has to give.
@@ -30,9 +46,9 @@ var (
 	ErrCertificate = errors.New("the endpoint needs a client certificate that client-ca.crt of the Secret of spec.endpointSecurity signed: give it with --cert and --key")
 )
 
-// Metrics returns the response of the endpoint, of the named metrics if there are names.
-func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Credentials, names ...string) (string, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// Metrics returns the response of the endpoint.
+func Metrics(ctx context.Context, c *cluster.Cluster, t Target, r Request) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("no complete response within %s; --timeout sets another limit", r.Timeout))
 	defer cancel()
 	if t.TLS && t.CertificateSHA256 == "" {
 		return "", fmt.Errorf("the record of pod %s does not say which certificate its endpoint has, so nothing is sent to it; kubectl jmx why -n %s %s", t.Pod, t.Namespace, t.Pod)
@@ -41,29 +57,30 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, credentials Cred
 	if err != nil {
 		return "", err
 	}
-	return get(ctx, address, t, credentials, complaints, names)
+	return r.get(ctx, address, t, complaints)
 }
 
 // get requests the metrics at the local address of a port-forward.
-func get(ctx context.Context, address string, t Target, credentials Credentials, forwarding fmt.Stringer, names []string) (string, error) {
+func (r Request) get(ctx context.Context, address string, t Target, forwarding fmt.Stringer) (string, error) {
 	scheme := "http"
 	if t.TLS {
 		scheme = "https"
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+address+"/metrics?"+url.Values{"name[]": names}.Encode(), nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+address+"/metrics?"+url.Values{"name[]": r.Names}.Encode(), nil)
 	if err != nil {
 		return "", err
 	}
-	if t.TLS && credentials.Password != "" { // never in clear text, to whoever listens there
-		request.SetBasicAuth(credentials.Username, credentials.Password)
+	if t.TLS && r.Password != "" { // never in clear text, to whoever listens there
+		request.SetBasicAuth(r.Username, r.Password)
 	}
 	request.Header.Set("Accept", "text/plain; version=0.0.4")
-	response, err := clientOf(t, credentials).Do(request)
+	response, err := clientOf(t, r.Credentials).Do(request)
 	if err != nil {
-		return "", fmt.Errorf("port %d of pod %s does not answer: %w%s", t.Port, t.Pod, err, forwarding)
+		return "", fmt.Errorf("port %d of pod %s does not answer: %w%s", t.Port, t.Pod, orTimeout(ctx, err), forwarding)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse))
+	var body strings.Builder
+	read, err := io.Copy(&body, io.LimitReader(response.Body, r.MaxBytes+1))
 	switch {
 	case response.StatusCode == http.StatusUnauthorized:
 		return "", ErrPassword
@@ -72,12 +89,19 @@ func get(ctx context.Context, address string, t Target, credentials Credentials,
 	case response.StatusCode >= 300 && response.StatusCode < 400:
 		return "", fmt.Errorf("port %d of pod %s answers /metrics with %s, a redirect, which is not followed: an agent sends none, so another process listens there", t.Port, t.Pod, response.Status)
 	case response.StatusCode != http.StatusOK:
-		first, _, _ := strings.Cut(strings.TrimSpace(string(body)), "\n")
+		first, _, _ := strings.Cut(strings.TrimSpace(body.String()), "\n")
 		return "", fmt.Errorf("port %d of pod %s answers /metrics with %s: %.200s", t.Port, t.Pod, response.Status, first)
 	case err != nil:
-		return "", fmt.Errorf("the response of port %d of pod %s is not complete: %w", t.Port, t.Pod, err)
+		return "", fmt.Errorf("the response of port %d of pod %s is not complete: %w", t.Port, t.Pod, orTimeout(ctx, err))
+	case read > r.MaxBytes:
+		return "", fmt.Errorf("the response of port %d of pod %s has more than %d bytes, which is more than an agent responds with", t.Port, t.Pod, r.MaxBytes)
 	}
-	return string(body), nil
+	return body.String(), nil
+}
+
+// orTimeout returns why the context ended, if it did; otherwise err.
+func orTimeout(ctx context.Context, err error) error {
+	return cmp.Or(context.Cause(ctx), err)
 }
 
 // clientOf returns a client that speaks TLS only with the holder of the certificate of which
