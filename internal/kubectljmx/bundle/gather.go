@@ -19,7 +19,7 @@ import (
 // Gather reads everything that a report has. Only if not even exporters can be read, it
 // returns an error.
 func Gather(ctx context.Context, c *cluster.Cluster, o Options, said func(string, ...any)) (*Bundle, error) {
-	g := &gatherer{Cluster: c, Options: o, bundle: &Bundle{}, names: names{}, people: people{}, said: said}
+	g := &gatherer{Cluster: c, Options: o, bundle: &Bundle{}, names: names{}, users: users{}, said: said}
 	exporters, err := c.Exporters(ctx, o.Namespace)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func Gather(ctx context.Context, c *cluster.Cluster, o Options, said func(string
 	g.records(ctx)
 	g.events(ctx)
 	g.operator(ctx)
-	g.people.redact(g.bundle)
+	g.users.redact(g.bundle)
 	if o.RedactNames {
 		g.names.redact(g.bundle)
 	}
@@ -53,11 +53,11 @@ func (g *gatherer) exporters(ctx context.Context, exporters []v1alpha1.Prometheu
 	for i := range exporters {
 		e := &exporters[i]
 		g.names.exporter(e)
-		g.people.requester(e)
+		g.users.requester(e)
 		fmt.Fprintf(&judged, "%s/%s: %s\n", e.Namespace, e.Name, g.judge(ctx, e))
-		redact(e)
+		redactExporter(e)
 	}
-	g.yaml("exporters.yaml", "the PrometheusJmxExporters, spec and status", exporters)
+	g.yaml("exporters.yaml", "the PrometheusJmxExporters, spec and status, without the logs of pods", exporters)
 	g.bundle.add("configurations.txt", "whether each exporter's configuration is accepted, without its content", []byte(judged.String()))
 }
 

@@ -22,7 +22,7 @@ type gatherer struct {
 	Options
 	bundle *Bundle
 	names  names
-	people people
+	users  users
 	said   func(string, ...any)
 }
 

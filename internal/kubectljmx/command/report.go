@@ -22,8 +22,8 @@ func (t *tool) report() *cobra.Command {
 Deployment and logs as far as you may read them, and versions. It says what is in
 the archive, and what you were not allowed to read.
 
-It has no Secret, no content of a ConfigMap, no value of an environment variable and
-no metric. Names are in it; --redact-names replaces the names of namespaces,
+It has no Secret, no content of a ConfigMap, no value of an environment variable, no
+metric and no log of an application. Names are in it; --redact-names replaces the names of namespaces,
 exporters, pods, nodes, containers, main classes, MBeans and Secrets, and the values
 of labels, each by the same word everywhere. Look at the archive before you publish it:
 messages and logs may have other names in them.`,
