@@ -16,11 +16,13 @@ import (
 	"k8s.io/utils/clock"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/command"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 func main() {
 	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "error:", err)
+		// It may quote what a container or the API server responded.
+		fmt.Fprintln(terminal.Writer(os.Stderr), "error:", err)
 		os.Exit(1)
 	}
 }

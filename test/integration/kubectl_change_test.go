@@ -105,6 +105,19 @@ func TestKubectlResume(t *testing.T) {
 	}
 }
 
+// A terminal obeys nothing in the message of a halt, which may quote a container.
+func TestKubectlResumeEscapes(t *testing.T) {
+	t.Parallel()
+	s := aShop(t, "escaped")
+	s.fill()
+	s.ledger.Status.Halt.Message = "Container app says \x1b[2J."
+	s.status(s.ledger, s.ledger.Status)
+	k := aKubectl(t, "escaper", s.namespace, changer()...)
+	if got := k.must("resume", "-n", s.namespace, "ledger"); !strings.Contains(got, "Container app says ?[2J.") {
+		t.Errorf("resume: got %q", got)
+	}
+}
+
 // A retried pod is tried at once, and no agent is loaded a second time.
 func TestKubectlRetry(t *testing.T) {
 	t.Parallel()

@@ -72,7 +72,7 @@ func (t *tool) scrape(c *cobra.Command, cl *cluster.Cluster, record *v1alpha1.Jm
 		for _, other := range all {
 			names = append(names, other.Name())
 		}
-		fmt.Fprintf(t.ErrOut, "These are the metrics of JVM %s; --jvm takes one of %s.\n", target.Name(), strings.Join(names, ", "))
+		fmt.Fprintf(terminal.Writer(t.ErrOut), "These are the metrics of JVM %s; --jvm takes one of %s.\n", target.Name(), strings.Join(names, ", "))
 	}
 	credentials, err := secured.read(c.Context(), t, cl, record.Namespace, record.Spec.Exporter.Name)
 	if err != nil {

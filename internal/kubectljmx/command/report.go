@@ -10,6 +10,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/bundle"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 func (t *tool) report() *cobra.Command {
@@ -49,7 +50,7 @@ messages and logs may have other names in them.`,
 			if err := t.save(file, func(w io.Writer) error { return gathered.Write(w, folder, t.clock.Now()) }); err != nil {
 				return err
 			}
-			fmt.Fprint(t.ErrOut, gathered.Contents())
+			fmt.Fprint(terminal.Writer(t.ErrOut), gathered.Contents())
 			if file != "-" {
 				fmt.Fprintln(t.Out, file)
 			}
