@@ -48,6 +48,25 @@ func TestKubectlPreflightOfLabels(t *testing.T) {
 	}
 }
 
+// A preflight of labels that no running pod has says so, instead of waiting for one.
+func TestKubectlPreflightOfNoPods(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	o := c.operate()
+	k := aKubectl(t, "no-pods", c.namespace, changer()...)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=none", "--timeout", "20s"}, "no running pod in namespace "+c.namespace+" has the labels app=none", "--show-labels")
+	}()
+	c.await("the exporter is created", func() bool { return len(c.exporters()) == 1 })
+	o.settle()
+	<-ended
+	if left := c.exporters(); len(left) > 0 {
+		t.Errorf("exporter %s stays", left[0].Name)
+	}
+}
+
 // Without an operator, a preflight says so, and leaves nothing; also when it is interrupted.
 func TestKubectlPreflightWithoutOperator(t *testing.T) {
 	t.Parallel()

@@ -44,8 +44,17 @@ func Of(e *v1alpha1.PrometheusJmxExporter) *Report {
 	return report
 }
 
+// reason returns the reason of PreflightComplete; empty if it is not of this generation.
+func reason(e *v1alpha1.PrometheusJmxExporter) string {
+	c := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionPreflightComplete)
+	if c == nil || e.Status.ObservedGeneration != e.Generation {
+		return ""
+	}
+	return c.Reason
+}
+
 func complete(e *v1alpha1.PrometheusJmxExporter) bool {
-	return e.Status.ObservedGeneration == e.Generation && meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionPreflightComplete)
+	return reason(e) == v1alpha1.ReasonPodsInspected
 }
 
 // Run creates an exporter in mode Preflight that selects pods by labels, waits until all
@@ -94,8 +103,11 @@ func remove(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxEx
 // wait returns when all pods are inspected, with the exporter as it is then.
 func wait(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxExporter, said func(string, ...any)) error {
 	for {
-		if complete(e) {
+		switch reason(e) {
+		case v1alpha1.ReasonPodsInspected:
 			return nil
+		case v1alpha1.ReasonNoPodsMatched:
+			return fmt.Errorf("no running pod in namespace %s has the labels %s; list the labels of its pods: kubectl get pods -n %s --show-labels", e.Namespace, e.Spec.Selector(), e.Namespace)
 		}
 		if p := e.Status.Preflight; p != nil {
 			said("inspected %d of %d pods", e.Status.Matched-p.Pending, e.Status.Matched)
