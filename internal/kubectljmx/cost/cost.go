@@ -4,6 +4,7 @@ package cost
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +138,7 @@ func (c *Cost) read(text string) error {
 		metricDuration: &c.DurationSeconds, metricCPU: &c.CPUSeconds, metricAllocated: &c.AllocatedBytes, metricSeries: &c.Series, metricMBeans: &c.MBeans,
 	} {
 		if family := families[name]; family != nil {
-			*to = new(sample(family.Metric[0]))
+			*to = sample(family.Metric[0])
 		}
 	}
 	if c.DurationSeconds == nil {
@@ -145,8 +146,9 @@ func (c *Cost) read(text string) error {
 	}
 	for _, m := range families[metricRules].GetMetric() {
 		for _, label := range m.Label {
-			if number, err := strconv.Atoi(label.GetValue()); label.GetName() == labelRule && err == nil {
-				c.Rules = append(c.Rules, Rule{Rule: number, CPUSeconds: sample(m)})
+			number, err := strconv.Atoi(label.GetValue())
+			if cpu := sample(m); label.GetName() == labelRule && err == nil && cpu != nil {
+				c.Rules = append(c.Rules, Rule{Rule: number, CPUSeconds: *cpu})
 			}
 		}
 	}
@@ -156,8 +158,13 @@ func (c *Cost) read(text string) error {
 	return nil
 }
 
-func sample(m *dto.Metric) float64 {
-	return cmp.Or(m.GetGauge().GetValue(), m.GetUntyped().GetValue(), m.GetCounter().GetValue())
+// sample returns the value of a metric; nil if it is not finite, which JSON cannot hold.
+func sample(m *dto.Metric) *float64 {
+	v := cmp.Or(m.GetGauge().GetValue(), m.GetUntyped().GetValue(), m.GetCounter().GetValue())
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
 }
 
 func value(v *float64) float64 {
