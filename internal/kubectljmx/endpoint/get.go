@@ -40,11 +40,21 @@ type Request struct {
 	MaxBytes int64
 }
 
-// Errors of a secured endpoint, whose credentials the user has to give.
-var (
-	ErrPassword    = errors.New("the endpoint needs a password: give it with --password-file, and the name with --username unless you may read the Secret of spec.endpointSecurity")
-	ErrCertificate = errors.New("the endpoint needs a client certificate that client-ca.crt of the Secret of spec.endpointSecurity signed: give it with --cert and --key")
-)
+// unauthorized returns the error for credentials without the right password.
+func (c Credentials) unauthorized() error {
+	if c.Password == "" {
+		return errors.New("the endpoint needs a password: give it with --password-file, and the name with --username unless you may read the Secret of spec.endpointSecurity")
+	}
+	return fmt.Errorf("the endpoint does not accept the password of --password-file for user %q: the hash in the Secret of spec.endpointSecurity is of another one, or the user name differs", c.Username)
+}
+
+// forbidden returns the error for credentials without the right certificate.
+func (c Credentials) forbidden() error {
+	if c.Certificate == nil {
+		return errors.New("the endpoint needs a client certificate that client-ca.crt of the Secret of spec.endpointSecurity signed: give it with --cert and --key")
+	}
+	return errors.New("the endpoint does not accept the client certificate of --cert: it is not valid now, or client-ca.crt of the Secret of spec.endpointSecurity did not sign it")
+}
 
 // Metrics returns the response of the endpoint.
 func Metrics(ctx context.Context, c *cluster.Cluster, t Target, r Request) (string, error) {
@@ -82,10 +92,10 @@ func (r Request) get(ctx context.Context, address string, t Target, forwarding f
 	var body strings.Builder
 	read, err := io.Copy(&body, io.LimitReader(response.Body, r.MaxBytes+1))
 	switch {
-	case response.StatusCode == http.StatusUnauthorized:
-		return "", ErrPassword
+	case response.StatusCode == http.StatusUnauthorized && t.TLS:
+		return "", r.unauthorized()
 	case response.StatusCode == http.StatusForbidden && t.TLS:
-		return "", ErrCertificate
+		return "", r.forbidden()
 	case response.StatusCode >= 300 && response.StatusCode < 400:
 		return "", fmt.Errorf("port %d of pod %s answers /metrics with %s, a redirect, which is not followed: an agent sends none, so another process listens there", t.Port, t.Pod, response.Status)
 	case response.StatusCode != http.StatusOK:

@@ -1,6 +1,9 @@
 package endpoint
 
 import (
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,7 +24,12 @@ func from(t *testing.T, server *httptest.Server, r Request) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.get(t.Context(), address.Host, Target{Pod: "app-0", Port: int32(port)}, &complaints{})
+	target := Target{Pod: "app-0", Port: int32(port)}
+	if server.TLS != nil {
+		sum := sha256.Sum256(server.Certificate().Raw)
+		target.TLS, target.CertificateSHA256 = true, hex.EncodeToString(sum[:])
+	}
+	return r.get(t.Context(), address.Host, target, &complaints{})
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
@@ -53,5 +61,29 @@ func TestResponseIsLimited(t *testing.T) {
 	}
 	if _, err := from(t, large, Request{MaxBytes: 10}); err == nil || !strings.Contains(err.Error(), "more than 10 bytes") {
 		t.Errorf("11 bytes of at most 10: got error %v", err)
+	}
+}
+
+// Credentials that are missing and those that are wrong have different remedies.
+func TestCredentialsAreRefused(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		given  Credentials
+		want   string
+	}{
+		{http.StatusUnauthorized, Credentials{}, "needs a password"},
+		{http.StatusUnauthorized, Credentials{Username: "prometheus", Password: "wrong"}, `does not accept the password of --password-file for user "prometheus"`},
+		{http.StatusForbidden, Credentials{}, "needs a client certificate"},
+		{http.StatusForbidden, Credentials{Certificate: &tls.Certificate{}}, "does not accept the client certificate of --cert"},
+	} {
+		server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(test.status) }))
+		t.Cleanup(server.Close)
+		if _, err := from(t, server, Request{Credentials: test.given, MaxBytes: 1}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%d: got error %v, want one with %q", test.status, err, test.want)
+		}
+	}
+	plain := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+	if _, err := from(t, plain, Request{MaxBytes: 1}); err == nil || !strings.Contains(err.Error(), "answers /metrics with 401") {
+		t.Errorf("401 without TLS: got error %v", err)
 	}
 }
