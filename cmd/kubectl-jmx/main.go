@@ -11,9 +11,11 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/command"
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
@@ -35,6 +37,7 @@ func run() error {
 		return err
 	}
 	klog.SetOutput(io.Discard)
+	ctrl.SetLogger(logr.Discard())
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
