@@ -1,5 +1,5 @@
 // Command kubectl-jmx is the kubectl plugin "kubectl jmx": what the JMX exporter operator
-// does, for people. It has no rights but those of its user.
+// does, as its users see and steer it. It has no rights but those of its user.
 package main
 
 import (

@@ -58,7 +58,7 @@ func managersOf(e *v1alpha1.PrometheusJmxExporter, t *testing.T) string {
 	return strings.Join(all, " ")
 }
 
-// Who pauses an exporter that a GitOps tool applies is told that the tool may undo it.
+// A pause of an exporter that a GitOps tool applies notes that the tool may undo it.
 func TestKubectlPauseOfAnAppliedExporter(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -171,7 +171,7 @@ func TestKubectlDetach(t *testing.T) {
 	k.fails([]string{"detach", "-n", s.namespace, "none", "--yes"}, "there is no pod none")
 }
 
-// Who may only see changes nothing, and is told which right is missing.
+// A user who may only read changes nothing; the error names the right that is missing.
 func TestKubectlHasNoRightsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s, o := longRunning(t, aPod("app-0"), nil)

@@ -122,9 +122,9 @@ func TestKubectlReport(t *testing.T) {
 	redacted := filepath.Join(t.TempDir(), "redacted.tar.gz")
 	k.must("report", "-n", s.namespace, "--operator-namespace", s.namespace, "--redact-names", "--file", redacted)
 	for name, content := range archive(t, redacted) {
-		for _, said := range []string{s.namespace, "payroll", "ledger-0", "com.example", "node-1"} {
-			if strings.Contains(name+content, said) {
-				t.Errorf("%s has the name %q:\n%s", name, said, content)
+		for _, original := range []string{s.namespace, "payroll", "ledger-0", "com.example", "node-1"} {
+			if strings.Contains(name+content, original) {
+				t.Errorf("%s has the name %q:\n%s", name, original, content)
 			}
 		}
 		if name == "records.yaml" && !strings.Contains(content, "AttachDisabled") {

@@ -68,9 +68,9 @@ type Rule struct {
 	Pattern string `json:"pattern,omitempty"`
 }
 
-// Of collects once in each JVM with an endpoint of these records, as a scrape does. said
+// Of collects once in each JVM with an endpoint of these records, as a scrape does. progress
 // is called with the number of JVMs that have answered.
-func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, timeout time.Duration, said func(done, all int)) []Cost {
+func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, timeout time.Duration, progress func(done, all int)) []Cost {
 	type job struct {
 		target endpoint.Target
 		cost   *Cost
@@ -96,7 +96,7 @@ func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachmen
 		group.Go(func() error {
 			job.cost.ask(ctx, c, job.target, request)
 			answered <- struct{}{}
-			said(len(answered), len(jobs))
+			progress(len(answered), len(jobs))
 			return nil
 		})
 	}

@@ -63,11 +63,11 @@ func Metrics(ctx context.Context, c *cluster.Cluster, t Target, r Request) (stri
 	if t.TLS && t.CertificateSHA256 == "" {
 		return "", fmt.Errorf("the record of pod %s does not say which certificate its endpoint has, so nothing is sent to it; kubectl jmx why -n %s %s", t.Pod, t.Namespace, t.Pod)
 	}
-	address, complaints, err := forward(ctx, c, t)
+	address, log, err := forward(ctx, c, t)
 	if err != nil {
 		return "", err
 	}
-	return r.get(ctx, address, t, complaints)
+	return r.get(ctx, address, t, log)
 }
 
 // get requests the metrics at the local address of a port-forward.

@@ -29,7 +29,7 @@ func from(t *testing.T, server *httptest.Server, r Request) (string, error) {
 		sum := sha256.Sum256(server.Certificate().Raw)
 		target.TLS, target.CertificateSHA256 = true, hex.EncodeToString(sum[:])
 	}
-	return r.get(t.Context(), address.Host, target, &complaints{})
+	return r.get(t.Context(), address.Host, target, &forwardLog{})
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {

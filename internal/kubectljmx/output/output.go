@@ -1,4 +1,4 @@
-// Package output prints what a command found, for people or for programs.
+// Package output prints what a command found, as text or for programs.
 package output
 
 import (
@@ -11,12 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Format is the value of the flag -o: json, yaml, or empty for people.
+// Format is the value of the flag -o: json, yaml, or empty for text.
 type Format string
 
 // AddFlag adds -o to a command.
 func (f *Format) AddFlag(command *cobra.Command) {
-	command.Flags().StringVarP((*string)(f), "output", "o", "", "json or yaml, for programs; by default, text for people")
+	command.Flags().StringVarP((*string)(f), "output", "o", "", "json or yaml, for programs; by default, text")
 	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -29,7 +29,7 @@ func (f Format) Validate() error {
 	return fmt.Errorf("there is no output format %q; -o takes json or yaml", string(f))
 }
 
-// Print writes a value in the format; text writes it for people.
+// Print writes a value in the format; text writes it as text.
 func (f Format) Print(w io.Writer, value any, text func(io.Writer)) error {
 	var out []byte
 	var err error
