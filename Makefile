@@ -104,18 +104,21 @@ manifests: ## Generate CRDs, RBAC and admission policies.
 .PHONY: policies
 policies: agent helper ## Generate the admission policies, with the digests of the built helper and agent.
 	$(SHARED) go run ./hack/policies -helpers bin
+	@hack/chart generate
 
 .PHONY: policies-release
 policies-release: agent helper ## Generate them after the release PREVIOUS (a tag), whose commands become those of the previous release.
 	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
 	$(SHARED) go run ./hack/policies -helpers bin -previous bin/previous-commands.json
+	@hack/chart generate
 
 .PHONY: licenses
 licenses: ## Collect the licenses of the Go modules that the image contains: LICENSES.
 	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach
 
 .PHONY: generate
-generate: manifests licenses ## Generate everything: manifests, deepcopy, apply configurations, licenses, state diagram and API reference.
+generate: manifests licenses ## Generate everything: manifests, chart, deepcopy, apply configurations, licenses, state diagram and API reference.
+	@hack/chart generate
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
 
@@ -154,3 +157,7 @@ build-installer: ## Write all manifests, with the image IMG: dist/install.yaml, 
 	@mkdir -p dist
 	hack/installer $(IMG) default >dist/install.yaml
 	hack/installer $(IMG) default-1.30 >dist/install-1.30.yaml
+
+.PHONY: chart
+chart: ## Package the Helm chart, with the image IMG, to dist/.
+	@hack/chart package $(VERSION) $(IMG)
