@@ -43,6 +43,10 @@ test: ## Run the tests that every change has to pass (hack/test SUITE... runs si
 test-all: ## Run all tests, also those that take too long for every change.
 	@hack/test --all
 
+.PHONY: test-install
+test-install: ## Install, upgrade, roll back and remove the Helm chart on the cluster of cluster-up, with running JVMs.
+	@$(SHARED) go test -vet=off -count=1 -timeout 1h -tags e2e -run 'TestChart$$' ./test/e2e
+
 .PHONY: vulnerabilities
 vulnerabilities: ## Check the binaries for known vulnerabilities (queries the Go vulnerability database).
 	go tool -modfile=hack/release/go.mod govulncheck ./...
