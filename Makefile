@@ -12,6 +12,7 @@ SHARED := CGO_ENABLED=0 GOFLAGS=-trimpath
 VERSION ?= $(shell git describe --always --dirty 2>/dev/null || echo dev)
 IMG ?= jmx-exporter-operator:dev
 MANAGER ?= bin/manager
+PLUGIN ?= bin/kubectl-jmx
 PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 KUBECTL ?= kubectl
 
@@ -66,6 +67,11 @@ bench-agent: agent ## Benchmark the agent against the stock exporter; writes doc
 build: ## Build the operator, bin/manager.
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(MANAGER) ./cmd/manager
 
+.PHONY: kubectl-jmx
+kubectl-jmx: ## Build the kubectl plugin, bin/kubectl-jmx; with bin in the PATH, it is "kubectl jmx".
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "-s -w -X banzaicloud.com/jmx-exporter-operator/internal/version.Version=$(VERSION)" -o $(PLUGIN) ./cmd/kubectl-jmx
+	@install -m 0755 cmd/kubectl-jmx/kubectl_complete-jmx $(dir $(PLUGIN))
+
 .PHONY: run
 run: agent helper ## Run the operator on this host, against the current context.
 	$(SHARED) go run ./cmd/manager --leader-elect=false --metrics-secure=false --metrics-bind-address=:8080 --helpers=bin --agent=bin/agent
@@ -117,11 +123,15 @@ policies-release: agent helper ## Generate them after the release PREVIOUS (a ta
 	@hack/chart generate
 
 .PHONY: licenses
-licenses: ## Collect the licenses of the Go modules that the image contains: LICENSES.
-	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach
+licenses: ## Collect the licenses of the Go modules that operator, helper and plugin contain: LICENSES.
+	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach ./cmd/kubectl-jmx
+
+.PHONY: dashboards
+dashboards: ## Generate the Grafana dashboards, config/grafana.
+	cd hack/dashboards && $(SHARED) go run . ../../config/grafana
 
 .PHONY: generate
-generate: manifests licenses ## Generate everything: manifests, chart, deepcopy, apply configurations, licenses, state diagram and API reference.
+generate: manifests licenses dashboards ## Generate everything: manifests, chart, deepcopy, apply configurations, licenses, dashboards, state diagram and API reference.
 	@hack/chart generate
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs

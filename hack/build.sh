@@ -16,8 +16,10 @@ binary_is() {
     etcd) folder=hack/tools/etcd package=go.etcd.io/etcd/server/v3 ;;
     kind) folder=hack/tools/kind package=sigs.k8s.io/kind ;;
     helm) folder=hack/tools/helm package=helm.sh/helm/v4/cmd/helm ;;
-    prometheus) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/prometheus ;;
+    prometheus | promtool) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/$1 ;;
+    prometheus-operator) folder=hack/tools/prometheus-operator package=github.com/prometheus-operator/prometheus-operator/cmd/operator ;;
     alertmanager) folder=hack/tools/alertmanager package=github.com/prometheus/alertmanager/cmd/alertmanager ;;
+    krew | validate-krew-manifest) folder=hack/tools/krew package=sigs.k8s.io/krew/cmd/$1 ;;
     image) folder=hack/offline/image package=. ;;
     buildkitd | buildctl) folder=hack/tools/buildkit package=github.com/moby/buildkit/cmd/$1 ;;
     crane) folder=hack/release package=github.com/google/go-containerregistry/cmd/crane ;;

@@ -66,6 +66,11 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	Halt *Halt `json:"halt,omitempty"`
 
+	// certificateNotAfter is when the certificate in the Secret of spec.endpointSecurity
+	// expires; while that Secret cannot be used, when the last one expires that could.
+	// +optional
+	CertificateNotAfter *metav1.Time `json:"certificateNotAfter,omitempty"`
+
 	// preflight is what was found in the pods; only in mode Preflight.
 	// +optional
 	Preflight *Preflight `json:"preflight,omitempty"`

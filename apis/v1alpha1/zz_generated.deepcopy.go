@@ -691,6 +691,10 @@ func (in *PrometheusJmxExporterStatus) DeepCopyInto(out *PrometheusJmxExporterSt
 		*out = new(Halt)
 		**out = **in
 	}
+	if in.CertificateNotAfter != nil {
+		in, out := &in.CertificateNotAfter, &out.CertificateNotAfter
+		*out = (*in).DeepCopy()
+	}
 	if in.Preflight != nil {
 		in, out := &in.Preflight, &out.Preflight
 		*out = new(Preflight)

@@ -173,26 +173,27 @@ func TestMakeTargets(t *testing.T) {
 	}
 }
 
-// Every alert uses metrics of the operator, or selects the operator: the metrics of
-// controller-runtime exist in others too.
-func TestAlerts(t *testing.T) {
-	page := read(t, "docs/alerting.md")
-	exprs := regexp.MustCompile(`(?m)^ +expr: (.+)$`).FindAllStringSubmatch(page, -1)
-	if len(exprs) == 0 {
-		t.Fatal("docs/alerting.md has no alert")
+// Every transcript of kubectl jmx in its page is one that the integration tests compare with what it prints.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "test/integration/testdata/kubectl/*.txt"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	namespace := regexp.MustCompile(`(?m)^namespace: (\S+)$`).FindStringSubmatch(read(t, "config/default/kustomization.yaml"))[1]
-	lease := regexp.MustCompile(`(?m)^const name = (".+")$`).FindStringSubmatch(read(t, "internal/manager/manager.go"))[1]
-	served := read(t, "internal/metrics/metrics.go")
-	for _, expr := range exprs {
-		for _, m := range regexp.MustCompile(`(\w+_\w+)(\{[^}]*\})?`).FindAllStringSubmatch(expr[1], -1) {
-			switch metric, labels := m[1], m[2]; {
-			case strings.Contains(served, strconv.Quote(metric)):
-			case strings.HasPrefix(metric, "jmx_exporter_operator_"):
-				t.Errorf("an alert asks for %s, which is not served", metric)
-			case !strings.Contains(labels, "namespace="+strconv.Quote(namespace)) || !strings.Contains(labels, "name="+lease):
-				t.Errorf("an alert asks for %s%s of any operator", metric, labels)
-			}
+	printed := map[string]bool{}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		printed[string(content)] = true
+	}
+	shown := regexp.MustCompile("(?s)\n```\n(\\$ kubectl jmx .*?)```\n").FindAllStringSubmatch(read(t, "docs/kubectl-jmx.md"), -1)
+	if len(shown) == 0 {
+		t.Fatal("docs/kubectl-jmx.md has no transcript")
+	}
+	for _, m := range shown {
+		if !printed[m[1]] {
+			t.Errorf("docs/kubectl-jmx.md has a transcript that is in no file of test/integration/testdata/kubectl:\n%s", m[1])
 		}
 	}
 }

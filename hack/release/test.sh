@@ -43,6 +43,7 @@ work=$(mktemp -d "$cache/tmp/release.XXXXXX")
 registry=
 . "$repo/hack/packages.sh"
 . "$repo/hack/release/layers.sh"
+. "$repo/hack/release/plugin-test.sh"
 trap '[ -z "$registry" ] || kill "$registry"; stop_buildkit; rm -rf "$work"' EXIT
 ! debian_root || packages jq:jq unzip:unzip
 build cosign crane helm
@@ -67,7 +68,8 @@ out=$work/first
 release build v1.0.0
 out=$work/second
 release build v1.0.0
-for file in amd64.tar arm64.tar sbom.cdx.json; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
+for file in amd64.tar arm64.tar sbom.cdx.json jmx.yaml; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
+test_plugin v1.0.0
 start_buildkit
 for arch in amd64 arm64; do check "the Dockerfile gives the layers of the release for $arch" same_layers $arch; done
 check "the bill of materials names the shaded collector" lists /agent/exporter.jar pkg:maven/io.prometheus.jmx/collector@

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -24,7 +25,7 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 		case *v1alpha1.JmxAttachmentList:
 			list.Items = append(list.Items, v1alpha1.JmxAttachment{
 				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
-				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseStaged, Reason: "NoSpace", Conditions: []metav1.Condition{
+				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseStaged, Reason: "MissingModule", Conditions: []metav1.Condition{
 					{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Scrapable"},
 					{Type: v1alpha1.ConditionScrapeIncomplete, Status: metav1.ConditionTrue, Reason: "InvalidValue"},
 					{Type: v1alpha1.ConditionScrapeExpensive, Status: metav1.ConditionFalse, Reason: "CPU"},
@@ -35,6 +36,9 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 				ProblemPods: []v1alpha1.ProblemPod{
 					{Pod: "payroll-0", UID: "0", Container: "app", Reason: "OOMKilled"}, {Pod: "payroll-0", UID: "0", Container: "side", Reason: "OOMKilled"},
 				}, ProblemPodsOmitted: 2,
+				Halt:                &v1alpha1.Halt{Reason: "RestartedAfterAttach"},
+				Conditions:          []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "PodsRefused"}},
+				CertificateNotAfter: &metav1.Time{Time: time.Unix(1800000000+int64(len(namespace)), 0)},
 			}})
 		}
 	}
@@ -49,7 +53,7 @@ func TestMetricsWithoutNames(t *testing.T) {
 		"names are not in metrics": {want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
-jmx_exporter_operator_attachments{phase="Staged",reason="NoSpace"} 2
+jmx_exporter_operator_attachments{phase="Staged",reason="MissingModule"} 2
 # HELP jmx_exporter_operator_attachment_conditions Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.
 # TYPE jmx_exporter_operator_attachment_conditions gauge
 jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",reason="InvalidValue"} 2
@@ -57,12 +61,24 @@ jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",reason=
 # TYPE jmx_exporter_operator_problem_pods gauge
 jmx_exporter_operator_problem_pods{reason="OOMKilled"} 2
 jmx_exporter_operator_problem_pods{reason="Omitted"} 4
+# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason.
+# TYPE jmx_exporter_operator_refused_pods gauge
+jmx_exporter_operator_refused_pods{reason="MissingModule"} 2
+# HELP jmx_exporter_operator_halted_rollouts Number of PrometheusJmxExporters whose rollout is halted, by reason.
+# TYPE jmx_exporter_operator_halted_rollouts gauge
+jmx_exporter_operator_halted_rollouts{reason="RestartedAfterAttach"} 2
+# HELP jmx_exporter_operator_stalled_exporters Number of PrometheusJmxExporters whose condition Stalled is True, by its reason.
+# TYPE jmx_exporter_operator_stalled_exporters gauge
+jmx_exporter_operator_stalled_exporters{reason="PodsRefused"} 2
+# HELP jmx_exporter_operator_certificate_expiry_timestamp_seconds Time at which the certificate of an exporter's endpoints expires, in seconds since 1970: the earliest of all exporters.
+# TYPE jmx_exporter_operator_certificate_expiry_timestamp_seconds gauge
+jmx_exporter_operator_certificate_expiry_timestamp_seconds 1.800000003e+09
 `},
 		"names are labels where asked for": {names: true, want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
-jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="NoSpace"} 1
-jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="NoSpace"} 1
+jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="MissingModule"} 1
+jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="MissingModule"} 1
 # HELP jmx_exporter_operator_attachment_conditions Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.
 # TYPE jmx_exporter_operator_attachment_conditions gauge
 jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",exporter="payroll",namespace="blue",reason="InvalidValue"} 1
@@ -73,11 +89,27 @@ jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="O
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="Omitted"} 2
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="OOMKilled"} 1
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="Omitted"} 2
+# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason.
+# TYPE jmx_exporter_operator_refused_pods gauge
+jmx_exporter_operator_refused_pods{exporter="payroll",namespace="blue",reason="MissingModule"} 1
+jmx_exporter_operator_refused_pods{exporter="payroll",namespace="red",reason="MissingModule"} 1
+# HELP jmx_exporter_operator_halted_rollouts Number of PrometheusJmxExporters whose rollout is halted, by reason.
+# TYPE jmx_exporter_operator_halted_rollouts gauge
+jmx_exporter_operator_halted_rollouts{exporter="payroll",namespace="blue",reason="RestartedAfterAttach"} 1
+jmx_exporter_operator_halted_rollouts{exporter="payroll",namespace="red",reason="RestartedAfterAttach"} 1
+# HELP jmx_exporter_operator_stalled_exporters Number of PrometheusJmxExporters whose condition Stalled is True, by its reason.
+# TYPE jmx_exporter_operator_stalled_exporters gauge
+jmx_exporter_operator_stalled_exporters{exporter="payroll",namespace="blue",reason="PodsRefused"} 1
+jmx_exporter_operator_stalled_exporters{exporter="payroll",namespace="red",reason="PodsRefused"} 1
+# HELP jmx_exporter_operator_certificate_expiry_timestamp_seconds Time at which the certificate of an exporter's endpoints expires, in seconds since 1970: the earliest of all exporters.
+# TYPE jmx_exporter_operator_certificate_expiry_timestamp_seconds gauge
+jmx_exporter_operator_certificate_expiry_timestamp_seconds{exporter="payroll",namespace="blue"} 1.800000004e+09
+jmx_exporter_operator_certificate_expiry_timestamp_seconds{exporter="payroll",namespace="red"} 1.800000003e+09
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(NewAttachmentCollector(tenants{}, test.names), NewConditionCollector(tenants{}, test.names), NewProblemCollector(tenants{}, test.names))
+			registry.MustRegister(Collectors(tenants{}, test.names)...)
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(test.want)); err != nil {
 				t.Error(err)
 			}

@@ -15,6 +15,10 @@ const (
 	attachmentsName = "jmx_exporter_operator_attachments"
 	conditionsName  = "jmx_exporter_operator_attachment_conditions"
 	problemPodsName = "jmx_exporter_operator_problem_pods"
+	refusedPodsName = "jmx_exporter_operator_refused_pods"
+	haltsName       = "jmx_exporter_operator_halted_rollouts"
+	stalledName     = "jmx_exporter_operator_stalled_exporters"
+	certificateName = "jmx_exporter_operator_certificate_expiry_timestamp_seconds"
 )
 
 var (

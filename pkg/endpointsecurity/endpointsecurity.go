@@ -14,6 +14,8 @@ type File struct {
 	Content []byte
 	// CertificateSHA256 is the SHA-256 of the server certificate's DER form, in hex.
 	CertificateSHA256 string
+	// CertificateNotAfter is the end of its validity.
+	CertificateNotAfter time.Time
 }
 
 // Parse validates the content of a Secret and encodes it as a File. The same content
@@ -27,7 +29,8 @@ func Parse(secret map[string][]byte, now time.Time) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	if end := chain[0].NotAfter; now.After(end) {
+	end := chain[0].NotAfter
+	if now.After(end) {
 		return File{}, invalid(KeyCertificate, "expired on %s", end.UTC().Format(time.RFC3339))
 	}
 	pairs := url.Values{"certificate": {encode(chain)}, "key": {key}}
@@ -42,5 +45,5 @@ func Parse(secret map[string][]byte, now time.Time) (File, error) {
 		return File{}, err
 	}
 	sum := sha256.Sum256(chain[0].Raw)
-	return File{Content: []byte(pairs.Encode()), CertificateSHA256: hex.EncodeToString(sum[:])}, nil
+	return File{Content: []byte(pairs.Encode()), CertificateSHA256: hex.EncodeToString(sum[:]), CertificateNotAfter: end}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -38,6 +39,8 @@ type Security struct {
 	Input
 	// CertificateSHA256 is the digest of its certificate, in DER.
 	CertificateSHA256 string
+	// CertificateNotAfter is the end of its validity.
+	CertificateNotAfter time.Time
 }
 
 // Problem is a reason with an actionable message.

@@ -16,48 +16,62 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/yaml"
-
-	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 )
 
-// A pod that crashes, or whose scrape is incomplete, fires an alert at a webhook and in
-// Slack, which resolves once the pod runs; an operator without a leader fires one, too, even next to another operator. Both use
-// the rules and the route of docs/alerting.md, with a real Prometheus and a real
-// Alertmanager.
+// Each alert fires at a webhook for a cause made on purpose, and is resolved when the cause
+// is mended; Slack receives some of them, too. All use the rules of config/prometheus and
+// the route of docs/alerting.md, with a real Prometheus and a real Alertmanager.
 func TestAlerting(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
+	c.clock.SetTime(time.Now()) // certificates expire in Prometheus' time
 	o := c.operate()
-	c.alerts("exporter", 0)
-	pod := c.run(aPod("app-0").without("app"))
-	c.crash(pod, 1)
-	incomplete := aPod("app-1")
-	incomplete.jvms["app"][0].notices = skips(1, "app", "InvalidValue")
-	c.run(incomplete)
-	o.settle()
-
-	binaries, err := exec.CommandContext(t.Context(), "../../hack/binaries", "prometheus", "alertmanager").Output()
-	if err != nil {
-		t.Fatalf("hack/binaries: %v", err)
-	}
-	prometheusBinary, alertmanagerBinary, _ := strings.Cut(strings.TrimSpace(string(binaries)), "\n")
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.NewProblemCollector(inNamespace{admin, c.namespace}, true), metrics.NewConditionCollector(inNamespace{admin, c.namespace}, true))
-	// controller-runtime's metric, with the namespace label that Prometheus adds to a target.
-	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "Whether this replica is the leader."}, []string{"namespace", "name"})
-	registry.MustRegister(leader)
-	leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator").Set(0)
-	leader.WithLabelValues("other-system", "other-operator").Set(1)
-	operator := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	t.Cleanup(operator.Close)
 	webhook, slack := receive(t), receive(t)
+	served := serveForAlerts(t, c)
+	causes := append(c.causes(o), served.causes()...)
+	caused := []string{"JmxExporterOperatorDown"} // below
+	for _, cause := range causes {
+		caused = append(caused, cause.alert)
+	}
+	if diff := cmp.Diff(alertNames(shippedRules(t)), caused, cmpopts.SortSlices(strings.Compare)); diff != "" {
+		t.Errorf("alerts with a cause (-alerts +causes):\n%s", diff)
+	}
+	o.tire()
+	c.startAlerting(served, webhook, slack)
 
-	dir := t.TempDir()
-	rules, route := documented(t, "groups"), documented(t, "route")
+	for _, cause := range causes {
+		webhook.until(t, "firing", cause.alert, cause.reason, "docs/troubleshooting.md#")
+	}
+	slack.until(t, "FIRING JmxPodsNotRunning", "1 selected pods do not run: CrashLoopBackOff")
+	slack.until(t, "FIRING JmxScrapesIncomplete", "the metrics of 1 pods are incomplete: InvalidValue")
+	for _, cause := range causes {
+		cause.mend()
+	}
+	c.later(time.Minute) // a container that was restarted stays listed until then
+	o.tire()
+	for _, cause := range causes {
+		webhook.until(t, "resolved", cause.alert, cause.reason)
+	}
+	slack.until(t, "RESOLVED JmxPodsNotRunning")
+
+	// Only now, since an operator that is down reports nothing. It also was before its first scrape.
+	webhook.until(t, "resolved", "JmxExporterOperatorDown")
+	webhook.forget()
+	served.operatorUp.Store(false)
+	webhook.until(t, "firing", "JmxExporterOperatorDown", "docs/troubleshooting.md#the-operator-is-down")
+	served.operatorUp.Store(true)
+	webhook.until(t, "resolved", "JmxExporterOperatorDown")
+}
+
+// startAlerting starts an Alertmanager and a Prometheus that alerts at once.
+func (c *cluster) startAlerting(served *servedForAlerts, webhook, slack *receiver) {
+	t, dir := c.t, c.t.TempDir()
+	t.Helper()
+	rules, route := shippedRules(t), documented(t, "route")
 	for _, group := range rules["groups"].([]any) {
 		for _, rule := range group.(map[string]any)["rules"].([]any) {
 			rule.(map[string]any)["for"] = "0s"
@@ -74,33 +88,46 @@ func TestAlerting(t *testing.T) {
 			s["api_url_file"] = write(t, dir, "slack", slack.URL)
 		}
 	}
-	alertmanager, server := address(t), address(t)
-	start(t, alertmanagerBinary, "--config.file="+write(t, dir, "alertmanager.yaml", route), "--storage.path="+filepath.Join(dir, "alertmanager"),
+	alertmanager := address(t)
+	start(t, tools(t, "alertmanager")[0], "--config.file="+write(t, dir, "alertmanager.yaml", route), "--storage.path="+filepath.Join(dir, "alertmanager"),
 		"--web.listen-address="+alertmanager, "--cluster.listen-address=")
-	start(t, prometheusBinary, "--storage.tsdb.path="+filepath.Join(dir, "prometheus"), "--web.listen-address="+server,
-		"--config.file="+write(t, dir, "prometheus.yaml", map[string]any{
-			"global":     map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},
-			"rule_files": []string{write(t, dir, "rules.yaml", rules)},
-			"alerting":   map[string]any{"alertmanagers": []any{targets(alertmanager)}},
-			"scrape_configs": []any{map[string]any{
-				"job_name": "operator", "honor_labels": true, "static_configs": targets(operator.Listener.Addr().String())["static_configs"],
+	startPrometheus(t, map[string]any{
+		"global":     map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},
+		"rule_files": []string{write(t, dir, "rules.yaml", rules)},
+		"alerting":   map[string]any{"alertmanagers": []any{map[string]any{"static_configs": labeled(alertmanager, nil)}}},
+		"scrape_configs": []any{
+			map[string]any{"job_name": "jmx-exporter-operator", "honor_labels": true, "static_configs": labeled(served.operator, nil)},
+			map[string]any{"job_name": "jmx", "static_configs": []any{
+				labeled(served.endpoint, map[string]string{"namespace": "shop", "exporter": "shop"})[0],
+				labeled(served.incomplete, map[string]string{"namespace": "shop", "exporter": "incomplete"})[0],
 			}},
-		}))
+		},
+	})
+}
 
-	webhook.until(t, "firing", "JmxPodsNotRunning", "CrashLoopBackOff")
-	slack.until(t, "FIRING JmxPodsNotRunning", "1 selected pods do not run: CrashLoopBackOff")
-	slack.until(t, "FIRING JmxScrapesIncomplete", "the metrics of 1 pods are incomplete: InvalidValue")
+// shippedRules returns the rules of config/prometheus.
+func shippedRules(t *testing.T) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile("../../config/prometheus/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rule struct {
+		Spec map[string]any `json:"spec"`
+	}
+	if err := yaml.Unmarshal(data, &rule); err != nil {
+		t.Fatal(err)
+	}
+	return rule.Spec
+}
 
-	c.runAgain(pod, 2)
-	o.settle()
-	c.later(time.Minute)
-	o.settle()
-	webhook.until(t, "resolved", "JmxPodsNotRunning", "CrashLoopBackOff")
-	slack.until(t, "RESOLVED JmxPodsNotRunning")
-
-	webhook.until(t, "firing", "JmxExporterOperatorHasNoLeader") // although another operator has a leader
-	leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator").Set(1)
-	webhook.until(t, "resolved", "JmxExporterOperatorHasNoLeader")
+func alertNames(rules map[string]any) (names []string) {
+	for _, group := range list(rules, "groups") {
+		for _, rule := range list(group, "rules") {
+			names = append(names, rule["alert"].(string))
+		}
+	}
+	return names
 }
 
 // documented returns the block of YAML in docs/alerting.md that begins with a key.
@@ -131,10 +158,6 @@ func list(in any, key string) (all []map[string]any) {
 		all = append(all, item.(map[string]any))
 	}
 	return all
-}
-
-func targets(address string) map[string]any {
-	return map[string]any{"static_configs": []any{map[string]any{"targets": []any{address}}}}
 }
 
 // write writes a string, or a value as YAML, to a file and returns its path.
@@ -202,6 +225,13 @@ func receive(t *testing.T) *receiver {
 	}))
 	t.Cleanup(r.Close)
 	return r
+}
+
+// forget forgets what was received.
+func (r *receiver) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies = nil
 }
 
 // until waits for a JSON body that contains all of these words.

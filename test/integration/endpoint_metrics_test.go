@@ -36,7 +36,7 @@ func TestMetricsEndpoint(t *testing.T) {
 	address := c.serveMetrics(manager.CertificateFiles{Dir: folder, Cert: "tls.crt", Key: "tls.key"})
 
 	nobody, outsider, prometheus := "", c.token("outsider"), c.token("prometheus")
-	c.grantEverywhere(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: c.namespace, Name: "prometheus"}, "../../config/metrics-auth/reader_role.yaml")
+	c.grantPrometheus()
 
 	// Its first start takes a while; a request that it must reject is never answered.
 	eventually(t, func() bool { return scrape(t, address, first, prometheus) == http.StatusOK })
@@ -85,21 +85,31 @@ func TestMetricsCertificateMissing(t *testing.T) {
 // address of its metrics.
 func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 	c.t.Helper()
+	return c.serveMetricsAt("127.0.0.1", files)
+}
+
+// serveMetricsAt does so at an address of this machine, with other options.
+func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles, change ...func(*manager.Options)) string {
+	c.t.Helper()
 	name := "operator-of-" + c.namespace
 	user := addUser(c.t, name)
 	c.grant(name, "../../config/rbac/role.yaml")
 	c.grantEverywhere(rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}, "../../config/metrics-auth/role.yaml")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	mgr, err := manager.New(user, manager.Options{
+	options := manager.Options{
 		Namespaces: []string{c.namespace}, MetricsAddress: address, MetricsSecure: true, MetricsCertificate: files,
 		HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, Limits: transport.NewLimits(4, 4, 4), Artifacts: artifacts,
 		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct},
-	})
+	}
+	for _, how := range change {
+		how(&options)
+	}
+	mgr, err := manager.New(user, options)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -113,6 +123,12 @@ func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 		}
 	})
 	return address
+}
+
+// grantPrometheus lets the service account prometheus scrape operators.
+func (c *cluster) grantPrometheus() {
+	c.t.Helper()
+	c.grantEverywhere(rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: c.namespace, Name: "prometheus"}, "../../config/metrics-auth/reader_role.yaml")
 }
 
 // grantEverywhere binds a shipped ClusterRole, with a name unique to this test.

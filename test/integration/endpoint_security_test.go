@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -86,6 +87,14 @@ func (p *securedPod) expect(when, valid, phase, scheme string) {
 	}
 }
 
+// expectExpiry checks when the certificate expires according to the exporter's status.
+func (p *securedPod) expectExpiry(when string, want *metav1.Time) {
+	p.t.Helper()
+	if got := p.exporter.Status.CertificateNotAfter; !got.Equal(want) {
+		p.t.Errorf("%s: certificateNotAfter of the exporter: got %v, want %v", when, got, want)
+	}
+}
+
 // A Secret is created, changed, made invalid and deleted: each change is one reload, an
 // existing endpoint keeps serving, and the agent is loaded once.
 func TestEndpointSecurity(t *testing.T) {
@@ -98,8 +107,10 @@ func TestEndpointSecurity(t *testing.T) {
 	}
 
 	secret := create(t, p.secretFor())
+	expires := metav1.NewTime(c.clock.Now().Add(24 * time.Hour).Truncate(time.Second)) // before time passes
 	p.later(afterPeriod)
 	p.expect("the Secret is created", v1alpha1.ReasonValid, isAnnotated, "https")
+	p.expectExpiry("the Secret is created", &expires)
 	first := p.attachment(p.pod).Status.Processes[0]
 
 	p.o.did()
@@ -128,12 +139,16 @@ func TestEndpointSecurity(t *testing.T) {
 	remove(t, secret)
 	p.later(2 * source.SecretPeriod)
 	p.expect("the Secret is deleted", v1alpha1.ReasonSecretNotFound, isAnnotated, "https")
+	if p.exporter.Status.CertificateNotAfter == nil {
+		t.Error("the status does not have the certificate that is still served")
+	}
 	if did := strings.Join(p.o.did(), ", "); strings.Contains(did, "exec") {
 		t.Errorf("a serving agent was changed: %s", did)
 	}
 
 	change(t, p.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.EndpointSecurity = nil })
 	p.expect("TLS is turned off", v1alpha1.ReasonValid, isAnnotated, "")
+	p.expectExpiry("TLS is turned off", nil)
 	create(t, p.secretFor())
 	change(t, p.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"}

@@ -206,10 +206,15 @@ func (c *cluster) forbid(resource string, operation admissionv1.OperationType, u
 // eventually waits for a condition.
 func eventually(t *testing.T, condition func() bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
-		return condition(), nil
-	})
-	if err != nil {
-		t.Fatalf("the condition was not met: %v", err)
+	if !soon(t, condition) {
+		t.Fatal("the condition was not met")
 	}
+}
+
+// soon waits until the condition is met, and reports whether it was.
+func soon(t *testing.T, condition func() bool) bool {
+	t.Helper()
+	return wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
+		return condition(), nil
+	}) == nil
 }

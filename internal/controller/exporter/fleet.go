@@ -43,6 +43,18 @@ type claim struct{ pod, owner string }
 // preflighting reports whether the exporter only inspects its pods.
 func (f *fleet) preflighting() bool { return f.exporter.Spec.Mode == v1alpha1.ModePreflight }
 
+// certificateNotAfter returns the end of validity of the endpoints' certificate; nil without
+// one. A Secret that cannot be used leaves the certificate that is served.
+func (f *fleet) certificateNotAfter() *metav1.Time {
+	switch {
+	case f.exporter.Spec.EndpointSecurity == nil:
+		return nil
+	case f.inputs.Security.CertificateNotAfter.IsZero():
+		return f.exporter.Status.CertificateNotAfter
+	}
+	return &metav1.Time{Time: f.inputs.Security.CertificateNotAfter}
+}
+
 // matched returns the number of pods that the exporter selects.
 func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.detaching) }
 

@@ -30,6 +30,7 @@ func (f sum) status() *v1alpha1.PrometheusJmxExporterStatus {
 		ProblemPods:        f.problems.Entries,
 		ProblemPodsOmitted: f.problems.Omitted,
 	}
+	status.CertificateNotAfter = f.certificateNotAfter()
 	for _, m := range f.members {
 		if m.refused() {
 			status.Refused++

@@ -94,8 +94,9 @@ func (s *Source) read(ctx context.Context, exporter *v1alpha1.PrometheusJmxExpor
 		return insecure(v1alpha1.ReasonSecretInvalid, "Secret %s, %s.", at.Name, err), nil
 	}
 	return steps.Security{
-		Input:             steps.Input{Blob: transport.NewBlob("security-", file.Content, "")},
-		CertificateSHA256: file.CertificateSHA256,
+		Input:               steps.Input{Blob: transport.NewBlob("security-", file.Content, "")},
+		CertificateSHA256:   file.CertificateSHA256,
+		CertificateNotAfter: file.CertificateNotAfter,
 	}, nil
 }
 

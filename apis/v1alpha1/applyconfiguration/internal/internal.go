@@ -628,6 +628,9 @@ var schemaYAML = typed.YAMLObject(`types:
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PrometheusJmxExporterStatus
   map:
     fields:
+    - name: certificateNotAfter
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
     - name: conditions
       type:
         list:

@@ -4,7 +4,8 @@ package v1alpha1
 
 import (
 	apisv1alpha1 "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	v1 "k8s.io/client-go/applyconfigurations/meta/v1"
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1 "k8s.io/client-go/applyconfigurations/meta/v1"
 )
 
 // PrometheusJmxExporterStatusApplyConfiguration represents a declarative configuration of the PrometheusJmxExporterStatus type for use
@@ -42,6 +43,9 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	Revision *string `json:"revision,omitempty"`
 	// halt is why the rollout is halted.
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
+	// certificateNotAfter is when the certificate in the Secret of spec.endpointSecurity
+	// expires; while that Secret cannot be used, when the last one expires that could.
+	CertificateNotAfter *v1.Time `json:"certificateNotAfter,omitempty"`
 	// preflight is what was found in the pods; only in mode Preflight.
 	Preflight *PreflightApplyConfiguration `json:"preflight,omitempty"`
 	// problemPodCount counts the pods that match labelSelector but do not run. Only with
@@ -55,7 +59,7 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	ProblemPodsOmitted *int32 `json:"problemPodsOmitted,omitempty"`
 	// conditions are Ready, Reconciling, Stalled and ConfigValid, PreflightComplete in
 	// mode Preflight, and ScrapeIncomplete and ScrapeExpensive while they are True.
-	Conditions []v1.ConditionApplyConfiguration `json:"conditions,omitempty"`
+	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 
 // PrometheusJmxExporterStatusApplyConfiguration constructs a declarative configuration of the PrometheusJmxExporterStatus type for use with
@@ -170,6 +174,14 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithHalt(value *HaltAppl
 	return b
 }
 
+// WithCertificateNotAfter sets the CertificateNotAfter field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the CertificateNotAfter field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithCertificateNotAfter(value v1.Time) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.CertificateNotAfter = &value
+	return b
+}
+
 // WithPreflight sets the Preflight field in the declarative configuration to the given value
 // and returns the receiver, so that objects can be built by chaining "With" function invocations.
 // If called multiple times, the Preflight field is set to the value of the last call.
@@ -210,7 +222,7 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithProblemPodsOmitted(v
 // WithConditions adds the given value to the Conditions field in the declarative configuration
 // and returns the receiver, so that objects can be build by chaining "With" function invocations.
 // If called multiple times, values provided by each call will be appended to the Conditions field.
-func (b *PrometheusJmxExporterStatusApplyConfiguration) WithConditions(values ...*v1.ConditionApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithConditions(values ...*metav1.ConditionApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
 	for i := range values {
 		if values[i] == nil {
 			panic("nil value passed to WithConditions")

@@ -1,0 +1,94 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/preflight"
+)
+
+func (t *tool) preflight() *cobra.Command {
+	var format output.Format
+	var selector string
+	var keep bool
+	var timeout time.Duration
+	c := &cobra.Command{
+		Use:   "preflight (EXPORTER | -l LABELS)",
+		Short: "Show which pods could be attached to, before anything is loaded",
+		Long: `Show which pods could be attached to, and why others could not, before anything is
+loaded. With labels, it creates a temporary exporter in mode Preflight, waits until
+the operator has inspected every pod with these labels, and deletes it again. With
+the name of an exporter in mode Preflight, it shows what that one has found.
+
+A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
+		Example: `  kubectl jmx preflight -l app=payroll
+  kubectl jmx preflight -l app=payroll --keep   # the exporter stays, for a look at each pod
+  kubectl jmx preflight example-preflight`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: t.completeOne(exporterNames),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := format.Validate(); err != nil {
+				return err
+			}
+			if (len(args) == 0) == (selector == "") {
+				return errors.New("name an exporter in mode Preflight, or select pods with -l app=NAME")
+			}
+			cl, err := t.open()
+			if err != nil {
+				return err
+			}
+			var report *preflight.Report
+			if selector != "" {
+				report, err = t.inspect(c.Context(), cl, selector, keep, timeout)
+			} else {
+				report, err = found(c.Context(), cl, args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return format.Print(t.Out, report, func(w io.Writer) { preflight.Print(w, report) })
+		},
+	}
+	format.AddFlag(c)
+	c.Flags().StringVarP(&selector, "selector", "l", "", "labels of the pods, KEY=VALUE, separated by commas")
+	c.Flags().BoolVar(&keep, "keep", false, "keep the exporter; kubectl delete pjmx removes it")
+	c.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long to wait for the operator")
+	return c
+}
+
+func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, selector string, keep bool, timeout time.Duration) (*preflight.Report, error) {
+	set, err := labels.ConvertSelectorToLabelsMap(selector)
+	if err != nil {
+		return nil, fmt.Errorf("-l takes KEY=VALUE, separated by commas, as spec.labelSelector does: %w", err)
+	}
+	selected := map[string]v1alpha1.LabelValue{}
+	for key, value := range set {
+		selected[key] = v1alpha1.LabelValue(value)
+	}
+	progress := output.NewProgress(t.ErrOut)
+	defer progress.Done()
+	return preflight.Run(ctx, cl, selected, keep, timeout, progress.Say)
+}
+
+func found(ctx context.Context, cl *cluster.Cluster, name string) (*preflight.Report, error) {
+	exporter, err := cl.Exporter(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if exporter.Spec.Mode != v1alpha1.ModePreflight {
+		return nil, fmt.Errorf("exporter %s attaches to its pods (spec.mode is not Preflight); kubectl jmx status -n %s %s shows how far they are", name, cl.Namespace, name)
+	}
+	if report := preflight.Of(exporter); report != nil {
+		return report, nil
+	}
+	return nil, fmt.Errorf("no operator has processed exporter %s yet; kubectl jmx status -n %s %s", name, cl.Namespace, name)
+}

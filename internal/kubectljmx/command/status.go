@@ -1,0 +1,105 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/fleet"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
+)
+
+func (t *tool) status() *cobra.Command {
+	var format output.Format
+	var watch bool
+	c := &cobra.Command{
+		Use:   "status [EXPORTER]",
+		Short: "Show exporters, their pods and JVMs, and what to do next",
+		Long: `Show exporters, their pods and JVMs as a tree: how far each one came (its phase),
+why not further, the next step, and the section of the documentation about it.
+
+A pod goes through the phases Discovered, JavaFound, Staged, Loaded, Exposed and
+Annotated; Annotated is the last one.`,
+		Example: `  kubectl jmx status                 # of the namespace
+  kubectl jmx status payroll --watch # one exporter, again at each change
+  kubectl jmx status -A -o json      # of all namespaces, for programs`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: t.completeOne(exporterNames),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			if err := format.Validate(); err != nil {
+				return err
+			}
+			if name != "" && t.all {
+				return fmt.Errorf("-A shows the exporters of all namespaces, and %s is the name of one: omit one of them", name)
+			}
+			cl, err := t.open()
+			if err != nil {
+				return err
+			}
+			if watch {
+				return t.watch(c, cl, format, name)
+			}
+			exporters, err := fleet.Status(c.Context(), cl, t.namespace(cl), name)
+			if err != nil {
+				return err
+			}
+			if len(exporters) == 0 {
+				fmt.Fprintln(t.ErrOut, t.noExporters(cl))
+			}
+			return format.Print(t.Out, exporters, func(w io.Writer) { fleet.Print(w, exporters) })
+		},
+	}
+	format.AddFlag(c)
+	t.addAll(c)
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "show it again at each change, until interrupted")
+	return c
+}
+
+func (t *tool) noExporters(cl *cluster.Cluster) string {
+	if t.all {
+		return "There is no PrometheusJmxExporter in this cluster. To see first which pods could be attached to: kubectl jmx preflight --help"
+	}
+	return fmt.Sprintf("There is no PrometheusJmxExporter in namespace %s; -A shows those of all namespaces.", cl.Namespace)
+}
+
+// eraseScreen moves a terminal's cursor to the top and erases what is shown.
+const eraseScreen = "\x1b[H\x1b[2J"
+
+func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format, name string) error {
+	before := ""
+	err := fleet.Watch(c.Context(), cl, t.clock, t.namespace(cl), name, func(exporters []fleet.Exporter) error {
+		var shown bytes.Buffer
+		if err := format.Print(&shown, exporters, func(w io.Writer) { fleet.Print(w, exporters) }); err != nil {
+			return err
+		}
+		if shown.String() == before {
+			return nil
+		}
+		first := before == ""
+		before = shown.String()
+		switch {
+		case format != "": // a stream of documents
+			if !first && format == "yaml" {
+				fmt.Fprintln(t.Out, "---")
+			}
+		case output.Terminal(t.Out):
+			fmt.Fprint(t.Out, eraseScreen)
+		case !first:
+			fmt.Fprintf(t.Out, "\n%s\n", t.clock.Now().Format(time.TimeOnly))
+		}
+		_, err := t.Out.Write(shown.Bytes())
+		return err
+	})
+	if c.Context().Err() == nil {
+		return err
+	}
+	return nil // interrupted, as a watch is meant to end
+}

@@ -1,0 +1,108 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/steer"
+)
+
+// ofExporter returns a command that changes an exporter, and prints what do returns.
+func (t *tool) ofExporter(c *cobra.Command, do func(context.Context, *cluster.Cluster, *v1alpha1.PrometheusJmxExporter) (string, error)) *cobra.Command {
+	c.Args = cobra.ExactArgs(1)
+	c.ValidArgsFunction = t.completeOne(exporterNames)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cl, err := t.open()
+		if err != nil {
+			return err
+		}
+		exporter, err := cl.Exporter(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		done, err := do(c.Context(), cl, exporter)
+		if err != nil {
+			return err
+		}
+		if caution := steer.Caution(exporter); caution != "" {
+			fmt.Fprintln(t.ErrOut, "note:", caution)
+		}
+		fmt.Fprintln(t.Out, done)
+		return nil
+	}
+	return c
+}
+
+func (t *tool) pause() *cobra.Command {
+	return t.ofExporter(&cobra.Command{
+		Use:   "pause EXPORTER",
+		Short: "Pause the rollout of an exporter",
+		Long: `Pause the rollout of an exporter (spec.suspend): the operator attaches to no further
+pod, and applies no change of configuration or agent. Existing endpoints keep
+serving.`,
+		Example: `  kubectl jmx pause payroll`,
+	}, func(ctx context.Context, cl *cluster.Cluster, e *v1alpha1.PrometheusJmxExporter) (string, error) {
+		if e.Spec.Suspend {
+			return fmt.Sprintf("exporter %s is paused already", e.Name), nil
+		}
+		return fmt.Sprintf("exporter %s is paused; to resume: kubectl jmx resume -n %s %s", e.Name, e.Namespace, e.Name), steer.Pause(ctx, cl, e)
+	})
+}
+
+func (t *tool) resume() *cobra.Command {
+	return t.ofExporter(&cobra.Command{
+		Use:   "resume EXPORTER",
+		Short: "Resume a rollout that is paused or halted",
+		Long: `Resume a rollout that was paused (spec.suspend), or that the operator halted because a
+pod was harmed or rejected the configuration (status.halt). The rollout continues
+where it was: attached pods stay as they are, and the pod that halted it is
+retried first. Find the cause of a halt before you resume: kubectl jmx status.
+
+It needs the right to attach: create on pods/exec, or the verb attach on
+prometheusjmxexporters.`,
+		Example: `  kubectl jmx resume payroll`,
+	}, func(ctx context.Context, cl *cluster.Cluster, e *v1alpha1.PrometheusJmxExporter) (string, error) {
+		halted := e.Status.Halt
+		if halted == nil && !e.Spec.Suspend {
+			return fmt.Sprintf("exporter %s is neither paused nor halted", e.Name), nil
+		}
+		done := fmt.Sprintf("exporter %s is resumed", e.Name)
+		if halted != nil {
+			done = fmt.Sprintf("exporter %s is resumed; it was halted: %s", e.Name, halted.Message)
+		}
+		return done, steer.Resume(ctx, cl, e, fmt.Sprint(t.clock.Now().UnixNano()))
+	})
+}
+
+func (t *tool) retry() *cobra.Command {
+	return &cobra.Command{
+		Use:   "retry POD",
+		Short: "Have the operator try a pod again at once",
+		Long: `Have the operator try a pod again at once, for example after you corrected why it was
+refused. It deletes the pod's record, which the operator recreates from what it
+observes: an agent that is in a JVM stays there, keeps its port, and is not loaded
+a second time.`,
+		Example:           `  kubectl jmx retry payroll-0`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: t.completeOne(recordedPods),
+		RunE: func(c *cobra.Command, args []string) error {
+			cl, err := t.open()
+			if err != nil {
+				return err
+			}
+			record, err := cl.Attached(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if err := steer.Retry(c.Context(), cl, record); err != nil {
+				return err
+			}
+			fmt.Fprintf(t.Out, "the operator tries pod %s again; to see how: kubectl jmx why -n %s %s\n", args[0], record.Namespace, args[0])
+			return nil
+		},
+	}
+}

@@ -1,0 +1,159 @@
+// Package cost asks agents what their collections cost: kubectl jmx top.
+package cost
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"golang.org/x/sync/errgroup"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/endpoint"
+)
+
+// The agent's own metrics of a collection; docs/collection-costs.md.
+const (
+	metricDuration  = "jmx_exporter_collection_duration_seconds"
+	metricCPU       = "jmx_exporter_collection_cpu_seconds"
+	metricAllocated = "jmx_exporter_collection_allocated_bytes"
+	metricSeries    = "jmx_exporter_collection_series"
+	metricMBeans    = "jmx_exporter_collection_mbeans"
+	metricRules     = "jmx_exporter_collection_rule_cpu_seconds"
+	labelRule       = "rule"
+)
+
+// concurrency limits the port-forwards at a time: each is a stream through the API server.
+const concurrency = 5
+
+// Cost is what a collection in a JVM costs. A value is absent if the JVM does not measure it.
+type Cost struct {
+	Namespace       string   `json:"namespace"`
+	Pod             string   `json:"pod"`
+	Container       string   `json:"container"`
+	PID             int32    `json:"pid"`
+	DurationSeconds *float64 `json:"durationSeconds,omitempty"`
+	CPUSeconds      *float64 `json:"cpuSeconds,omitempty"`
+	AllocatedBytes  *float64 `json:"allocatedBytes,omitempty"`
+	Series          *float64 `json:"series,omitempty"`
+	MBeans          *float64 `json:"mbeans,omitempty"`
+	// Rules are the rules with a pattern, the most expensive one first.
+	Rules []Rule `json:"rules,omitempty"`
+	// Expensive is the reason of ScrapeExpensive, and what the agent suggests.
+	Expensive *v1alpha1.ExpensiveScrape `json:"expensive,omitempty"`
+	// Error is why the cost is not known.
+	Error string `json:"error,omitempty"`
+
+	exporter string
+}
+
+// Rule is what a rule costs.
+type Rule struct {
+	// Rule is its number in the configuration, from 1.
+	Rule       int     `json:"rule"`
+	CPUSeconds float64 `json:"cpuSeconds"`
+	// Pattern is its pattern; empty if the user may not read the ConfigMap.
+	Pattern string `json:"pattern,omitempty"`
+}
+
+// Of collects once in each JVM with an endpoint of these records, as a scrape does. said
+// is called with the number of JVMs that have answered.
+func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, said func(done, all int)) []Cost {
+	type job struct {
+		target endpoint.Target
+		cost   *Cost
+	}
+	var jobs []job
+	for i := range records {
+		record := &records[i]
+		for _, target := range endpoint.Targets(record) {
+			jobs = append(jobs, job{target, &Cost{
+				Namespace: target.Namespace, Pod: target.Pod, Container: target.Container, PID: target.PID,
+				Expensive: expensive(record, target), exporter: record.Spec.Exporter.Name,
+			}})
+		}
+	}
+	answered := make(chan struct{}, len(jobs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(concurrency)
+	for _, job := range jobs {
+		group.Go(func() error {
+			job.cost.ask(ctx, c, job.target, credentials)
+			answered <- struct{}{}
+			said(len(answered), len(jobs))
+			return nil
+		})
+	}
+	_ = group.Wait() // each error is in its cost
+	costs := make([]Cost, len(jobs))
+	for i, job := range jobs {
+		costs[i] = *job.cost
+	}
+	slices.SortStableFunc(costs, func(a, b Cost) int { return cmp.Compare(value(b.CPUSeconds), value(a.CPUSeconds)) })
+	return costs
+}
+
+func expensive(record *v1alpha1.JmxAttachment, t endpoint.Target) *v1alpha1.ExpensiveScrape {
+	for _, p := range record.Status.Processes {
+		if p.Container == t.Container && p.PID == t.PID && p.Notices != nil {
+			return p.Notices.Expensive
+		}
+	}
+	return nil
+}
+
+func (c *Cost) ask(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, credentials endpoint.Credentials) {
+	text, err := endpoint.Metrics(ctx, cl, t, credentials, metricDuration, metricCPU, metricAllocated, metricSeries, metricMBeans, metricRules)
+	if err == nil {
+		err = c.read(text)
+	}
+	if err != nil {
+		c.Error = err.Error()
+	}
+}
+
+func (c *Cost) read(text string) error {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		return err
+	}
+	for name, to := range map[string]**float64{
+		metricDuration: &c.DurationSeconds, metricCPU: &c.CPUSeconds, metricAllocated: &c.AllocatedBytes, metricSeries: &c.Series, metricMBeans: &c.MBeans,
+	} {
+		if family := families[name]; family != nil {
+			*to = new(sample(family.Metric[0]))
+		}
+	}
+	if c.DurationSeconds == nil {
+		c.Error = "the endpoint does not say what a collection costs: it is of the stock exporter or an older agent"
+	}
+	for _, m := range families[metricRules].GetMetric() {
+		for _, label := range m.Label {
+			if number, err := strconv.Atoi(label.GetValue()); label.GetName() == labelRule && err == nil {
+				c.Rules = append(c.Rules, Rule{Rule: number, CPUSeconds: sample(m)})
+			}
+		}
+	}
+	slices.SortFunc(c.Rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(b.CPUSeconds, a.CPUSeconds), cmp.Compare(a.Rule, b.Rule))
+	})
+	return nil
+}
+
+func sample(m *dto.Metric) float64 {
+	return cmp.Or(m.GetGauge().GetValue(), m.GetUntyped().GetValue(), m.GetCounter().GetValue())
+}
+
+func value(v *float64) float64 {
+	if v == nil {
+		return -1
+	}
+	return *v
+}

@@ -1,0 +1,157 @@
+package story
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/advice"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/fleet"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
+)
+
+// Print writes the story; now is the present time.
+func (s *Story) Print(w io.Writer, now time.Time) {
+	verdict := s.summary(w)
+	if verdict.Next == "" && s.Record != nil && len(s.Record.Notices) > 0 {
+		verdict = s.Record.Notices[0]
+	}
+	s.conditions(w, now)
+	s.jvms(w)
+	s.attempts(w, now)
+	s.events(w, now)
+	fmt.Fprintln(w)
+	if verdict.Next == "" {
+		fmt.Fprintln(w, "Next: nothing to do.")
+		return
+	}
+	fmt.Fprintln(w, "Next: "+terminal.Line(verdict.Next))
+	if verdict.Docs != "" {
+		fmt.Fprintln(w, "Docs: "+verdict.Docs)
+	}
+}
+
+// summary writes where the pod is, and returns what keeps it there.
+func (s *Story) summary(w io.Writer) advice.Verdict {
+	rows := [][]string{{"Pod:", s.Namespace + "/" + s.Pod}}
+	var verdict advice.Verdict
+	if s.Record == nil {
+		verdict = *s.Unrecorded
+		rows = append(rows, []string{"Record:", "none"})
+	} else {
+		verdict = s.Record.Verdict
+		rows = append(rows, []string{"Exporter:", cmp.Or(s.Exporter, "none (deleted)")},
+			[]string{"Record:", "jmxattachment/" + s.Record.Attachment},
+			[]string{"Node:", cmp.Or(s.Record.Node, "unknown")},
+			[]string{"Phase:", string(cmp.Or(s.Record.Phase, v1alpha1.PhasePending))})
+	}
+	if verdict.Reason != "" {
+		rows = append(rows, []string{"Reason:", verdict.Reason}, []string{"Message:", verdict.Message})
+	}
+	output.Table(w, rows...)
+	return verdict
+}
+
+func (s *Story) conditions(w io.Writer, now time.Time) {
+	if len(s.Conditions) == 0 {
+		return
+	}
+	rows := [][]string{{"CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"}}
+	said := map[string]bool{}
+	for _, c := range s.Conditions {
+		message := c.Message
+		if said[message] { // Ready repeats the message of the phase that does not hold
+			message = ""
+		}
+		said[c.Message] = true
+		rows = append(rows, []string{c.Type, string(c.Status), c.Reason, ago(now, c.LastTransitionTime.Time), message})
+	}
+	fmt.Fprintln(w)
+	output.Table(w, rows...)
+}
+
+func (s *Story) jvms(w io.Writer) {
+	if s.Record != nil && len(s.Record.JVMs) > 0 {
+		rows := [][]string{{"JVM", "PHASE", "PORT", "VERSION", "MAIN CLASS", "REASON", "MESSAGE"}}
+		for _, j := range s.Record.JVMs {
+			rows = append(rows, []string{fmt.Sprintf("%s/%d", j.Container, j.PID), string(j.Phase), portOf(j), j.Version, j.MainClass, reasonOf(j), j.Message})
+		}
+		fmt.Fprintln(w)
+		output.Table(w, rows...)
+	}
+	if len(s.Skipped) > 0 {
+		rows := [][]string{{"CONTAINER NOT INSPECTED", "REASON", "MESSAGE"}}
+		for _, c := range s.Skipped {
+			rows = append(rows, []string{c.Container, c.Reason, c.Message})
+		}
+		fmt.Fprintln(w)
+		output.Table(w, rows...)
+	}
+}
+
+func portOf(j fleet.JVM) string {
+	if j.Port == 0 {
+		return ""
+	}
+	return fmt.Sprint(j.Port)
+}
+
+func reasonOf(j fleet.JVM) string {
+	if j.Excluded {
+		return "excluded"
+	}
+	return j.Reason
+}
+
+func (s *Story) attempts(w io.Writer, now time.Time) {
+	if s.Restart != "" {
+		fmt.Fprintln(w, "\nRestarted after the attach: "+terminal.Line(s.Restart))
+	}
+	if len(s.Attempts) == 0 {
+		return
+	}
+	rows := [][]string{{"ATTEMPTS AT", "FAILED", "NEXT", "LAST ERROR"}}
+	for _, a := range s.Attempts {
+		next := "with the next event"
+		if a.NextTime != nil {
+			next = "in " + duration.HumanDuration(max(0, a.NextTime.Sub(now)))
+		}
+		rows = append(rows, []string{string(a.Phase), fmt.Sprint(a.Count), next, a.LastError})
+	}
+	fmt.Fprintln(w)
+	output.Table(w, rows...)
+}
+
+func (s *Story) events(w io.Writer, now time.Time) {
+	if s.EventsOmitted != "" {
+		fmt.Fprintln(w, "\nEvents: "+terminal.Line(s.EventsOmitted))
+		return
+	}
+	if len(s.Events) == 0 {
+		fmt.Fprintln(w, "\nEvents: none (the API server keeps them for an hour by default)")
+		return
+	}
+	rows := [][]string{{"EVENT", "AGE", "TYPE", "ON", "MESSAGE"}}
+	for _, e := range s.Events {
+		times := ""
+		if e.Count > 1 {
+			times = fmt.Sprintf(" (%d times)", e.Count)
+		}
+		rows = append(rows, []string{e.Reason, ago(now, e.Time.Time), e.Type, strings.ToLower(e.On), e.Message + times})
+	}
+	fmt.Fprintln(w)
+	output.Table(w, rows...)
+}
+
+func ago(now, then time.Time) string {
+	if then.IsZero() {
+		return "unknown"
+	}
+	return duration.HumanDuration(max(0, now.Sub(then)))
+}

@@ -1,0 +1,60 @@
+package metrics
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/pkg/record"
+)
+
+// NewAttachmentCollector returns a collector of the JmxAttachments in the cache.
+func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newCollector(attachmentsName,
+		"Number of JmxAttachments, by phase and by the reason why the next phase does not hold.",
+		[]string{"namespace"}, []string{"phase", "reason"}, names, sum,
+		eachAttachment(cache, func(a *v1alpha1.JmxAttachment, add adder) {
+			add(1, a.Namespace, string(a.Status.Phase), a.Status.Reason)
+		}))
+}
+
+// NewRefusedCollector returns a collector of the pods that need a person.
+func NewRefusedCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newCollector(refusedPodsName, "Number of pods that are refused, by reason.",
+		exporterNames, []string{"reason"}, names, sum,
+		eachAttachment(cache, func(a *v1alpha1.JmxAttachment, add adder) {
+			if v1alpha1.NeedsPerson(a.Status.Reason) {
+				add(1, a.Namespace, a.Spec.Exporter.Name, a.Status.Reason)
+			}
+		}))
+}
+
+// NewConditionCollector returns a collector of the JmxAttachments in the cache whose
+// conditions say what their scrapes lack or cost.
+func NewConditionCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newCollector(conditionsName,
+		"Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.",
+		exporterNames, []string{"condition", "reason"}, names, sum,
+		eachAttachment(cache, func(a *v1alpha1.JmxAttachment, add adder) {
+			for _, kind := range record.NoticeConditions {
+				if c := meta.FindStatusCondition(a.Status.Conditions, kind); c != nil && c.Status == metav1.ConditionTrue {
+					add(1, a.Namespace, a.Spec.Exporter.Name, kind, c.Reason)
+				}
+			}
+		}))
+}
+
+func eachAttachment(cache client.Reader, observe func(*v1alpha1.JmxAttachment, adder)) func(context.Context, adder) error {
+	return func(ctx context.Context, add adder) error {
+		var list v1alpha1.JmxAttachmentList
+		err := cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
+		for i := range list.Items {
+			observe(&list.Items[i], add)
+		}
+		return err
+	}
+}

@@ -1,0 +1,22 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+// Register registers the metrics. What is counted in the cache is counted at each scrape;
+// with names, it has the names of namespaces and exporters as labels.
+func Register(cache client.Reader, names bool) {
+	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes)
+	metrics.Registry.MustRegister(Collectors(cache, names)...)
+}
+
+// Collectors returns the collectors of what is in the cache.
+func Collectors(cache client.Reader, names bool) []prometheus.Collector {
+	return []prometheus.Collector{
+		NewAttachmentCollector(cache, names), NewRefusedCollector(cache, names), NewConditionCollector(cache, names),
+		NewProblemCollector(cache, names), NewHaltCollector(cache, names), NewStalledCollector(cache, names), NewCertificateCollector(cache, names),
+	}
+}

@@ -1,0 +1,122 @@
+package integration
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+)
+
+// The report of an exporter in mode Preflight.
+func TestKubectlPreflight(t *testing.T) {
+	t.Parallel()
+	f := mixed(t)
+	f.o.settle()
+	k := aKubectl(t, "inspector", f.namespace, changer()...)
+	golden(t, "preflight", strings.ReplaceAll(k.transcript("preflight", "-n", f.namespace, "exporter"), f.namespace, "shop"))
+	if got := k.must("preflight", "-n", f.namespace, "exporter", "-o", "yaml"); !strings.Contains(got, "attachable: 3/6") && !strings.Contains(got, "attachable: 2/6") {
+		t.Errorf("-o yaml: got\n%s", got)
+	}
+	f.mode(f.exporter, v1alpha1.ModeAttach)
+	k.fails([]string{"preflight", "-n", f.namespace, "exporter"}, "spec.mode is not Preflight")
+	k.fails([]string{"preflight", "-n", f.namespace}, "select pods with -l")
+	k.fails([]string{"preflight", "-n", f.namespace, "-l", "app in (a,b)"}, "-l takes KEY=VALUE")
+}
+
+// A preflight of labels creates an exporter, waits for the operator, and deletes it.
+func TestKubectlPreflightOfLabels(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	o := c.operate()
+	c.run(aPod("app-0"))
+	c.configure(rules)
+	k := aKubectl(t, "labels", c.namespace, changer()...)
+	printed := make(chan string)
+	go func() { printed <- k.must("preflight", "-n", c.namespace, "-l", "app=dummyapp") }()
+	c.await("the exporter is created", func() bool { return len(c.exporters()) == 1 })
+	o.settle()
+	got := <-printed
+	for _, want := range []string{"Attachable:", "1/1 pods", "Exec 1"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%s\nwithout %q", got, want)
+		}
+	}
+	if left := c.exporters(); len(left) > 0 {
+		t.Errorf("exporter %s stays", left[0].Name)
+	}
+}
+
+// Without an operator, a preflight says so, and leaves nothing; also when it is interrupted.
+func TestKubectlPreflightWithoutOperator(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	k := aKubectl(t, "alone", c.namespace, changer()...)
+	k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=dummyapp", "--timeout", "1ms"}, "no operator has processed exporter", "check that the operator runs")
+	if left := c.exporters(); len(left) > 0 {
+		t.Errorf("after a timeout, exporter %s stays", left[0].Name)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, _, err := k.run(ctx, "preflight", "-n", c.namespace, "-l", "app=dummyapp")
+		ended <- err
+	}()
+	c.await("the exporter is created", func() bool { return len(c.exporters()) == 1 })
+	interrupt()
+	if err := <-ended; err == nil {
+		t.Error("an interrupted preflight succeeds")
+	}
+	if left := c.exporters(); len(left) > 0 {
+		t.Errorf("after an interrupt, exporter %s stays", left[0].Name)
+	}
+}
+
+func (c *cluster) exporters() []v1alpha1.PrometheusJmxExporter {
+	c.t.Helper()
+	var list v1alpha1.PrometheusJmxExporterList
+	c.list(&list)
+	return list.Items
+}
+
+// await waits until something holds that another process does.
+func (c *cluster) await(what string, holds func() bool) {
+	c.t.Helper()
+	for range 600 {
+		if holds() {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.t.Fatalf("after a minute, it is not so that %s", what)
+}
+
+// A watch shows the exporters again when something changes.
+func TestKubectlWatches(t *testing.T) {
+	t.Parallel()
+	s := aShop(t, "watched")
+	k := aKubectl(t, "watcher", s.namespace, viewer()...)
+	ctx, interrupt := context.WithCancel(t.Context())
+	var out, errOut shown
+	ended := make(chan error)
+	go func() { ended <- k.stream(ctx, &out, &errOut, "status", "-n", s.namespace, "ledger", "--watch") }()
+	s.await("the exporter is shown", out.has("exporter watched/ledger  Pending"))
+	s.status(s.ledger, v1alpha1.PrometheusJmxExporterStatus{Phase: v1alpha1.PhaseExposed, Pods: "0/1", Matched: 1})
+	// The clock of kubectl jmx stands still while it gathers changes, until it is moved.
+	s.await("changes are gathered", k.clock.HasWaiters)
+	s.status(s.ledger, v1alpha1.PrometheusJmxExporterStatus{Phase: v1alpha1.PhaseAnnotated, Pods: "1/1", Matched: 1})
+	k.clock.Step(time.Second)
+	s.await("the last state is shown", out.has("Annotated  1/1 pods annotated"))
+	s.status(s.payroll, v1alpha1.PrometheusJmxExporterStatus{Phase: v1alpha1.PhaseExposed})
+	s.await("changes are gathered again", k.clock.HasWaiters)
+	interrupt()
+	if err := <-ended; err != nil {
+		t.Errorf("an interrupted watch: %v", err)
+	}
+	for _, not := range []string{"0/1", "payroll"} { // a state that did not last, and another exporter
+		if strings.Contains(out.String(), not) {
+			t.Errorf("%q is shown:\n%s", not, out.String())
+		}
+	}
+}
