@@ -60,6 +60,9 @@ func TestChartRendersConfig(t *testing.T) {
 		"the release of another one": {values: []string{"crds.enabled=false", "sharedObjects.enabled=false"}, overlay: map[string]string{".": `resources: [CONFIG/default]
 patches: [` + remove("CustomResourceDefinition", ".*") + `, ` + remove("ClusterRole", "jmx-exporter-(view|edit)") + `, ` +
 			remove("ValidatingAdmissionPolicy|ValidatingAdmissionPolicyBinding", "jmx-exporter-operator-creator") + `, ` + remove("MutatingAdmissionPolicy|MutatingAdmissionPolicyBinding", ".*") + `]`}},
+		"monitors, rules and dashboards": {values: []string{"monitors.enabled=true", "rules.enabled=true", "dashboards.enabled=true"}, overlay: withComponent("prometheus, CONFIG/grafana")},
+		"a PodMonitor":                   {values: []string{"monitors.enabled=true", "monitors.kind=PodMonitor", "rules.enabled=true"}, overlay: withComponent("prometheus, CONFIG/prometheus/podmonitor")},
+		"monitors of some namespaces":    {namespace: "ops", values: []string{"namespaces={ops,shop,bank}", "metrics.secure=false", "metrics.port=8080", "monitors.enabled=true", "rules.enabled=true"}, overlay: monitored(someNamespaces)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,6 +103,17 @@ patches:
 transformers: [CONFIG/policies/installation]`,
 	"shop": rightsIn("shop"),
 	"bank": rightsIn("bank"),
+}
+
+// monitored adds config/prometheus to someNamespaces.
+func monitored(overlay map[string]string) map[string]string {
+	overlay = maps.Clone(overlay)
+	overlay["ops"] = strings.Replace(overlay["ops"], "patches:", `components: [CONFIG/prometheus, CONFIG/prometheus/namespaced]
+patches:
+  - target: {kind: ServiceMonitor, name: jmx-exporters}
+    patch: |
+      - {op: add, path: /spec/namespaceSelector, value: {matchNames: [ops, shop, bank]}}`, 1)
+	return overlay
 }
 
 func rightsIn(namespace string) string {

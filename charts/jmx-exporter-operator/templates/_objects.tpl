@@ -51,7 +51,7 @@ the overlays of config do with kustomize. Each rule stands in config alone.
 {{- $object := index . 1 }}
 {{- $meta := $object.metadata }}
 {{- $_ := set $meta "labels" (merge (dict) (include "jmx-exporter-operator.labels" $ | fromYaml) ($meta.labels | default dict)) }}
-{{- if has $object.kind (list "ServiceAccount" "Role" "RoleBinding" "NetworkPolicy") }}
+{{- if not (regexMatch "^(Cluster.*|CustomResourceDefinition|.*AdmissionPolicy.*)$" $object.kind) }}
 {{- $_ := set $meta "namespace" ($meta.namespace | default $.Release.Namespace) }}
 {{- end }}
 {{- range $object.subjects }}
@@ -69,6 +69,13 @@ the overlays of config do with kustomize. Each rule stands in config alone.
 ---
 {{ toYaml $object }}
 {{ end }}
+
+{{/* Renders an object of prometheus-operator with labels that a Prometheus selects by: (list $ OBJECT LABELS). */}}
+{{- define "jmx-exporter-operator.monitoring" -}}
+{{- $object := index . 1 }}
+{{- $_ := set $object.metadata "labels" (merge (dict) (index . 2) $object.metadata.labels) }}
+{{- include "jmx-exporter-operator.object" (list (index . 0) $object) }}
+{{- end }}
 
 {{- define "jmx-exporter-operator.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
