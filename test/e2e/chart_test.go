@@ -17,11 +17,12 @@ func TestChart(t *testing.T) {
 	testenv.Test(t, demoPath(namespace, applications, feature.
 		WithSetup("the operator is restored", suite.PutBack()).
 		WithSetup("no operator is installed", suite.Undeployed()).
-		WithSetup("the chart is installed", suite.ChartReleased("install", "jmx-exporter-operator:dev")), 5).
-		Assess("the running agents are recorded", funcs.All(
-			agents.Remember(),
-			implementations.Remember(),
-			scraper.Begin(port))).
+		WithSetup("the chart is installed", suite.ChartReleased("install", "jmx-exporter-operator:dev")).
+		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
+		WithSetup("all pods are Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 5, port)).
+		WithSetup("the agents are recorded", agents.Remember()).
+		WithSetup("the running implementation is recorded", implementations.Remember()).
+		WithSetup("the pods are scraped", scraper.Begin(port)), 5).
 		Assess("an upgrade updates the implementation in every JVM", funcs.All(
 			suite.ChartReleased("upgrade", "jmx-exporter-operator:next"),
 			implementations.Changed(),
