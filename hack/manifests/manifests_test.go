@@ -117,8 +117,8 @@ func shipped(t *testing.T) map[string]string {
 	for _, folder := range []string{"config", "examples/*/config"} {
 		for _, kustomization := range files(t, folder, "kustomization.yaml") {
 			dir := filepath.Dir(kustomization)
-			if strings.Contains(read(t, "config/default/kustomization.yaml"), "../"+filepath.Base(dir)+"\n") && isComponent(t, dir) {
-				continue // part of config/default
+			if isComponent(t, dir) && inDefault(t, dir) {
+				continue
 			}
 			texts[dir] = build(t, dir)
 		}
@@ -145,12 +145,22 @@ func build(t *testing.T, dir string) string {
 			}
 			return rel
 		}
-		text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", to("config/default"), to(dir))
+		components := to(dir)
+		// What adapts another component comes after it.
+		if parent := filepath.Dir(dir); parent != "config" && isComponent(t, parent) && !inDefault(t, parent) {
+			components = to(parent) + ", " + components
+		}
+		text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", to("config/default"), components)
 		if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		dir = overlay
 	}
+	return kustomize(t, dir)
+}
+
+func kustomize(t *testing.T, dir string) string {
+	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", dir)
 	command.Dir, command.Stderr = root, os.Stderr
 	out, err := command.Output()
@@ -158,6 +168,12 @@ func build(t *testing.T, dir string) string {
 		t.Fatalf("kustomize build %s: %v", dir, err)
 	}
 	return string(out)
+}
+
+// inDefault reports whether a component is part of config/default.
+func inDefault(t *testing.T, dir string) bool {
+	t.Helper()
+	return strings.Contains(read(t, "config/default/kustomization.yaml"), "../"+filepath.Base(dir)+"\n")
 }
 
 func isComponent(t *testing.T, dir string) bool {
