@@ -58,7 +58,7 @@ func managersOf(e *v1alpha1.PrometheusJmxExporter, t *testing.T) string {
 	return strings.Join(all, " ")
 }
 
-// Who pauses an exporter that a GitOps tool applies is told that the tool may undo it.
+// A pause of an exporter that a GitOps tool applies notes that the tool may undo it.
 func TestKubectlPauseOfAnAppliedExporter(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
@@ -102,6 +102,19 @@ func TestKubectlResume(t *testing.T) {
 	f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated)
 	if get(t, f.exporter); f.exporter.Status.Halt != nil || f.exporter.Spec.Suspend {
 		t.Errorf("after the resume: got halt %v and suspend %v", f.exporter.Status.Halt, f.exporter.Spec.Suspend)
+	}
+}
+
+// A terminal obeys nothing in the message of a halt, which may quote a container.
+func TestKubectlResumeEscapes(t *testing.T) {
+	t.Parallel()
+	s := aShop(t, "escaped")
+	s.fill()
+	s.ledger.Status.Halt.Message = "Container app says \x1b[2J."
+	s.status(s.ledger, s.ledger.Status)
+	k := aKubectl(t, "escaper", s.namespace, changer()...)
+	if got := k.must("resume", "-n", s.namespace, "ledger"); !strings.Contains(got, "Container app says ?[2J.") {
+		t.Errorf("resume: got %q", got)
 	}
 }
 
@@ -158,7 +171,7 @@ func TestKubectlDetach(t *testing.T) {
 	k.fails([]string{"detach", "-n", s.namespace, "none", "--yes"}, "there is no pod none")
 }
 
-// Who may only see changes nothing, and is told which right is missing.
+// A user who may only read changes nothing; the error names the right that is missing.
 func TestKubectlHasNoRightsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s, o := longRunning(t, aPod("app-0"), nil)

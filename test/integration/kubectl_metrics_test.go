@@ -105,6 +105,15 @@ func TestKubectlMetrics(t *testing.T) {
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0", "--jvm", "none"}, "--jvm takes one of app/1, worker/7")
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0", "--filter", "("}, "--filter is not a regular expression")
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-1"}, "phase Discovered (AttachDisabled)", "kubectl jmx why -n metrics payroll-1")
+	hung := make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hung }))
+	t.Cleanup(hanging.Close)
+	t.Cleanup(func() { close(hung) })
+	node.listen(s.pods["payroll-0"], 9404, hanging)
+	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0", "--jvm", "worker", "--timeout", "1s"}, "no complete response within 1s", "--timeout")
+	if got := k.must("top", "-n", s.namespace, "--timeout", "2s"); !strings.Contains(got, "17.36ms") || !strings.Contains(got, "payroll-0 worker/7: port 9404 of pod payroll-0 does not answer: no complete response within 2s") {
+		t.Errorf("top with a JVM that does not answer: got\n%s", got)
+	}
 	node.forget()
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0"}, "port 9400 of pod payroll-0 does not answer", "nothing listens on port 9400")
 	viewer := aKubectl(t, "no-forwarder", s.namespace, viewer()...)

@@ -48,6 +48,25 @@ func TestKubectlPreflightOfLabels(t *testing.T) {
 	}
 }
 
+// A preflight of labels that no running pod has says so, instead of waiting for one.
+func TestKubectlPreflightOfNoPods(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	o := c.operate()
+	k := aKubectl(t, "no-pods", c.namespace, changer()...)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=none", "--timeout", "20s"}, "no running pod in namespace "+c.namespace+" has the labels app=none", "--show-labels")
+	}()
+	c.await("the exporter is created", func() bool { return len(c.exporters()) == 1 })
+	o.settle()
+	<-ended
+	if left := c.exporters(); len(left) > 0 {
+		t.Errorf("exporter %s stays", left[0].Name)
+	}
+}
+
 // Without an operator, a preflight says so, and leaves nothing; also when it is interrupted.
 func TestKubectlPreflightWithoutOperator(t *testing.T) {
 	t.Parallel()
@@ -90,33 +109,4 @@ func (c *cluster) await(what string, holds func() bool) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	c.t.Fatalf("after a minute, it is not so that %s", what)
-}
-
-// A watch shows the exporters again when something changes.
-func TestKubectlWatches(t *testing.T) {
-	t.Parallel()
-	s := aShop(t, "watched")
-	k := aKubectl(t, "watcher", s.namespace, viewer()...)
-	ctx, interrupt := context.WithCancel(t.Context())
-	var out, errOut shown
-	ended := make(chan error)
-	go func() { ended <- k.stream(ctx, &out, &errOut, "status", "-n", s.namespace, "ledger", "--watch") }()
-	s.await("the exporter is shown", out.has("exporter watched/ledger  Pending"))
-	s.status(s.ledger, v1alpha1.PrometheusJmxExporterStatus{Phase: v1alpha1.PhaseExposed, Pods: "0/1", Matched: 1})
-	// The clock of kubectl jmx stands still while it gathers changes, until it is moved.
-	s.await("changes are gathered", k.clock.HasWaiters)
-	s.status(s.ledger, v1alpha1.PrometheusJmxExporterStatus{Phase: v1alpha1.PhaseAnnotated, Pods: "1/1", Matched: 1})
-	k.clock.Step(time.Second)
-	s.await("the last state is shown", out.has("Annotated  1/1 pods annotated"))
-	s.status(s.payroll, v1alpha1.PrometheusJmxExporterStatus{Phase: v1alpha1.PhaseExposed})
-	s.await("changes are gathered again", k.clock.HasWaiters)
-	interrupt()
-	if err := <-ended; err != nil {
-		t.Errorf("an interrupted watch: %v", err)
-	}
-	for _, not := range []string{"0/1", "payroll"} { // a state that did not last, and another exporter
-		if strings.Contains(out.String(), not) {
-			t.Errorf("%q is shown:\n%s", not, out.String())
-		}
-	}
 }

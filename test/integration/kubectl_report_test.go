@@ -85,6 +85,8 @@ func TestKubectlReport(t *testing.T) {
 	change(t, s.payroll, func(e *v1alpha1.PrometheusJmxExporter) {
 		metav1.SetMetaDataAnnotation(&e.ObjectMeta, v1alpha1.AnnotationRequester, "dev@example.com")
 	})
+	s.payroll.Status.ProblemPods[0].Log, s.payroll.Status.ProblemPods[0].PreviousLog = "password hunter2", "hunter2 again"
+	s.status(s.payroll, s.payroll.Status)
 	s.event(s.records["payroll-0"], "Normal", "Loaded", `Attached by exporter payroll of requester "dev@example.com".`, 1)
 	k := aKubectl(t, "reporter", s.namespace, append(viewer(), allow("apps", "deployments", "get", "list"))...)
 	file := filepath.Join(t.TempDir(), "report.tar.gz")
@@ -120,9 +122,9 @@ func TestKubectlReport(t *testing.T) {
 	redacted := filepath.Join(t.TempDir(), "redacted.tar.gz")
 	k.must("report", "-n", s.namespace, "--operator-namespace", s.namespace, "--redact-names", "--file", redacted)
 	for name, content := range archive(t, redacted) {
-		for _, said := range []string{s.namespace, "payroll", "ledger-0", "com.example", "node-1"} {
-			if strings.Contains(name+content, said) {
-				t.Errorf("%s has the name %q:\n%s", name, said, content)
+		for _, original := range []string{s.namespace, "payroll", "ledger-0", "com.example", "node-1"} {
+			if strings.Contains(name+content, original) {
+				t.Errorf("%s has the name %q:\n%s", name, original, content)
 			}
 		}
 		if name == "records.yaml" && !strings.Contains(content, "AttachDisabled") {

@@ -1,6 +1,6 @@
 // Package advice says what to do about a reason. What is wrong, and how to correct it, is
-// in the message of the condition; advice adds whether the operator goes on by itself, and
-// the command that has it go on otherwise.
+// in the message of the condition; advice adds whether the operator continues by itself,
+// and the command to continue otherwise.
 package advice
 
 import (

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -33,15 +34,29 @@ func (b *Bundle) omit(what string, err error) {
 	b.Omitted = append(b.Omitted, what+": "+err.Error())
 }
 
-// replace replaces in all names and contents.
-func (b *Bundle) replace(with func(string) string) {
+// rewrite rewrites all names and contents: those of YAML by the second function.
+func (b *Bundle) rewrite(text, yaml func(string) string) {
 	for i := range b.Files {
-		b.Files[i].Name = with(b.Files[i].Name)
-		b.Files[i].Content = []byte(with(string(b.Files[i].Content)))
+		f, content := &b.Files[i], text
+		if strings.HasSuffix(f.Name, ".yaml") {
+			content = yaml
+		}
+		f.Name, f.Content = text(f.Name), []byte(content(string(f.Content)))
 	}
 	for i := range b.Omitted {
-		b.Omitted[i] = with(b.Omitted[i])
+		b.Omitted[i] = text(b.Omitted[i])
 	}
+}
+
+// key matches a key at the beginning of a line of YAML.
+const key = `(?m:^[ -]*[A-Za-z0-9_./-]+:(?: |$))`
+
+// replace replaces what the pattern matches, except keys of YAML.
+func (b *Bundle) replace(pattern string, with func(string) string) {
+	text, yaml := regexp.MustCompile(pattern), regexp.MustCompile(key+"|"+pattern)
+	b.rewrite(func(s string) string { return text.ReplaceAllStringFunc(s, with) }, func(s string) string {
+		return yaml.ReplaceAllStringFunc(s, with) // which knows no key with its colon
+	})
 }
 
 // Contents lists what is in the archive and what is not.
@@ -51,7 +66,7 @@ func (b *Bundle) Contents() string {
 	for _, f := range b.Files {
 		fmt.Fprintf(&s, "  %s: %s (%d bytes)\n", f.Name, f.What, len(f.Content))
 	}
-	s.WriteString("Not in it: Secrets, the content of ConfigMaps, values of environment variables, metrics.\n")
+	s.WriteString("Not in it: Secrets, the content of ConfigMaps, values of environment variables, metrics, logs of applications.\n")
 	for _, o := range b.Omitted {
 		s.WriteString("Could not be read: " + o + "\n")
 	}

@@ -18,8 +18,8 @@ import (
 
 // Gather reads everything that a report has. Only if not even exporters can be read, it
 // returns an error.
-func Gather(ctx context.Context, c *cluster.Cluster, o Options, said func(string, ...any)) (*Bundle, error) {
-	g := &gatherer{Cluster: c, Options: o, bundle: &Bundle{}, names: names{}, people: people{}, said: said}
+func Gather(ctx context.Context, c *cluster.Cluster, o Options, progress func(string, ...any)) (*Bundle, error) {
+	g := &gatherer{Cluster: c, Options: o, bundle: &Bundle{}, names: names{}, users: users{}, progress: progress}
 	exporters, err := c.Exporters(ctx, o.Namespace)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func Gather(ctx context.Context, c *cluster.Cluster, o Options, said func(string
 	g.records(ctx)
 	g.events(ctx)
 	g.operator(ctx)
-	g.people.redact(g.bundle)
+	g.users.redact(g.bundle)
 	if o.RedactNames {
 		g.names.redact(g.bundle)
 	}
@@ -37,7 +37,7 @@ func Gather(ctx context.Context, c *cluster.Cluster, o Options, said func(string
 }
 
 func (g *gatherer) versions() {
-	g.said("reading versions")
+	g.progress("reading versions")
 	versions := fmt.Sprintf("kubectl jmx: %s (%s, %s/%s)\n", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	if server, err := g.Clientset.Discovery().ServerVersion(); err != nil {
 		g.bundle.omit("version of the API server", err)
@@ -48,16 +48,16 @@ func (g *gatherer) versions() {
 }
 
 func (g *gatherer) exporters(ctx context.Context, exporters []v1alpha1.PrometheusJmxExporter) {
-	g.said("reading %d exporters", len(exporters))
+	g.progress("reading %d exporters", len(exporters))
 	var judged strings.Builder
 	for i := range exporters {
 		e := &exporters[i]
 		g.names.exporter(e)
-		g.people.requester(e)
+		g.users.requester(e)
 		fmt.Fprintf(&judged, "%s/%s: %s\n", e.Namespace, e.Name, g.judge(ctx, e))
-		redact(e)
+		redactExporter(e)
 	}
-	g.yaml("exporters.yaml", "the PrometheusJmxExporters, spec and status", exporters)
+	g.yaml("exporters.yaml", "the PrometheusJmxExporters, spec and status, without the logs of pods", exporters)
 	g.bundle.add("configurations.txt", "whether each exporter's configuration is accepted, without its content", []byte(judged.String()))
 }
 
@@ -82,7 +82,7 @@ func (g *gatherer) judge(ctx context.Context, e *v1alpha1.PrometheusJmxExporter)
 }
 
 func (g *gatherer) records(ctx context.Context) {
-	g.said("reading records")
+	g.progress("reading records")
 	records, err := g.Attachments(ctx, g.Options.Namespace)
 	if err != nil {
 		g.bundle.omit("JmxAttachments", err)
@@ -99,7 +99,7 @@ func (g *gatherer) records(ctx context.Context) {
 var kinds = []string{"PrometheusJmxExporter", "JmxAttachment"}
 
 func (g *gatherer) events(ctx context.Context) {
-	g.said("reading Events")
+	g.progress("reading Events")
 	var events []corev1.Event
 	for _, kind := range kinds {
 		var list corev1.EventList
@@ -116,7 +116,7 @@ func (g *gatherer) events(ctx context.Context) {
 }
 
 func (g *gatherer) operator(ctx context.Context) {
-	g.said("reading the operator's Deployment and logs")
+	g.progress("reading the operator's Deployment and logs")
 	var deployments appsv1.DeploymentList
 	err := g.List(ctx, &deployments, client.InNamespace(g.OperatorNamespace), client.MatchingLabels{"app.kubernetes.io/name": v1alpha1.ManagedBy})
 	if err != nil {

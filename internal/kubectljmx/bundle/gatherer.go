@@ -20,10 +20,10 @@ type Options struct {
 type gatherer struct {
 	*cluster.Cluster
 	Options
-	bundle *Bundle
-	names  names
-	people people
-	said   func(string, ...any)
+	bundle   *Bundle
+	names    names
+	users    users
+	progress func(string, ...any)
 }
 
 func (g *gatherer) yaml(name, what string, value any) {

@@ -38,7 +38,7 @@ func (g *gatherer) log(ctx context.Context, pod *corev1.Pod, container string, p
 	if previous {
 		name, what = "logs/"+pod.Name+"-"+container+"-previous.log", "the log of the operator before its restart"
 	}
-	g.said("reading %s", name)
+	g.progress("reading %s", name)
 	options := &corev1.PodLogOptions{Container: container, Previous: previous, TailLines: new(int64(logLines)), LimitBytes: new(int64(logBytes))}
 	log, err := g.Clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, options).DoRaw(ctx)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -70,8 +69,8 @@ func (n names) labels(object metav1.Object) {
 // workload is part of those of its pods. A shorter one is in too many other words.
 const distinctive = 6
 
-// word matches a name, or a key of YAML at the beginning of its line, which is none.
-var word = regexp.MustCompile(`(?m)^[ -]*[A-Za-z0-9_./-]+:|[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*`)
+// word matches what may be a name.
+const word = `[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*`
 
 // redact replaces the names in all files, each by the same word everywhere. The words are
 // numbers, because a digest could be compared with that of a guess.
@@ -90,7 +89,6 @@ func (n names) redact(b *Bundle) {
 		pairs = append(pairs, name, alias[name])
 	}
 	long := strings.NewReplacer(pairs...)
-	b.replace(func(s string) string {
-		return word.ReplaceAllStringFunc(long.Replace(s), func(w string) string { return cmp.Or(alias[w], w) })
-	})
+	b.rewrite(long.Replace, long.Replace)
+	b.replace(word, func(w string) string { return cmp.Or(alias[w], w) })
 }

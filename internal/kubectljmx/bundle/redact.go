@@ -3,6 +3,7 @@ package bundle
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,23 +30,54 @@ func redact(object metav1.Object) {
 	object.SetAnnotations(annotations)
 }
 
-// people are the users who wrote exporters; their names are also in Events and logs.
-type people map[string]bool
+// redactExporter removes the output of applications, too.
+func redactExporter(e *v1alpha1.PrometheusJmxExporter) {
+	redact(e)
+	for i := range e.Status.ProblemPods {
+		e.Status.ProblemPods[i].Log, e.Status.ProblemPods[i].PreviousLog = "", ""
+	}
+}
 
-func (p people) requester(object metav1.Object) {
+// users wrote exporters; their names are also in Events and logs.
+type users map[string]bool
+
+func (u users) requester(object metav1.Object) {
 	if name := object.GetAnnotations()[v1alpha1.AnnotationRequester]; name != "" {
-		p[name] = true
+		u[name] = true
 	}
 }
 
-func (p people) redact(b *Bundle) {
-	var pairs []string
-	// The longest first, because a name may be part of another.
-	for _, name := range slices.SortedFunc(maps.Keys(p), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
-		pairs = append(pairs, name, redacted)
+func (u users) redact(b *Bundle) {
+	if len(u) == 0 {
+		return
 	}
-	b.replace(strings.NewReplacer(pairs...).Replace)
+	var patterns []string
+	// The longest first, because a name may be part of another.
+	for _, name := range slices.SortedFunc(maps.Keys(u), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
+		patterns = append(patterns, whole(name))
+	}
+	b.replace(strings.Join(patterns, "|"), func(s string) string {
+		if u[s] {
+			return redacted
+		}
+		return s
+	})
 }
+
+// whole returns a pattern of a name that is not part of a word.
+func whole(name string) string {
+	pattern := regexp.QuoteMeta(name)
+	if inWord.MatchString(name[:1]) {
+		pattern = `\b` + pattern
+	}
+	if inWord.MatchString(name[len(name)-1:]) {
+		pattern += `\b`
+	}
+	return pattern
+}
+
+// inWord matches what \b takes for a part of a word.
+var inWord = regexp.MustCompile(`\w`)
 
 // redactPod removes the values of environment variables; their names say what is configured.
 func redactPod(template *corev1.PodTemplateSpec) {

@@ -12,6 +12,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/advice"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 // verdict is what the operator would say of a configuration.
@@ -95,6 +96,7 @@ func judge(file string, content []byte) verdict {
 }
 
 func (v verdict) print(w io.Writer) {
+	w = terminal.Writer(w)
 	if !v.Accepted {
 		fmt.Fprintf(w, "%s: %s: %s\n%s\n", v.File, v.Reason, v.Message, v.Docs)
 		return

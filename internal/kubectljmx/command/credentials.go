@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +26,11 @@ func (f *credentials) addFlags(c *cobra.Command) {
 	c.Flags().StringVar(&f.cert, "cert", "", "file with a client certificate for it, in PEM")
 	c.Flags().StringVar(&f.key, "key", "", "file with the certificate's key, in PEM")
 	c.MarkFlagsRequiredTogether("cert", "key")
+}
+
+// addTimeout adds the flag --timeout to a command that scrapes.
+func addTimeout(c *cobra.Command, timeout *time.Duration) {
+	c.Flags().DurationVar(timeout, "timeout", endpoint.DefaultTimeout, "how long the scrape of a JVM may take")
 }
 
 // given reports whether there are any.

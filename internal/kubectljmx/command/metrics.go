@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ import (
 func (t *tool) metrics() *cobra.Command {
 	var filter, jvm string
 	var secured credentials
+	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "metrics POD",
 		Short: "Print the metrics of a JVM, as Prometheus gets them",
@@ -45,7 +47,7 @@ Secret has only its hash.`,
 			if err != nil {
 				return err
 			}
-			text, err := t.scrape(c, cl, record, jvm, &secured)
+			text, err := t.scrape(c, cl, record, jvm, &secured, timeout)
 			if err != nil {
 				return err
 			}
@@ -56,10 +58,11 @@ Secret has only its hash.`,
 	c.Flags().StringVar(&filter, "filter", "", "only metrics whose name matches this regular expression (RE2)")
 	c.Flags().StringVar(&jvm, "jvm", "", "the JVM, as CONTAINER or CONTAINER/PID; by default the primary one")
 	secured.addFlags(c)
+	addTimeout(c, &timeout)
 	return c
 }
 
-func (t *tool) scrape(c *cobra.Command, cl *cluster.Cluster, record *v1alpha1.JmxAttachment, jvm string, secured *credentials) (string, error) {
+func (t *tool) scrape(c *cobra.Command, cl *cluster.Cluster, record *v1alpha1.JmxAttachment, jvm string, secured *credentials, timeout time.Duration) (string, error) {
 	target, err := endpoint.Choose(record, jvm)
 	if err != nil {
 		return "", err
@@ -69,11 +72,11 @@ func (t *tool) scrape(c *cobra.Command, cl *cluster.Cluster, record *v1alpha1.Jm
 		for _, other := range all {
 			names = append(names, other.Name())
 		}
-		fmt.Fprintf(t.ErrOut, "These are the metrics of JVM %s; --jvm takes one of %s.\n", target.Name(), strings.Join(names, ", "))
+		fmt.Fprintf(terminal.Writer(t.ErrOut), "These are the metrics of JVM %s; --jvm takes one of %s.\n", target.Name(), strings.Join(names, ", "))
 	}
 	credentials, err := secured.read(c.Context(), t, cl, record.Namespace, record.Spec.Exporter.Name)
 	if err != nil {
 		return "", err
 	}
-	return endpoint.Metrics(c.Context(), cl, target, credentials)
+	return endpoint.Metrics(c.Context(), cl, target, endpoint.Request{Credentials: credentials, Timeout: timeout, MaxBytes: endpoint.MaxResponse})
 }

@@ -10,6 +10,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/bundle"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 func (t *tool) report() *cobra.Command {
@@ -22,8 +23,8 @@ func (t *tool) report() *cobra.Command {
 Deployment and logs as far as you may read them, and versions. It says what is in
 the archive, and what you were not allowed to read.
 
-It has no Secret, no content of a ConfigMap, no value of an environment variable and
-no metric. Names are in it; --redact-names replaces the names of namespaces,
+It has no Secret, no content of a ConfigMap, no value of an environment variable, no
+metric and no log of an application. Names are in it; --redact-names replaces the names of namespaces,
 exporters, pods, nodes, containers, main classes, MBeans and Secrets, and the values
 of labels, each by the same word everywhere. Look at the archive before you publish it:
 messages and logs may have other names in them.`,
@@ -49,7 +50,7 @@ messages and logs may have other names in them.`,
 			if err := t.save(file, func(w io.Writer) error { return gathered.Write(w, folder, t.clock.Now()) }); err != nil {
 				return err
 			}
-			fmt.Fprint(t.ErrOut, gathered.Contents())
+			fmt.Fprint(terminal.Writer(t.ErrOut), gathered.Contents())
 			if file != "-" {
 				fmt.Fprintln(t.Out, file)
 			}

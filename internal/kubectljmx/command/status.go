@@ -11,6 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/fleet"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 func (t *tool) status() *cobra.Command {
@@ -97,6 +98,8 @@ func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format
 		}
 		_, err := t.Out.Write(shown.Bytes())
 		return err
+	}, func(err error) {
+		fmt.Fprintln(t.ErrOut, terminal.Line(fmt.Sprintf("note: cannot watch, retrying: %v", err)))
 	})
 	if c.Context().Err() == nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/steer"
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 // ofExporter returns a command that changes an exporter, and prints what do returns.
@@ -31,7 +32,7 @@ func (t *tool) ofExporter(c *cobra.Command, do func(context.Context, *cluster.Cl
 		if caution := steer.Caution(exporter); caution != "" {
 			fmt.Fprintln(t.ErrOut, "note:", caution)
 		}
-		fmt.Fprintln(t.Out, done)
+		fmt.Fprintln(t.Out, terminal.Line(done))
 		return nil
 	}
 	return c

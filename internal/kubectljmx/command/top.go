@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ func (t *tool) top() *cobra.Command {
 	var format output.Format
 	var exporter string
 	var secured credentials
+	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "top [POD]",
 		Short: "Show what a scrape costs each JVM, and which rule costs most",
@@ -56,7 +58,7 @@ scrape of Prometheus does.`,
 			}
 			progress := output.NewProgress(t.ErrOut)
 			progress.Say("scraping each JVM through a port-forward")
-			costs := cost.Of(c.Context(), cl, chosen, credentials, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
+			costs := cost.Of(c.Context(), cl, chosen, credentials, timeout, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
 			progress.Done()
 			if len(costs) == 0 {
 				return errors.New("no JVM here serves metrics; kubectl jmx status says why")
@@ -70,6 +72,7 @@ scrape of Prometheus does.`,
 	c.Flags().StringVar(&exporter, "exporter", "", "only pods of this exporter")
 	_ = c.RegisterFlagCompletionFunc("exporter", t.complete(exporterNames))
 	secured.addFlags(c)
+	addTimeout(c, &timeout)
 	return c
 }
 

@@ -5,18 +5,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/describe"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
-	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/story"
 )
 
 func (t *tool) why() *cobra.Command {
 	var format output.Format
 	c := &cobra.Command{
 		Use:   "why POD",
-		Short: "Tell everything about one pod, and what to do next",
-		Long: `Tell everything about one pod: its exporter, its conditions in order, each JVM, failed
+		Short: "Describe one pod: why it is not ready, and what to do next",
+		Long: `Describe one pod: its exporter, its conditions in order, each JVM, failed
 attempts and when the next one is, the Events of the pod and its record, and what
-to do next. For a pod without a record: why it has none.`,
+to do next. For a pod without a record, why it has none.`,
 		Example: `  kubectl jmx why payroll-0
   kubectl jmx why payroll-0 -o yaml`,
 		Args:              cobra.ExactArgs(1),
@@ -29,11 +29,11 @@ to do next. For a pod without a record: why it has none.`,
 			if err != nil {
 				return err
 			}
-			told, err := story.Why(c.Context(), cl, args[0])
+			description, err := describe.Pod(c.Context(), cl, args[0])
 			if err != nil {
 				return err
 			}
-			return format.Print(t.Out, told, func(w io.Writer) { told.Print(w, t.clock.Now()) })
+			return format.Print(t.Out, description, func(w io.Writer) { description.Print(w, t.clock.Now()) })
 		},
 	}
 	format.AddFlag(c)

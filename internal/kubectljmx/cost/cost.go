@@ -4,9 +4,11 @@ package cost
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -31,6 +33,10 @@ const (
 
 // concurrency limits the port-forwards at a time: each is a stream through the API server.
 const concurrency = 5
+
+// maxResponse limits what is read of a response, to much more than the costs of the rules
+// of any configuration.
+const maxResponse = 1 << 20
 
 // Cost is what a collection in a JVM costs. A value is absent if the JVM does not measure it.
 type Cost struct {
@@ -62,9 +68,9 @@ type Rule struct {
 	Pattern string `json:"pattern,omitempty"`
 }
 
-// Of collects once in each JVM with an endpoint of these records, as a scrape does. said
+// Of collects once in each JVM with an endpoint of these records, as a scrape does. progress
 // is called with the number of JVMs that have answered.
-func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, said func(done, all int)) []Cost {
+func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, timeout time.Duration, progress func(done, all int)) []Cost {
 	type job struct {
 		target endpoint.Target
 		cost   *Cost
@@ -79,14 +85,18 @@ func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachmen
 			}})
 		}
 	}
+	request := endpoint.Request{
+		Credentials: credentials, Timeout: timeout, MaxBytes: maxResponse,
+		Names: []string{metricDuration, metricCPU, metricAllocated, metricSeries, metricMBeans, metricRules},
+	}
 	answered := make(chan struct{}, len(jobs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrency)
 	for _, job := range jobs {
 		group.Go(func() error {
-			job.cost.ask(ctx, c, job.target, credentials)
+			job.cost.ask(ctx, c, job.target, request)
 			answered <- struct{}{}
-			said(len(answered), len(jobs))
+			progress(len(answered), len(jobs))
 			return nil
 		})
 	}
@@ -108,8 +118,8 @@ func expensive(record *v1alpha1.JmxAttachment, t endpoint.Target) *v1alpha1.Expe
 	return nil
 }
 
-func (c *Cost) ask(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, credentials endpoint.Credentials) {
-	text, err := endpoint.Metrics(ctx, cl, t, credentials, metricDuration, metricCPU, metricAllocated, metricSeries, metricMBeans, metricRules)
+func (c *Cost) ask(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, request endpoint.Request) {
+	text, err := endpoint.Metrics(ctx, cl, t, request)
 	if err == nil {
 		err = c.read(text)
 	}
@@ -128,7 +138,7 @@ func (c *Cost) read(text string) error {
 		metricDuration: &c.DurationSeconds, metricCPU: &c.CPUSeconds, metricAllocated: &c.AllocatedBytes, metricSeries: &c.Series, metricMBeans: &c.MBeans,
 	} {
 		if family := families[name]; family != nil {
-			*to = new(sample(family.Metric[0]))
+			*to = sample(family.Metric[0])
 		}
 	}
 	if c.DurationSeconds == nil {
@@ -136,8 +146,9 @@ func (c *Cost) read(text string) error {
 	}
 	for _, m := range families[metricRules].GetMetric() {
 		for _, label := range m.Label {
-			if number, err := strconv.Atoi(label.GetValue()); label.GetName() == labelRule && err == nil {
-				c.Rules = append(c.Rules, Rule{Rule: number, CPUSeconds: sample(m)})
+			number, err := strconv.Atoi(label.GetValue())
+			if cpu := sample(m); label.GetName() == labelRule && err == nil && cpu != nil {
+				c.Rules = append(c.Rules, Rule{Rule: number, CPUSeconds: *cpu})
 			}
 		}
 	}
@@ -147,8 +158,13 @@ func (c *Cost) read(text string) error {
 	return nil
 }
 
-func sample(m *dto.Metric) float64 {
-	return cmp.Or(m.GetGauge().GetValue(), m.GetUntyped().GetValue(), m.GetCounter().GetValue())
+// sample returns the value of a metric; nil if it is not finite, which JSON cannot hold.
+func sample(m *dto.Metric) *float64 {
+	v := cmp.Or(m.GetGauge().GetValue(), m.GetUntyped().GetValue(), m.GetCounter().GetValue())
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
 }
 
 func value(v *float64) float64 {

@@ -20,11 +20,11 @@ import (
 )
 
 // forward forwards a port of this machine's loopback address to the port of a pod, until
-// the context ends, and returns its address, and what the forwarding complains about: it
-// only logs why a connection to the pod fails.
-func forward(ctx context.Context, c *cluster.Cluster, t Target) (string, *complaints, error) {
-	said := &complaints{}
-	ctx = klog.NewContext(ctx, funcr.New(func(_, args string) { said.add(args) }, funcr.Options{}))
+// the context ends, and returns its address, and the log of the forwarding, which
+// alone says why a connection to the pod fails.
+func forward(ctx context.Context, c *cluster.Cluster, t Target) (string, *forwardLog, error) {
+	entries := &forwardLog{}
+	ctx = klog.NewContext(ctx, funcr.New(func(_, args string) { entries.add(args) }, funcr.Options{}))
 	dialer, err := dialer(c, t)
 	if err != nil {
 		return "", nil, err
@@ -46,7 +46,7 @@ func forward(ctx context.Context, c *cluster.Cluster, t Target) (string, *compla
 	if err != nil {
 		return "", nil, err
 	}
-	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), said, nil
+	return fmt.Sprintf("127.0.0.1:%d", ports[0].Local), entries, nil
 }
 
 func dialer(c *cluster.Cluster, t Target) (httpstream.Dialer, error) {
@@ -77,24 +77,24 @@ func refused(t Target, err error) error {
 	return fmt.Errorf("cannot forward a port to pod %s in namespace %s (it needs create on pods/portforward): %w", t.Pod, t.Namespace, err)
 }
 
-// complaints are what a port-forward logs, while it runs.
-type complaints struct {
-	mutex sync.Mutex
-	all   []string
+// forwardLog is what a port-forward logs while it runs.
+type forwardLog struct {
+	mutex   sync.Mutex
+	entries []string
 }
 
-func (c *complaints) add(said string) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.all = append(c.all, said)
+func (l *forwardLog) add(entry string) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	l.entries = append(l.entries, entry)
 }
 
-// String is empty if there are none.
-func (c *complaints) String() string {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if len(c.all) == 0 {
+// String is empty without entries.
+func (l *forwardLog) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if len(l.entries) == 0 {
 		return ""
 	}
-	return " (" + strings.Join(c.all, "; ") + ")"
+	return " (" + strings.Join(l.entries, "; ") + ")"
 }

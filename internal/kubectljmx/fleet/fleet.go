@@ -68,26 +68,18 @@ type NotRunning struct {
 // Status returns the exporters of the namespace, of all namespaces if it is empty; with a
 // name, only that exporter.
 func Status(ctx context.Context, c *cluster.Cluster, namespace, name string) ([]Exporter, error) {
-	fleet, _, err := read(ctx, c, namespace, name)
-	return fleet, err
-}
-
-// versions are the resource versions of what was read.
-type versions struct{ exporters, attachments string }
-
-func read(ctx context.Context, c *cluster.Cluster, namespace, name string) ([]Exporter, versions, error) {
 	if name != "" {
 		if _, err := c.Exporter(ctx, name); err != nil {
-			return nil, versions{}, err
+			return nil, err
 		}
 	}
 	exporters, err := c.Exporters(ctx, namespace)
 	if err != nil {
-		return nil, versions{}, err
+		return nil, err
 	}
 	attachments, err := c.Attachments(ctx, namespace)
 	if err != nil {
-		return nil, versions{}, err
+		return nil, err
 	}
 	fleet := []Exporter{}
 	for i := range exporters.Items {
@@ -95,7 +87,7 @@ func read(ctx context.Context, c *cluster.Cluster, namespace, name string) ([]Ex
 			fleet = append(fleet, exporterOf(e, attachments.Items))
 		}
 	}
-	return fleet, versions{exporters.ResourceVersion, attachments.ResourceVersion}, nil
+	return fleet, nil
 }
 
 func exporterOf(e *v1alpha1.PrometheusJmxExporter, attachments []v1alpha1.JmxAttachment) Exporter {

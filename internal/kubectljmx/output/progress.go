@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 // Terminal reports whether a stream is a terminal.
@@ -34,7 +36,7 @@ func (p *Progress) Say(format string, args ...any) {
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	fmt.Fprintf(p.to, format+"\n", args...)
+	fmt.Fprintln(p.to, terminal.Line(fmt.Sprintf(format, args...)))
 }
 
 // Update says how far it is; only on a terminal, because elsewhere, as in the log of a
@@ -43,7 +45,7 @@ func (p *Progress) Update(format string, args ...any) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	if p.terminal {
-		fmt.Fprintf(p.to, erase+format, args...)
+		fmt.Fprint(p.to, erase+terminal.Line(fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -44,13 +44,22 @@ func Of(e *v1alpha1.PrometheusJmxExporter) *Report {
 	return report
 }
 
+// reason returns the reason of PreflightComplete; empty if it is not of this generation.
+func reason(e *v1alpha1.PrometheusJmxExporter) string {
+	c := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionPreflightComplete)
+	if c == nil || e.Status.ObservedGeneration != e.Generation {
+		return ""
+	}
+	return c.Reason
+}
+
 func complete(e *v1alpha1.PrometheusJmxExporter) bool {
-	return e.Status.ObservedGeneration == e.Generation && meta.IsStatusConditionTrue(e.Status.Conditions, v1alpha1.ConditionPreflightComplete)
+	return reason(e) == v1alpha1.ReasonPodsInspected
 }
 
 // Run creates an exporter in mode Preflight that selects pods by labels, waits until all
 // are inspected, and returns the report. The exporter is deleted afterwards, unless keep.
-func Run(ctx context.Context, c *cluster.Cluster, labels map[string]v1alpha1.LabelValue, keep bool, timeout time.Duration, said func(string, ...any)) (report *Report, err error) {
+func Run(ctx context.Context, c *cluster.Cluster, labels map[string]v1alpha1.LabelValue, keep bool, timeout time.Duration, progress func(string, ...any)) (report *Report, err error) {
 	exporter := &v1alpha1.PrometheusJmxExporter{
 		// Named here, so that it is known which one to delete if the answer to its creation is lost.
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "preflight-" + rand.String(8)},
@@ -70,10 +79,10 @@ func Run(ctx context.Context, c *cluster.Cluster, labels map[string]v1alpha1.Lab
 	if err := c.Create(ctx, exporter, cluster.FieldManager); err != nil {
 		return nil, cluster.Explain(err)
 	}
-	said("created exporter %s/%s in mode Preflight", exporter.Namespace, exporter.Name)
+	progress("created exporter %s/%s in mode Preflight", exporter.Namespace, exporter.Name)
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("timeout after %s", timeout))
 	defer cancel()
-	if err := wait(ctx, c, exporter, said); err != nil {
+	if err := wait(ctx, c, exporter, progress); err != nil {
 		return nil, err
 	}
 	return Of(exporter), nil
@@ -92,15 +101,18 @@ func remove(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxEx
 }
 
 // wait returns when all pods are inspected, with the exporter as it is then.
-func wait(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxExporter, said func(string, ...any)) error {
+func wait(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxExporter, progress func(string, ...any)) error {
 	for {
-		if complete(e) {
+		switch reason(e) {
+		case v1alpha1.ReasonPodsInspected:
 			return nil
+		case v1alpha1.ReasonNoPodsMatched:
+			return fmt.Errorf("no running pod in namespace %s has the labels %s; list the labels of its pods: kubectl get pods -n %s --show-labels", e.Namespace, e.Spec.Selector(), e.Namespace)
 		}
 		if p := e.Status.Preflight; p != nil {
-			said("inspected %d of %d pods", e.Status.Matched-p.Pending, e.Status.Matched)
+			progress("inspected %d of %d pods", e.Status.Matched-p.Pending, e.Status.Matched)
 		} else {
-			said("waiting for the operator")
+			progress("waiting for the operator")
 		}
 		if err := next(ctx, c, e); err != nil {
 			return err

@@ -14,7 +14,7 @@ func Print(w io.Writer, r *Report) {
 		{"Exporter:", r.Namespace + "/" + r.Exporter},
 		{"Attachable:", r.Attachable + " pods"},
 	}
-	if !r.Complete {
+	if r.Pending > 0 {
 		rows = append(rows, []string{"Not inspected yet:", fmt.Sprint(r.Pending)})
 	}
 	var transports []string

@@ -1,5 +1,5 @@
-// Package steer does what a person may tell the operator: pause and resume a rollout, retry
-// a pod, detach from one. It writes only the fields and annotations that users set.
+// Package steer changes what the operator does: it pauses and resumes a rollout, retries a
+// pod, detaches from one. It writes only the fields and annotations that users set.
 package steer
 
 import (

@@ -1,4 +1,4 @@
-package story
+package describe
 
 import (
 	"cmp"
@@ -16,16 +16,16 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
-// Print writes the story; now is the present time.
-func (s *Story) Print(w io.Writer, now time.Time) {
-	verdict := s.summary(w)
-	if verdict.Next == "" && s.Record != nil && len(s.Record.Notices) > 0 {
-		verdict = s.Record.Notices[0]
+// Print writes the description; now is the present time.
+func (d *Description) Print(w io.Writer, now time.Time) {
+	verdict := d.summary(w)
+	if verdict.Next == "" && d.Record != nil && len(d.Record.Notices) > 0 {
+		verdict = d.Record.Notices[0]
 	}
-	s.conditions(w, now)
-	s.jvms(w)
-	s.attempts(w, now)
-	s.events(w, now)
+	d.conditions(w, now)
+	d.jvms(w)
+	d.attempts(w, now)
+	d.events(w, now)
 	fmt.Fprintln(w)
 	if verdict.Next == "" {
 		fmt.Fprintln(w, "Next: nothing to do.")
@@ -38,18 +38,18 @@ func (s *Story) Print(w io.Writer, now time.Time) {
 }
 
 // summary writes where the pod is, and returns what keeps it there.
-func (s *Story) summary(w io.Writer) advice.Verdict {
-	rows := [][]string{{"Pod:", s.Namespace + "/" + s.Pod}}
+func (d *Description) summary(w io.Writer) advice.Verdict {
+	rows := [][]string{{"Pod:", d.Namespace + "/" + d.Pod}}
 	var verdict advice.Verdict
-	if s.Record == nil {
-		verdict = *s.Unrecorded
+	if d.Record == nil {
+		verdict = *d.Unrecorded
 		rows = append(rows, []string{"Record:", "none"})
 	} else {
-		verdict = s.Record.Verdict
-		rows = append(rows, []string{"Exporter:", cmp.Or(s.Exporter, "none (deleted)")},
-			[]string{"Record:", "jmxattachment/" + s.Record.Attachment},
-			[]string{"Node:", cmp.Or(s.Record.Node, "unknown")},
-			[]string{"Phase:", string(cmp.Or(s.Record.Phase, v1alpha1.PhasePending))})
+		verdict = d.Record.Verdict
+		rows = append(rows, []string{"Exporter:", cmp.Or(d.Exporter, "none (deleted)")},
+			[]string{"Record:", "jmxattachment/" + d.Record.Attachment},
+			[]string{"Node:", cmp.Or(d.Record.Node, "unknown")},
+			[]string{"Phase:", string(cmp.Or(d.Record.Phase, v1alpha1.PhasePending))})
 	}
 	if verdict.Reason != "" {
 		rows = append(rows, []string{"Reason:", verdict.Reason}, []string{"Message:", verdict.Message})
@@ -58,36 +58,36 @@ func (s *Story) summary(w io.Writer) advice.Verdict {
 	return verdict
 }
 
-func (s *Story) conditions(w io.Writer, now time.Time) {
-	if len(s.Conditions) == 0 {
+func (d *Description) conditions(w io.Writer, now time.Time) {
+	if len(d.Conditions) == 0 {
 		return
 	}
 	rows := [][]string{{"CONDITION", "STATUS", "REASON", "SINCE", "MESSAGE"}}
-	said := map[string]bool{}
-	for _, c := range s.Conditions {
+	shown := map[string]bool{}
+	for _, c := range d.Conditions {
 		message := c.Message
-		if said[message] { // Ready repeats the message of the phase that does not hold
+		if shown[message] { // Ready repeats the message of the phase that does not hold
 			message = ""
 		}
-		said[c.Message] = true
+		shown[c.Message] = true
 		rows = append(rows, []string{c.Type, string(c.Status), c.Reason, ago(now, c.LastTransitionTime.Time), message})
 	}
 	fmt.Fprintln(w)
 	output.Table(w, rows...)
 }
 
-func (s *Story) jvms(w io.Writer) {
-	if s.Record != nil && len(s.Record.JVMs) > 0 {
+func (d *Description) jvms(w io.Writer) {
+	if d.Record != nil && len(d.Record.JVMs) > 0 {
 		rows := [][]string{{"JVM", "PHASE", "PORT", "VERSION", "MAIN CLASS", "REASON", "MESSAGE"}}
-		for _, j := range s.Record.JVMs {
+		for _, j := range d.Record.JVMs {
 			rows = append(rows, []string{fmt.Sprintf("%s/%d", j.Container, j.PID), string(j.Phase), portOf(j), j.Version, j.MainClass, reasonOf(j), j.Message})
 		}
 		fmt.Fprintln(w)
 		output.Table(w, rows...)
 	}
-	if len(s.Skipped) > 0 {
+	if len(d.Skipped) > 0 {
 		rows := [][]string{{"CONTAINER NOT INSPECTED", "REASON", "MESSAGE"}}
-		for _, c := range s.Skipped {
+		for _, c := range d.Skipped {
 			rows = append(rows, []string{c.Container, c.Reason, c.Message})
 		}
 		fmt.Fprintln(w)
@@ -109,15 +109,15 @@ func reasonOf(j fleet.JVM) string {
 	return j.Reason
 }
 
-func (s *Story) attempts(w io.Writer, now time.Time) {
-	if s.Restart != "" {
-		fmt.Fprintln(w, "\nRestarted after the attach: "+terminal.Line(s.Restart))
+func (d *Description) attempts(w io.Writer, now time.Time) {
+	if d.Restart != "" {
+		fmt.Fprintln(w, "\nRestarted after the attach: "+terminal.Line(d.Restart))
 	}
-	if len(s.Attempts) == 0 {
+	if len(d.Attempts) == 0 {
 		return
 	}
 	rows := [][]string{{"ATTEMPTS AT", "FAILED", "NEXT", "LAST ERROR"}}
-	for _, a := range s.Attempts {
+	for _, a := range d.Attempts {
 		next := "with the next event"
 		if a.NextTime != nil {
 			next = "in " + duration.HumanDuration(max(0, a.NextTime.Sub(now)))
@@ -128,17 +128,17 @@ func (s *Story) attempts(w io.Writer, now time.Time) {
 	output.Table(w, rows...)
 }
 
-func (s *Story) events(w io.Writer, now time.Time) {
-	if s.EventsOmitted != "" {
-		fmt.Fprintln(w, "\nEvents: "+terminal.Line(s.EventsOmitted))
+func (d *Description) events(w io.Writer, now time.Time) {
+	if d.EventsOmitted != "" {
+		fmt.Fprintln(w, "\nEvents: "+terminal.Line(d.EventsOmitted))
 		return
 	}
-	if len(s.Events) == 0 {
+	if len(d.Events) == 0 {
 		fmt.Fprintln(w, "\nEvents: none (the API server keeps them for an hour by default)")
 		return
 	}
 	rows := [][]string{{"EVENT", "AGE", "TYPE", "ON", "MESSAGE"}}
-	for _, e := range s.Events {
+	for _, e := range d.Events {
 		times := ""
 		if e.Count > 1 {
 			times = fmt.Sprintf(" (%d times)", e.Count)

@@ -1,5 +1,5 @@
-// Package story tells everything about one pod: kubectl jmx why.
-package story
+// Package describe describes one pod with everything known about it: kubectl jmx why.
+package describe
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/fleet"
 )
 
-// Story is what is known of a pod.
-type Story struct {
+// Description is what is known of a pod.
+type Description struct {
 	Namespace string `json:"namespace"`
 	Pod       string `json:"pod"`
 	Exporter  string `json:"exporter,omitempty"`
@@ -50,8 +50,8 @@ type Skipped struct {
 	Docs      string `json:"docs"`
 }
 
-// Why returns the story of a pod.
-func Why(ctx context.Context, c *cluster.Cluster, name string) (*Story, error) {
+// Pod returns the description of a pod.
+func Pod(ctx context.Context, c *cluster.Cluster, name string) (*Description, error) {
 	pod := &corev1.Pod{}
 	err := c.Get(ctx, client.ObjectKey{Namespace: c.Namespace, Name: name}, pod)
 	if apierrors.IsNotFound(err) {
@@ -63,13 +63,13 @@ func Why(ctx context.Context, c *cluster.Cluster, name string) (*Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	story := &Story{Namespace: c.Namespace, Pod: name, Events: []Event{}}
+	description := &Description{Namespace: c.Namespace, Pod: name, Events: []Event{}}
 	if record == nil {
-		if story.Unrecorded, err = unrecorded(ctx, c, pod, name); err != nil {
+		if description.Unrecorded, err = unrecorded(ctx, c, pod, name); err != nil {
 			return nil, err
 		}
 	} else {
-		story.tell(record)
+		description.add(record)
 	}
 	var about []string
 	if pod != nil {
@@ -78,40 +78,40 @@ func Why(ctx context.Context, c *cluster.Cluster, name string) (*Story, error) {
 	if record != nil {
 		about = append(about, string(record.UID))
 	}
-	story.Events, err = events(ctx, c, about)
+	description.Events, err = events(ctx, c, about)
 	if apierrors.IsForbidden(err) {
-		story.EventsOmitted = cluster.Explain(err).Error()
-		return story, nil
+		description.EventsOmitted = cluster.Explain(err).Error()
+		return description, nil
 	}
-	return story, err
+	return description, err
 }
 
-func (s *Story) tell(record *v1alpha1.JmxAttachment) {
+func (d *Description) add(record *v1alpha1.JmxAttachment) {
 	pod := fleet.PodOf(record)
-	s.Record, s.Exporter = &pod, record.Spec.Exporter.Name
+	d.Record, d.Exporter = &pod, record.Spec.Exporter.Name
 	kinds := v1alpha1.Phases()
 	for _, kind := range append(kinds, v1alpha1.ConditionReady, v1alpha1.ConditionScrapeIncomplete, v1alpha1.ConditionScrapeExpensive) {
 		if c := meta.FindStatusCondition(record.Status.Conditions, string(kind)); c != nil {
-			s.Conditions = append(s.Conditions, Condition{*c, advice.Link(c.Reason)})
+			d.Conditions = append(d.Conditions, Condition{*c, advice.Link(c.Reason)})
 		}
 	}
 	for _, c := range record.Status.Containers {
 		if c.Reason != "" {
-			s.Skipped = append(s.Skipped, Skipped{c.Name, c.Reason, c.Message, advice.Link(c.Reason)})
+			d.Skipped = append(d.Skipped, Skipped{c.Name, c.Reason, c.Message, advice.Link(c.Reason)})
 		}
-		s.attempted(c.Attempt)
+		d.attempted(c.Attempt)
 	}
 	for _, p := range record.Status.Processes {
-		s.attempted(p.Attempt)
+		d.attempted(p.Attempt)
 	}
-	s.attempted(record.Status.Attempt)
+	d.attempted(record.Status.Attempt)
 	if r := record.Status.Restart; r != nil {
-		s.Restart = "Container " + r.Container + ": " + r.Message
+		d.Restart = "Container " + r.Container + ": " + r.Message
 	}
 }
 
-func (s *Story) attempted(a *v1alpha1.Attempt) {
+func (d *Description) attempted(a *v1alpha1.Attempt) {
 	if a != nil {
-		s.Attempts = append(s.Attempts, *a)
+		d.Attempts = append(d.Attempts, *a)
 	}
 }
