@@ -41,9 +41,9 @@ type installation struct {
 	// image and transport are those of the operator's Deployment.
 	image     string
 	transport v1alpha1.Transport
-	// home is its pod, and pod one that it may attach to.
-	home, pod *corev1.Pod
-	objects   []*unstructured.Unstructured
+	// pod is one that it may attach to.
+	pod     *corev1.Pod
+	objects []*unstructured.Unstructured
 }
 
 // apply applies what kustomize builds of a folder.
@@ -121,7 +121,7 @@ func (i *installation) operator(deployment *unstructured.Unstructured) {
 			i.transport = v1alpha1.Transport(transport)
 		}
 	}
-	i.config = i.as("system:serviceaccount:"+i.home.Namespace+":"+of.ServiceAccountName, "system:serviceaccounts")
+	i.config = i.boundTo(i.home)
 }
 
 func (i *installation) admitsItsOperator() {
