@@ -105,3 +105,30 @@ func TestContainmentOfImages(t *testing.T) {
 		t.Errorf("without a pod of the operator, a tenant adds an ephemeral container: got %v, want admission", err)
 	}
 }
+
+// --door-image counts in each form in which the operator reads it.
+func TestContainmentOfDoorImage(t *testing.T) {
+	c := contain(t, "default")
+	x := newTarget(c)
+	const mirror = "mirror.example/door:1"
+	at := func(name string, args ...string) images {
+		return images{x, c.boundTo(c.another(name, corev1.PodRunning, nil, args))}
+	}
+	forms := []images{
+		at("a", "--zap-log-level=info", "--door-image="+mirror), at("b", "-door-image="+mirror, "--transport=Auto"),
+		at("c", "--door-image", mirror), at("d", "--transport=Auto", "-door-image", mirror, "--zap-log-level=info"),
+	}
+	without := []images{at("e", mirror), at("f", "--door-image="+mirror+"-2"), at("g", "--other-door-image="+mirror), at("h", "--door-image", "other", mirror)}
+	eventually(t, func() bool { return without[0].admitted("evil") })
+	c.enforce(func() bool { return !without[0].admitted("evil") })
+	for _, of := range forms {
+		if err := of.adds(mirror); err != nil {
+			t.Errorf("pod %s: got %v, want admission", of.as.Impersonate.Extra, err)
+		}
+	}
+	for _, of := range without {
+		if err := of.adds(mirror); !deniedByAny(err) {
+			t.Errorf("pod %s: got %v, want a denial by a policy", of.as.Impersonate.Extra, err)
+		}
+	}
+}
