@@ -111,29 +111,31 @@ func TestDeployNamesTheImage(t *testing.T) {
 // shipped returns what kustomize builds of each kustomization, and each sample.
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
-	if len(texts) > 0 {
+	if texts != nil {
 		return texts
 	}
+	built := map[string]string{}
 	for _, folder := range []string{"config", "examples/*/config"} {
 		for _, kustomization := range files(t, folder, "kustomization.yaml") {
 			dir := filepath.Dir(kustomization)
-			if strings.Contains(read(t, "config/default/kustomization.yaml"), "../"+filepath.Base(dir)+"\n") && isComponent(t, dir) {
-				continue // part of config/default
+			if inDefault(t, dir) {
+				continue
 			}
-			texts[dir] = build(t, dir)
+			built[dir] = build(t, dir)
 		}
 	}
 	for _, sample := range append(files(t, "config/samples", "*.yaml"), files(t, "examples/*/config/samples", "*.yaml")...) {
-		texts[sample] = read(t, sample)
+		built[sample] = read(t, sample)
 	}
+	texts = built
 	return texts
 }
 
-// texts are those of shipped, built once.
-var texts = map[string]string{}
+// texts are those of shipped, once all are built.
+var texts map[string]string
 
-// build returns the objects of a kustomization; those of a component are added to
-// config/default.
+// build returns the objects of a kustomization. A component is added to config/default,
+// after the component that it is in.
 func build(t *testing.T, dir string) string {
 	t.Helper()
 	if isComponent(t, dir) {
@@ -145,7 +147,11 @@ func build(t *testing.T, dir string) string {
 			}
 			return rel
 		}
-		text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", to("config/default"), to(dir))
+		components := []string{to(dir)}
+		if outer := filepath.Dir(dir); isComponent(t, outer) && !inDefault(t, outer) {
+			components = []string{to(outer), to(dir)}
+		}
+		text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", to("config/default"), strings.Join(components, ", "))
 		if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +168,15 @@ func build(t *testing.T, dir string) string {
 
 func isComponent(t *testing.T, dir string) bool {
 	t.Helper()
-	return strings.Contains(read(t, filepath.Join(dir, "kustomization.yaml")), "kind: Component")
+	file := filepath.Join(dir, "kustomization.yaml")
+	_, err := os.Stat(filepath.Join(root, file))
+	return err == nil && strings.Contains(read(t, file), "kind: Component")
+}
+
+// inDefault reports whether a folder is a component of config/default.
+func inDefault(t *testing.T, dir string) bool {
+	t.Helper()
+	return isComponent(t, dir) && strings.Contains(read(t, "config/default/kustomization.yaml"), "../"+filepath.Base(dir)+"\n")
 }
 
 // files returns the files of this name below the folders, relative to the root.

@@ -24,6 +24,7 @@ import (
 // nothing else. Not parallel: some policies are for the whole cluster.
 func TestInstallations(t *testing.T) {
 	nodeWithoutKubelet(t)
+	installMonitors(t)
 	all := installations(t)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
