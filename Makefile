@@ -118,7 +118,7 @@ policies-release: agent helper ## Generate them after the release PREVIOUS (a ta
 
 .PHONY: licenses
 licenses: ## Collect the licenses of the Go modules that operator, helper and plugin contain: LICENSES.
-	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach ./cmd/kubectl-jmx
+	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach ./cmd/kubectl-jmx=linux,darwin,windows
 
 .PHONY: dashboards
 dashboards: ## Generate the Grafana dashboards, config/grafana.
