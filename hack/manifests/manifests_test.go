@@ -82,32 +82,6 @@ func TestDefaultForOlderClusters(t *testing.T) {
 	}
 }
 
-// make deploy deploys the image that it is told.
-func TestDeployNamesTheImage(t *testing.T) {
-	const image = "registry.example:5000/team/operator:v1"
-	applied := filepath.Join(t.TempDir(), "applied.yaml")
-	kubectl := filepath.Join(t.TempDir(), "kubectl") // in the place of a cluster
-	if err := os.WriteFile(kubectl, []byte("#!/bin/sh\ncat >"+applied+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), "make", "deploy", "IMG="+image, "KUBECTL="+kubectl)
-	command.Dir = root
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	content, err := os.ReadFile(applied)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var images []string
-	for _, m := range regexp.MustCompile(`(?m)^ +(?:- )?image: (.+)$`).FindAllStringSubmatch(string(content), -1) {
-		images = append(images, m[1])
-	}
-	if diff := cmp.Diff([]string{image}, images); diff != "" {
-		t.Errorf("images (-want +got):\n%s", diff)
-	}
-}
-
 // shipped returns what kustomize builds of each kustomization, and each sample.
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
