@@ -45,6 +45,10 @@ test: ## Run the tests that every change has to pass (hack/test SUITE... runs si
 test-all: ## Run all tests, also those that take too long for every change.
 	@hack/test --all
 
+.PHONY: test-install
+test-install: ## Install, upgrade, roll back and remove the Helm chart on the cluster of cluster-up, with running JVMs.
+	@$(SHARED) go test -vet=off -count=1 -timeout 1h -tags e2e -run 'TestChart$$' ./test/e2e
+
 .PHONY: vulnerabilities
 vulnerabilities: ## Check the binaries for known vulnerabilities (queries the Go vulnerability database).
 	go tool -modfile=hack/release/go.mod govulncheck ./...
@@ -111,11 +115,13 @@ manifests: ## Generate CRDs, RBAC and admission policies.
 .PHONY: policies
 policies: agent helper ## Generate the admission policies, with the digests of the built helper and agent.
 	$(SHARED) go run ./hack/policies -helpers bin
+	@hack/chart generate
 
 .PHONY: policies-release
 policies-release: agent helper ## Generate them after the release PREVIOUS (a tag), whose commands become those of the previous release.
 	git show $(PREVIOUS):config/policies/commands.json >bin/previous-commands.json
 	$(SHARED) go run ./hack/policies -helpers bin -previous bin/previous-commands.json
+	@hack/chart generate
 
 .PHONY: licenses
 licenses: ## Collect the licenses of the Go modules that operator, helper and plugin contain: LICENSES.
@@ -126,7 +132,8 @@ dashboards: ## Generate the Grafana dashboards, config/grafana.
 	cd hack/dashboards && $(SHARED) go run . ../../config/grafana
 
 .PHONY: generate
-generate: manifests licenses dashboards ## Generate everything: manifests, deepcopy, apply configurations, licenses, dashboards, state diagram and API reference.
+generate: manifests licenses dashboards ## Generate everything: manifests, chart, deepcopy, apply configurations, licenses, dashboards, state diagram and API reference.
+	@hack/chart generate
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
 
@@ -165,3 +172,7 @@ build-installer: ## Write all manifests, with the image IMG: dist/install.yaml, 
 	@mkdir -p dist
 	hack/installer $(IMG) default >dist/install.yaml
 	hack/installer $(IMG) default-1.30 >dist/install-1.30.yaml
+
+.PHONY: chart
+chart: ## Package the Helm chart, with the image IMG, to dist/.
+	@hack/chart package $(VERSION) $(IMG)

@@ -15,6 +15,7 @@ binary_is() {
     host-local) folder=hack/tools/cni package=github.com/containernetworking/plugins/plugins/ipam/$1 ;;
     etcd) folder=hack/tools/etcd package=go.etcd.io/etcd/server/v3 ;;
     kind) folder=hack/tools/kind package=sigs.k8s.io/kind ;;
+    helm) folder=hack/tools/helm package=helm.sh/helm/v4/cmd/helm ;;
     prometheus | promtool) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/$1 ;;
     prometheus-operator) folder=hack/tools/prometheus-operator package=github.com/prometheus-operator/prometheus-operator/cmd/operator ;;
     alertmanager) folder=hack/tools/alertmanager package=github.com/prometheus/alertmanager/cmd/alertmanager ;;

@@ -37,9 +37,8 @@ type panel struct {
 
 type target struct{ expr, legend string }
 
-// source is the data source that the user of a dashboard selects. Flux would replace
-// "${datasource}" in the ConfigMap of a dashboard (spec.postBuild).
-var source = common.DataSourceRef{Type: new("prometheus"), Uid: new("$datasource")}
+// source is the data source that the user of a dashboard selects.
+var source = common.DataSourceRef{Type: new("prometheus"), Uid: new("$datasource")} // without braces: Flux replaces variables that have them
 
 func (b board) build() (any, error) {
 	d := dashboard.NewDashboardBuilder(b.title) //nolint:staticcheck // older versions of Grafana do not read dashboardv2

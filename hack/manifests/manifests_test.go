@@ -131,6 +131,11 @@ func build(t *testing.T, dir string) string {
 		}
 		dir = overlay
 	}
+	return kustomize(t, dir)
+}
+
+func kustomize(t *testing.T, dir string) string {
+	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "tool", "-modfile=hack/tools/go.mod", "kustomize", "build", dir)
 	command.Dir, command.Stderr = root, os.Stderr
 	out, err := command.Output()

@@ -18,6 +18,7 @@ has_digest() { [ "$(digest_of "$1")" = "$(sha256sum "$2" | cut -d ' ' -f 1)" ]; 
 platforms() { [ "$(tool crane manifest "$1" | jq -r '[.manifests[].platform | .os + "/" + .architecture] | sort | join(" ")')" = "linux/amd64 linux/arm64" ]; }
 mismatch() { ! "$work/agent/mvn" -q -f "$work/agent/collector/pom.xml" dependency:build-classpath >"$work/mvn.log" && grep 'trusted checksum mismatch' "$work/mvn.log"; }
 attested() { tool cosign verify-attestation --key "$COSIGN_PUBLIC_KEY" --insecure-ignore-tlog=true --private-infrastructure=true --type "$2" "$1" | jq -r '.payload // .dsseEnvelope.payload' | base64 -d | jq -e "$3"; }
+chart_deploys() { tool helm template jmx --plain-http --version 1.0.0 "oci://$address/charts/jmx-exporter-operator" | grep -xF "          image: $1"; }
 holds() { # IMAGE PLATFORM FILE SOURCE
   [ "$(tool crane export --platform "$2" "$1" - | tar -xOf - "$3" | sha256sum)" = "$(sha256sum <"$4")" ]
 }
@@ -45,7 +46,7 @@ registry=
 . "$repo/hack/release/plugin-test.sh"
 trap '[ -z "$registry" ] || kill "$registry"; stop_buildkit; rm -rf "$work"' EXIT
 ! debian_root || packages jq:jq unzip:unzip
-build cosign crane
+build cosign crane helm
 export SOURCE=https://github.com/example/jmx-exporter-operator COMMIT=0123456789abcdef0123456789abcdef01234567
 export COSIGN_PASSWORD='' TUF_ROOT=$work/tuf COSIGN_KEY=$work/ours.key COSIGN_PUBLIC_KEY=$work/ours.pub
 for name in ours theirs; do (cd "$work" && tool cosign generate-key-pair --output-key-prefix $name 2>"$work/$name.log"); done
@@ -92,6 +93,9 @@ release manifests "$image"
 for manifest in install.yaml install-1.30.yaml; do
   check "$manifest deploys the image by its digest" grep -F "image: $image" "$out/$manifest"
 done
+chart=$(release chart v1.0.0 "$image")
+check "the chart is signed" tool cosign verify --key "$COSIGN_PUBLIC_KEY" --insecure-ignore-tlog=true --private-infrastructure=true "$chart"
+check "the chart of the registry deploys the image by its digest" chart_deploys "$image"
 # An attacker who can write to the registry moves the tag to another image.
 forged=$(tool crane mutate --label forged=yes --tag "$address/jmx-exporter-operator:v1.0.0" "$image")
 check "an image that took the place of ours is refused" refuses release verify "$forged"

@@ -24,10 +24,21 @@ func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collecto
 
 // NewRefusedCollector returns a collector of the pods that need a person.
 func NewRefusedCollector(cache client.Reader, names bool) prometheus.Collector {
-	return newCollector(refusedPodsName, "Number of pods that are refused, by reason.",
-		exporterNames, []string{"reason"}, names, sum,
+	return newReasonCollector(cache, names, refusedPodsName, "Number of pods that are refused, by reason.", v1alpha1.NeedsPerson)
+}
+
+// NewFailingCollector returns a collector of the pods for which something is wrong that may
+// mend without a person.
+func NewFailingCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newReasonCollector(cache, names, failingPodsName, "Number of pods that are retried because something is wrong, by reason.", func(reason string) bool {
+		return v1alpha1.Known(reason) && !v1alpha1.Passing(reason) && !v1alpha1.NeedsPerson(reason)
+	})
+}
+
+func newReasonCollector(cache client.Reader, names bool, name, help string, counts func(reason string) bool) prometheus.Collector {
+	return newCollector(name, help, exporterNames, []string{"reason"}, names, sum,
 		eachAttachment(cache, func(a *v1alpha1.JmxAttachment, add adder) {
-			if v1alpha1.NeedsPerson(a.Status.Reason) {
+			if counts(a.Status.Reason) {
 				add(1, a.Namespace, a.Spec.Exporter.Name, a.Status.Reason)
 			}
 		}))

@@ -30,6 +30,12 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 					{Type: v1alpha1.ConditionScrapeIncomplete, Status: metav1.ConditionTrue, Reason: "InvalidValue"},
 					{Type: v1alpha1.ConditionScrapeExpensive, Status: metav1.ConditionFalse, Reason: "CPU"},
 				}},
+			}, v1alpha1.JmxAttachment{
+				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
+				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseJavaFound, Reason: "NoSpace"},
+			}, v1alpha1.JmxAttachment{
+				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
+				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseJavaFound, Reason: "RolloutPending"},
 			})
 		case *v1alpha1.PrometheusJmxExporterList:
 			list.Items = append(list.Items, v1alpha1.PrometheusJmxExporter{ObjectMeta: meta, Status: v1alpha1.PrometheusJmxExporterStatus{
@@ -53,6 +59,8 @@ func TestMetricsWithoutNames(t *testing.T) {
 		"names are not in metrics": {want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{phase="JavaFound",reason="NoSpace"} 2
+jmx_exporter_operator_attachments{phase="JavaFound",reason="RolloutPending"} 2
 jmx_exporter_operator_attachments{phase="Staged",reason="MissingModule"} 2
 # HELP jmx_exporter_operator_attachment_conditions Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.
 # TYPE jmx_exporter_operator_attachment_conditions gauge
@@ -64,6 +72,9 @@ jmx_exporter_operator_problem_pods{reason="Omitted"} 4
 # HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason.
 # TYPE jmx_exporter_operator_refused_pods gauge
 jmx_exporter_operator_refused_pods{reason="MissingModule"} 2
+# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason.
+# TYPE jmx_exporter_operator_failing_pods gauge
+jmx_exporter_operator_failing_pods{reason="NoSpace"} 2
 # HELP jmx_exporter_operator_halted_rollouts Number of PrometheusJmxExporters whose rollout is halted, by reason.
 # TYPE jmx_exporter_operator_halted_rollouts gauge
 jmx_exporter_operator_halted_rollouts{reason="RestartedAfterAttach"} 2
@@ -77,7 +88,11 @@ jmx_exporter_operator_certificate_expiry_timestamp_seconds 1.800000003e+09
 		"names are labels where asked for": {names: true, want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{namespace="blue",phase="JavaFound",reason="NoSpace"} 1
+jmx_exporter_operator_attachments{namespace="blue",phase="JavaFound",reason="RolloutPending"} 1
 jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="MissingModule"} 1
+jmx_exporter_operator_attachments{namespace="red",phase="JavaFound",reason="NoSpace"} 1
+jmx_exporter_operator_attachments{namespace="red",phase="JavaFound",reason="RolloutPending"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="MissingModule"} 1
 # HELP jmx_exporter_operator_attachment_conditions Number of JmxAttachments with a condition ScrapeIncomplete or ScrapeExpensive that is True, by condition and reason.
 # TYPE jmx_exporter_operator_attachment_conditions gauge
@@ -93,6 +108,10 @@ jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="Om
 # TYPE jmx_exporter_operator_refused_pods gauge
 jmx_exporter_operator_refused_pods{exporter="payroll",namespace="blue",reason="MissingModule"} 1
 jmx_exporter_operator_refused_pods{exporter="payroll",namespace="red",reason="MissingModule"} 1
+# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason.
+# TYPE jmx_exporter_operator_failing_pods gauge
+jmx_exporter_operator_failing_pods{exporter="payroll",namespace="blue",reason="NoSpace"} 1
+jmx_exporter_operator_failing_pods{exporter="payroll",namespace="red",reason="NoSpace"} 1
 # HELP jmx_exporter_operator_halted_rollouts Number of PrometheusJmxExporters whose rollout is halted, by reason.
 # TYPE jmx_exporter_operator_halted_rollouts gauge
 jmx_exporter_operator_halted_rollouts{exporter="payroll",namespace="blue",reason="RestartedAfterAttach"} 1

@@ -16,6 +16,7 @@ const (
 	conditionsName  = "jmx_exporter_operator_attachment_conditions"
 	problemPodsName = "jmx_exporter_operator_problem_pods"
 	refusedPodsName = "jmx_exporter_operator_refused_pods"
+	failingPodsName = "jmx_exporter_operator_failing_pods"
 	haltsName       = "jmx_exporter_operator_halted_rollouts"
 	stalledName     = "jmx_exporter_operator_stalled_exporters"
 	certificateName = "jmx_exporter_operator_certificate_expiry_timestamp_seconds"

@@ -16,7 +16,7 @@ func Register(cache client.Reader, names bool) {
 // Collectors returns the collectors of what is in the cache.
 func Collectors(cache client.Reader, names bool) []prometheus.Collector {
 	return []prometheus.Collector{
-		NewAttachmentCollector(cache, names), NewRefusedCollector(cache, names), NewConditionCollector(cache, names),
-		NewProblemCollector(cache, names), NewHaltCollector(cache, names), NewStalledCollector(cache, names), NewCertificateCollector(cache, names),
+		NewAttachmentCollector(cache, names), NewRefusedCollector(cache, names), NewFailingCollector(cache, names),
+		NewConditionCollector(cache, names), NewProblemCollector(cache, names), NewHaltCollector(cache, names), NewStalledCollector(cache, names), NewCertificateCollector(cache, names),
 	}
 }

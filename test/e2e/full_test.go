@@ -23,6 +23,7 @@ var leftToFull = map[string]kinds.Proof{
 	"TestAnnotationFight":             "test/integration TestContested",
 	"TestAnnotationRefused":           "test/integration TestAnnotationRefused",
 	"TestAnnotationTakenOver":         "test/integration TestForeignAnnotations",
+	"TestChart":                       "test/integration TestChartReleases",
 	"TestConfiguration":               "test/integration TestBadConfiguration",
 	"TestConfigurationRollout":        "test/integration TestCanary",
 	"TestDemoByEphemeralContainers":   "test/integration TestContainmentDoorOnly",

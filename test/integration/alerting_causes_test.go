@@ -55,7 +55,7 @@ func (c *cluster) causes(o *operator) []cause {
 		{"JmxScrapesIncomplete", "InvalidValue", gone("app-1")},
 		{"JmxScrapesExpensive", "CPU", gone("app-2")},
 		{"JmxPodsRefused", "AttachDisabled", gone("app-3")},
-		{"JmxPodsNotServing", "AttachTimeout", func() { failing.jvms["app"][0].fault = nil }},
+		{"JmxPodsFailing", "AttachTimeout", func() { failing.jvms["app"][0].fault = nil }},
 		{"JmxRolloutHalted", "ConfigRejected", func() {
 			rejects.jvms["app"][0].fault = nil
 			change(c.t, rejecting, func(e *v1alpha1.PrometheusJmxExporter) {

@@ -46,8 +46,8 @@ func TestAlerting(t *testing.T) {
 	for _, cause := range causes {
 		webhook.until(t, "firing", cause.alert, cause.reason, "docs/troubleshooting.md#")
 	}
-	slack.until(t, "FIRING JmxPodsNotRunning", "1 selected pods do not run: CrashLoopBackOff")
-	slack.until(t, "FIRING JmxScrapesIncomplete", "the metrics of 1 pods are incomplete: InvalidValue")
+	slack.until(t, "FIRING JmxPodsNotRunning", "Selected pods that do not run: 1 (CrashLoopBackOff)")
+	slack.until(t, "FIRING JmxScrapesIncomplete", "Pods with incomplete metrics: 1 (InvalidValue)")
 	for _, cause := range causes {
 		cause.mend()
 	}

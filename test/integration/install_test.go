@@ -19,13 +19,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
-// Every way of installing the operator, in config and in the documentation, is accepted by
+// Every way of installing the operator, in config, the chart and the documentation, is accepted by
 // the API server, and its policies admit what the operator of its Deployment does, and
 // nothing else. Not parallel: some policies are for the whole cluster.
 func TestInstallations(t *testing.T) {
 	nodeWithoutKubelet(t)
 	installMonitors(t)
 	all := installations(t)
+	maps.Copy(all, charts(t))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			i := &installation{contained: &contained{cluster: newCluster(t)}, transport: v1alpha1.TransportAuto}

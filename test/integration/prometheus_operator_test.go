@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 )
 
@@ -125,7 +126,8 @@ type exported struct {
 }
 
 // exportAt runs a pod with two JVMs, two declared ports and a container without Java, and
-// serves its endpoints. Discovery of pods makes several targets of such a pod.
+// serves its endpoints. Discovery of pods makes several targets of such a pod. A second
+// exporter's endpoint speaks TLS, and needs a monitor of its own.
 func exportAt(c *cluster, host string) exported {
 	c.t.Helper()
 	o := c.operate()
@@ -142,11 +144,22 @@ func exportAt(c *cluster, host string) exported {
 	p := aPod("app-0").container("worker", aJVM(javaStartTime+1)).container("sidecar").at(host)
 	p.pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "admin", ContainerPort: 8081}}
 	pod := c.run(p)
+	secured := aPod("secured-0").at(host)
+	secured.pod.Labels = map[string]string{"app": "secured"}
+	securedPod := c.run(secured)
 	c.configure(rules)
+	create(c.t, c.secretFor())
+	withTLS := c.anExporter("secured")
+	withTLS.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "secured"}
+	withTLS.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"}
+	create(c.t, withTLS)
 	e := c.anExporter("payroll")
 	e.Spec.Port = int32(listener.Addr().(*net.TCPAddr).Port)
 	create(c.t, e)
 	o.tire()
+	if got := phaseOf(c.attachment(securedPod)); got != isAnnotated {
+		c.t.Fatalf("the pod with TLS is %s", got)
+	}
 	var ports []int32
 	for _, process := range c.attachment(pod).Status.Processes {
 		ports = append(ports, process.Port)

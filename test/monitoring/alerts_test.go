@@ -34,43 +34,42 @@ func situations() []situation {
 		return fmt.Sprintf(`%s{namespace="shop",exporter="payroll",reason=%q}`, metric, reason)
 	}
 	const (
-		halted      = "jmx_exporter_operator_halted_rollouts"
-		stalled     = "jmx_exporter_operator_stalled_exporters"
-		refused     = "jmx_exporter_operator_refused_pods"
-		attachments = `jmx_exporter_operator_attachments{namespace="shop",phase="Staged",reason="%s",instance="%s"} 2x120`
-		conditions  = `jmx_exporter_operator_attachment_conditions{namespace="shop",exporter="payroll",condition="%s",reason="%s"} 1x120`
-		expiry      = `jmx_exporter_operator_certificate_expiry_timestamp_seconds{namespace="shop",exporter="payroll"} %dx120`
-		leader      = `leader_election_master_status{namespace="jmx-exporter-system",name="jmx-exporter-operator",instance="%s"} %dx120`
-		up          = `up{job="%s",namespace="shop",exporter="payroll",instance="%s"} %s`
+		halted     = "jmx_exporter_operator_halted_rollouts"
+		stalled    = "jmx_exporter_operator_stalled_exporters"
+		refused    = "jmx_exporter_operator_refused_pods"
+		failing    = "jmx_exporter_operator_failing_pods"
+		conditions = `jmx_exporter_operator_attachment_conditions{namespace="shop",exporter="payroll",condition="%s",reason="%s"} 1x120`
+		expiry     = `jmx_exporter_operator_certificate_expiry_timestamp_seconds{namespace="shop",exporter="payroll"} %dx120`
+		leader     = `leader_election_master_status{namespace="jmx-exporter-system",name="jmx-exporter-operator",instance="%s"} %dx120`
+		up         = `up{job="%s",namespace="shop",exporter="payroll",instance="%s"} %s`
 	)
 	return []situation{
-		{"JmxRolloutHalted", "a canary rejects the configuration", []string{of(halted, "ConfigRejected") + " 1x10"}, "2m", with("ConfigRejected"), "1 rollouts are halted: ConfigRejected", "configrejected"},
+		{"JmxRolloutHalted", "a canary rejects the configuration", []string{of(halted, "ConfigRejected") + " 1x10"}, "2m", with("ConfigRejected"), "Halted rollouts: 1 (ConfigRejected)", "configrejected"},
 		{"JmxRolloutHalted", "the rollout was resumed", []string{of(halted, "ConfigRejected") + " 1x2 stale"}, "4m", nil, "", ""},
-		{"JmxExporterStalled", "the Secret is gone", []string{of(stalled, "SecretNotFound") + " 1x20"}, "12m", with("SecretNotFound"), "1 exporters cannot continue: SecretNotFound", "secretnotfound"},
+		{"JmxExporterStalled", "the Secret is gone", []string{of(stalled, "SecretNotFound") + " 1x20"}, "12m", with("SecretNotFound"), "Stalled exporters: 1 (SecretNotFound)", "secretnotfound"},
 		{"JmxExporterStalled", "other alerts report it", []string{of(stalled, "ConfigRejected") + " 1x20", of(halted, "ConfigRejected") + " 1x20", of(stalled, "PodsRefused") + " 1x20"}, "12m", nil, "", ""},
-		{"JmxPodsRefused", "an image has no shell", []string{of(refused, "NoShell") + " 3x20"}, "16m", with("NoShell"), "3 pods are refused: NoShell", "noshell"},
+		{"JmxPodsRefused", "an image has no shell", []string{of(refused, "NoShell") + " 3x20"}, "16m", with("NoShell"), "Refused pods: 3 (NoShell)", "noshell"},
 		{"JmxPodsRefused", "only for some minutes", []string{of(refused, "NoShell") + " 3x10 stale"}, "16m", nil, "", ""},
-		{"JmxPodsNotServing", "two replicas report it", []string{fmt.Sprintf(attachments, "NoSpace", "a"), fmt.Sprintf(attachments, "NoSpace", "b")}, "16m", labels{"namespace": "shop", "reason": "NoSpace"}, "2 pods are not ready: NoSpace", "nospace"},
-		{"JmxPodsNotServing", "refused, attached, or as asked for", []string{
-			fmt.Sprintf(attachments, "NoShell", "a"), of(refused, "NoShell") + " 2x120", fmt.Sprintf(attachments, "", "a"), fmt.Sprintf(attachments, "Preflight", "a"),
-			fmt.Sprintf(attachments, "Suspended", "a"), fmt.Sprintf(attachments, "RolloutHalted", "a"),
+		{"JmxPodsFailing", "two replicas report it", []string{of(failing, "NoSpace") + " 2x20", `jmx_exporter_operator_failing_pods{namespace="shop",exporter="payroll",reason="NoSpace",instance="b"} 2x20`}, "16m", with("NoSpace"), "Failing pods: 2 (NoSpace)", "nospace"},
+		{"JmxPodsFailing", "a long rollout, and pods that are refused", []string{
+			`jmx_exporter_operator_attachments{namespace="shop",phase="JavaFound",reason="RolloutPending"} 200x20`, of(refused, "NoShell") + " 2x20",
 		}, "16m", nil, "", ""},
-		{"JmxPodsNotRunning", "a pod crashes", []string{of("jmx_exporter_operator_problem_pods", "CrashLoopBackOff") + " 1x20"}, "6m", with("CrashLoopBackOff"), "1 selected pods do not run: CrashLoopBackOff", "pods-that-do-not-run"},
+		{"JmxPodsNotRunning", "a pod crashes", []string{of("jmx_exporter_operator_problem_pods", "CrashLoopBackOff") + " 1x20"}, "6m", with("CrashLoopBackOff"), "Selected pods that do not run: 1 (CrashLoopBackOff)", "pods-that-do-not-run"},
 		{"JmxPodsNotRunning", "it runs again", []string{of("jmx_exporter_operator_problem_pods", "CrashLoopBackOff") + " 1x4 stale"}, "6m", nil, "", ""},
-		{"JmxScrapesIncomplete", "a value is invalid", []string{fmt.Sprintf(conditions, "ScrapeIncomplete", "InvalidValue")}, "31m", with("InvalidValue"), "the metrics of 1 pods are incomplete: InvalidValue", "invalidvalue"},
+		{"JmxScrapesIncomplete", "a value is invalid", []string{fmt.Sprintf(conditions, "ScrapeIncomplete", "InvalidValue")}, "31m", with("InvalidValue"), "Pods with incomplete metrics: 1 (InvalidValue)", "invalidvalue"},
 		{"JmxScrapesIncomplete", "it is only expensive", []string{fmt.Sprintf(conditions, "ScrapeExpensive", "CPU")}, "31m", nil, "", ""},
-		{"JmxScrapesExpensive", "it takes CPU time", []string{fmt.Sprintf(conditions, "ScrapeExpensive", "CPU")}, "61m", with("CPU"), "scrapes of 1 pods are expensive: CPU", "cpu"},
+		{"JmxScrapesExpensive", "it takes CPU time", []string{fmt.Sprintf(conditions, "ScrapeExpensive", "CPU")}, "61m", with("CPU"), "Pods with expensive scrapes: 1 (CPU)", "cpu"},
 		{"JmxScrapesExpensive", "it is only incomplete", []string{fmt.Sprintf(conditions, "ScrapeIncomplete", "InvalidValue")}, "61m", nil, "", ""},
-		{"JmxCertificateExpiring", "in a day", []string{fmt.Sprintf(expiry, 24*3600+61*60)}, "61m", payroll, "the certificate of endpoints expires in 1d 0h 0m 0s", "a-certificate-expires"},
+		{"JmxCertificateExpiring", "in a day", []string{fmt.Sprintf(expiry, 24*3600+61*60)}, "61m", payroll, "The certificate of endpoints expires within a week, or has expired", "a-certificate-expires"},
 		{"JmxCertificateExpiring", "in a month", []string{fmt.Sprintf(expiry, 30*24*3600)}, "61m", nil, "", ""},
-		{"JmxExporterOperatorDown", "no replica answers", []string{fmt.Sprintf(up, "jmx-exporter-operator", "a", "0x20")}, "6m", labels{}, "no replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
-		{"JmxExporterOperatorDown", "it does not exist", nil, "6m", labels{}, "no replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
+		{"JmxExporterOperatorDown", "no replica answers", []string{fmt.Sprintf(up, "jmx-exporter-operator", "a", "0x20")}, "6m", labels{}, "No replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
+		{"JmxExporterOperatorDown", "it does not exist", nil, "6m", labels{}, "No replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
 		{"JmxExporterOperatorDown", "one of two answers", []string{fmt.Sprintf(up, "jmx-exporter-operator", "a", "0x20"), fmt.Sprintf(up, "jmx-exporter-operator", "b", "1x20")}, "6m", nil, "", ""},
-		{"JmxExporterOperatorHasNoLeader", "no replica leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 0)}, "6m", labels{"namespace": "jmx-exporter-system"}, "no replica of the JMX exporter operator in jmx-exporter-system is the leader", "the-operator-is-down"},
+		{"JmxExporterOperatorHasNoLeader", "no replica leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 0)}, "6m", labels{"namespace": "jmx-exporter-system"}, "No replica of the JMX exporter operator in jmx-exporter-system is the leader", "the-operator-is-down"},
 		{"JmxExporterOperatorHasNoLeader", "one of two leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 1)}, "6m", nil, "", ""},
-		{"JmxEndpointDown", "one of two", []string{fmt.Sprintf(up, "jmx", "a", "0x20"), fmt.Sprintf(up, "jmx", "b", "1x20")}, "16m", payroll, "Prometheus cannot scrape 1 JVMs in shop", "an-endpoint-is-down"},
+		{"JmxEndpointDown", "one of two", []string{fmt.Sprintf(up, "jmx", "a", "0x20"), fmt.Sprintf(up, "jmx", "b", "1x20")}, "16m", payroll, "JVMs in shop that Prometheus cannot scrape: 1", "an-endpoint-is-down"},
 		{"JmxEndpointDown", "of another job", []string{fmt.Sprintf(up, "jmx", "a", "1x20"), fmt.Sprintf(up, "nodes", "b", "0x20")}, "16m", nil, "", ""},
-		{"JmxScrapeErrors", "something is missing", []string{`jmx_scrape_error{job="jmx",namespace="shop",exporter="payroll",instance="a"} 1x60`}, "31m", payroll, "scrapes of 1 JVMs in shop fail in part", "the-scrape"},
+		{"JmxScrapeErrors", "something is missing", []string{`jmx_scrape_error{job="jmx",namespace="shop",exporter="payroll",instance="a"} 1x60`}, "31m", payroll, "JVMs in shop whose scrapes fail in part: 1", "the-scrape"},
 		{"JmxScrapeErrors", "nothing is missing", []string{`jmx_scrape_error{job="jmx",namespace="shop",exporter="payroll",instance="a"} 0x60`}, "31m", nil, "", ""},
 	}
 }

@@ -42,8 +42,9 @@ func (a *Agents) Remember() features.Func {
 }
 
 // Stopped waits until the pods say that their agents were taken out, and nothing
-// is left of them: no thread, no file, no open port. Asked by the helper, they
-// tell that they have stopped, and that they were loaded so many times.
+// is left of them: no thread, no file, no open port. Asked by the helper, those in
+// containers with a shell report that they have stopped, and that they were loaded so
+// many times.
 func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
 		t.Helper()
@@ -63,6 +64,9 @@ func (s *Suite) Stopped(a *Agents, loads int) features.Func {
 		for _, r := range a.records {
 			for _, p := range r.Status.Processes {
 				c.closed(ctx, t, r.Namespace, r.Spec.Pod.Name, p.Port)
+				if reachedBy(&r, p.Container) == v1alpha1.TransportEphemeralContainer {
+					continue // no shell to ask it by
+				}
 				mark := answer(ctx, t, func(ctx context.Context) (*helperapi.Mark, error) {
 					return s.mark(ctx, c, r.Namespace, r.Spec.Pod.Name, p.Container, p.PID)
 				})

@@ -1,0 +1,38 @@
+{{/* Fails on values that contradict each other, which the schema cannot say. */}}
+{{- define "jmx-exporter-operator.validate" -}}
+{{- with .Values }}
+{{- if and .namespaces .metrics.enabled .metrics.secure }}
+{{- fail "metrics.secure: to authenticate clients takes a right of the whole cluster, which an operator with namespaces does not have; set metrics.secure or metrics.enabled to false" }}
+{{- end }}
+{{- if and .metrics.certificateSecret (not (and .metrics.enabled .metrics.secure)) }}
+{{- fail "metrics.certificateSecret: needs metrics.enabled and metrics.secure, because plain HTTP uses no certificate" }}
+{{- end }}
+{{- if eq (int .metrics.port) 8081 }}
+{{- fail "metrics.port: 8081 is the port of the health probes; choose another one" }}
+{{- end }}
+{{- if and .podDisruptionBudget.enabled (lt (int .replicas) 2) }}
+{{- fail "podDisruptionBudget.enabled: needs replicas of at least 2, because with one pod there is none that stays" }}
+{{- end }}
+{{- range $arg := .extraArgs }}
+{{- $flag := index (splitList "=" $arg) 0 }}
+{{- range $value, $flags := include "jmx-exporter-operator.flags" $ | fromYaml }}
+{{- if has $flag $flags }}
+{{- fail (printf "extraArgs: %s is set by the value %s" $flag $value) }}
+{{- end }}
+{{- end }}
+{{- if and (gt (int $.Values.replicas) 1) (eq $arg "--leader-elect=false") }}
+{{- fail "extraArgs: --leader-elect=false needs replicas of 1, because only one operator may be active" }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The flags that values set. */}}
+{{- define "jmx-exporter-operator.flags" -}}
+transport: [--transport]
+namespaces: [--namespace, --allow-own-namespace]
+tenants.enabled: [--require-rules-label]
+metrics.enabled: [--metrics-bind-address]
+metrics.secure: [--metrics-secure]
+metrics.certificateSecret: [--metrics-cert-path]
+{{- end }}
