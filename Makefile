@@ -15,6 +15,7 @@ MANAGER ?= bin/manager
 PLUGIN ?= bin/kubectl-jmx
 PREVIOUS ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 KUBECTL ?= kubectl
+OVERLAY ?= default
 
 .PHONY: help
 help: ## Show this help.
@@ -124,7 +125,7 @@ policies-release: agent helper ## Generate them after the release PREVIOUS (a ta
 
 .PHONY: licenses
 licenses: ## Collect the licenses of the Go modules that operator, helper and plugin contain: LICENSES.
-	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach ./cmd/kubectl-jmx
+	@CGO_ENABLED=0 go -C hack/licenses run -trimpath . -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach ./cmd/kubectl-jmx=linux,darwin,windows
 
 .PHONY: dashboards
 dashboards: ## Generate the Grafana dashboards, config/grafana.
@@ -159,12 +160,12 @@ uninstall: ## Remove the CRDs and every exporter (make undeploy detaches the age
 	$(TOOL) kustomize build config/crd | $(KUBECTL) delete --ignore-not-found -f -
 
 .PHONY: deploy
-deploy: ## Deploy the operator, with the image IMG, to the cluster of the current context.
-	hack/installer $(IMG) default | $(KUBECTL) apply --server-side -f -
+deploy: ## Deploy the operator, with the image IMG, to the cluster of the current context (OVERLAY=default-1.30: Kubernetes 1.30 to 1.35).
+	hack/installer $(IMG) $(OVERLAY) | $(KUBECTL) apply --server-side -f -
 
 .PHONY: undeploy
-undeploy: ## Delete the exporters, then remove the operator.
-	@hack/undeploy
+undeploy: ## Delete the exporters, then remove the operator (OVERLAY: as for deploy).
+	@KUBECTL='$(KUBECTL)' OVERLAY='$(OVERLAY)' hack/undeploy
 
 .PHONY: build-installer
 build-installer: ## Write all manifests, with the image IMG: dist/install.yaml, and dist/install-1.30.yaml for Kubernetes 1.30 to 1.35.

@@ -41,6 +41,8 @@ type PrometheusJmxExporter struct {
 // PrometheusJmxExporterSpec is the desired state of an exporter: which pods, which
 // configuration, which port.
 type PrometheusJmxExporterSpec struct {
+	// CEL's format.qualifiedName() and format.dns1123Subdomain() need Kubernetes 1.32.
+
 	// labelSelector selects the running pods of this namespace that have all of these
 	// labels. It must not be empty. A pod that two exporters select belongs to the older
 	// one; an exporter in mode Attach takes precedence over one in mode Preflight.
@@ -48,7 +50,7 @@ type PrometheusJmxExporterSpec struct {
 	// +required
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, !format.qualifiedName().validate(k).hasValue())",message="keys must be valid label keys: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="keys must be valid label keys: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
 	LabelSelector map[string]LabelValue `json:"labelSelector"`
 
 	// config refers to the exporter's configuration. Changes of the ConfigMap reach

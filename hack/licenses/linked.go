@@ -31,21 +31,30 @@ type listed struct {
 	}
 }
 
-// linked returns the modules of which the packages are made on the platforms of the image.
+// linked returns the modules of which the packages are made: for Linux, or for the systems
+// that follow a package ("./cmd/p=linux,darwin").
 func linked(ctx context.Context, repo string, packages []string) (map[string]*module, error) {
-	root, err := output(ctx, repo, "", "env", "GOROOT")
+	root, err := output(ctx, repo, "linux", "", "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
 	goroot := strings.TrimSpace(string(root))
 	modules := map[string]*module{std: {path: std, root: goroot, packages: []string{goroot}}}
-	for _, arch := range []string{"amd64", "arm64"} {
-		list, err := output(ctx, repo, arch, append([]string{"list", "-deps", "-json=Dir,Standard,Module"}, packages...)...)
-		if err != nil {
-			return nil, err
+	for _, p := range packages {
+		path, systems, named := strings.Cut(p, "=")
+		if !named {
+			systems = "linux"
 		}
-		if err := add(modules, list); err != nil {
-			return nil, err
+		for system := range strings.SplitSeq(systems, ",") {
+			for _, arch := range []string{"amd64", "arm64"} {
+				list, err := output(ctx, repo, system, arch, "list", "-deps", "-json=Dir,Standard,Module", path)
+				if err != nil {
+					return nil, err
+				}
+				if err := add(modules, list); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
 	return modules, nil
@@ -71,10 +80,10 @@ func add(modules map[string]*module, list []byte) error {
 	}
 }
 
-func output(ctx context.Context, dir, arch string, args ...string) ([]byte, error) {
+func output(ctx context.Context, dir, system, arch string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch)
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("go %s: %w", strings.Join(args, " "), err)

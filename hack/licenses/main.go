@@ -1,9 +1,10 @@
 // Command licenses collects the licenses and notices of the Go modules that are linked
-// into binaries, and of Go's standard library, for the image to carry:
+// into binaries, and of Go's standard library, for the image and the plugin's archives to
+// carry:
 //
-//	licenses -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/jmx-attach
+//	licenses -repo ../.. -o ../../LICENSES ./cmd/manager ./cmd/kubectl-jmx=linux,darwin,windows
 //
-// It reads packages as they are compiled for containers, and their modules' files in the
+// It reads packages as they are compiled for Linux, or for the systems that are named, and their modules' files in the
 // module cache. A module without a license, or with one that is not on the list of those
 // that allow redistribution like this, is an error.
 package main

@@ -104,15 +104,35 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The modules of both architectures and the standard library are listed, the test's own module is not.
+// The modules of the named systems and the standard library are listed, the test's own module is not.
 func TestLinked(t *testing.T) {
-	modules, err := linked(t.Context(), ".", []string{"."})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := slices.Sorted(maps.Keys(modules))
-	want := []string{"github.com/davecgh/go-spew", "github.com/google/licenseclassifier/v2", "github.com/sergi/go-diff", "std"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	own := []string{"github.com/davecgh/go-spew", "github.com/google/licenseclassifier/v2", "github.com/sergi/go-diff", "std"}
+	for name, tc := range map[string]struct {
+		repo    string
+		listed  []string
+		missing []string
+	}{
+		".":                               {".", own, nil},
+		"./cmd/kubectl-jmx":               {"../..", []string{"github.com/spf13/cobra", "std"}, []string{"github.com/inconshreveable/mousetrap"}},
+		"./cmd/kubectl-jmx=linux,windows": {"../..", []string{"github.com/Azure/go-ansiterm", "github.com/inconshreveable/mousetrap"}, nil},
+	} {
+		modules, err := linked(t.Context(), tc.repo, []string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Sorted(maps.Keys(modules))
+		if name == "." && !slices.Equal(got, own) {
+			t.Errorf("%s: got %v, want %v", name, got, own)
+		}
+		for _, m := range tc.listed {
+			if !slices.Contains(got, m) {
+				t.Errorf("%s: %s is not listed", name, m)
+			}
+		}
+		for _, m := range tc.missing {
+			if slices.Contains(got, m) {
+				t.Errorf("%s: %s is listed", name, m)
+			}
+		}
 	}
 }

@@ -82,58 +82,34 @@ func TestDefaultForOlderClusters(t *testing.T) {
 	}
 }
 
-// make deploy deploys the image that it is told.
-func TestDeployNamesTheImage(t *testing.T) {
-	const image = "registry.example:5000/team/operator:v1"
-	applied := filepath.Join(t.TempDir(), "applied.yaml")
-	kubectl := filepath.Join(t.TempDir(), "kubectl") // in the place of a cluster
-	if err := os.WriteFile(kubectl, []byte("#!/bin/sh\ncat >"+applied+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), "make", "deploy", "IMG="+image, "KUBECTL="+kubectl)
-	command.Dir = root
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	content, err := os.ReadFile(applied)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var images []string
-	for _, m := range regexp.MustCompile(`(?m)^ +(?:- )?image: (.+)$`).FindAllStringSubmatch(string(content), -1) {
-		images = append(images, m[1])
-	}
-	if diff := cmp.Diff([]string{image}, images); diff != "" {
-		t.Errorf("images (-want +got):\n%s", diff)
-	}
-}
-
 // shipped returns what kustomize builds of each kustomization, and each sample.
 func shipped(t *testing.T) map[string]string {
 	t.Helper()
-	if len(texts) > 0 {
+	if texts != nil {
 		return texts
 	}
+	built := map[string]string{}
 	for _, folder := range []string{"config", "examples/*/config"} {
 		for _, kustomization := range files(t, folder, "kustomization.yaml") {
 			dir := filepath.Dir(kustomization)
-			if isComponent(t, dir) && inDefault(t, dir) {
+			if inDefault(t, dir) {
 				continue
 			}
-			texts[dir] = build(t, dir)
+			built[dir] = build(t, dir)
 		}
 	}
 	for _, sample := range append(files(t, "config/samples", "*.yaml"), files(t, "examples/*/config/samples", "*.yaml")...) {
-		texts[sample] = read(t, sample)
+		built[sample] = read(t, sample)
 	}
+	texts = built
 	return texts
 }
 
-// texts are those of shipped, built once.
-var texts = map[string]string{}
+// texts are those of shipped, once all are built.
+var texts map[string]string
 
-// build returns the objects of a kustomization; those of a component are added to
-// config/default.
+// build returns the objects of a kustomization. A component is added to config/default,
+// after the component that it is in.
 func build(t *testing.T, dir string) string {
 	t.Helper()
 	if isComponent(t, dir) {
@@ -145,12 +121,11 @@ func build(t *testing.T, dir string) string {
 			}
 			return rel
 		}
-		components := to(dir)
-		// What adapts another component comes after it.
-		if parent := filepath.Dir(dir); parent != "config" && isComponent(t, parent) && !inDefault(t, parent) {
-			components = to(parent) + ", " + components
+		components := []string{to(dir)}
+		if outer := filepath.Dir(dir); isComponent(t, outer) && !inDefault(t, outer) {
+			components = []string{to(outer), to(dir)}
 		}
-		text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", to("config/default"), components)
+		text := fmt.Sprintf("resources: [%s]\ncomponents: [%s]\n", to("config/default"), strings.Join(components, ", "))
 		if err := os.WriteFile(filepath.Join(overlay, "kustomization.yaml"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -170,15 +145,17 @@ func kustomize(t *testing.T, dir string) string {
 	return string(out)
 }
 
-// inDefault reports whether a component is part of config/default.
-func inDefault(t *testing.T, dir string) bool {
-	t.Helper()
-	return strings.Contains(read(t, "config/default/kustomization.yaml"), "../"+filepath.Base(dir)+"\n")
-}
-
 func isComponent(t *testing.T, dir string) bool {
 	t.Helper()
-	return strings.Contains(read(t, filepath.Join(dir, "kustomization.yaml")), "kind: Component")
+	file := filepath.Join(dir, "kustomization.yaml")
+	_, err := os.Stat(filepath.Join(root, file))
+	return err == nil && strings.Contains(read(t, file), "kind: Component")
+}
+
+// inDefault reports whether a folder is a component of config/default.
+func inDefault(t *testing.T, dir string) bool {
+	t.Helper()
+	return isComponent(t, dir) && strings.Contains(read(t, "config/default/kustomization.yaml"), "../"+filepath.Base(dir)+"\n")
 }
 
 // files returns the files of this name below the folders, relative to the root.

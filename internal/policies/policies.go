@@ -69,6 +69,7 @@ func Files(commands Commands) (map[string][]byte, error) {
 	}
 	values := map[string]any{
 		"Sessions":            sessions,
+		"TokenPodUID":         "authentication.kubernetes.io/pod-uid",
 		"DoorCommand":         transport.DoorCommand(),
 		"DoorPrefix":          transport.DoorPrefix,
 		"DoorName":            "^" + transport.DoorPrefix + "[0-9a-f]{8}-[0-9]+$",

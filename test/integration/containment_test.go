@@ -34,7 +34,8 @@ type contained struct {
 	policies []client.Object
 	// rules are those of its roles.
 	rules []rbacv1.PolicyRule
-	// config is the operator's, and client its client.
+	// home is the operator's pod. config is that of a token of it, and client its client.
+	home   *corev1.Pod
 	config *rest.Config
 	client client.WithWatch
 	// commands are those that the policies accept.
@@ -56,14 +57,14 @@ func contain(t *testing.T, overlay string) *contained {
 			}
 			create(t, c.renamed(object))
 		case "Deployment":
-			c.runsOperator(object)
+			c.home = c.runsOperator(object)
 		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
 			c.policies = append(c.policies, object)
 		}
 	}
 	c.commands = acceptedCommands(t)
 	var err error
-	c.config = c.as("system:serviceaccount:"+c.namespace+":jmx-exporter-operator", "system:serviceaccounts")
+	c.config = c.boundTo(c.home)
 	if c.client, err = newClient(c.config); err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +172,15 @@ func (c *contained) renamed(object client.Object) client.Object {
 func (c *contained) as(user string, groups ...string) *rest.Config {
 	as := rest.CopyConfig(config)
 	as.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
+	return as
+}
+
+// boundTo is how the API server sees requests with a token that the kubelet gave a pod.
+func (c *contained) boundTo(pod *corev1.Pod) *rest.Config {
+	as := c.as("system:serviceaccount:"+pod.Namespace+":"+pod.Spec.ServiceAccountName, "system:serviceaccounts")
+	as.Impersonate.Extra = map[string][]string{
+		"authentication.kubernetes.io/pod-name": {pod.Name}, "authentication.kubernetes.io/pod-uid": {string(pod.UID)},
+	}
 	return as
 }
 

@@ -43,10 +43,11 @@ func TestDefaultRoles(t *testing.T) {
 		create[client.Object](t, role)
 		t.Cleanup(func() { _ = admin.Delete(context.WithoutCancel(t.Context()), role) })
 	}
-	c.enforce("config/policies")
 	exporter := c.export("exporter")
 	record := &v1alpha1.JmxAttachment{ObjectMeta: c.named("record")}
 	record.Spec.Pod.Name, record.Spec.Pod.UID, record.Spec.Exporter.Name, record.Spec.Exporter.UID = "app-0", "uid", exporter.Name, exporter.UID
+	create(t, record)
+	c.enforce("config/policies")
 
 	for name, user := range users {
 		edits := name != "view"
@@ -67,7 +68,7 @@ func TestDefaultRoles(t *testing.T) {
 			"patch exporters":   {user.Patch(t.Context(), exporter.DeepCopy(), patch(`{"spec":{"suspend":true}}`), client.DryRunAll), edits},
 			"delete exporters":  {user.Delete(t.Context(), exporter.DeepCopy(), client.DryRunAll), edits},
 			"create records":    {user.Create(t.Context(), record.DeepCopy(), client.DryRunAll), false},
-			"delete records":    {user.Delete(t.Context(), record.DeepCopy(), client.DryRunAll), false},
+			"delete records":    {user.Delete(t.Context(), record.DeepCopy(), client.DryRunAll), edits},
 			"patch the status":  {user.Status().Patch(t.Context(), exporter.DeepCopy(), patch(`{"status":{"pods":"9/9"}}`)), false},
 			"read other spaces": {user.List(t.Context(), &v1alpha1.PrometheusJmxExporterList{}, client.InNamespace(metav1.NamespaceDefault)), false},
 		} {

@@ -24,6 +24,7 @@ import (
 // nothing else. Not parallel: some policies are for the whole cluster.
 func TestInstallations(t *testing.T) {
 	nodeWithoutKubelet(t)
+	installMonitors(t)
 	all := installations(t)
 	maps.Copy(all, charts(t))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -42,9 +43,9 @@ type installation struct {
 	// image and transport are those of the operator's Deployment.
 	image     string
 	transport v1alpha1.Transport
-	// home is its pod, and pod one that it may attach to.
-	home, pod *corev1.Pod
-	objects   []*unstructured.Unstructured
+	// pod is one that it may attach to.
+	pod     *corev1.Pod
+	objects []*unstructured.Unstructured
 }
 
 // apply applies what kustomize builds of a folder.
@@ -122,7 +123,7 @@ func (i *installation) operator(deployment *unstructured.Unstructured) {
 			i.transport = v1alpha1.Transport(transport)
 		}
 	}
-	i.config = i.as("system:serviceaccount:"+i.home.Namespace+":"+of.ServiceAccountName, "system:serviceaccounts")
+	i.config = i.boundTo(i.home)
 }
 
 func (i *installation) admitsItsOperator() {

@@ -96,6 +96,15 @@ func TestPrometheusOperator(t *testing.T) {
 func startPrometheusOperator(t *testing.T) {
 	t.Helper()
 	binary := tools(t, "prometheus-operator")[0]
+	installMonitors(t)
+	dir := t.TempDir()
+	start(t, binary, "--apiserver="+config.Host, "--web.listen-address="+address(t), "--web.enable-tls=false",
+		"--ca-file="+write(t, dir, "ca", string(config.CAData)), "--cert-file="+write(t, dir, "cert", string(config.CertData)), "--key-file="+write(t, dir, "key", string(config.KeyData)))
+}
+
+// installMonitors installs the kinds of prometheus-operator.
+func installMonitors(t *testing.T) {
+	t.Helper()
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus-operator/prometheus-operator")
 	list.Dir = "../../hack/tools/prometheus-operator"
 	module, err := list.Output()
@@ -108,9 +117,6 @@ func startPrometheusOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	start(t, binary, "--apiserver="+config.Host, "--web.listen-address="+address(t), "--web.enable-tls=false",
-		"--ca-file="+write(t, dir, "ca", string(config.CAData)), "--cert-file="+write(t, dir, "cert", string(config.CertData)), "--key-file="+write(t, dir, "key", string(config.KeyData)))
 }
 
 // exported are two JVMs of a pod, and what serves their metrics.

@@ -80,7 +80,7 @@ func unfold(t *testing.T, documents []string) string {
 		}
 		for _, folder := range folders {
 			to := "config/"
-			text := document
+			text := strings.ReplaceAll(document, "- ../", "- "+to) // shown for a folder of config
 			if folder != "" {
 				to = "../config/"
 				text = strings.ReplaceAll(document, folders[0], folder)
