@@ -3,6 +3,8 @@ package integration
 import (
 	"errors"
 	"maps"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
@@ -34,6 +37,23 @@ func TestInstallations(t *testing.T) {
 			i.apply(all[name])
 			i.admitsItsOperator()
 		})
+	}
+}
+
+// installMonitors installs the kinds of prometheus-operator.
+func installMonitors(t *testing.T) {
+	t.Helper()
+	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus-operator/prometheus-operator")
+	list.Dir = "../../hack/tools/prometheus-operator"
+	module, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = envtest.InstallCRDs(config, envtest.CRDInstallOptions{
+		Paths: []string{filepath.Join(strings.TrimSpace(string(module)), "example/prometheus-operator-crd")}, ErrorIfPathMissing: true, MaxTime: environment.CRDInstallOptions.MaxTime,
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

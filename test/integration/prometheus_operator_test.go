@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -100,23 +97,6 @@ func startPrometheusOperator(t *testing.T) {
 	dir := t.TempDir()
 	start(t, binary, "--apiserver="+config.Host, "--web.listen-address="+address(t), "--web.enable-tls=false",
 		"--ca-file="+write(t, dir, "ca", string(config.CAData)), "--cert-file="+write(t, dir, "cert", string(config.CertData)), "--key-file="+write(t, dir, "key", string(config.KeyData)))
-}
-
-// installMonitors installs the kinds of prometheus-operator.
-func installMonitors(t *testing.T) {
-	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus-operator/prometheus-operator")
-	list.Dir = "../../hack/tools/prometheus-operator"
-	module, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = envtest.InstallCRDs(config, envtest.CRDInstallOptions{
-		Paths: []string{filepath.Join(strings.TrimSpace(string(module)), "example/prometheus-operator-crd")}, ErrorIfPathMissing: true, MaxTime: environment.CRDInstallOptions.MaxTime,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // exported are two JVMs of a pod, and what serves their metrics.
