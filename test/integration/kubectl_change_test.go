@@ -70,7 +70,7 @@ func TestKubectlPauseOfAnAppliedExporter(t *testing.T) {
 	}
 	k := aKubectl(t, "gitops-user", c.namespace, changer()...)
 	_, stderr, err := k.run(t.Context(), "pause", "-n", c.namespace, "exporter")
-	if err != nil || !strings.Contains(stderr, `note: this object is applied by ["gitops"]`) {
+	if err != nil || !strings.Contains(stderr, `note: this object is applied by gitops:`) {
 		t.Errorf("got error %v, and on standard error %q", err, stderr)
 	}
 }

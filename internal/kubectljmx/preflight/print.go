@@ -21,7 +21,9 @@ func Print(w io.Writer, r *Report) {
 	for _, t := range r.Transports {
 		transports = append(transports, fmt.Sprintf("%s %d", t.Transport, t.Count))
 	}
-	rows = append(rows, []string{"Reached by:", strings.Join(transports, ", ")})
+	if len(transports) > 0 {
+		rows = append(rows, []string{"Reached by:", strings.Join(transports, ", ")})
+	}
 	if m := r.Memory; m != nil {
 		free := fmt.Sprintf("%d pods have no limit", m.Unlimited)
 		if m.Minimum != nil {

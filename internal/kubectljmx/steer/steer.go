@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -88,7 +89,7 @@ func Appliers(object metav1.Object) []string {
 // may undo; empty if none does.
 func Caution(object metav1.Object) string {
 	if all := Appliers(object); len(all) > 0 {
-		return fmt.Sprintf("this object is applied by %q: if that sets the same field, change it at its source too", all)
+		return fmt.Sprintf("this object is applied by %s: if that sets the same field, change it at its source too", strings.Join(all, ", "))
 	}
 	return ""
 }
