@@ -37,7 +37,7 @@ func installations(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	for _, page := range append(pages, "../../README.md") {
-		text := readFile(t, page)
+		text := strings.ReplaceAll(readFile(t, page), "shop", "store") // the namespace of TestKubectlSees
 		for _, at := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatchIndex(text, -1) {
 			if documents := strings.Split(text[at[2]:at[3]], "---\n"); slices.ContainsFunc(documents, isKustomization) {
 				heading := regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllString(text[:at[0]], -1)
