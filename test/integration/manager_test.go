@@ -41,12 +41,18 @@ func TestManager(t *testing.T) {
 
 	isAnnotated := func(t *testing.T, port string) {
 		t.Helper()
+		// The exporter follows the record by up to a second, so its status may be the one from before.
+		var since time.Time
 		eventually(t, func() bool {
 			a := s.attachment(s.pod)
 			get(t, s.exporter)
-			return a != nil && a.Status.Phase == v1alpha1.PhaseAnnotated && s.annotations(s.pod)["prometheus.io/port"] == port &&
+			holds := a != nil && a.Status.Phase == v1alpha1.PhaseAnnotated && s.annotations(s.pod)["prometheus.io/port"] == port &&
 				s.endpoints(s.exporter) != "" && s.exporter.Status.Pods == "1/1" && len(s.exporter.Status.MetricsEndpoints) == 1 &&
 				meta.IsStatusConditionTrue(s.exporter.Status.Conditions, v1alpha1.ConditionReady)
+			if !holds || since.IsZero() {
+				since = time.Now()
+			}
+			return holds && time.Since(since) > 2*time.Second
 		})
 		s.t = t
 		s.isAnnotated(port)
