@@ -108,5 +108,5 @@ func (c *cluster) await(what string, holds func() bool) {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	c.t.Fatalf("after a minute, it is not so that %s", what)
+	c.t.Fatalf("timed out after a minute: %s", what)
 }

@@ -99,7 +99,7 @@ func startPrometheusOperator(t *testing.T) {
 		"--ca-file="+write(t, dir, "ca", string(config.CAData)), "--cert-file="+write(t, dir, "cert", string(config.CertData)), "--key-file="+write(t, dir, "key", string(config.KeyData)))
 }
 
-// exported are two JVMs of a pod, and what serves their metrics.
+// exported is an exporter of a pod with two JVMs, and the ports of their endpoints.
 type exported struct {
 	name  string
 	ports []int32

@@ -71,13 +71,13 @@ in the workload's pod template. It needs patch on pods.`,
 
 var errDeclined = errors.New("nothing was changed")
 
-// confirm asks a person; who is none has to say --yes.
+// confirm asks for confirmation. Without a terminal, it returns an error that names --yes.
 func (t *tool) confirm(question string) error {
 	if !output.Terminal(t.In) {
 		return fmt.Errorf("%s Confirm with --yes, since standard input is not a terminal", question)
 	}
 	fmt.Fprint(t.ErrOut, question+" [y/N] ")
-	answer, _ := bufio.NewReader(t.In).ReadString('\n')
+	answer, _ := bufio.NewReader(t.In).ReadString('\n') // an interrupted answer is a refusal
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 		return errDeclined
 	}
