@@ -178,12 +178,18 @@ public final class Subject {
         }
     }
 
-    /** Fills the heap but for some 15 MiB with what is garbage by the time of the "ok", and was alive at each collection. */
+    /**
+     * Fills the heap but for some 15 MiB with what is garbage by the time of the "ok", and was alive at its first garbage
+     * collections. At no time is more than 40 MiB of it alive, whenever the JVM may collect all of the heap.
+     */
     private static void litter() {
         Runtime runtime = Runtime.getRuntime();
         Deque<byte[]> kept = new ArrayDeque<>();
         while (runtime.maxMemory() - runtime.totalMemory() + runtime.freeMemory() > 31 << 19) {
             kept.add(new byte[1 << 19]);
+            if (kept.size() > 80) {
+                kept.remove();
+            }
         }
     }
 

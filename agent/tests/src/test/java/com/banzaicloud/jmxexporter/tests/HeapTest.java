@@ -24,7 +24,7 @@ class HeapTest {
     @Test
     @Tag("jvm")
     void tooLarge() throws Exception {
-        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=16000", Subject.class.getName(), WideBeans.class.getName())) {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=20000", Subject.class.getName(), WideBeans.class.getName())) {
             assertEquals("running", load(jvm).get("state"));
             assertEquals("CollectionTooLarge", jvm.markWith(mark -> mark.containsKey("reason")).get("reason"));
             for (int i = 0; i < 3; i++) {
