@@ -93,6 +93,9 @@ func TestKubectlMetrics(t *testing.T) {
 		t.Errorf("metrics: got\n%s", got)
 	}
 	golden(t, "metrics", strings.ReplaceAll(k.transcript("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_"), "-n "+s.namespace, "-n shop"))
+	if got, want := k.must("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_", "-o", "jsonpath={[0].name} {[0].type} {[0].metric[1].gauge.value}"), "jvm_memory_used_bytes GAUGE 3.1e+07"; got != want {
+		t.Errorf("metrics with a JSONPath template: got %q, want %q", got, want)
+	}
 	if got := k.must("metrics", "-n", s.namespace, "payroll-0", "--jvm", "worker"); got != "of_the_other_jvm 1.0\n" {
 		t.Errorf("metrics of worker: got %q", got)
 	}
@@ -200,6 +203,9 @@ func TestKubectlTop(t *testing.T) {
 	golden(t, "top-pod", shown("top", "-n", s.namespace, "payroll-0"))
 	if got := k.must("top", "-n", s.namespace, "-o", "json"); !strings.Contains(got, `"cpuSeconds": 0.017362577`) {
 		t.Errorf("-o json: got\n%s", got)
+	}
+	if got, want := k.must("top", "-n", s.namespace, "-o", "name"), "pod/payroll-0\n"; got != want { // of two JVMs
+		t.Errorf("-o name: got %q, want %q", got, want)
 	}
 	k.fails([]string{"top", "-n", s.namespace, "--exporter", "ledger"}, "no JVM here serves metrics")
 	k.stdin = "secret"

@@ -19,6 +19,9 @@ func TestKubectlPreflight(t *testing.T) {
 	if got := k.must("preflight", "-n", f.namespace, "exporter", "-o", "yaml"); !strings.Contains(got, "attachable: 3/6") && !strings.Contains(got, "attachable: 2/6") {
 		t.Errorf("-o yaml: got\n%s", got)
 	}
+	if got, want := k.must("preflight", "-n", f.namespace, "exporter", "-o", "name"), "prometheusjmxexporter.banzaicloud.com/exporter\n"; got != want {
+		t.Errorf("-o name: got %q, want %q", got, want)
+	}
 	f.mode(f.exporter, v1alpha1.ModeAttach)
 	k.fails([]string{"preflight", "-n", f.namespace, "exporter"}, "spec.mode is not Preflight")
 	k.fails([]string{"preflight", "-n", f.namespace}, "select pods with -l")
