@@ -92,7 +92,7 @@ func TestKubectlMetrics(t *testing.T) {
 	if got := k.must("metrics", "-n", s.namespace, "payroll-0"); got != served {
 		t.Errorf("metrics: got\n%s", got)
 	}
-	golden(t, "metrics", strings.ReplaceAll(k.transcript("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_"), "-n "+s.namespace, "-n shop"))
+	compare(t, "metrics", strings.ReplaceAll(k.transcript("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_"), "-n "+s.namespace, "-n shop"))
 	if got, want := k.must("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_", "-o", "jsonpath={[0].name} {[0].type} {[0].metric[1].gauge.value}"), "jvm_memory_used_bytes GAUGE 3.1e+07"; got != want {
 		t.Errorf("metrics with a JSONPath template: got %q, want %q", got, want)
 	}
@@ -199,8 +199,8 @@ func TestKubectlTop(t *testing.T) {
 	shown := func(args ...string) string { // as of the namespace shop, whose name is as long
 		return strings.NewReplacer("-n "+s.namespace, "-n shop", s.namespace+"/", "shop/").Replace(k.transcript(args...))
 	}
-	golden(t, "top", shown("top", "-n", s.namespace))
-	golden(t, "top-pod", shown("top", "-n", s.namespace, "payroll-0"))
+	compare(t, "top", shown("top", "-n", s.namespace))
+	compare(t, "top-pod", shown("top", "-n", s.namespace, "payroll-0"))
 	if got := k.must("top", "-n", s.namespace, "-o", "json"); !strings.Contains(got, `"cpuSeconds": 0.017362577`) {
 		t.Errorf("-o json: got\n%s", got)
 	}

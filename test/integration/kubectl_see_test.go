@@ -52,7 +52,7 @@ func TestKubectlSees(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			with := *k
 			with.t, with.stdin = t, test.stdin
-			golden(t, name, with.transcript(test.args...))
+			compare(t, name, with.transcript(test.args...))
 		})
 	}
 }
