@@ -11,9 +11,9 @@ check() { # STATEMENT COMMAND...
   fi
 }
 refuses() { ! "$@"; }
-# lists FILE OF THE IMAGE, PACKAGE URL: whether the bill of materials lists the package as a part of the file.
-lists() { jq -e --arg file "$1" --arg purl "$2" '.components[] | select(.name == $file) | .components[] | select(.purl | startswith($purl))' "$out/sbom.cdx.json"; }
-digest_of() { jq -r --arg file "$1" '.components[] | select(.name == $file) | .hashes[0].content' "$out/sbom.cdx.json"; }
+# lists FILE, PACKAGE URL: whether the bill of materials lists the package as a part of the file.
+lists() { jq -e --arg file "$1" --arg purl "$2" '.components[] | select(.name == $file) | .components[] | select(.purl | startswith($purl))' "$out/${bill:-sbom.cdx.json}"; }
+digest_of() { jq -r --arg file "$1" '.components[] | select(.name == $file) | .hashes[0].content' "$out/${bill:-sbom.cdx.json}"; }
 has_digest() { [ "$(digest_of "$1")" = "$(sha256sum "$2" | cut -d ' ' -f 1)" ]; }
 platforms() { [ "$(tool crane manifest "$1" | jq -r '[.manifests[].platform | .os + "/" + .architecture] | sort | join(" ")')" = "linux/amd64 linux/arm64" ]; }
 mismatch() { ! "$work/agent/mvn" -q -f "$work/agent/collector/pom.xml" dependency:build-classpath >"$work/mvn.log" && grep 'trusted checksum mismatch' "$work/mvn.log"; }
@@ -68,7 +68,7 @@ out=$work/first
 release build v1.0.0
 out=$work/second
 release build v1.0.0
-for file in amd64.tar arm64.tar sbom.cdx.json jmx.yaml; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
+for file in amd64.tar arm64.tar sbom.cdx.json kubectl-jmx.cdx.json jmx.yaml; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
 test_plugin v1.0.0
 start_buildkit
 for arch in amd64 arm64; do check "the Dockerfile gives the layers of the release for $arch" same_layers $arch; done
@@ -93,6 +93,7 @@ release manifests "$image"
 for manifest in install.yaml install-1.30.yaml; do
   check "$manifest deploys the image by its digest" grep -F "image: $image" "$out/$manifest"
 done
+test_files v1.0.0
 chart=$(release chart v1.0.0 "$image")
 check "the chart is signed" tool cosign verify --key "$COSIGN_PUBLIC_KEY" --insecure-ignore-tlog=true --private-infrastructure=true "$chart"
 check "the chart of the registry deploys the image by its digest" chart_deploys "$image"
