@@ -51,12 +51,12 @@ scrape of Prometheus does.`,
 		}
 		progress := output.NewProgress(t.ErrOut)
 		progress.Say("scraping each JVM through a port-forward")
-		costs := cost.Of(ctx, cl, chosen, credentials, timeout, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
+		costs := cost.Of(ctx, cl, chosen, credentials, timeout, len(args) > 0, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
 		progress.Done()
 		if len(costs) == 0 {
 			return nil, errors.New("no JVM here serves metrics; kubectl jmx status says why")
 		}
-		cost.AddPatterns(ctx, cl, costs)
+		cost.AddRules(ctx, cl, costs)
 		return costsOf(costs, len(args) > 0), nil
 	}))
 }
