@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"regexp"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -21,6 +22,19 @@ type configuration struct {
 	Lowercase bool `json:"lowercaseOutputName"`
 
 	sha256 string
+}
+
+// metrics returns what the names of the metrics of each rule match.
+func (c *configuration) metrics() []*regexp.Regexp {
+	var all []*regexp.Regexp
+	for _, rule := range c.Rules {
+		name := unnamed(rule.Pattern)
+		if rule.Name != nil {
+			name = *rule.Name
+		}
+		all = append(all, metricsOf(name, c.Lowercase))
+	}
+	return all
 }
 
 // AddRules adds the patterns of rules and the series that they make, as far as the user may
