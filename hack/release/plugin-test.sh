@@ -39,7 +39,7 @@ archives_listed() { # VERSION
   local platform archive bill=kubectl-jmx.cdx.json
   for platform in "${plugin_platforms[@]}"; do
     archive=$(archive_name "$1" "${platform%/*}" "${platform#*/}")
-    has_digest "$archive" "$out/$archive" && lists "$archive" pkg:golang/k8s.io/cli-runtime@ && lists "$archive" pkg:golang/std@ || return
+    has_digest "$archive" "$out/$archive" && lists "$archive" pkg:golang/k8s.io/cli-runtime@ && of_platform "$archive" "$platform" || return
   done
 }
 krew() { KREW_ROOT=${KREW_ROOT:-$work/krew} KREW_NO_UPGRADE_CHECK=1 tool krew "$@"; }

@@ -21,7 +21,7 @@ plugin_archive() { # VERSION OS ARCH
   [ "$2" != windows ] || binary+=.exe
   mkdir -p "$folder"
   GOOS=$2 GOARCH=$3 make --no-print-directory kubectl-jmx VERSION="$1" PLUGIN="$folder/$binary"
-  list_go "$folder/$binary" "$folder.json"
+  GOOS=$2 GOARCH=$3 list_go "$folder/$binary" "$folder.json"
   cp -r LICENSE NOTICE LICENSES "$folder"
   tar --sort=name --mode=u=rwX,go=rX --mtime=@0 --owner=0 --group=0 --numeric-owner --format=ustar -C "$folder" -c . | gzip -n9 >"$out/$(archive_name "$@")"
 }

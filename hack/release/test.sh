@@ -13,6 +13,7 @@ check() { # STATEMENT COMMAND...
 refuses() { ! "$@"; }
 # lists FILE, PACKAGE URL: whether the bill of materials lists the package as a part of the file.
 lists() { jq -e --arg file "$1" --arg purl "$2" '.components[] | select(.name == $file) | .components[] | select(.purl | startswith($purl))' "$out/${bill:-sbom.cdx.json}"; }
+of_platform() { lists "$1" pkg:golang/std@ | grep -F "goarch=${2#*/}&goos=${2%/*}"; }
 digest_of() { jq -r --arg file "$1" '.components[] | select(.name == $file) | .hashes[0].content' "$out/${bill:-sbom.cdx.json}"; }
 has_digest() { [ "$(digest_of "$1")" = "$(sha256sum "$2" | cut -d ' ' -f 1)" ]; }
 platforms() { [ "$(tool crane manifest "$1" | jq -r '[.manifests[].platform | .os + "/" + .architecture] | sort | join(" ")')" = "linux/amd64 linux/arm64" ]; }
@@ -76,6 +77,7 @@ check "the bill of materials names the shaded collector" lists /agent/exporter.j
 check "the bill of materials names the shaded YAML parser" lists /agent/exporter.jar pkg:maven/org.yaml/snakeyaml@
 check "the bill of materials names the operator's libraries" lists "/manager (arm64)" pkg:golang/sigs.k8s.io/controller-runtime@
 check "the bill of materials names Go's standard library in the helper" lists /helpers/jmx-attach-amd64 pkg:golang/std@
+check "the bill of materials names libraries of the architecture" of_platform "/manager (arm64)" linux/arm64
 check "the bill of materials has the digest of exporter.jar" has_digest /agent/exporter.jar bin/agent/exporter.jar
 
 image=$(release push v1.0.0 "$address/jmx-exporter-operator")
