@@ -1,13 +1,18 @@
-# Builds the kubectl plugin: an archive for each platform, and the manifest of the plugin for krew's index. Sourced, by
-# release.
+# Builds the kubectl plugin: an archive for each platform, their bill of materials, and the manifest of the plugin for
+# krew's index. Sourced, by release.
 plugin_platforms=(linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64)
 
-# build_plugin VERSION: writes kubectl-jmx_VERSION_OS_ARCH.tar.gz and jmx.yaml. Like the image, they contain no time.
+# build_plugin VERSION: writes kubectl-jmx_VERSION_OS_ARCH.tar.gz, kubectl-jmx.cdx.json and jmx.yaml. Like the image, they
+# contain no time.
 build_plugin() {
-  local platform
+  local platform archive files=()
+  build cyclonedx-gomod sbom
   for platform in "${plugin_platforms[@]}"; do
     step "building kubectl jmx for $platform" plugin_archive "$1" "${platform%/*}" "${platform#*/}"
+    archive=$(archive_name "$1" "${platform%/*}" "${platform#*/}")
+    files+=("$archive=$out/$archive:$out/plugin/${platform/\//-}.json")
   done
+  tool sbom -name kubectl-jmx -version "$1" -type application -o "$out/kubectl-jmx.cdx.json" "${files[@]}"
   krew_manifest "$1" >"$out/jmx.yaml"
 }
 
@@ -16,6 +21,7 @@ plugin_archive() { # VERSION OS ARCH
   [ "$2" != windows ] || binary+=.exe
   mkdir -p "$folder"
   GOOS=$2 GOARCH=$3 make --no-print-directory kubectl-jmx VERSION="$1" PLUGIN="$folder/$binary"
+  GOOS=$2 GOARCH=$3 list_go "$folder/$binary" "$folder.json"
   cp -r LICENSE NOTICE LICENSES "$folder"
   tar --sort=name --mode=u=rwX,go=rX --mtime=@0 --owner=0 --group=0 --numeric-owner --format=ustar -C "$folder" -c . | gzip -n9 >"$out/$(archive_name "$@")"
 }

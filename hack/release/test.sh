@@ -11,9 +11,10 @@ check() { # STATEMENT COMMAND...
   fi
 }
 refuses() { ! "$@"; }
-# lists FILE OF THE IMAGE, PACKAGE URL: whether the bill of materials lists the package as a part of the file.
-lists() { jq -e --arg file "$1" --arg purl "$2" '.components[] | select(.name == $file) | .components[] | select(.purl | startswith($purl))' "$out/sbom.cdx.json"; }
-digest_of() { jq -r --arg file "$1" '.components[] | select(.name == $file) | .hashes[0].content' "$out/sbom.cdx.json"; }
+# lists FILE, PACKAGE URL: whether the bill of materials lists the package as a part of the file.
+lists() { jq -e --arg file "$1" --arg purl "$2" '.components[] | select(.name == $file) | .components[] | select(.purl | startswith($purl))' "$out/${bill:-sbom.cdx.json}"; }
+of_platform() { lists "$1" pkg:golang/std@ | grep -F "goarch=${2#*/}&goos=${2%/*}"; }
+digest_of() { jq -r --arg file "$1" '.components[] | select(.name == $file) | .hashes[0].content' "$out/${bill:-sbom.cdx.json}"; }
 has_digest() { [ "$(digest_of "$1")" = "$(sha256sum "$2" | cut -d ' ' -f 1)" ]; }
 platforms() { [ "$(tool crane manifest "$1" | jq -r '[.manifests[].platform | .os + "/" + .architecture] | sort | join(" ")')" = "linux/amd64 linux/arm64" ]; }
 mismatch() { ! "$work/agent/mvn" -q -f "$work/agent/collector/pom.xml" dependency:build-classpath >"$work/mvn.log" && grep 'trusted checksum mismatch' "$work/mvn.log"; }
@@ -68,7 +69,7 @@ out=$work/first
 release build v1.0.0
 out=$work/second
 release build v1.0.0
-for file in amd64.tar arm64.tar sbom.cdx.json jmx.yaml; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
+for file in amd64.tar arm64.tar sbom.cdx.json kubectl-jmx.cdx.json jmx.yaml; do check "two builds give the same $file" cmp "$work/first/$file" "$out/$file"; done
 test_plugin v1.0.0
 start_buildkit
 for arch in amd64 arm64; do check "the Dockerfile gives the layers of the release for $arch" same_layers $arch; done
@@ -76,6 +77,7 @@ check "the bill of materials names the shaded collector" lists /agent/exporter.j
 check "the bill of materials names the shaded YAML parser" lists /agent/exporter.jar pkg:maven/org.yaml/snakeyaml@
 check "the bill of materials names the operator's libraries" lists "/manager (arm64)" pkg:golang/sigs.k8s.io/controller-runtime@
 check "the bill of materials names Go's standard library in the helper" lists /helpers/jmx-attach-amd64 pkg:golang/std@
+check "the bill of materials names libraries of the architecture" of_platform "/manager (arm64)" linux/arm64
 check "the bill of materials has the digest of exporter.jar" has_digest /agent/exporter.jar bin/agent/exporter.jar
 
 image=$(release push v1.0.0 "$address/jmx-exporter-operator")
@@ -93,6 +95,7 @@ release manifests "$image"
 for manifest in install.yaml install-1.30.yaml; do
   check "$manifest deploys the image by its digest" grep -F "image: $image" "$out/$manifest"
 done
+test_files v1.0.0
 chart=$(release chart v1.0.0 "$image")
 check "the chart is signed" tool cosign verify --key "$COSIGN_PUBLIC_KEY" --insecure-ignore-tlog=true --private-infrastructure=true "$chart"
 check "the chart of the registry deploys the image by its digest" chart_deploys "$image"

@@ -30,6 +30,7 @@ var elsewhere = map[string]struct {
 	"helm upgrade":                  {"needs a release to upgrade", "test/e2e TestChart"},
 	"kubectl krew":                  {why: "needs a published release"},
 	"kubectl jmx":                   {"needs the plugin", "test/integration TestKubectlMetrics"},
+	"jmx-attach load":               {"needs a JVM on this machine", "cmd/jmx-attach TestDocumentedTrial"},
 	"monitoring":                    {"needs a Prometheus in this namespace", "test/integration TestMetricsEndpoint"},
 	"example-preflight":             {"needs an exporter with this mode", "test/e2e TestPreflight"},
 	"delete clusterrolebinding":     {"would take a right from the operator", "test/e2e TestRightWithdrawn"},

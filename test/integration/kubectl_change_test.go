@@ -41,10 +41,15 @@ func TestKubectlPause(t *testing.T) {
 	if managers := managersOf(f.exporter, t); !strings.Contains(managers, "kubectl-jmx") {
 		t.Errorf("field managers of the exporter: got %q, want kubectl-jmx among them", managers)
 	}
-	k.must("resume", "-n", f.namespace, "exporter")
+	if got, want := k.must("resume", "-n", f.namespace, "exporter", "-o", "jsonpath={.kind} {.metadata.name}{.spec.suspend}{.metadata.managedFields}"), "PrometheusJmxExporter exporter"; got != want {
+		t.Errorf("resume with a JSONPath template: got %q, want %q", got, want)
+	}
 	f.expect("the exporter is resumed", isAnnotated, isAnnotated, isAnnotated)
 	if got := k.must("resume", "-n", f.namespace, "exporter"); !strings.Contains(got, "neither paused nor halted") {
 		t.Errorf("a second resume: got %q", got)
+	}
+	if got, want := k.must("pause", "-n", f.namespace, "exporter", "-o", "name"), "prometheusjmxexporter.banzaicloud.com/exporter\n"; got != want {
+		t.Errorf("pause -o name: got %q, want %q", got, want)
 	}
 }
 
@@ -131,7 +136,10 @@ func TestKubectlRetry(t *testing.T) {
 	s.jvm(refused).Refusal = nil
 	k := aKubectl(t, "retrier", s.namespace, changer()...)
 	for _, pod := range []*corev1.Pod{s.pod, refused} {
-		k.must("retry", "-n", s.namespace, pod.Name)
+		record := s.attachment(pod).Name
+		if got, want := k.must("retry", "-n", s.namespace, pod.Name, "-o", "name"), "jmxattachment.banzaicloud.com/"+record+"\n"; got != want {
+			t.Errorf("retry -o name: got %q, want %q", got, want)
+		}
 	}
 	o.settle()
 	s.later(time.Minute) // a canary is waited for
@@ -154,7 +162,9 @@ func TestKubectlDetach(t *testing.T) {
 	if o.settle(); o.count() > 0 {
 		t.Errorf("effects without a confirmation: got %q, want none", o.did())
 	}
-	k.must("detach", "-n", s.namespace, "app-0", "--yes")
+	if got, want := k.must("detach", "-n", s.namespace, "app-0", "--yes", "-o", "name"), "pod/app-0\n"; got != want {
+		t.Errorf("detach -o name: got %q, want %q", got, want)
+	}
 	o.settle()
 	s.garbageCollect()
 	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.unloads != 1 {

@@ -41,6 +41,15 @@ jvm_memory_used_bytes{area="heap"} 5.7E7
 jvm_memory_used_bytes{area="nonheap"} 3.1E7
 `
 
+// ofRules are the series that the rules of TestKubectlTop make.
+func ofRules() string {
+	made := "java_Memory 1.0\njava_Threading 1.0\n"
+	for i := range 20 {
+		made += fmt.Sprintf("example_Cache_Size{name=\"%d\"} 1.0\n", i)
+	}
+	return made
+}
+
 // ruleCosts is served only if it is asked for by name.
 const ruleCosts = `# HELP jmx_exporter_collection_rule_cpu_seconds CPU time of the collection of this answer by number of the rule, in seconds, estimated from some matches of each.
 # TYPE jmx_exporter_collection_rule_cpu_seconds gauge
@@ -92,7 +101,10 @@ func TestKubectlMetrics(t *testing.T) {
 	if got := k.must("metrics", "-n", s.namespace, "payroll-0"); got != served {
 		t.Errorf("metrics: got\n%s", got)
 	}
-	golden(t, "metrics", strings.ReplaceAll(k.transcript("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_"), "-n "+s.namespace, "-n shop"))
+	compare(t, "metrics", strings.ReplaceAll(k.transcript("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_"), "-n "+s.namespace, "-n shop"))
+	if got, want := k.must("metrics", "-n", s.namespace, "payroll-0", "--filter", "^jvm_", "-o", "jsonpath={[0].name} {[0].type} {[0].metric[1].gauge.value}"), "jvm_memory_used_bytes GAUGE 3.1e+07"; got != want {
+		t.Errorf("metrics with a JSONPath template: got %q, want %q", got, want)
+	}
 	if got := k.must("metrics", "-n", s.namespace, "payroll-0", "--jvm", "worker"); got != "of_the_other_jvm 1.0\n" {
 		t.Errorf("metrics of worker: got %q", got)
 	}
@@ -185,21 +197,38 @@ func TestKubectlMetricsOverTLS(t *testing.T) {
 func TestKubectlTop(t *testing.T) {
 	t.Parallel()
 	s, node := onKubelet(t, "cost")
-	primary := httptest.NewServer(http.HandlerFunc(agent))
+	primary := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if agent(w, r); r.URL.RawQuery == "" {
+			fmt.Fprint(w, ofRules())
+		}
+	}))
 	t.Cleanup(primary.Close)
 	stock := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "jmx_scrape_error 0.0") }))
 	t.Cleanup(stock.Close)
 	node.listen(s.pods["payroll-0"], 9400, primary)
 	node.listen(s.pods["payroll-0"], 9404, stock)
-	s.configure("rules:\n- pattern: 'java.lang<type=(\\w+)>.*'\n- pattern: 'com.example<type=(\\w+), name=(.+)><>(\\w+)'\n")
+	s.configure(`rules:
+- {pattern: 'java.lang<type=(\w+)>.*', name: java_$1}
+- {pattern: 'com.example<type=(\w+), name=(.+)><>(\w+)', name: example_$1_$3, labels: {name: $2}}
+`)
 	k := aKubectl(t, "costs", s.namespace, forwarder()...)
 	shown := func(args ...string) string { // as of the namespace shop, whose name is as long
 		return strings.NewReplacer("-n "+s.namespace, "-n shop", s.namespace+"/", "shop/").Replace(k.transcript(args...))
 	}
-	golden(t, "top", shown("top", "-n", s.namespace))
-	golden(t, "top-pod", shown("top", "-n", s.namespace, "payroll-0"))
+	compare(t, "top", shown("top", "-n", s.namespace))
+	compare(t, "top-pod", shown("top", "-n", s.namespace, "payroll-0"))
 	if got := k.must("top", "-n", s.namespace, "-o", "json"); !strings.Contains(got, `"cpuSeconds": 0.017362577`) {
 		t.Errorf("-o json: got\n%s", got)
+	}
+	if got, want := k.must("top", "-n", s.namespace, "-o", "name"), "pod/payroll-0\n"; got != want { // of two JVMs
+		t.Errorf("-o name: got %q, want %q", got, want)
+	}
+	s.records["payroll-0"].Status.Processes[0].ConfigSHA256 = strings.Repeat("0", 64)
+	if err := admin.Status().Update(t.Context(), s.records["payroll-0"]); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.must("top", "-n", s.namespace, "payroll-0"); strings.Contains(got, "com.example<") {
+		t.Errorf("the ConfigMap has another configuration than the JVM serves, and top prints its patterns:\n%s", got)
 	}
 	k.fails([]string{"top", "-n", s.namespace, "--exporter", "ledger"}, "no JVM here serves metrics")
 	k.stdin = "secret"

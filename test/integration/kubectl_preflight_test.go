@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
@@ -15,9 +14,12 @@ func TestKubectlPreflight(t *testing.T) {
 	f := mixed(t)
 	f.o.settle()
 	k := aKubectl(t, "inspector", f.namespace, changer()...)
-	golden(t, "preflight", strings.ReplaceAll(k.transcript("preflight", "-n", f.namespace, "exporter"), f.namespace, "shop"))
+	compare(t, "preflight", strings.ReplaceAll(k.transcript("preflight", "-n", f.namespace, "exporter"), f.namespace, "shop"))
 	if got := k.must("preflight", "-n", f.namespace, "exporter", "-o", "yaml"); !strings.Contains(got, "attachable: 3/6") && !strings.Contains(got, "attachable: 2/6") {
 		t.Errorf("-o yaml: got\n%s", got)
+	}
+	if got, want := k.must("preflight", "-n", f.namespace, "exporter", "-o", "name"), "prometheusjmxexporter.banzaicloud.com/exporter\n"; got != want {
+		t.Errorf("-o name: got %q, want %q", got, want)
 	}
 	f.mode(f.exporter, v1alpha1.ModeAttach)
 	k.fails([]string{"preflight", "-n", f.namespace, "exporter"}, "spec.mode is not Preflight")
@@ -35,7 +37,7 @@ func TestKubectlPreflightOfLabels(t *testing.T) {
 	k := aKubectl(t, "labels", c.namespace, changer()...)
 	printed := make(chan string)
 	go func() { printed <- k.must("preflight", "-n", c.namespace, "-l", "app=dummyapp") }()
-	c.await("the exporter is created", func() bool { return len(c.exporters()) == 1 })
+	eventually(t, func() bool { return len(c.exporters()) == 1 })
 	o.settle()
 	got := <-printed
 	for _, want := range []string{"Attachable:", "1/1 pods", "Exec 1"} {
@@ -59,7 +61,7 @@ func TestKubectlPreflightOfNoPods(t *testing.T) {
 		defer close(ended)
 		k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=none", "--timeout", "20s"}, "no running pod in namespace "+c.namespace+" has the labels app=none", "--show-labels")
 	}()
-	c.await("the exporter is created", func() bool { return len(c.exporters()) == 1 })
+	eventually(t, func() bool { return len(c.exporters()) == 1 })
 	o.settle()
 	<-ended
 	if left := c.exporters(); len(left) > 0 {
@@ -82,7 +84,7 @@ func TestKubectlPreflightWithoutOperator(t *testing.T) {
 		_, _, err := k.run(ctx, "preflight", "-n", c.namespace, "-l", "app=dummyapp")
 		ended <- err
 	}()
-	c.await("the exporter is created", func() bool { return len(c.exporters()) == 1 })
+	eventually(t, func() bool { return len(c.exporters()) == 1 })
 	interrupt()
 	if err := <-ended; err == nil {
 		t.Error("an interrupted preflight succeeds")
@@ -97,16 +99,4 @@ func (c *cluster) exporters() []v1alpha1.PrometheusJmxExporter {
 	var list v1alpha1.PrometheusJmxExporterList
 	c.list(&list)
 	return list.Items
-}
-
-// await waits until something holds that another process does.
-func (c *cluster) await(what string, holds func() bool) {
-	c.t.Helper()
-	for range 600 {
-		if holds() {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	c.t.Fatalf("timed out after a minute: %s", what)
 }

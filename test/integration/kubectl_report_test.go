@@ -151,6 +151,11 @@ func TestKubectlReportOfLittle(t *testing.T) {
 	if content := archive(t, file)["exporters.yaml"]; !strings.Contains(content, "payroll") {
 		t.Errorf("exporters.yaml has no exporter:\n%s", content)
 	}
+	file = filepath.Join(t.TempDir(), "report.tar.gz")
+	if got, want := k.must("report", "-n", s.namespace, "--file", file, "-o", "jsonpath={.file} {.files[0].name}"), file+" versions.txt"; got != want {
+		t.Errorf("-o jsonpath: got %q, want %q", got, want)
+	}
+	k.fails([]string{"report", "-n", s.namespace, "--file", "-", "-o", "json"}, "--file -")
 }
 
 // withoutCRDs is the API server as it is without the CRDs, which all other tests need.
@@ -204,7 +209,8 @@ func TestKubectlCompletes(t *testing.T) {
 		{[]string{"pause", ""}, "ledger payroll unprocessed"},
 		{[]string{"metrics", ""}, "ledger-0 payroll-0 payroll-1 payroll-2"},
 		{[]string{"why", "pay"}, "ledger-0 payroll-0 payroll-1 payroll-2"},
-		{[]string{"status", "-o", ""}, "json yaml"},
+		{[]string{"status", "-o", ""}, "json yaml name"},
+		{[]string{"why", "-o", ""}, "json yaml"},
 		{[]string{"status", "--context", ""}, "envtest"},
 		{[]string{"why", "payroll-0", ""}, ""},
 	} {

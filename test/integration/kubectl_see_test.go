@@ -31,6 +31,7 @@ func TestKubectlSees(t *testing.T) {
 		"status-json":     {args: []string{"status", "-n", "shop", "payroll", "-o", "json"}},
 		"status-none":     {args: []string{"status", "-n", "shop", "none"}},
 		"status-wide":     {args: []string{"status", "-A"}},
+		"status-name":     {args: []string{"status", "-n", "shop", "-o", "name"}},
 		"status-format":   {args: []string{"status", "-n", "shop", "-o", "wide"}},
 		"why-annotated":   {args: []string{"why", "-n", "shop", "payroll-0"}},
 		"why-refused":     {args: []string{"why", "-n", "shop", "payroll-1"}},
@@ -45,12 +46,13 @@ func TestKubectlSees(t *testing.T) {
 		"check-accepted":  {args: []string{"check", "-f", "-"}, stdin: "lowercaseOutputname: true\nhostPort: ''\nrules:\n- pattern: .*\n"},
 		"check-invalid":   {args: []string{"check", "-f", "-"}, stdin: "rules:\n- patern: .*\n"},
 		"check-json":      {args: []string{"check", "-f", "-", "-o", "json"}, stdin: "rules:\n- patern: .*\n"},
+		"check-name":      {args: []string{"check", "-f", "-", "-o", "name"}},
 		"help":            {args: []string{"help", "detach"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			with := *k
 			with.t, with.stdin = t, test.stdin
-			golden(t, name, with.transcript(test.args...))
+			compare(t, name, with.transcript(test.args...))
 		})
 	}
 }

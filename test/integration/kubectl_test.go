@@ -3,7 +3,6 @@ package integration
 import (
 	"bytes"
 	"context"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,16 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/command"
+	"banzaicloud.com/jmx-exporter-operator/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files in testdata")
 
 // kubectl runs kubectl jmx as a user, with a kubeconfig.
 type kubectl struct {
@@ -136,23 +133,10 @@ func (k *kubectl) transcript(args ...string) string {
 	return shown
 }
 
-// golden compares a text with a file of testdata/kubectl.
-func golden(t *testing.T, name, got string) {
+// compare compares a text with a file of testdata/kubectl.
+func compare(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", "kubectl", name+".txt")
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (go test -update writes it; -want +got):\n%s", file, diff)
-	}
+	golden.Compare(t, filepath.Join("testdata", "kubectl", name+".txt"), got)
 }
 
 func allow(group, resource string, verbs ...string) rbacv1.PolicyRule {

@@ -65,7 +65,7 @@ func (s *shop) watch(k *kubectl, flags ...string) *watching {
 	go func() {
 		w.ended <- k.stream(ctx, &w.out, &w.errOut, append([]string{"status", "-n", s.namespace, "ledger", "--watch"}, flags...)...)
 	}()
-	s.await("the exporter is shown", w.out.has("exporter "+s.namespace+"/ledger  Pending"))
+	eventually(s.t, w.out.has("exporter "+s.namespace+"/ledger  Pending"))
 	return w
 }
 
@@ -74,12 +74,12 @@ func (w *watching) shows(phase v1alpha1.Phase) {
 	w.t.Helper()
 	w.status(w.ledger, v1alpha1.PrometheusJmxExporterStatus{Phase: phase})
 	// The clock of kubectl jmx stands still while it gathers changes, until it is moved.
-	w.await("changes are gathered", w.k.clock.HasWaiters)
+	eventually(w.t, w.k.clock.HasWaiters)
 	if w.out.has("ledger  " + string(phase))() {
 		w.t.Errorf("phase %s is shown before changes are gathered", phase)
 	}
 	w.k.clock.Step(time.Second)
-	w.await("phase "+string(phase)+" is shown", w.out.has("ledger  "+string(phase)))
+	eventually(w.t, w.out.has("ledger  "+string(phase)))
 }
 
 func (w *watching) end() {
@@ -100,7 +100,7 @@ func TestKubectlWatches(t *testing.T) {
 		w.shows(phase)
 	}
 	s.status(s.payroll, v1alpha1.PrometheusJmxExporterStatus{Phase: v1alpha1.PhaseExposed})
-	s.await("changes are gathered", w.k.clock.HasWaiters)
+	eventually(t, w.k.clock.HasWaiters)
 	w.end()
 	if after := p.lists.Load(); after != before {
 		t.Errorf("%d changes: got %d lists, want none", 4, after-before)
@@ -117,7 +117,7 @@ func TestKubectlWatchReconnects(t *testing.T) {
 	w := s.watch(aKubectl(t, "reconnecting", s.namespace), "--server", p.URL)
 	p.down.Store(true)
 	p.CloseClientConnections()
-	s.await("the failure is reported", w.errOut.has("note: cannot watch, retrying: "))
+	eventually(t, w.errOut.has("note: cannot watch, retrying: "))
 	p.down.Store(false)
 	w.shows(v1alpha1.PhaseAnnotated)
 	w.end()

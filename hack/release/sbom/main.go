@@ -1,8 +1,8 @@
-// Command sbom writes the software bill of materials of an image, in CycloneDX: each file
-// of the image with its digest, and the components of the file, as reported by the tools
-// of its language.
+// Command sbom writes the software bill of materials of what consists of files, an image or
+// the archives of a program, in CycloneDX: each file with its digest, and the components of
+// the file, as reported by the tools of its language.
 //
-//	sbom -name app -version v1 -o sbom.cdx.json /app=bin/app:app.cdx.json /lib.jar=lib.jar:lib.cdx.json:more.cdx.json
+//	sbom -name app -version v1 -type container -o sbom.cdx.json /app=bin/app:app.cdx.json /lib.jar=lib.jar:lib.cdx.json:more.cdx.json
 //
 // If several lists of a file have a component, the first one is used. The output is
 // reproducible.
@@ -25,21 +25,22 @@ import (
 const ours = "com.banzaicloud.jmxexporter"
 
 func main() {
-	name := flag.String("name", "", "name of the image")
-	version := flag.String("version", "", "version of the image")
+	whole := cyclonedx.Component{}
+	flag.StringVar(&whole.Name, "name", "", "name of what the files are of")
+	flag.StringVar(&whole.Version, "version", "", "version of it")
+	flag.StringVar((*string)(&whole.Type), "type", string(cyclonedx.ComponentTypeContainer), "CycloneDX's type of it")
 	out := flag.String("o", "", "file to write")
 	flag.Parse()
-	if err := write(*out, *name, *version, flag.Args()); err != nil {
+	whole.BOMRef = whole.Name
+	if err := write(*out, whole, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func write(out, name, version string, files []string) error {
+func write(out string, whole cyclonedx.Component, files []string) error {
 	bom := cyclonedx.NewBOM()
-	bom.Metadata = &cyclonedx.Metadata{Component: &cyclonedx.Component{
-		BOMRef: name, Type: cyclonedx.ComponentTypeContainer, Name: name, Version: version,
-	}}
+	bom.Metadata = &cyclonedx.Metadata{Component: &whole}
 	var components []cyclonedx.Component
 	for _, spec := range files {
 		component, err := fileOf(spec)
@@ -59,12 +60,12 @@ func write(out, name, version string, files []string) error {
 	return file.Close()
 }
 
-// fileOf returns the component for "path in the image=file:list[:list...]".
+// fileOf returns the component for "name=file:list[:list...]".
 func fileOf(spec string) (cyclonedx.Component, error) {
 	target, sources, ok := strings.Cut(spec, "=")
 	source, lists, more := strings.Cut(sources, ":")
 	if !ok || !more {
-		return cyclonedx.Component{}, fmt.Errorf("%q: want path=file:list", spec)
+		return cyclonedx.Component{}, fmt.Errorf("%q: want name=file:list", spec)
 	}
 	digest, err := digestOf(source)
 	if err != nil {

@@ -1,20 +1,17 @@
 package attachment
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/test/golden"
 )
 
-// TestSamples is the counterpart of the exporter's: records for test/gitops. UPDATE=1
-// writes the files.
+// TestSamples is the counterpart of the exporter's: records for test/gitops. go test
+// -update writes the files.
 func TestSamples(t *testing.T) {
 	at := func(phase statemachine.Phase, reason, message string) statemachine.State {
 		return statemachine.State{Phase: phase, Reason: reason, Message: message}
@@ -46,23 +43,7 @@ func TestSamples(t *testing.T) {
 			a := v.Attachment
 			a.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("JmxAttachment"))
 			a.Name, a.Namespace = name, "shop"
-			got, err := yaml.Marshal(a)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join("../../../test/gitops/testdata", name+".yaml")
-			if os.Getenv("UPDATE") != "" {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-file +code), UPDATE=1 writes it:\n%s", file, diff)
-			}
+			golden.CompareYAML(t, filepath.Join("../../../test/gitops/testdata", name+".yaml"), a)
 		})
 	}
 }

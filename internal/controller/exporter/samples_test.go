@@ -2,20 +2,18 @@ package exporter
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
+	"banzaicloud.com/jmx-exporter-operator/test/golden"
 )
 
 // samples has exporters in each state that tools of GitOps tell apart. test/gitops shows
-// what these tools make of them. UPDATE=1 writes the files.
+// what these tools make of them. go test -update writes the files.
 const samples = "../../../test/gitops/testdata"
 
 func TestSamples(t *testing.T) {
@@ -57,23 +55,7 @@ func TestSamples(t *testing.T) {
 				f.members = append(f.members, told(words))
 			}
 			e.Status = *sum{fleet: f, failure: tc.failure, now: metav1.NewTime(now)}.status()
-			got, err := yaml.Marshal(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(samples, name+".yaml")
-			if os.Getenv("UPDATE") != "" {
-				if err := os.WriteFile(file, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("%s (-file +code), UPDATE=1 writes it:\n%s", file, diff)
-			}
+			golden.CompareYAML(t, filepath.Join(samples, name+".yaml"), e)
 		})
 	}
 }

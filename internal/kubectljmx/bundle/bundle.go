@@ -13,17 +13,17 @@ import (
 
 // File is a file of the archive.
 type File struct {
-	Name string
+	Name string `json:"name"`
 	// What it is, for the list of contents.
-	What    string
-	Content []byte
+	What    string `json:"what"`
+	Content []byte `json:"-"`
 }
 
 // Bundle is what was gathered.
 type Bundle struct {
-	Files []File
+	Files []File `json:"files"`
 	// Omitted says what could not be read, and why.
-	Omitted []string
+	Omitted []string `json:"omitted,omitempty"`
 }
 
 func (b *Bundle) add(name, what string, content []byte) {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,6 @@ type verdict struct {
 var errRejected = errors.New("the configuration is not accepted")
 
 func (t *tool) check() *cobra.Command {
-	var format output.Format
 	var file string
 	c := &cobra.Command{
 		Use:   "check -f FILE",
@@ -47,26 +47,21 @@ canary of a rollout does, and the rollout stops if it rejects one.`,
 		Example: `  kubectl jmx check -f config.yaml
   kubectl get configmap rules -o jsonpath='{.data.config\.yaml}' | kubectl jmx check -f -`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if err := format.Validate(); err != nil {
-				return err
-			}
-			content, err := t.readFile(file)
-			if err != nil {
-				return err
-			}
-			v := judge(file, content)
-			if err := format.Print(t.Out, v, v.print); err != nil || v.Accepted {
-				return err
-			}
-			return errRejected
-		},
 	}
 	c.Flags().StringVarP(&file, "filename", "f", "", "file with the configuration; - for standard input")
 	_ = c.MarkFlagRequired("filename")
 	_ = c.MarkFlagFilename("filename", "yaml", "yml")
-	format.AddFlag(c)
-	return c
+	return t.shows(c, &output.Format{}, func(context.Context, []string) (*output.View, error) {
+		content, err := t.readFile(file)
+		if err != nil {
+			return nil, err
+		}
+		v := judge(file, content)
+		if !v.Accepted {
+			err = errRejected
+		}
+		return &output.View{Value: v, Text: v.print}, err
+	})
 }
 
 // readFile reads no more than what is judged too large.

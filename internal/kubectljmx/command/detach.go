@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -35,38 +36,32 @@ in the workload's pod template. It needs patch on pods.`,
   kubectl jmx detach payroll-0 --undo`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: t.completeOne(recordedPods),
-		RunE: func(c *cobra.Command, args []string) error {
-			cl, err := t.open()
-			if err != nil {
-				return err
-			}
-			pod := &corev1.Pod{}
-			err = cl.Get(c.Context(), types.NamespacedName{Namespace: cl.Namespace, Name: args[0]}, pod)
-			if apierrors.IsNotFound(err) {
-				return fmt.Errorf("there is no pod %s in namespace %s", args[0], cl.Namespace)
-			}
-			if err != nil {
-				return cluster.Explain(err)
-			}
-			if !undo && !yes {
-				if err := t.confirm(fmt.Sprintf("Stop the agents in pod %s of namespace %s, so that it serves no metrics? The application keeps running.", pod.Name, pod.Namespace)); err != nil {
-					return err
-				}
-			}
-			if err := steer.OptOut(c.Context(), cl, pod, !undo); err != nil {
-				return err
-			}
-			if undo {
-				fmt.Fprintf(t.Out, "pod %s is included again\n", pod.Name)
-			} else {
-				fmt.Fprintf(t.Out, "the operator detaches from pod %s; to attach again: kubectl jmx detach --undo -n %s %s\n", pod.Name, pod.Namespace, pod.Name)
-			}
-			return nil
-		},
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	c.Flags().BoolVar(&undo, "undo", false, "remove the annotation, so that the pod is attached to again")
-	return c
+	return t.shows(c, &output.Format{Names: true}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		pod := &corev1.Pod{}
+		err := cl.Get(ctx, types.NamespacedName{Namespace: cl.Namespace, Name: args[0]}, pod)
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("there is no pod %s in namespace %s", args[0], cl.Namespace)
+		}
+		if err != nil {
+			return nil, cluster.Explain(err)
+		}
+		if !undo && !yes {
+			if err := t.confirm(fmt.Sprintf("Stop the agents in pod %s of namespace %s, so that it serves no metrics? The application keeps running.", pod.Name, pod.Namespace)); err != nil {
+				return nil, err
+			}
+		}
+		if err := steer.OptOut(ctx, cl, pod, !undo); err != nil {
+			return nil, err
+		}
+		done := fmt.Sprintf("the operator detaches from pod %s; to attach again: kubectl jmx detach --undo -n %s %s", pod.Name, pod.Namespace, pod.Name)
+		if undo {
+			done = fmt.Sprintf("pod %s is included again", pod.Name)
+		}
+		return changed(cl, pod, done)
+	}))
 }
 
 var errDeclined = errors.New("nothing was changed")

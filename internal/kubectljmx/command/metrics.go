@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/endpoint"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
@@ -34,35 +36,30 @@ Secret has only its hash.`,
   kubectl jmx metrics payroll-0 --password-file - <<<"$PASSWORD"`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: t.completeOne(recordedPods),
-		RunE: func(c *cobra.Command, args []string) error {
-			pattern, err := regexp.Compile(filter)
-			if err != nil {
-				return fmt.Errorf("--filter is not a regular expression (RE2): %w", err)
-			}
-			cl, err := t.open()
-			if err != nil {
-				return err
-			}
-			record, err := cl.Attached(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			text, err := t.scrape(c, cl, record, jvm, &secured, timeout)
-			if err != nil {
-				return err
-			}
-			_, err = io.WriteString(terminal.Writer(t.Out), endpoint.Filter(text, pattern))
-			return err
-		},
 	}
 	c.Flags().StringVar(&filter, "filter", "", "only metrics whose name matches this regular expression (RE2)")
 	c.Flags().StringVar(&jvm, "jvm", "", "the JVM, as CONTAINER or CONTAINER/PID; by default the primary one")
 	secured.addFlags(c)
 	addTimeout(c, &timeout)
-	return c
+	return t.shows(c, &output.Format{}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		pattern, err := regexp.Compile(filter)
+		if err != nil {
+			return nil, fmt.Errorf("--filter is not a regular expression (RE2): %w", err)
+		}
+		record, err := cl.Attached(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		text, err := t.scrape(ctx, cl, record, jvm, &secured, timeout)
+		if err != nil {
+			return nil, err
+		}
+		text = endpoint.Filter(text, pattern)
+		return &output.View{Value: endpoint.Families(text), Text: func(w io.Writer) { _, _ = io.WriteString(terminal.Writer(w), text) }}, nil
+	}))
 }
 
-func (t *tool) scrape(c *cobra.Command, cl *cluster.Cluster, record *v1alpha1.JmxAttachment, jvm string, secured *credentials, timeout time.Duration) (string, error) {
+func (t *tool) scrape(ctx context.Context, cl *cluster.Cluster, record *v1alpha1.JmxAttachment, jvm string, secured *credentials, timeout time.Duration) (string, error) {
 	target, err := endpoint.Choose(record, jvm)
 	if err != nil {
 		return "", err
@@ -74,9 +71,9 @@ func (t *tool) scrape(c *cobra.Command, cl *cluster.Cluster, record *v1alpha1.Jm
 		}
 		fmt.Fprintf(terminal.Writer(t.ErrOut), "These are the metrics of JVM %s; --jvm takes one of %s.\n", target.Name(), strings.Join(names, ", "))
 	}
-	credentials, err := secured.read(c.Context(), t, cl, record.Namespace, record.Spec.Exporter.Name)
+	credentials, err := secured.read(ctx, t, cl, record.Namespace, record.Spec.Exporter.Name)
 	if err != nil {
 		return "", err
 	}
-	return endpoint.Metrics(c.Context(), cl, target, endpoint.Request{Credentials: credentials, Timeout: timeout, MaxBytes: endpoint.MaxResponse})
+	return endpoint.Metrics(ctx, cl, target, endpoint.Request{Credentials: credentials, Timeout: timeout, MaxBytes: endpoint.MaxResponse})
 }

@@ -17,7 +17,6 @@ import (
 )
 
 func (t *tool) preflight() *cobra.Command {
-	var format output.Format
 	var selector string
 	var keep bool
 	var timeout time.Duration
@@ -35,34 +34,24 @@ A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
   kubectl jmx preflight example-preflight`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: t.completeOne(exporterNames),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := format.Validate(); err != nil {
-				return err
-			}
-			if (len(args) == 0) == (selector == "") {
-				return errors.New("name an exporter in mode Preflight, or select pods with -l app=NAME")
-			}
-			cl, err := t.open()
-			if err != nil {
-				return err
-			}
-			var report *preflight.Report
-			if selector != "" {
-				report, err = t.inspect(c.Context(), cl, selector, keep, timeout)
-			} else {
-				report, err = found(c.Context(), cl, args[0])
-			}
-			if err != nil {
-				return err
-			}
-			return format.Print(t.Out, report, func(w io.Writer) { preflight.Print(w, report) })
-		},
 	}
-	format.AddFlag(c)
 	c.Flags().StringVarP(&selector, "selector", "l", "", "labels of the pods, KEY=VALUE, separated by commas")
 	c.Flags().BoolVar(&keep, "keep", false, "keep the exporter; kubectl delete pjmx removes it")
 	c.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long to wait for the operator")
-	return c
+	return t.shows(c, &output.Format{Names: true}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		if (len(args) == 0) == (selector == "") {
+			return nil, errors.New("name an exporter in mode Preflight, or select pods with -l app=NAME")
+		}
+		find := func() (*preflight.Report, error) { return t.inspect(ctx, cl, selector, keep, timeout) }
+		if selector == "" {
+			find = func() (*preflight.Report, error) { return found(ctx, cl, args[0]) }
+		}
+		report, err := find()
+		if err != nil {
+			return nil, err
+		}
+		return &output.View{Value: report, Text: func(w io.Writer) { preflight.Print(w, report) }, Objects: []string{typed(exporterKind, report.Exporter)}}, nil
+	}))
 }
 
 func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, selector string, keep bool, timeout time.Duration) (*preflight.Report, error) {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/bundle"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
@@ -31,37 +33,43 @@ messages and logs may have other names in them.`,
 		Example: `  kubectl jmx report
   kubectl jmx report -A --redact-names --file report.tar.gz`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			cl, err := t.open()
-			if err != nil {
-				return err
-			}
-			options.Namespace = t.namespace(cl)
-			progress := output.NewProgress(t.ErrOut)
-			gathered, err := bundle.Gather(c.Context(), cl, options, progress.Say)
-			progress.Done()
-			if err != nil {
-				return err
-			}
-			folder := "jmx-report-" + t.clock.Now().UTC().Format("20060102T150405Z")
-			if file == "" {
-				file = folder + ".tar.gz"
-			}
-			if err := t.save(file, func(w io.Writer) error { return gathered.Write(w, folder, t.clock.Now()) }); err != nil {
-				return err
-			}
-			fmt.Fprint(terminal.Writer(t.ErrOut), gathered.Contents())
-			if file != "-" {
-				fmt.Fprintln(t.Out, file)
-			}
-			return nil
-		},
 	}
 	t.addAll(c)
 	c.Flags().StringVar(&file, "file", "", "name of the archive; - for standard output (default jmx-report-TIME.tar.gz)")
 	c.Flags().StringVar(&options.OperatorNamespace, "operator-namespace", "", "namespace of the operator; by default, it is looked for in all")
 	c.Flags().BoolVar(&options.RedactNames, "redact-names", false, "replace names and the values of labels")
-	return c
+	format := &output.Format{}
+	return t.shows(c, format, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, _ []string) (*output.View, error) {
+		if file == "-" && !format.Text() {
+			return nil, errors.New("--file - writes the archive to standard output, where -o prints its contents: omit one of them")
+		}
+		options.Namespace = t.namespace(cl)
+		progress := output.NewProgress(t.ErrOut)
+		gathered, err := bundle.Gather(ctx, cl, options, progress.Say)
+		progress.Done()
+		if err != nil {
+			return nil, err
+		}
+		folder := "jmx-report-" + t.clock.Now().UTC().Format("20060102T150405Z")
+		if file == "" {
+			file = folder + ".tar.gz"
+		}
+		if err := t.save(file, func(w io.Writer) error { return gathered.Write(w, folder, t.clock.Now()) }); err != nil {
+			return nil, err
+		}
+		fmt.Fprint(terminal.Writer(t.ErrOut), gathered.Contents())
+		return &output.View{Value: savedReport{file, gathered}, Text: func(w io.Writer) {
+			if file != "-" {
+				fmt.Fprintln(w, file)
+			}
+		}}, nil
+	}))
+}
+
+// savedReport is where an archive is, and what is in it.
+type savedReport struct {
+	File string `json:"file"`
+	*bundle.Bundle
 }
 
 // save writes a new file, which others may not read, or standard output.

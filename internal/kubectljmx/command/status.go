@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -15,7 +16,6 @@ import (
 )
 
 func (t *tool) status() *cobra.Command {
-	var format output.Format
 	var watch bool
 	c := &cobra.Command{
 		Use:   "status [EXPORTER]",
@@ -30,38 +30,38 @@ Annotated; Annotated is the last one.`,
   kubectl jmx status -A -o json      # of all namespaces, for programs`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: t.completeOne(exporterNames),
-		RunE: func(c *cobra.Command, args []string) error {
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			if err := format.Validate(); err != nil {
-				return err
-			}
-			if name != "" && t.all {
-				return fmt.Errorf("-A shows the exporters of all namespaces, and %s is the name of one: omit one of them", name)
-			}
-			cl, err := t.open()
-			if err != nil {
-				return err
-			}
-			if watch {
-				return t.watch(c, cl, format, name)
-			}
-			exporters, err := fleet.Status(c.Context(), cl, t.namespace(cl), name)
-			if err != nil {
-				return err
-			}
-			if len(exporters) == 0 {
-				fmt.Fprintln(t.ErrOut, t.noExporters(cl))
-			}
-			return format.Print(t.Out, exporters, func(w io.Writer) { fleet.Print(w, exporters) })
-		},
 	}
-	format.AddFlag(c)
 	t.addAll(c)
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "show it again at each change, until interrupted")
-	return c
+	format := &output.Format{Names: true}
+	return t.shows(c, format, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		name := ""
+		if len(args) > 0 {
+			name = args[0]
+		}
+		if name != "" && t.all {
+			return nil, fmt.Errorf("-A shows the exporters of all namespaces, and %s is the name of one: omit one of them", name)
+		}
+		if watch {
+			return nil, t.watch(ctx, cl, format, name)
+		}
+		exporters, err := fleet.Status(ctx, cl, t.namespace(cl), name)
+		if err != nil {
+			return nil, err
+		}
+		if len(exporters) == 0 {
+			fmt.Fprintln(t.ErrOut, t.noExporters(cl))
+		}
+		return statusOf(exporters), nil
+	}))
+}
+
+func statusOf(exporters []fleet.Exporter) *output.View {
+	view := &output.View{Value: exporters, Text: func(w io.Writer) { fleet.Print(w, exporters) }}
+	for _, e := range exporters {
+		view.Objects = append(view.Objects, typed(exporterKind, e.Name))
+	}
+	return view
 }
 
 func (t *tool) noExporters(cl *cluster.Cluster) string {
@@ -74,11 +74,11 @@ func (t *tool) noExporters(cl *cluster.Cluster) string {
 // eraseScreen moves a terminal's cursor to the top and erases what is shown.
 const eraseScreen = "\x1b[H\x1b[2J"
 
-func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format, name string) error {
+func (t *tool) watch(ctx context.Context, cl *cluster.Cluster, format *output.Format, name string) error {
 	before := ""
-	err := fleet.Watch(c.Context(), cl, t.clock, t.namespace(cl), name, func(exporters []fleet.Exporter) error {
+	err := fleet.Watch(ctx, cl, t.clock, t.namespace(cl), name, func(exporters []fleet.Exporter) error {
 		var shown bytes.Buffer
-		if err := format.Print(&shown, exporters, func(w io.Writer) { fleet.Print(w, exporters) }); err != nil {
+		if err := format.Print(&shown, *statusOf(exporters)); err != nil {
 			return err
 		}
 		if shown.String() == before {
@@ -87,8 +87,8 @@ func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format
 		first := before == ""
 		before = shown.String()
 		switch {
-		case format != "": // a stream of documents
-			if !first && format == "yaml" {
+		case !format.Text(): // a stream of documents
+			if !first && format.YAML() {
 				fmt.Fprintln(t.Out, "---")
 			}
 		case output.Terminal(t.Out):
@@ -101,7 +101,7 @@ func (t *tool) watch(c *cobra.Command, cl *cluster.Cluster, format output.Format
 	}, func(err error) {
 		fmt.Fprintln(t.ErrOut, terminal.Line(fmt.Sprintf("note: cannot watch, retrying: %v", err)))
 	})
-	if c.Context().Err() == nil {
+	if ctx.Err() == nil {
 		return err
 	}
 	return nil // interrupted, as a watch is meant to end

@@ -8,34 +8,28 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/steer"
-	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
 // ofExporter returns a command that changes an exporter, and prints what do returns.
 func (t *tool) ofExporter(c *cobra.Command, do func(context.Context, *cluster.Cluster, *v1alpha1.PrometheusJmxExporter) (string, error)) *cobra.Command {
 	c.Args = cobra.ExactArgs(1)
 	c.ValidArgsFunction = t.completeOne(exporterNames)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		cl, err := t.open()
+	return t.shows(c, &output.Format{Names: true}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		exporter, err := cl.Exporter(ctx, args[0])
 		if err != nil {
-			return err
+			return nil, err
 		}
-		exporter, err := cl.Exporter(c.Context(), args[0])
+		done, err := do(ctx, cl, exporter)
 		if err != nil {
-			return err
-		}
-		done, err := do(c.Context(), cl, exporter)
-		if err != nil {
-			return err
+			return nil, err
 		}
 		if caution := steer.Caution(exporter); caution != "" {
 			fmt.Fprintln(t.ErrOut, "note:", caution)
 		}
-		fmt.Fprintln(t.Out, terminal.Line(done))
-		return nil
-	}
-	return c
+		return changed(cl, exporter, done)
+	}))
 }
 
 func (t *tool) pause() *cobra.Command {
@@ -80,7 +74,7 @@ prometheusjmxexporters.`,
 }
 
 func (t *tool) retry() *cobra.Command {
-	return &cobra.Command{
+	return t.shows(&cobra.Command{
 		Use:   "retry POD",
 		Short: "Have the operator try a pod again at once",
 		Long: `Have the operator try a pod again at once, for example after you corrected why it was
@@ -90,20 +84,14 @@ a second time.`,
 		Example:           `  kubectl jmx retry payroll-0`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: t.completeOne(recordedPods),
-		RunE: func(c *cobra.Command, args []string) error {
-			cl, err := t.open()
-			if err != nil {
-				return err
-			}
-			record, err := cl.Attached(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if err := steer.Retry(c.Context(), cl, record); err != nil {
-				return err
-			}
-			fmt.Fprintf(t.Out, "the operator tries pod %s again; to see how: kubectl jmx why -n %s %s\n", args[0], record.Namespace, args[0])
-			return nil
-		},
-	}
+	}, &output.Format{Names: true}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		record, err := cl.Attached(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if err := steer.Retry(ctx, cl, record); err != nil {
+			return nil, err
+		}
+		return changed(cl, record, fmt.Sprintf("the operator tries pod %s again; to see how: kubectl jmx why -n %s %s", args[0], record.Namespace, args[0]))
+	}))
 }

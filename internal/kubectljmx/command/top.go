@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,6 @@ import (
 )
 
 func (t *tool) top() *cobra.Command {
-	var format output.Format
 	var exporter string
 	var secured credentials
 	var timeout time.Duration
@@ -34,46 +34,53 @@ scrape of Prometheus does.`,
   kubectl jmx top payroll-0            # one pod, rule by rule`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: t.completeOne(recordedPods),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := format.Validate(); err != nil {
-				return err
-			}
-			cl, err := t.open()
-			if err != nil {
-				return err
-			}
-			records, err := cl.Attachments(c.Context(), t.namespace(cl))
-			if err != nil {
-				return err
-			}
-			var chosen []v1alpha1.JmxAttachment
-			for _, r := range records.Items {
-				if (exporter == "" || r.Spec.Exporter.Name == exporter) && (len(args) == 0 || r.Spec.Pod.Name == args[0]) {
-					chosen = append(chosen, r)
-				}
-			}
-			credentials, err := t.forAll(c.Context(), cl, chosen, &secured)
-			if err != nil {
-				return err
-			}
-			progress := output.NewProgress(t.ErrOut)
-			progress.Say("scraping each JVM through a port-forward")
-			costs := cost.Of(c.Context(), cl, chosen, credentials, timeout, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
-			progress.Done()
-			if len(costs) == 0 {
-				return errors.New("no JVM here serves metrics; kubectl jmx status says why")
-			}
-			cost.AddPatterns(c.Context(), cl, costs)
-			return format.Print(t.Out, costs, func(w io.Writer) { cost.Print(w, costs, len(args) > 0) })
-		},
 	}
-	format.AddFlag(c)
 	t.addAll(c)
 	c.Flags().StringVar(&exporter, "exporter", "", "only pods of this exporter")
 	_ = c.RegisterFlagCompletionFunc("exporter", t.complete(exporterNames))
 	secured.addFlags(c)
 	addTimeout(c, &timeout)
-	return c
+	return t.shows(c, &output.Format{Names: true}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		chosen, err := t.choose(ctx, cl, exporter, args)
+		if err != nil {
+			return nil, err
+		}
+		credentials, err := t.forAll(ctx, cl, chosen, &secured)
+		if err != nil {
+			return nil, err
+		}
+		progress := output.NewProgress(t.ErrOut)
+		progress.Say("scraping each JVM through a port-forward")
+		costs := cost.Of(ctx, cl, chosen, credentials, timeout, len(args) > 0, func(done, all int) { progress.Update("scraped %d of %d JVMs", done, all) })
+		progress.Done()
+		if len(costs) == 0 {
+			return nil, errors.New("no JVM here serves metrics; kubectl jmx status says why")
+		}
+		cost.AddRules(ctx, cl, costs)
+		return costsOf(costs, len(args) > 0), nil
+	}))
+}
+
+// choose returns the records of a pod, of an exporter, or all.
+func (t *tool) choose(ctx context.Context, cl *cluster.Cluster, exporter string, pod []string) ([]v1alpha1.JmxAttachment, error) {
+	records, err := cl.Attachments(ctx, t.namespace(cl))
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(records.Items, func(r v1alpha1.JmxAttachment) bool {
+		return exporter != "" && r.Spec.Exporter.Name != exporter || len(pod) > 0 && r.Spec.Pod.Name != pod[0]
+	}), nil
+}
+
+// costsOf is the view of costs, with rules or without; its objects are the pods.
+func costsOf(costs []cost.Cost, rules bool) *output.View {
+	view := &output.View{Value: costs, Text: func(w io.Writer) { cost.Print(w, costs, rules) }}
+	for _, c := range costs {
+		if pod := typed(podKind, c.Pod); !slices.Contains(view.Objects, pod) {
+			view.Objects = append(view.Objects, pod)
+		}
+	}
+	return view
 }
 
 // forAll returns the credentials for the endpoints of these records: of one exporter, because

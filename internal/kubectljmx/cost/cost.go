@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,7 +57,10 @@ type Cost struct {
 	// Error is why the cost is not known.
 	Error string `json:"error,omitempty"`
 
-	exporter string
+	exporter     string
+	configSHA256 string
+	// names are the numbers of series by name of the metric, if they were asked for.
+	names map[string]int
 }
 
 // Rule is what a rule costs.
@@ -66,11 +70,14 @@ type Rule struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	// Pattern is its pattern; empty if the user may not read the ConfigMap.
 	Pattern string `json:"pattern,omitempty"`
+	// Series is how many series it makes; absent if they were not asked for.
+	Series *Bounds `json:"series,omitempty"`
 }
 
-// Of collects once in each JVM with an endpoint of these records, as a scrape does. progress
-// is called with the number of JVMs that have answered.
-func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, timeout time.Duration, progress func(done, all int)) []Cost {
+// Of collects once in each JVM with an endpoint of these records, as a scrape does; twice to
+// count the series by name of the metric. progress is called with the number of JVMs that
+// have answered.
+func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachment, credentials endpoint.Credentials, timeout time.Duration, series bool, progress func(done, all int)) []Cost {
 	type job struct {
 		target endpoint.Target
 		cost   *Cost
@@ -79,10 +86,9 @@ func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachmen
 	for i := range records {
 		record := &records[i]
 		for _, target := range endpoint.Targets(record) {
-			jobs = append(jobs, job{target, &Cost{
-				Namespace: target.Namespace, Pod: target.Pod, Container: target.Container, PID: target.PID,
-				Expensive: expensive(record, target), exporter: record.Spec.Exporter.Name,
-			}})
+			cost := &Cost{Namespace: target.Namespace, Pod: target.Pod, Container: target.Container, PID: target.PID, exporter: record.Spec.Exporter.Name}
+			cost.recorded(record)
+			jobs = append(jobs, job{target, cost})
 		}
 	}
 	request := endpoint.Request{
@@ -94,7 +100,7 @@ func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachmen
 	group.SetLimit(concurrency)
 	for _, job := range jobs {
 		group.Go(func() error {
-			job.cost.ask(ctx, c, job.target, request)
+			job.cost.ask(ctx, c, job.target, request, series)
 			answered <- struct{}{}
 			progress(len(answered), len(jobs))
 			return nil
@@ -109,24 +115,45 @@ func Of(ctx context.Context, c *cluster.Cluster, records []v1alpha1.JmxAttachmen
 	return costs
 }
 
-func expensive(record *v1alpha1.JmxAttachment, t endpoint.Target) *v1alpha1.ExpensiveScrape {
+// recorded adds what the record says of the JVM.
+func (c *Cost) recorded(record *v1alpha1.JmxAttachment) {
 	for _, p := range record.Status.Processes {
-		if p.Container == t.Container && p.PID == t.PID && p.Notices != nil {
-			return p.Notices.Expensive
+		if p.Container != c.Container || p.PID != c.PID {
+			continue
+		}
+		c.configSHA256 = p.ConfigSHA256
+		if p.Notices != nil {
+			c.Expensive = p.Notices.Expensive
 		}
 	}
-	return nil
 }
 
-func (c *Cost) ask(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, request endpoint.Request) {
+func (c *Cost) ask(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, request endpoint.Request, series bool) {
 	text, err := endpoint.Metrics(ctx, cl, t, request)
 	if err == nil {
 		err = c.read(text)
+	}
+	if err == nil && series && len(c.Rules) > 0 {
+		err = c.count(ctx, cl, t, request)
 	}
 	if err != nil {
 		c.Error = err.Error()
 	}
 }
+
+// count counts series by name. The agent responds with all metrics only without those of rules.
+func (c *Cost) count(ctx context.Context, cl *cluster.Cluster, t endpoint.Target, request endpoint.Request) error {
+	request.Names, request.MaxBytes = nil, endpoint.MaxResponse
+	text, err := endpoint.Metrics(ctx, cl, t, request)
+	if err != nil {
+		return err
+	}
+	c.names = seriesByName(text)
+	return c.read(endpoint.Filter(text, ofCollection))
+}
+
+// ofCollection matches the metrics of a collection.
+var ofCollection = regexp.MustCompile("^jmx_exporter_collection_")
 
 func (c *Cost) read(text string) error {
 	parser := expfmt.NewTextParser(model.UTF8Validation)

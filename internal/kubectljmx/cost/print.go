@@ -30,19 +30,19 @@ func Print(w io.Writer, costs []Cost, rules bool) {
 	}
 	output.Table(w, rows...)
 	for _, c := range costs {
-		c.explain(w, rules)
+		c.details(w, rules)
 	}
 }
 
-func (c Cost) explain(w io.Writer, rules bool) {
+func (c Cost) details(w io.Writer, rules bool) {
 	name := terminal.Line(fmt.Sprintf("%s/%s %s/%d", c.Namespace, c.Pod, c.Container, c.PID))
 	if c.Error != "" {
 		fmt.Fprintf(w, "\n%s: %s\n", name, terminal.Line(c.Error))
 	}
 	if rules && len(c.Rules) > 0 {
-		rows := [][]string{{"RULE", "CPU", "PATTERN"}}
+		rows := [][]string{{"RULE", "CPU", "SERIES", "PATTERN"}}
 		for _, r := range c.Rules {
-			rows = append(rows, []string{fmt.Sprint(r.Rule), seconds(&r.CPUSeconds), r.Pattern})
+			rows = append(rows, []string{fmt.Sprint(r.Rule), seconds(&r.CPUSeconds), r.Series.String(), r.Pattern})
 		}
 		fmt.Fprintf(w, "\n%s\n", name)
 		output.Table(w, rows...)
@@ -61,6 +61,17 @@ func (r Rule) String() string {
 		return fmt.Sprintf("%d (%s)", r.Rule, seconds(&r.CPUSeconds))
 	}
 	return fmt.Sprintf("%d (%s) %.60s", r.Rule, seconds(&r.CPUSeconds), r.Pattern)
+}
+
+// String is a number of series in a cell.
+func (b *Bounds) String() string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Min == b.Max:
+		return fmt.Sprint(b.Min)
+	}
+	return fmt.Sprintf("%d to %d", b.Min, b.Max)
 }
 
 func seconds(v *float64) string {

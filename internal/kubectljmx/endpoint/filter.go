@@ -9,15 +9,15 @@ import (
 func Filter(metrics string, pattern *regexp.Regexp) string {
 	var kept strings.Builder
 	for line := range strings.Lines(metrics) {
-		if pattern.MatchString(nameOf(line)) {
+		if pattern.MatchString(NameOf(line)) {
 			kept.WriteString(line)
 		}
 	}
 	return kept.String()
 }
 
-// nameOf returns the name of the metric that a line of the text format is about.
-func nameOf(line string) string {
+// NameOf returns the name of the metric that a line of the text format is about.
+func NameOf(line string) string {
 	for _, comment := range []string{"# HELP ", "# TYPE "} {
 		line = strings.TrimPrefix(line, comment)
 	}

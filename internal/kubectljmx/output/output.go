@@ -14,48 +14,91 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 )
 
-// Format is the value of the flag -o: json, yaml, jsonpath=TEMPLATE, or empty for text.
-type Format string
+// View is what a command shows.
+type View struct {
+	// Value is for programs.
+	Value any
+	// Text writes it for a person.
+	Text func(io.Writer)
+	// Objects are those that it is about, as TYPE/NAME.
+	Objects []string
+}
 
-const jsonPath = "jsonpath="
+// Format is the flag -o of a command.
+type Format struct {
+	// Names is whether it has -o name, because the command's view has objects.
+	Names bool
+	// value is json, yaml, name, jsonpath=TEMPLATE, or empty for text.
+	value string
+}
+
+const (
+	formatName = "name"
+	jsonPath   = "jsonpath="
+)
 
 // AddFlag adds -o to a command.
 func (f *Format) AddFlag(command *cobra.Command) {
-	command.Flags().StringVarP((*string)(f), "output", "o", "", "json, yaml or jsonpath=TEMPLATE, for programs; by default, text")
-	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"json", "yaml"}, cobra.ShellCompDirectiveNoFileComp))
+	command.Flags().StringVarP(&f.value, "output", "o", "", f.formats()+", for programs; by default, text")
+	complete := []cobra.Completion{"json", "yaml"}
+	if f.Names {
+		complete = append(complete, formatName)
+	}
+	_ = command.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(complete, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Validate returns an error if the format is unknown.
-func (f Format) Validate() error {
-	switch f {
+func (f *Format) formats() string {
+	if f.Names {
+		return "json, yaml, name or jsonpath=TEMPLATE"
+	}
+	return "json, yaml or jsonpath=TEMPLATE"
+}
+
+// Text reports whether the format is the text for a person.
+func (f *Format) Text() bool { return f.value == "" }
+
+// YAML reports whether the format is YAML, of which several documents need a line between them.
+func (f *Format) YAML() bool { return f.value == "yaml" }
+
+// Validate returns an error if the command has no such format.
+func (f *Format) Validate() error {
+	switch f.value {
 	case "", "json", "yaml":
 		return nil
+	case formatName:
+		if f.Names {
+			return nil
+		}
 	}
-	if template, ok := strings.CutPrefix(string(f), jsonPath); ok {
+	if template, ok := strings.CutPrefix(f.value, jsonPath); ok {
 		if err := jsonpath.New("output").Parse(template); err != nil {
-			return fmt.Errorf("-o %s is not a JSONPath template (https://kubernetes.io/docs/reference/kubectl/jsonpath): %w", f, err)
+			return fmt.Errorf("-o %s is not a JSONPath template (https://kubernetes.io/docs/reference/kubectl/jsonpath): %w", f.value, err)
 		}
 		return nil
 	}
-	return fmt.Errorf("there is no output format %q; -o takes json, yaml or jsonpath=TEMPLATE", string(f))
+	return fmt.Errorf("there is no output format %q; -o takes %s", f.value, f.formats())
 }
 
-// Print writes a value in the format; without one, text writes it.
-func (f Format) Print(w io.Writer, value any, text func(io.Writer)) error {
+// Print writes a view in the format.
+func (f *Format) Print(w io.Writer, v View) error {
 	var out []byte
 	var err error
-	switch f {
+	switch f.value {
 	case "json":
-		out, err = json.MarshalIndent(value, "", "  ")
+		out, err = json.MarshalIndent(v.Value, "", "  ")
 		out = append(out, '\n')
 	case "yaml":
-		out, err = yaml.Marshal(value)
+		out, err = yaml.Marshal(v.Value)
+	case formatName:
+		for _, object := range v.Objects {
+			out = append(out, object+"\n"...)
+		}
 	case "":
 		var all strings.Builder
-		text(&all)
+		v.Text(&all)
 		out = []byte(all.String())
 	default:
-		return printPath(w, strings.TrimPrefix(string(f), jsonPath), value)
+		return printPath(w, strings.TrimPrefix(f.value, jsonPath), v.Value)
 	}
 	if err != nil {
 		return err
