@@ -3,9 +3,9 @@ module banzaicloud.com/jmx-exporter-operator/test/gitops
 go 1.26.0
 
 require (
-	github.com/fluxcd/cli-utils v1.3.0
+	github.com/fluxcd/cli-utils v1.3.0 // 1.4 needs Go 1.27
 	github.com/yuin/gopher-lua v1.1.2
-	k8s.io/apimachinery v0.37.0
+	k8s.io/apimachinery v0.37.2
 	sigs.k8s.io/yaml v1.6.0
 )
 
