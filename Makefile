@@ -131,6 +131,10 @@ licenses: ## Collect the licenses of the Go modules that operator, helper and pl
 dashboards: ## Generate the Grafana dashboards, config/grafana.
 	cd hack/dashboards && $(SHARED) go run . ../../config/grafana
 
+.PHONY: screenshots
+screenshots: ## Render the dashboards with the data of the demo that make demo started: docs/images.
+	@CLUSTER='$(CLUSTER)' hack/demo/demo with hack/screenshots/render
+
 .PHONY: generate
 generate: manifests licenses dashboards ## Generate everything: manifests, chart, deepcopy, apply configurations, licenses, dashboards, state diagram and API reference.
 	@hack/chart generate

@@ -18,6 +18,8 @@ binary_is() {
     helm) folder=hack/tools/helm package=helm.sh/helm/v4/cmd/helm ;;
     prometheus | promtool) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/$1 ;;
     prometheus-operator) folder=hack/tools/prometheus-operator package=github.com/prometheus-operator/prometheus-operator/cmd/operator ;;
+    vmagent) folder=hack/tools/vmagent package=github.com/VictoriaMetrics/VictoriaMetrics/app/vmagent ;;
+    otelcol) folder=hack/tools/otelcol package=. ;;
     alertmanager) folder=hack/tools/alertmanager package=github.com/prometheus/alertmanager/cmd/alertmanager ;;
     krew | validate-krew-manifest) folder=hack/tools/krew package=sigs.k8s.io/krew/cmd/$1 ;;
     image) folder=hack/offline/image package=. ;;

@@ -7,7 +7,7 @@ declare -A tested=(
   [integration]="apis charts config internal pkg hack/binaries hack/build.sh hack/tools test/integration test/monitoring test/rights agent cmd/jmx-attach test/apps docs README.md go.mod go.sum"
   [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/binaries hack/build.sh hack/new-operator hack/tools"
   [agent]="agent test/apps hack/jvms hack/packages.sh"
-  [e2e]="apis charts cmd config internal pkg agent hack :!hack/release :!hack/docs :!hack/compatibility :!hack/manifests kind-config.yaml test/apps test/e2e test/rights go.mod go.sum"
+  [e2e]="apis charts cmd config internal pkg agent hack :!hack/release :!hack/docs :!hack/compatibility :!hack/manifests :!hack/screenshots kind-config.yaml test/apps test/e2e test/rights go.mod go.sum"
 )
 
 # left_to_all SUITE: prints what only make test-all runs.

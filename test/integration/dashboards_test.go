@@ -142,9 +142,9 @@ func (c *cluster) operatorWithEverything() string {
 	return address
 }
 
-// runJVM runs a JVM with the agent, which cannot serve one of its rules, and returns the
-// address of its metrics.
-func runJVM(t *testing.T) string {
+// startJVM builds the agent and the helper, and runs the test application until the test
+// ends.
+func startJVM(t *testing.T) *exec.Cmd {
 	t.Helper()
 	for _, build := range []string{"agent/build", "test/apps/build", "hack/helper-build"} {
 		if out, err := exec.CommandContext(t.Context(), filepath.Join("../..", build)).CombinedOutput(); err != nil {
@@ -159,6 +159,14 @@ func runJVM(t *testing.T) string {
 		_ = java.Process.Kill()
 		_ = java.Wait()
 	})
+	return java
+}
+
+// runJVM runs a JVM with the agent, which cannot serve one of its rules, and returns the
+// address of its metrics.
+func runJVM(t *testing.T) string {
+	t.Helper()
+	java := startJVM(t)
 	served := address(t)
 	_, port, err := net.SplitHostPort(served)
 	if err != nil {

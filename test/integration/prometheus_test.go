@@ -32,8 +32,9 @@ func tools(t *testing.T, names ...string) []string {
 	return strings.Fields(string(out))
 }
 
-// startPrometheus checks a configuration with promtool and runs a Prometheus with it.
-func startPrometheus(t *testing.T, configuration any) prometheusServer {
+// startPrometheus checks a configuration with promtool and runs a Prometheus with it, and
+// with these arguments.
+func startPrometheus(t *testing.T, configuration any, arguments ...string) prometheusServer {
 	t.Helper()
 	found, dir := tools(t, "prometheus", "promtool"), t.TempDir()
 	file := write(t, dir, "prometheus.yaml", configuration)
@@ -41,7 +42,7 @@ func startPrometheus(t *testing.T, configuration any) prometheusServer {
 		t.Fatalf("promtool check config: %v\n%s", err, out)
 	}
 	p := prometheusServer{t, address(t)}
-	start(t, found[0], "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+p.address)
+	start(t, found[0], append(arguments, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+p.address)...)
 	eventually(t, func() bool { return p.get("/api/v1/query?query=1", nil) })
 	return p
 }

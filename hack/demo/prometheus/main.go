@@ -1,6 +1,6 @@
 // Command prometheus queries a Prometheus server over HTTP, for the demo.
 //
-//	prometheus URL targets N     waits until there are exactly N targets and all are up, and lists them
+//	prometheus URL targets N     waits until the job jmx has exactly N targets and all are up, and lists them
 //	prometheus URL query EXPR    prints the samples of an expression, one per line
 package main
 
@@ -63,7 +63,7 @@ func waitForTargets(ctx context.Context, base string, n int) error {
 		if err := get(ctx, base+"/api/v1/targets?state=active", &answer); err != nil {
 			return err
 		}
-		targets := answer.ActiveTargets
+		targets := slices.DeleteFunc(answer.ActiveTargets, func(t target) bool { return t.Labels["job"] != "jmx" })
 		slices.SortFunc(targets, func(a, b target) int { return cmp.Compare(a.Labels["pod"], b.Labels["pod"]) })
 		up := !slices.ContainsFunc(targets, func(t target) bool { return t.Health != "up" })
 		if up && len(targets) == n {
