@@ -34,6 +34,9 @@ func minors(root string) (servers, error) {
 	return found, nil
 }
 
+// minor returns the minor version of a version.
+func minor(version string) string { return version[:strings.LastIndex(version, ".")] }
+
 // update replaces the cells of the versions that were tested. A version that is not the
 // one of the table has no result yet.
 func (s servers) update(table, dir string) (string, error) {
@@ -58,7 +61,7 @@ func (s servers) update(table, dir string) (string, error) {
 		if i == 0 || i == len(s)-1 {
 			command = "`make test`"
 		}
-		fmt.Fprintf(&updated, "| %s | %s | %s | %s |\n", version[:strings.LastIndex(version, ".")], version, cmp.Or(passed, "-"), command)
+		fmt.Fprintf(&updated, "| %s | %s | %s | %s |\n", minor(version), version, cmp.Or(passed, "-"), command)
 	}
 	return updated.String(), nil
 }

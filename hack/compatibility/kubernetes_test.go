@@ -11,6 +11,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// What users read of the supported versions is what is tested.
+func TestSupportedKubernetes(t *testing.T) {
+	servers, err := minors("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest, newest := minor(servers[0]), minor(servers[len(servers)-1])
+	for file, says := range map[string]string{
+		"docs/releases.md": oldest + " to " + newest,
+		"CHANGELOG.md":     oldest + " to " + newest,
+		"charts/jmx-exporter-operator/Chart.yaml":          `">=` + oldest + `.0-0"`,
+		"config/default-" + oldest + "/kustomization.yaml": "Kubernetes " + oldest,
+	} {
+		text, err := os.ReadFile(filepath.Join("../..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), says) {
+			t.Errorf("%s does not say %q", file, says)
+		}
+	}
+}
+
 // A row has the result of its version, and none of another patch version.
 func TestUpdateKubernetes(t *testing.T) {
 	dir := t.TempDir()

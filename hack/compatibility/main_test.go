@@ -28,7 +28,7 @@ func TestTablesAreComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, version := range servers {
-		want[kubernetes] = append(want[kubernetes], version[:strings.LastIndex(version, ".")])
+		want[kubernetes] = append(want[kubernetes], minor(version))
 	}
 	for _, major := range jvmtest.Majors {
 		want[versions] = append(want[versions], strconv.Itoa(major))
