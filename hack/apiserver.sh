@@ -34,11 +34,10 @@ compile_apiserver() ( # VERSION
   mv "$part" "${out%/*}"
 )
 
-# kubernetes_module VERSION: writes the go.mod of a module that builds the commands of Kubernetes from the modules that it was released
-# with: k8s.io/kubernetes lists them itself, but for the versions of those that are in its own repository. Go's checksum
-# database says what a version contains.
+# kubernetes_module VERSION: writes the go.mod of a module that requires it. The go.mod of k8s.io/kubernetes pins all others,
+# but for the version of those in its own repository; Go's checksum database pins their content.
 kubernetes_module() {
-  local its module
+  local its
   its=$(go mod download -json "k8s.io/kubernetes@v$1" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
   {
     echo "module kubernetes"
