@@ -45,6 +45,10 @@ test: ## Run the tests that every change has to pass (hack/test SUITE... runs si
 test-all: ## Run all tests, also those that take too long for every change.
 	@hack/test --all
 
+.PHONY: test-kubernetes
+test-kubernetes: ## Run what depends on the API server with that of MINOR=1.30 (or another) to 1.37.
+	@MINOR='$(MINOR)' hack/test kubernetes
+
 .PHONY: test-install
 test-install: ## Install, upgrade, roll back and remove the Helm chart on the cluster of cluster-up, with running JVMs.
 	@$(SHARED) go test -vet=off -count=1 -timeout 1h -tags e2e -run 'TestChart$$' ./test/e2e
@@ -140,6 +144,7 @@ generate: manifests licenses dashboards ## Generate everything: manifests, chart
 	@hack/chart generate
 	$(TOOL) controller-gen object applyconfiguration paths=./apis/v1alpha1
 	$(SHARED) go run ./hack/docs
+	$(SHARED) go run ./hack/compatibility -rows
 
 .PHONY: docs-site
 docs-site: ## Build the documentation as a site, dist/site; fails on a link that leads nowhere.

@@ -1,10 +1,11 @@
 # The suites of hack/test, a function each. Sourced, by it.
-every_change=(unit hostile fuzz integration examples agent e2e)
+every_change=(unit hostile fuzz integration kubernetes examples agent e2e)
 only_all=(release offline)
 
 # The files that a suite depends on. The suites unit, fuzz and hostile look at each package, by hack/changed.
 declare -A tested=(
   [integration]="apis charts config internal pkg hack/binaries hack/build.sh hack/tools test/integration test/monitoring test/rights agent cmd/jmx-attach test/apps docs README.md go.mod go.sum"
+  [kubernetes]="apis charts config internal pkg hack/apiserver.sh hack/binaries hack/build.sh hack/tools test/integration test/rights docs README.md go.mod go.sum"
   [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/binaries hack/build.sh hack/new-operator hack/tools"
   [agent]="agent test/apps hack/jvms hack/packages.sh"
   [e2e]="apis charts cmd config internal pkg agent hack :!hack/release :!hack/docs :!hack/compatibility :!hack/manifests :!hack/screenshots kind-config.yaml test/apps test/e2e test/rights go.mod go.sum"
@@ -17,6 +18,7 @@ left_to_all() {
     hostile) ;;
     fuzz) echo "fuzz         a minute for each target instead of $short_fuzz" ;;
     integration) echo "integration  the race detector; crashes whose rule is the engine's; TestBigFleet with 1 000 pods, TestHangingPods with 500" ;;
+    kubernetes) echo "kubernetes   the versions between the oldest and the newest" ;;
     examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
     agent) echo "agent        $(agent/test --full)" ;;
     e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
@@ -98,6 +100,27 @@ integration() {
   build # of TestDashboards
   $run -parallel 8 ./test/integration/... ./test/monitoring/... ./test/rights/...
 }
+
+# The tests of what depends on the version of the API server.
+by_version=(
+  Kubernetes Installations 'Chart.*' DefaultRoles 'Rights.*'                      # installed
+  Validation PodOfAnAttachmentIsImmutable ManifestOfTheAncestor Columns 'Status.*' # kinds
+  'Contain.*' AuthorityAttacks 'Tenants.*' Subresources AttachRole SecurityRejected # policies
+  'Apply.*' 'Foreign.*' ConflictNamesTheManager Gone                               # server-side apply
+  'Exec.*' AnnotationRefused DoorOfStaticPod ReviewByRole MetricsEndpoint 'Service.*' Manager RemovedWithCRDs # the operator's requests
+)
+kubernetes() { # with MINOR, only this one
+  local minor assets failed=0 tests
+  tests="^Test($(IFS='|' && echo "${by_version[*]}"))$"
+  for minor in ${MINOR:-$(minors_tested)}; do
+    assets=$(hack/binaries assets "$minor")
+    say "the API server of Kubernetes $minor"
+    KUBEBUILDER_ASSETS=$assets gotest -parallel 8 -run "$tests" ./test/integration || failed=1
+  done
+  return $failed
+}
+# The oldest and the newest, with FULL all.
+minors_tested() { hack/binaries minors | if [ -n "$FULL" ]; then cat; else sed -n '1p;$p'; fi; }
 
 # Each example is a separate module; the operator written by hack/new-operator is also built and tested.
 examples() {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"banzaicloud.com/jmx-exporter-operator/test/e2e/kinds"
@@ -19,7 +18,7 @@ const (
 // updateKinds replaces the rows of the pod kinds that were tested, in the order of
 // kinds.All.
 func updateKinds(table, dir string) (string, error) {
-	ran, err := read(filepath.Join(dir, "e2e.json"), kindEvents)
+	ran, err := read(dir, "e2e.json", kindEvents)
 	if err != nil {
 		return "", err
 	}

@@ -1,13 +1,14 @@
-// Command compatibility writes the tables of docs/compatibility.md, one of Java versions
-// and one of pod kinds, from the results that the suites of hack/test saved in bin/test:
-// the events of the unit and e2e tests, and the agent's log. Cells of tests that did not
-// run are kept. Run it after make test-all. It is not part of make
-// generate, because a new build in Debian's archive must not make make verify fail.
+// Command compatibility writes the tables of docs/compatibility.md, of Kubernetes versions,
+// Java versions and pod kinds, from the results that the suites of hack/test saved in
+// bin/test: the events of Go's tests, and the agent's log. Cells of tests that did not run
+// are kept. Run it after make test-all. With -rows, as by make generate, it reads no results,
+// because a new build in Debian's archive must not make make verify fail.
 package main
 
 import (
 	"bufio"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,23 +28,34 @@ func begin(what string) string {
 }
 
 func main() {
-	if err := write("."); err != nil {
+	rows := flag.Bool("rows", false, "only what is tested, without new results")
+	flag.Parse()
+	dir := results
+	if *rows {
+		dir = ""
+	}
+	if err := write(".", dir); err != nil {
 		fmt.Fprintln(os.Stderr, "compatibility:", err)
 		os.Exit(1)
 	}
 }
 
-// write updates the tables of the repository in root.
-func write(root string) error {
-	path, dir := filepath.Join(root, page), filepath.Join(root, results)
+// write updates the tables of the repository in root by the results in dir, if any.
+func write(root, dir string) error {
+	servers, err := minors(root)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(root, page)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	updated := string(text)
 	for what, update := range map[string]func(table, dir string) (string, error){
-		versions: updateVersions,
-		pods:     updateKinds,
+		kubernetes: servers.update,
+		versions:   updateVersions,
+		pods:       updateKinds,
 	} {
 		before, table, after, err := cut(updated, what)
 		if err != nil {
@@ -78,9 +90,14 @@ func cells(table string) [][]string {
 	return rows
 }
 
-// read parses a file of results line by line. Without the file, it returns no results.
-func read[T any](path string, parse func(lines *bufio.Scanner) (T, error)) (T, error) {
+// read parses a file of results in dir line by line. Without the file, or dir, it returns
+// no results.
+func read[T any](dir, name string, parse func(lines *bufio.Scanner) (T, error)) (T, error) {
 	var none T
+	if dir == "" {
+		return none, nil
+	}
+	path := filepath.Join(dir, name)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return none, nil

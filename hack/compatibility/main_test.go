@@ -23,6 +23,13 @@ func TestTablesAreComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]string{}
+	servers, err := minors("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range servers {
+		want[kubernetes] = append(want[kubernetes], minor(version))
+	}
 	for _, major := range jvmtest.Majors {
 		want[versions] = append(want[versions], strconv.Itoa(major))
 	}

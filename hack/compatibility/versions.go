@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,15 +21,15 @@ type row struct{ build, helper, agent, cluster string }
 // updateVersions replaces the cells of the suites that ran.
 func updateVersions(table, dir string) (string, error) {
 	rows := parseTable(table)
-	unit, err := read(filepath.Join(dir, "unit.json"), events)
+	unit, err := read(dir, "unit.json", events)
 	if err != nil {
 		return "", err
 	}
-	e2e, err := read(filepath.Join(dir, "e2e.json"), events)
+	e2e, err := read(dir, "e2e.json", events)
 	if err != nil {
 		return "", err
 	}
-	agent, err := read(filepath.Join(dir, "agent.log"), agentLog)
+	agent, err := read(dir, "agent.log", agentLog)
 	if err != nil {
 		return "", err
 	}

@@ -47,6 +47,7 @@ func (c *contained) another(name string, phase corev1.PodPhase, labels map[strin
 	c.t.Helper()
 	pod := c.home.DeepCopy()
 	pod.ObjectMeta = metav1.ObjectMeta{Namespace: c.namespace, Name: name, Labels: labels}
+	pod.Status = corev1.PodStatus{} // Kubernetes 1.30 keeps the class of QoS that is in it
 	pod.Spec.Containers = append([]corev1.Container{{Name: "manager", Image: "registry.example/" + name, Args: args}}, containers...)
 	create(c.t, pod)
 	pod.Status.Phase = phase

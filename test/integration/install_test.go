@@ -29,6 +29,9 @@ func TestInstallations(t *testing.T) {
 	nodeWithoutKubelet(t)
 	installMonitors(t)
 	all := installations(t)
+	for name, folder := range all {
+		all[name] = forKubernetes(t, folder)
+	}
 	maps.Copy(all, charts(t))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
