@@ -1,0 +1,91 @@
+package applications
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The table of docs/from-exporter-0.x.md has exactly the names that the last exporter 0.x
+// serves and the exporter 1.x does not, and the new names are those of 1.x and of this
+// agent. The recording rules there make all of the old names that have a new one.
+func TestNamesOfExporter0(t *testing.T) {
+	command(t, filepath.Join(root, "test/apps/build"))
+	command(t, "./build", "exporter-0")
+	page, err := os.ReadFile(filepath.Join(root, "docs/from-exporter-0.x.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| `?(\\w+)`? \\|$").FindAllStringSubmatch(string(page), -1) {
+		table[row[1]] = row[2]
+	}
+
+	m := machine{t: t, dir: t.TempDir()}
+	configuration := write(t, m.dir, "config.yaml", "rules: [{pattern: 'java.lang<type=Threading><>ThreadCount', name: threads}]\n")
+	released, err := filepath.Glob(filepath.Join(root, "bin/applications/exporter-0/*.jar"))
+	if err != nil || len(released) != 1 {
+		t.Fatalf("exporter 0.x: %v %v", released, err)
+	}
+	old := m.names(m.stock(released[0], configuration))
+	stock := m.names(m.stock(strings.TrimSpace(command(t, filepath.Join(root, "agent/stock"))), configuration))
+	endpoint := m.load(m.start("java", "-Xmx64m", "-jar", dummyapp), configuration)
+	ours := m.names(endpoint)
+
+	var gone, renamed []string
+	for _, name := range old {
+		if !slices.Contains(stock, name) {
+			gone = append(gone, name)
+		}
+	}
+	if want := slices.Sorted(maps.Keys(table)); !cmp.Equal(want, gone) {
+		t.Errorf("names of 0.x that 1.x does not have (-in the table +served):\n%s", cmp.Diff(want, gone))
+	}
+	for before, now := range table {
+		if now == "none" {
+			continue
+		}
+		renamed = append(renamed, before)
+		if !slices.Contains(stock, now) || !slices.Contains(ours, now) {
+			t.Errorf("%s: served by 1.x: %v, by this agent: %v", now, slices.Contains(stock, now), slices.Contains(ours, now))
+		}
+	}
+
+	rules := regexp.MustCompile("(?s)```yaml\n(groups:.*?)```").FindStringSubmatch(string(page))
+	if rules == nil {
+		t.Fatal("the page has no rules")
+	}
+	query := prometheus(t, endpoint, rules[1])
+	for _, name := range renamed {
+		if !soon(t, func() bool { found, _ := query(name); return found > 0 }) {
+			t.Errorf("no series %s", name)
+		}
+	}
+}
+
+const dummyapp = root + "/bin/apps/dummyapp/dummyapp.jar"
+
+// stock runs an application with a stock exporter, and returns the address of its endpoint.
+func (m machine) stock(jar, configuration string) string {
+	m.t.Helper()
+	endpoint := address(m.t)
+	m.start("java", "-Xmx64m", "-javaagent:"+jar+"="+endpoint+":"+configuration, "-jar", dummyapp)
+	return endpoint
+}
+
+// names returns the names of an endpoint's series, sorted.
+func (m machine) names(endpoint string) (names []string) {
+	m.t.Helper()
+	m.request(endpoint+"/metrics", 200)
+	for _, line := range get(m.t, endpoint).samples(func(string) bool { return true }) {
+		names = append(names, metric(line))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
