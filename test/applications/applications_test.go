@@ -34,6 +34,7 @@ type application struct {
 var applications = map[string]application{
 	"activemq":        activeMQ,
 	"cassandra":       cassandra,
+	"flink":           flink,
 	"kafka":           kafka,
 	"tomcat":          tomcat,
 	"spring-boot":     springBoot,
