@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tables of docs/from-exporter-0.x.md have exactly the names that the last exporter 0.x
+// The tables of docs/from-exporter-0.md have exactly the names that the last exporter 0.x
 // serves and the exporter 1.x does not, and the new names are those of 1.x and of this
 // agent. The recording rules there make all old names of the JVM that have a new one.
 func TestNamesOfExporter0(t *testing.T) {
 	command(t, filepath.Join(root, "test/apps/build"))
 	command(t, "./build", "exporter-0")
-	content, err := os.ReadFile(filepath.Join(root, "docs/from-exporter-0.x.md"))
+	content, err := os.ReadFile(filepath.Join(root, "docs/from-exporter-0.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
