@@ -1,6 +1,6 @@
 # The suites of hack/test, a function each. Sourced, by it.
 every_change=(unit hostile fuzz integration kubernetes examples agent e2e)
-only_all=(release offline)
+only_all=(applications release offline)
 
 # The files that a suite depends on. The suites unit, fuzz and hostile look at each package, by hack/changed.
 declare -A tested=(
@@ -22,6 +22,7 @@ left_to_all() {
     examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
     agent) echo "agent        $(agent/test --full)" ;;
     e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
+    applications) echo "applications all: the rule sets of config/rules on the applications that they are for" ;;
     release) echo "release      all: a release built twice, pushed, signed and verified" ;;
     offline) echo "offline      all: what make cluster-down leaves, also after a crash of the engine" ;;
   esac
@@ -142,6 +143,14 @@ examples() {
 }
 
 agent() { hack/jvms run agent/test; }
+
+# The helper and the agent are loaded as the operator loads them.
+applications() {
+  build
+  step "building the helper" hack/helper-build
+  hack/binaries prometheus promtool >/dev/null
+  gotest ./test/applications
+}
 
 release() { hack/release/release test; }
 

@@ -1,4 +1,5 @@
-// Command dashboards writes the Grafana dashboards into a folder, a JSON file each.
+// Command dashboards writes the Grafana dashboards into a folder, a JSON file each, and
+// those of applications into its folder applications.
 //
 //	dashboards FOLDER
 package main
@@ -15,10 +16,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: dashboards FOLDER")
 		os.Exit(2)
 	}
-	for _, b := range []board{fleet, jvm, operator} {
-		if err := write(os.Args[1], b); err != nil {
-			fmt.Fprintln(os.Stderr, "dashboards:", err)
-			os.Exit(1)
+	for folder, boards := range map[string][]board{
+		os.Args[1]: {fleet, jvm, operator},
+		filepath.Join(os.Args[1], "applications"): {kafka, cassandra, tomcat},
+	} {
+		for _, b := range boards {
+			if err := write(folder, b); err != nil {
+				fmt.Fprintln(os.Stderr, "dashboards:", err)
+				os.Exit(1)
+			}
 		}
 	}
 }
