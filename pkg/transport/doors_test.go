@@ -188,6 +188,14 @@ func TestDoorRights(t *testing.T) {
 				SeccompProfile: restricted.SeccompProfile,
 			},
 		},
+		"whom the spec asks for, without a group": {
+			target: &corev1.SecurityContext{RunAsUser: new(int64(1000650000))},
+			want:   corev1.SecurityContext{RunAsUser: new(int64(1000650000)), RunAsGroup: new(int64(0)), RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: all}},
+		},
+		"whom the spec asks for, without a group, and the JVM is known": {
+			target: &corev1.SecurityContext{RunAsUser: new(int64(7))}, jvm: &User{7, 8},
+			want: corev1.SecurityContext{RunAsUser: new(int64(7)), RunAsGroup: new(int64(8)), RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: all}},
+		},
 		"root, with the target's capabilities, never privileged": {
 			target: rooted, user: &corev1.LinuxContainerUser{},
 			want: corev1.SecurityContext{RunAsUser: new(int64(0)), RunAsGroup: new(int64(0)), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"CHOWN"}, Add: []corev1.Capability{"NET_ADMIN"}}},

@@ -85,7 +85,8 @@ func capabilities(target corev1.SecurityContext) *corev1.Capabilities {
 
 // userOf returns the user that the door runs as. In order of preference, it is the JVM's
 // user as found by an inspection through another door, the user that the kubelet reports,
-// the user in the spec, the user that the JVM is known to run as, and anyUser.
+// the user and group in the spec, the user that the JVM is known to run as, the user in the
+// spec with the group of a user that is not in the image's /etc/passwd, and anyUser.
 func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	if in.User != nil {
 		return *in.User
@@ -97,8 +98,14 @@ func userOf(pod *corev1.Pod, target *corev1.Container, in Container) User {
 	}
 	ofContainer, ofPod := ptr.Deref(target.SecurityContext, corev1.SecurityContext{}), ptr.Deref(pod.Spec.SecurityContext, corev1.PodSecurityContext{})
 	uid, gid := cmp.Or(ofContainer.RunAsUser, ofPod.RunAsUser), cmp.Or(ofContainer.RunAsGroup, ofPod.RunAsGroup)
-	if uid == nil || gid == nil { // the image determines them
-		return ptr.Deref(in.JVMUser, anyUser)
+	switch {
+	case uid != nil && gid != nil:
+		return User{*uid, *gid}
+	case in.JVMUser != nil:
+		return *in.JVMUser
+	case uid != nil: // a namespace may admit no other user, as those of OpenShift do
+		return User{*uid, 0}
+	default: // the image determines it
+		return anyUser
 	}
-	return User{*uid, *gid}
 }

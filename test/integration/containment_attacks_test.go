@@ -177,6 +177,13 @@ func (t *target) legitimate(tenant client.Client) []attempt {
 		[]attempt{
 			t.pods("the operator's annotations are changed", func(p *corev1.Pod) { p.Annotations[v1alpha1.AnnotationPort] = "1" }),
 			t.adds("a door is added", func(*corev1.EphemeralContainer) {}),
+			// OpenShift's admission adds what an SCC requires, and notes the SCC (docs/platforms.md).
+			t.adds("a door from which admission drops a capability that is already dropped is added", func(c *corev1.EphemeralContainer) {
+				c.SecurityContext.Capabilities.Drop = append(c.SecurityContext.Capabilities.Drop, "MKNOD")
+			}),
+			t.pods("the operator's annotations are changed, and admission notes the SCC", func(p *corev1.Pod) {
+				p.Annotations[v1alpha1.AnnotationPort], p.Annotations["openshift.io/scc"], p.Annotations["security.openshift.io/validated-scc-subject-type"] = "1", "restricted-v2", "serviceaccount"
+			}),
 			{"a tenant adds an ephemeral container", func() error { return t.debugs(tenant) }},
 			t.adds("a door that runs as root with the target's capabilities is added", func(c *corev1.EphemeralContainer) {
 				c.SecurityContext.RunAsUser, c.SecurityContext.RunAsNonRoot = new(int64(0)), nil

@@ -70,6 +70,7 @@ func situations() []situation {
 		{"JmxEndpointDown", "one of two", []string{fmt.Sprintf(up, "jmx", "a", "0x20"), fmt.Sprintf(up, "jmx", "b", "1x20")}, "16m", payroll, "JVMs in shop that Prometheus cannot scrape: 1", "an-endpoint-is-down"},
 		{"JmxEndpointDown", "of another job", []string{fmt.Sprintf(up, "jmx", "a", "1x20"), fmt.Sprintf(up, "nodes", "b", "0x20")}, "16m", nil, "", ""},
 		{"JmxScrapeErrors", "something is missing", []string{`jmx_scrape_error{job="jmx",namespace="shop",exporter="payroll",instance="a"} 1x60`}, "31m", payroll, "JVMs in shop whose scrapes fail in part: 1", "the-scrape"},
+		{"JmxScrapeErrors", "the operator knows why", []string{`jmx_scrape_error{job="jmx",namespace="shop",exporter="payroll",instance="a"} 1x60`, fmt.Sprintf(conditions, "ScrapeIncomplete", "InvalidValue")}, "31m", nil, "", ""},
 		{"JmxScrapeErrors", "nothing is missing", []string{`jmx_scrape_error{job="jmx",namespace="shop",exporter="payroll",instance="a"} 0x60`}, "31m", nil, "", ""},
 	}
 }
