@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,15 +94,15 @@ func attach(t *testing.T, jdk jvmtest.JDK, user uint32, way v1alpha1.Transport) 
 			Config: files[2].Name, ConfigSHA256: files[2].SHA256, Port: port,
 		}})
 		if body := scrape(ctx, port); !strings.Contains(body, "dummyapp_requests_total") {
-			t.Errorf("the scrape of port %d has none of the application's metrics:\n%s", port, body)
+			t.Errorf("the scrape of port %d has none of the application's metrics:\n%.300s", port, body)
 		}
 		if body := scrape(ctx, ports[1-i]); body != "" {
-			t.Errorf("port %d serves, too:\n%s", ports[1-i], body)
+			t.Errorf("port %d serves, too:\n%.300s", ports[1-i], body)
 		}
 	}
 	run(helperapi.VerbUnload, helperapi.Request{Target: target})
 	if body := scrape(ctx, ports[1]); body != "" {
-		t.Errorf("it serves after unload:\n%s", body)
+		t.Errorf("it serves after unload:\n%.300s", body)
 	}
 	sessions.Close()
 	c.wantLeft(nil)
@@ -114,7 +115,10 @@ func attach(t *testing.T, jdk jvmtest.JDK, user uint32, way v1alpha1.Transport) 
 // passes reports whether the operator tries again after an error: the application is given
 // some seconds to start, which a load then lacks, and a slow machine needs more than one.
 func passes(err error) bool {
-	return isReason(err, v1alpha1.ReasonJVMStarting) || isReason(err, v1alpha1.ReasonAttachTimeout) || isReason(err, v1alpha1.ReasonAgentNotAnswering)
+	return slices.ContainsFunc([]string{
+		v1alpha1.ReasonJVMStarting, v1alpha1.ReasonAttachTimeout, v1alpha1.ReasonAgentNotAnswering,
+		v1alpha1.ReasonContainerNotResponding, v1alpha1.ReasonExecTimeout,
+	}, func(reason string) bool { return isReason(err, reason) })
 }
 
 // startsApp starts the test application in the container, and returns its PID there.
