@@ -133,7 +133,7 @@ arm64() {
   for pages in 4 16; do
     for major in $(hack/arm64/run majors); do emulated $pages "$major" || failed=1; done
   done
-  return $failed
+  exit $failed
 }
 emulated() { hack/arm64/run "$@" | summed --format testname --raw-command -- cat; } # PAGES WHAT
 
