@@ -53,6 +53,10 @@ test-kubernetes: ## Run what depends on the API server with that of MINOR=1.30 (
 test-install: ## Install, upgrade, roll back and remove the Helm chart on the cluster of cluster-up, with running JVMs.
 	@$(SHARED) go test -vet=off -count=1 -timeout 1h -tags e2e -run 'TestChart$$' ./test/e2e
 
+.PHONY: test-arm64
+test-arm64: ## Run the suite hostile, with Java 8 to 28, on an emulated arm64 machine (hack/arm64/run --help).
+	@hack/test --all arm64
+
 .PHONY: vulnerabilities
 vulnerabilities: ## Check the binaries for known vulnerabilities (queries the Go vulnerability database).
 	go tool -modfile=hack/release/go.mod govulncheck ./...

@@ -1,6 +1,6 @@
 # The suites of hack/test, a function each. Sourced, by it.
 every_change=(unit hostile fuzz integration kubernetes examples agent e2e)
-only_all=(applications release offline)
+only_all=(applications release offline arm64)
 
 # The files that a suite depends on. The suites unit, fuzz and hostile look at each package, by hack/changed.
 declare -A tested=(
@@ -24,6 +24,7 @@ left_to_all() {
     e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
     applications) echo "applications all: the rule sets of config/rules on the applications that they are for" ;;
     release) echo "release      all: a release built twice, pushed, signed and verified" ;;
+    arm64) echo "arm64        all: the suite hostile and Java 8 to 28 on an emulated arm64 machine" ;;
     offline) echo "offline      all: what make cluster-down leaves, also after a crash of the engine" ;;
   esac
 }
@@ -40,9 +41,11 @@ racetest() { # FLAGS AND PACKAGES...
 # only stops tests that hang.
 runner=()
 gotest() { # FLAGS AND PACKAGES...
+  summed --format pkgname-and-test-fails --format-hide-empty-pkg -- -count=1 -vet=off -trimpath -timeout 2h "$@"
+}
+summed() { # ARGUMENTS OF GOTESTSUM...
   local failed=0
-  "${runner[@]}" go tool -modfile="$repo/hack/tools/go.mod" gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg --no-color --jsonfile "$results/run.json" -- \
-    -count=1 -vet=off -trimpath -timeout 2h "$@" || failed=1
+  "${runner[@]}" go tool -modfile="$repo/hack/tools/go.mod" gotestsum --no-color --jsonfile "$results/run.json" "$@" || failed=1
   cat "$results/run.json" >>"$results/$suite.json"
   return $failed
 }
@@ -153,6 +156,18 @@ applications() {
 }
 
 release() { hack/release/release test; }
+
+# The size of pages matters to JVMs.
+arm64() {
+  build
+  local failed=0 pages major
+  emulated 4 hostile || failed=1
+  for pages in 4 16; do
+    for major in $(hack/arm64/run majors); do emulated $pages "$major" || failed=1; done
+  done
+  exit $failed
+}
+emulated() { hack/arm64/run "$@" | summed --format testname --raw-command -- cat; } # PAGES WHAT
 
 # The cluster is deleted afterwards unless it existed before.
 e2e() {

@@ -80,3 +80,26 @@ func TestUpdateKinds(t *testing.T) {
 		t.Error("a kind that is not tested any more has its row still")
 	}
 }
+
+// On arm64, a version of Java passes with each size of the kernel's pages.
+func TestUpdateArm64(t *testing.T) {
+	dir := t.TempDir()
+	const results = `{"Action":"attr","Package":"arm64-4k/test/hostile","Test":"TestAttach/jdk8","Key":"java","Value":"1.8.0_1"}
+{"Action":"pass","Package":"arm64-4k/test/hostile","Test":"TestAttach/jdk8/uid=0/Exec"}
+{"Action":"pass","Package":"arm64-4k/test/hostile","Test":"TestAttach/jdk8"}
+{"Action":"pass","Package":"arm64-16k/test/hostile","Test":"TestAttach/jdk8"}
+{"Action":"pass","Package":"arm64-4k/test/hostile","Test":"TestAttach/jdk11"}
+{"Action":"fail","Package":"arm64-16k/test/hostile","Test":"TestAttach/jdk11"}
+`
+	if err := os.WriteFile(filepath.Join(dir, "arm64.json"), []byte(results), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	table, err := updateVersions(header+"| 8 | build | helper | agent | cluster | gone |\n", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := header + "| 8 | build | helper | agent | cluster | 1.8.0_1, pages of 4 and 16 KiB |\n| 11 | - | - | - | - | **failed** |\n"
+	if diff := cmp.Diff(want, table); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -12,11 +12,11 @@ import (
 
 const (
 	versions = "versions of Java"
-	header   = "| Java | build | helper | agent | on the cluster |\n| --- | --- | --- | --- | --- |\n"
+	header   = "| Java | build | helper | agent | on the cluster | arm64 |\n| --- | --- | --- | --- | --- | --- |\n"
 )
 
 // row contains the table's cells for one version of Java.
-type row struct{ build, helper, agent, cluster string }
+type row struct{ build, helper, agent, cluster, arm64 string }
 
 // updateVersions replaces the cells of the suites that ran.
 func updateVersions(table, dir string) (string, error) {
@@ -26,6 +26,10 @@ func updateVersions(table, dir string) (string, error) {
 		return "", err
 	}
 	e2e, err := read(dir, "e2e.json", events)
+	if err != nil {
+		return "", err
+	}
+	arm64, err := read(dir, "arm64.json", events)
 	if err != nil {
 		return "", err
 	}
@@ -50,6 +54,13 @@ func updateVersions(table, dir string) (string, error) {
 		}
 		rows[major] = r
 	}
+	for major, result := range arm64 {
+		r := rows[major]
+		if r.arm64 = fmt.Sprintf("%s, pages of %s KiB", result.build, strings.Join(result.pages, " and ")); result.failed > 0 {
+			r.arm64 = "**failed**"
+		}
+		rows[major] = r
+	}
 	return render(rows), nil
 }
 
@@ -57,6 +68,8 @@ func updateVersions(table, dir string) (string, error) {
 type result struct {
 	build          string
 	passed, failed int
+	// pages are the sizes of a kernel's pages in KiB with which tests passed, on arm64.
+	pages []string
 }
 
 func (r result) String() string {
@@ -69,11 +82,14 @@ func (r result) String() string {
 // ofOneJava matches the name of a test of one version of Java: see jvmtest.EachOf.
 var ofOneJava = regexp.MustCompile(`^[^/]+/jdk(\d+)$`)
 
+// onArm64 matches the package in the events of hack/arm64/run.
+var onArm64 = regexp.MustCompile(`^arm64-(\d+)k/`)
+
 // events parses the events of go test -json.
 func events(lines *bufio.Scanner) (map[int]result, error) {
 	found := map[int]result{}
 	for lines.Scan() {
-		var event struct{ Action, Test, Key, Value string }
+		var event struct{ Action, Package, Test, Key, Value string }
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			return nil, err
 		}
@@ -89,6 +105,9 @@ func events(lines *bufio.Scanner) (map[int]result, error) {
 		switch {
 		case event.Action == "pass":
 			r.passed++
+			if on := onArm64.FindStringSubmatch(event.Package); on != nil {
+				r.pages = append(r.pages, on[1])
+			}
 		case event.Action == "fail":
 			r.failed++
 		case event.Action == "attr" && event.Key == "java":
@@ -132,8 +151,8 @@ func agentLog(lines *bufio.Scanner) (map[int]result, error) {
 func parseTable(table string) map[int]row {
 	rows := map[int]row{}
 	for _, cells := range cells(table) {
-		if major, err := strconv.Atoi(cells[0]); err == nil && len(cells) == 5 {
-			rows[major] = row{cells[1], cells[2], cells[3], cells[4]}
+		if major, err := strconv.Atoi(cells[0]); err == nil && len(cells) == 6 {
+			rows[major] = row{cells[1], cells[2], cells[3], cells[4], cells[5]}
 		}
 	}
 	return rows
@@ -149,12 +168,12 @@ func render(rows map[int]row) string {
 	table.WriteString(header)
 	for _, major := range majors {
 		r := rows[major]
-		for _, cell := range []*string{&r.build, &r.helper, &r.agent, &r.cluster} {
+		for _, cell := range []*string{&r.build, &r.helper, &r.agent, &r.cluster, &r.arm64} {
 			if *cell == "" {
 				*cell = "-"
 			}
 		}
-		fmt.Fprintf(&table, "| %d | %s | %s | %s | %s |\n", major, r.build, r.helper, r.agent, r.cluster)
+		fmt.Fprintf(&table, "| %d | %s | %s | %s | %s | %s |\n", major, r.build, r.helper, r.agent, r.cluster, r.arm64)
 	}
 	return table.String()
 }

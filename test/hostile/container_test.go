@@ -31,11 +31,13 @@ const (
 
 // boot turns namespaces into a container of the pod: with its own /proc and /tmp, a
 // kubelet's mount, and the row's files in /mnt. $1 is its control group,
-// $2 are the mount options of its /tmp, and $3 is the content of a door: the helper and its jars.
+// $2 are the mount options of its /tmp, and $3 is the content of a door: the helper and its
+// jars. Further arguments are directories in /mnt that it keeps.
 const boot = `set -e
 [ -z "$1" ] || echo 0 >"$1/cgroup.procs"
 mount --make-rprivate /
 mount -t proc proc /proc
+exec 3</mnt
 mount -t tmpfs side /mnt
 [ -z "$3" ] || cp -r "$3/." /mnt
 mkdir -p /mnt/bin /mnt/pods/` + podUID + `
@@ -43,6 +45,11 @@ mkdir -p /mnt/bin /mnt/pods/` + podUID + `
 : >/mnt/hosts
 mount --bind /mnt/pods/` + podUID + `/etc-hosts /mnt/hosts
 mount -t tmpfs -o "mode=1777,$2" tmp /tmp
+shift 3
+for kept; do
+  case $kept in /mnt/*) mkdir -p "$kept"; mount -c --bind "/proc/self/fd/3/${kept#/mnt/}" "$kept" ;; esac
+done
+exec 3<&-
 echo up
 exec sleep infinity`
 
@@ -54,6 +61,8 @@ type container struct {
 	// init is its first process, and door that of the ephemeral container beside it, by
 	// PIDs of the host.
 	init, door int
+	// user is the user and group ID of its processes, and of the operator's in it.
+	user uint32
 	// path are the directories in which it finds commands.
 	path string
 	// limits are options of prlimit, for everything that is executed in it.
@@ -64,14 +73,16 @@ type container struct {
 	taken atomic.Int64
 }
 
-// newContainer starts a container until the test ends. tmp are mount options.
-func newContainer(t *testing.T, tmp string) *container {
+// newContainer starts a container until the test ends. tmp are mount options. What is kept
+// is visible in it, although it may be in /mnt.
+func newContainer(t *testing.T, tmp string, kept ...string) *container {
 	t.Helper()
 	id := make([]byte, 32)
 	_, _ = rand.Read(id) // never fails
 	c := &container{t: t, id: hex.EncodeToString(id), path: tools}
 	c.group = makeGroup(t, c.id)
 	cmd := exec.CommandContext(t.Context(), "unshare", "--pid", "--mount", "--fork", "--kill-child", "sh", "-c", boot, "sh", c.group, tmp, "")
+	cmd.Args = append(cmd.Args, kept...)
 	run := jvmtest.Run(t, cmd)
 	run.AwaitOutput("up\n")
 	c.init = c.firstProcess(func(pid int) bool { return parent(pid) == run.PID })
@@ -79,16 +90,12 @@ func newContainer(t *testing.T, tmp string) *container {
 }
 
 // openDoor starts the ephemeral container beside it.
-func (c *container) openDoor() {
+func (c *container) openDoor(from *image) {
 	c.t.Helper()
 	if c.group == "" {
 		c.t.Fatal("a door needs control groups, which this process may not create: run the tests as root")
 	}
-	binary, err := helperBinary()
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	cmd := exec.CommandContext(c.t.Context(), "nsenter", "--target", strconv.Itoa(c.init), "--pid", "unshare", "--mount", "sh", "-c", boot, "sh", "", "size=1m", filepath.Dir(binary))
+	cmd := exec.CommandContext(c.t.Context(), "nsenter", "--target", strconv.Itoa(c.init), "--pid", "unshare", "--mount", "sh", "-c", boot, "sh", "", "size=1m", from.dir)
 	jvmtest.Run(c.t, cmd).AwaitOutput("up\n")
 	mounts := link(c.init, "ns/mnt")
 	c.door = c.firstProcess(func(pid int) bool { return c.has(pid) && link(pid, "ns/mnt") != mounts })
@@ -140,18 +147,34 @@ func (c *container) sh(script string) {
 	}
 }
 
-// command returns a command that runs in the container, as a process of it.
-func (c *container) command(args ...string) *exec.Cmd {
-	args = append([]string{"-c", `[ -z "$0" ] || echo 0 >"$0/cgroup.procs"; exec "$@"`, c.group, "nsenter", "--target", strconv.Itoa(c.init), "--mount", "--pid", "--"}, args...)
+// command returns a command that runs in the container, as a process of it and as root.
+func (c *container) command(args ...string) *exec.Cmd { return c.commandAs(0, args...) }
+
+func (c *container) commandAs(user uint32, args ...string) *exec.Cmd {
+	enter := []string{"-c", `[ -z "$0" ] || echo 0 >"$0/cgroup.procs"; exec "$@"`, c.group, "nsenter", "--target", strconv.Itoa(c.init), "--mount", "--pid"}
+	args = append(append(append(enter, setUser(user)...), "--"), args...)
 	return exec.CommandContext(c.t.Context(), "sh", args...)
+}
+
+// setUser returns the options of nsenter for a user. It is never without them: whoever may
+// change the user enters with the groups of this process otherwise.
+func setUser(user uint32) []string {
+	id := strconv.FormatUint(uint64(user), 10)
+	return []string{"--setuid", id, "--setgid", id}
 }
 
 // starts starts a process of the container, which prints up, and returns its PID in the
 // container and on the host.
 func (c *container) starts(cmd *exec.Cmd) (inside, outside int) {
 	c.t.Helper()
+	_, inside, outside = c.runs(cmd)
+	return inside, outside
+}
+
+func (c *container) runs(cmd *exec.Cmd) (run *jvmtest.Process, inside, outside int) {
+	c.t.Helper()
 	before := c.processes()
-	run := jvmtest.Run(c.t, cmd)
+	run = jvmtest.Run(c.t, cmd)
 	run.AwaitOutput("up\n")
 	outside = c.firstProcess(func(pid int) bool {
 		_, old := before[pid]
@@ -163,7 +186,7 @@ func (c *container) starts(cmd *exec.Cmd) (inside, outside int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return inside, outside
+	return run, inside, outside
 }
 
 // has reports whether a process is in the container's PID namespace.

@@ -13,11 +13,11 @@ import (
 // added.
 type pods struct{ pod *corev1.Pod }
 
-func newPods() *pods {
+func newPods(user uint32) *pods {
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name, pod.UID = "ns", "hostile", podUID
 	pod.Spec.Containers = []corev1.Container{{Name: "app"}}
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", User: &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{}}}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", User: &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{UID: int64(user), GID: int64(user)}}}}
 	return &pods{pod}
 }
 

@@ -126,12 +126,16 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 	leave := sync.OnceFunc(func() { <-places })
 	defer leave()
 
+	fake, err := fakeImage()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c := newContainer(t, "size=16m"+r.tmp)
 	if r.program != "" {
 		c.path, c.program = fakes+":"+tools, fakes+"/sh"
 		c.write(c.program, "#!/bin/bash\n"+r.program, 0o755)
 	} else if way == door {
-		c.openDoor()
+		c.openDoor(fake)
 	}
 	call := r.call
 	if call.verb == "" {
@@ -140,7 +144,7 @@ func (r row) run(t *testing.T, way v1alpha1.Transport, neighbor *container) {
 	if r.given != nil {
 		r.given(c, &call)
 	}
-	o := newOperator(t, c, neighbor)
+	o := newOperator(t, fake, c, neighbor)
 	if waits {
 		leave()
 	}
@@ -240,19 +244,9 @@ type operator struct {
 }
 
 // newOperator returns an operator that may hold one session at a time.
-func newOperator(t *testing.T, hostile, neighbor *container) *operator {
+func newOperator(t *testing.T, with *image, hostile, neighbor *container) *operator {
 	t.Helper()
-	binary, err := helperBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	helper := transport.NewBlob("jmx-attach-", content, "")
-	artifacts := &transport.Artifacts{Helpers: map[string]transport.Blob{"x86_64": helper, "aarch64": helper}, Agent: jar, Implementation: exporter}
-	o := &operator{pods: newPods(), room: make(chan struct{}, 1)}
+	o := &operator{pods: newPods(hostile.user), room: make(chan struct{}, 1)}
 	limits := transport.NewLimits(1, 1, 1)
 	limits.OnRoom(func(string, string) {
 		select {
@@ -260,7 +254,7 @@ func newOperator(t *testing.T, hostile, neighbor *container) *operator {
 		default:
 		}
 	})
-	o.exec = transport.NewExec(fleet{"hostile": hostile, "neighbor": neighbor}, artifacts, effects.Direct, limits)
+	o.exec = transport.NewExec(fleet{"hostile": hostile, "neighbor": neighbor}, with.artifacts, effects.Direct, limits)
 	o.door = transport.NewDoor(o.exec, o.pods, transport.DoorOptions{Image: "operator:1"})
 	o.hostile = transport.Container{
 		Namespace: "ns", Pod: "hostile", PodUID: podUID, Name: "app", Node: "node", ID: "containerd://" + hostile.id,
@@ -270,17 +264,10 @@ func newOperator(t *testing.T, hostile, neighbor *container) *operator {
 
 // asks opens a session with the hostile container and sends one request.
 func (o *operator) asks(ctx context.Context, way v1alpha1.Transport, call call) (*helperapi.Report, error) {
-	in := o.hostile
-	in.Transport = way
-	ways := transport.Ways{exec_: o.exec, door: o.door}
-	if way == door {
-		in.Object = o.pods.pod.DeepCopy()
-		if _, err := ways.Open(ctx, in); !isReason(err, v1alpha1.ReasonDoorPending) {
-			return nil, err
-		}
-		in.Object = o.pods.started()
+	sessions, in, err := o.opens(ctx, way)
+	if err != nil {
+		return nil, err
 	}
-	sessions := transport.NewSessions(ways)
 	defer sessions.Close()
 	for {
 		report, err := sessions.Run(ctx, in, call.verb, call.request, call.blobs...)
@@ -288,6 +275,21 @@ func (o *operator) asks(ctx context.Context, way v1alpha1.Transport, call call) 
 			return report, err
 		}
 	}
+}
+
+// opens returns sessions with the hostile container, whose door runs.
+func (o *operator) opens(ctx context.Context, way v1alpha1.Transport) (*transport.Sessions, transport.Container, error) {
+	in := o.hostile
+	in.Transport = way
+	ways := transport.Ways{exec_: o.exec, door: o.door}
+	if way == door {
+		in.Object = o.pods.pod.DeepCopy()
+		if _, err := ways.Open(ctx, in); !isReason(err, v1alpha1.ReasonDoorPending) {
+			return nil, in, err
+		}
+		in.Object = o.pods.started()
+	}
+	return transport.NewSessions(ways), in, nil
 }
 
 // besides inspects a container of another pod, which is not hostile, and returns

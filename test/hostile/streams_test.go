@@ -41,6 +41,7 @@ func (c *container) stream(ctx context.Context, command []string, stdin io.Reade
 			enter[4] = fmt.Sprintf("--mount=/proc/%d/ns/mnt", c.door)
 		}
 	}
+	enter = append(enter, setUser(c.user)...)
 	if len(c.limits) > 0 {
 		enter = slices.Concat([]string{"prlimit"}, c.limits, enter)
 	}
