@@ -9,7 +9,8 @@ import (
 )
 
 // The chart is installed, upgraded to the next release, rolled back and removed, while JVMs
-// keep running and are scraped. No other feature runs at the same time.
+// keep running and are scraped. Each release runs at most one command in each pod. No other
+// feature runs at the same time.
 func TestChart(t *testing.T) {
 	namespace, applications, feature := running(t, "chart", 5, 5, demo+"dummyapp.yaml", demo+"distroless.yaml")
 	scraper, implementations, agents := funcs.ScraperOf(namespace), funcs.ImplementationsIn(namespace), funcs.AgentsIn(namespace)
@@ -28,12 +29,14 @@ func TestChart(t *testing.T) {
 			implementations.Changed(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 5, port),
 			funcs.LoadedOnce(namespace),
+			funcs.ExecsAtMost(5),
 			scraper.Answered())).
 		Assess("a rollback restores the old one", funcs.All(
 			suite.ChartRolledBack(),
 			implementations.Back(),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 5, port),
 			funcs.LoadedOnce(namespace),
+			funcs.ExecsAtMost(5),
 			scraper.Answered())).
 		Assess("the applications are unchanged", unchanged).
 		Assess("the exporter is deleted", funcs.All(

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,39 +12,44 @@ import (
 )
 
 // elsewhere are the blocks of commands in the documentation that TestDocumentedCommands does
-// not run, by words in them.
-var elsewhere = map[string]struct {
-	// why it cannot, and what runs them or proves what they are for, if anything does.
-	why   string
-	proof kinds.Proof
+// not run, by their page and words in them, why it cannot, and what runs them or proves what
+// they are for, if anything does.
+var elsewhere = []struct {
+	page, words, why string
+	proof            kinds.Proof
 }{
-	"make docker-build docker-push": {"needs a registry and a container engine", "test/e2e TestDemo"},
-	"docker buildx build":           {why: "needs a container engine"},
-	"yq .spec":                      {"writes to /etc", "test/monitoring TestAlerts"},
-	"audit.log":                     {"needs an audit log", "test/integration TestAuditLogNamesRequester"},
-	"go test ./":                    {why: "is what hack/test does"},
-	"getpass":                       {"asks for a password", "agent/tests/src/test/java/com/banzaicloud/jmxexporter/tests passwordsCostWithinBounds"},
-	"create role metrics-tls":       {"is for another namespace", "test/e2e TestEndpointSecurity"},
-	"argocd-cm":                     {"needs Argo CD", "test/gitops TestStates"},
-	"--all --all-namespaces":        {"would delete the exporters of others, or wait for them", "test/e2e TestUndeployed"},
-	"helm install":                  {"needs a cluster without an operator", "test/e2e TestChart"},
-	"helm upgrade":                  {"needs a release to upgrade", "test/e2e TestChart"},
-	"kubectl krew":                  {why: "needs a published release"},
-	"kubectl jmx":                   {"needs the plugin", "test/integration TestKubectlMetrics"},
-	"jmx-attach load":               {"needs a JVM on this machine", "cmd/jmx-attach TestDocumentedTrial"},
-	"monitoring":                    {"needs a Prometheus in this namespace", "test/integration TestMetricsEndpoint"},
-	"example-preflight":             {"needs an exporter with this mode", "test/e2e TestPreflight"},
-	"delete clusterrolebinding":     {"would take a right from the operator", "test/e2e TestRightWithdrawn"},
-	"cosign":                        {why: "needs a published release"},
-	"logs --previous":               {why: "needs a container that has restarted"},
-	"deployment/jmx-exporter-operator --previous": {why: "needs a container that has restarted"},
-	".status.halt":                {"needs a rollout that has halted", "test/integration TestConfigRejectedHalts"},
-	".status.problemPods":         {"needs a pod that does not run", "test/e2e TestProblemPods"},
-	"kubectl top":                 {why: "needs a metrics server"},
-	"jstat":                       {why: "needs a JDK in the image"},
-	"jcmd":                        {why: "needs a JDK in the image"},
-	"banzaicloud\\.com/requester": {"fails where the user may not, which is what it asks", "test/integration TestEventsNameRequester"},
-	"grep ^Scrape":                {"needs a scrape that is incomplete", "test/integration TestScrapeIncomplete"},
+	{"README.md", "make docker-build docker-push", "needs a registry and a container engine", "test/e2e TestDemo"},
+	{"docs/alerting.md", "yq .spec", "writes to /etc", "test/monitoring TestAlerts"},
+	{"docs/audit.md", "audit.log", "needs an audit log", "test/integration TestAuditLogNamesRequester"},
+	{"docs/changing.md", "go test ./", "is what hack/test does", ""},
+	{"docs/containment.md", "docker buildx build", "needs a container engine", ""},
+	{"docs/endpoint-security.md", "getpass", "asks for a password", "agent/tests/src/test/java/com/banzaicloud/jmxexporter/tests passwordsCostWithinBounds"},
+	{"docs/endpoint-security.md", "create role metrics-tls", "is for another namespace", "test/e2e TestEndpointSecurity"},
+	{"docs/gitops.md", "argocd-cm", "needs Argo CD", "test/gitops TestStates"},
+	{"docs/gitops.md", "--all --all-namespaces", "waits for the exporters of others", "test/e2e TestUndeployed"},
+	{"docs/install-helm.md", "helm install", "needs a cluster without an operator", "test/e2e TestChart"},
+	{"docs/install-helm.md", "helm upgrade", "needs a release to upgrade", "test/e2e TestChart"},
+	{"docs/install-helm.md", "helm uninstall", "removes the operator", "test/e2e TestChart"},
+	{"docs/kubectl-jmx.md", "kubectl krew", "needs a published release", ""},
+	{"docs/kubectl-jmx.md", "kubectl jmx", "needs the plugin", "test/integration TestKubectlMetrics"},
+	{"docs/kubectl-jmx.md", "jmx-attach load", "needs a JVM on this machine", "cmd/jmx-attach TestDocumentedTrial"},
+	{"docs/metrics.md", "monitoring:prometheus", "needs a Prometheus in this namespace", "test/integration TestMetricsEndpoint"},
+	{"docs/metrics.md", "create token prometheus", "needs a Prometheus in this namespace", "test/integration TestMetricsEndpoint"},
+	{"docs/operations.md", "delete -k config/default", "removes the operator", "test/e2e TestUndeployed"},
+	{"docs/preflight.md", "example-preflight", "needs an exporter with this mode", "test/e2e TestPreflight"},
+	{"docs/security.md", "delete clusterrolebinding", "takes a right from the operator", "test/e2e TestRightWithdrawn"},
+	{"docs/supply-chain.md", "cosign", "needs a published release", ""},
+	{"docs/supply-chain.md", "docker buildx build", "needs a container engine", ""},
+	{"docs/troubleshooting.md", "/-/healthy", "needs a place from which pods are reached", "test/integration TestHealthForeignProcess"},
+	{"docs/troubleshooting.md", "logs --previous", "needs a container that has restarted", ""},
+	{"docs/troubleshooting.md", "deployment/jmx-exporter-operator --previous", "needs a container that has restarted", ""},
+	{"docs/troubleshooting.md", ".status.halt", "needs a rollout that has halted", "test/integration TestConfigRejectedHalts"},
+	{"docs/troubleshooting.md", ".status.problemPods", "needs a pod that does not run", "test/e2e TestProblemPods"},
+	{"docs/troubleshooting.md", "kubectl top", "needs a metrics server", ""},
+	{"docs/troubleshooting.md", "jstat", "needs a JDK in the image", ""},
+	{"docs/troubleshooting.md", "jcmd", "needs a JDK in the image", ""},
+	{"docs/troubleshooting.md", "banzaicloud\\.com/requester", "fails where the user may not, which is what it asks", "test/integration TestEventsNameRequester"},
+	{"docs/troubleshooting.md", "grep ^Scrape", "needs a scrape that is incomplete", "test/integration TestScrapeIncomplete"},
 }
 
 // The commands of the documentation do what the pages say, for a pod that is Annotated.
@@ -52,28 +58,17 @@ func TestDocumentedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var here []funcs.Block
-	left := map[string]bool{}
-	for _, block := range blocks {
-		found := false
-		for words := range elsewhere {
-			if strings.Contains(block.Script, words) {
-				found, left[words] = true, true
-			}
+	for _, row := range elsewhere {
+		all := len(blocks)
+		blocks = slices.DeleteFunc(blocks, func(b funcs.Block) bool { return b.Page == row.page && strings.Contains(b.Script, row.words) })
+		if len(blocks) == all {
+			t.Errorf("%s has no block with %q", row.page, row.words)
 		}
-		if !found {
-			here = append(here, block)
-		}
-	}
-	for words, reason := range elsewhere {
-		if !left[words] {
-			t.Errorf("no block has the words %q", words)
-		}
-		if reason.proof == "" {
+		if row.proof == "" {
 			continue
 		}
-		if err := reason.proof.Check("../.."); err != nil {
-			t.Errorf("%q: %v", words, err)
+		if err := row.proof.Check("../.."); err != nil {
+			t.Errorf("%s: %q: %v", row.page, row.words, err)
 		}
 	}
 	namespace, applications, feature := running(t, "commands", 1, 1, java17)
@@ -81,7 +76,7 @@ func TestDocumentedCommands(t *testing.T) {
 	testenv.Test(t, feature.
 		WithSetup("an exporter", funcs.Apply(namespace, rules, exporter)).
 		WithSetup("the pod is Annotated", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
-		Assess("each command succeeds", suite.Documented(namespace, funcs.Exporter, here)).
+		Assess("each command succeeds", suite.Documented(namespace, funcs.Exporter, blocks)).
 		Assess("the pod is Annotated again", funcs.AllAnnotated(namespace, funcs.Exporter, 1, port)).
 		Assess("the applications are unchanged", applications.Untouched()).
 		Feature())

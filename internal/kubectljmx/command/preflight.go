@@ -50,7 +50,11 @@ A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
 		if err != nil {
 			return nil, err
 		}
-		return &output.View{Value: report, Text: func(w io.Writer) { preflight.Print(w, report) }, Objects: []string{typed(exporterKind, report.Exporter)}}, nil
+		view := &output.View{Value: report, Text: func(w io.Writer) { preflight.Print(w, report) }}
+		if selector == "" || keep { // the exporter is there
+			view.Objects = []string{typed(exporterKind, report.Exporter)}
+		}
+		return view, nil
 	}))
 }
 

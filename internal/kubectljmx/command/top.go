@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cost"
@@ -75,9 +77,11 @@ func (t *tool) choose(ctx context.Context, cl *cluster.Cluster, exporter string,
 // costsOf is the view of costs, with rules or without; its objects are the pods.
 func costsOf(costs []cost.Cost, rules bool) *output.View {
 	view := &output.View{Value: costs, Text: func(w io.Writer) { cost.Print(w, costs, rules) }}
+	seen := map[types.NamespacedName]bool{}
 	for _, c := range costs {
-		if pod := typed(podKind, c.Pod); !slices.Contains(view.Objects, pod) {
-			view.Objects = append(view.Objects, pod)
+		if pod := (types.NamespacedName{Namespace: c.Namespace, Name: c.Pod}); !seen[pod] {
+			seen[pod] = true
+			view.Objects = append(view.Objects, typed(podKind, c.Pod))
 		}
 	}
 	return view

@@ -59,7 +59,7 @@ func typed(kind schema.GroupKind, name string) string {
 }
 
 // changed is the view of an object that a command has changed: what it has done, or the
-// object as it is now.
+// object as it is now, or was when it was deleted.
 func changed(cl *cluster.Cluster, object client.Object, done string) (*output.View, error) {
 	kind, err := cl.GroupVersionKindFor(object)
 	if err != nil {

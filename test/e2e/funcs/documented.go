@@ -93,8 +93,8 @@ func (s *Suite) readerOf(ctx context.Context, t *testing.T, c *cluster, namespac
 	}
 	var found v1alpha1.PrometheusJmxExporter
 	var pod corev1.Pod
-	if len(records) == 0 || len(records[0].Status.Processes) == 0 {
-		return nil, errors.New("no JVM is recorded")
+	if len(records) == 0 {
+		return nil, errors.New("no record is there")
 	}
 	record := records[0]
 	if err := errors.Join(
@@ -122,8 +122,6 @@ func (s *Suite) readerOf(ctx context.Context, t *testing.T, c *cluster, namespac
 			"POD=" + pod.Name,
 			"CONTAINER=" + pod.Spec.Containers[0].Name,
 			"NODE=" + pod.Spec.NodeName,
-			"ADDRESS=" + pod.Status.PodIP,
-			fmt.Sprintf("PORT=%d", record.Status.Processes[0].Port),
 			"EXPORTER=" + exporter,
 			"REQUESTER=" + found.Annotations[v1alpha1.AnnotationRequester],
 			"CONFIGMAP=" + found.Spec.Config.ConfigMapName,
@@ -138,11 +136,11 @@ func (s *Suite) readerOf(ctx context.Context, t *testing.T, c *cluster, namespac
 }
 
 func (r *reader) run(ctx context.Context, block Block) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// What a block leaves in the background ends with it.
 	command := r.suite.command(ctx, "bash", "-euo", "pipefail", "-c", "trap 'kill $(jobs -p) 2>/dev/null || :' EXIT\n"+r.names.Replace(block.Script))
-	command.WaitDelay = time.Second
+	command.WaitDelay = 10 * time.Second
 	command.Env = append(command.Env, r.environment...)
 	output, err := command.CombinedOutput()
 	if err == nil && len(output) == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"testing"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -71,6 +72,19 @@ func (c *cluster) scraper(ctx context.Context) (token string, err error) {
 		return "", err
 	}
 	return request.Status.Token, nil
+}
+
+// ExecsAtMost asserts that the operator has run no more than so many commands in pods since
+// it started, and at least one. What was denied, as while the policies are older than the
+// operator, reached no pod.
+func ExecsAtMost(limit int) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		const ran = `jmx_exporter_operator_effects_total{kind="exec",result="success"}`
+		if execs := answer(ctx, t, c.measured)[ran]; execs == 0 || execs > float64(limit) {
+			t.Errorf("the operator ran %v commands in pods, not 1 to %d", execs, limit)
+		}
+	})
 }
 
 // sum adds up the series that begin so.
