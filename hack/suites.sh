@@ -107,14 +107,17 @@ integration() {
 
 # The tests of what depends on the version of the API server.
 by_version=(
-  Kubernetes Installations 'Chart.*' DefaultRoles 'Rights.*'                      # installed
+  Kubernetes Platforms Installations 'Chart.*' DefaultRoles 'Rights.*'                      # installed
   Validation PodOfAnAttachmentIsImmutable ManifestOfTheAncestor Columns 'Status.*' # kinds
   'Contain.*' AuthorityAttacks 'Tenants.*' Subresources AttachRole SecurityRejected # policies
   'Apply.*' 'Foreign.*' ConflictNamesTheManager Gone                               # server-side apply
   'Exec.*' AnnotationRefused DoorOfStaticPod ReviewByRole MetricsEndpoint 'Service.*' Manager RemovedWithCRDs # the operator's requests
 )
 kubernetes() { # with MINOR, only this one
-  local minor assets failed=0 tests
+  local minor assets failed=0 tests pattern
+  for pattern in "${by_version[@]}"; do # a renamed test would drop out silently
+    grep -qE "^func Test$pattern\(" test/integration/*_test.go || fail "by_version in hack/suites.sh: no test of test/integration matches Test$pattern."
+  done
   tests="^Test($(IFS='|' && echo "${by_version[*]}"))$"
   for minor in ${MINOR:-$(minors_tested)}; do
     assets=$(hack/binaries assets "$minor")

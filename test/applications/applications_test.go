@@ -54,11 +54,12 @@ func TestRuleSets(t *testing.T) {
 			endpoint := m.load(application.start(m), write(t, m.dir, "config.yaml", ruleSet(t, rules)))
 
 			var found scrape
+			var err error
 			if !soon(t, func() bool {
-				found = get(t, endpoint)
-				return len(found.missing(application.want)) == 0
+				found, err = get(t.Context(), endpoint)
+				return err == nil && len(found.missing(application.want)) == 0
 			}) {
-				t.Errorf("missing: %q\nfound:\n%s", found.missing(application.want), strings.Join(found.series(), "\n"))
+				t.Errorf("the last scrape: %v\nmissing: %q\nfound:\n%s", err, found.missing(application.want), strings.Join(found.series(), "\n"))
 			}
 			if others := found.others(application.want); len(others) > 0 {
 				t.Errorf("metrics that the table does not have: %q", others)

@@ -36,7 +36,7 @@ func TestNamesOfExporter0(t *testing.T) {
 	}
 	old := m.names(m.stock(released[0], configuration))
 	stock := m.names(m.stock(strings.TrimSpace(command(t, filepath.Join(root, "agent/stock"))), configuration))
-	endpoint := m.load(m.start("java", "-Xmx64m", "-jar", dummyapp), configuration)
+	endpoint := m.load(m.start(javaOf(m.t), "-Xmx64m", "-jar", dummyapp), configuration)
 	ours := m.names(endpoint)
 
 	gone := slices.DeleteFunc(old, func(name string) bool { return slices.Contains(stock, name) })
@@ -88,7 +88,7 @@ const dummyapp = root + "/bin/apps/dummyapp/dummyapp.jar"
 func (m machine) stock(jar, configuration string) string {
 	m.t.Helper()
 	endpoint := address(m.t)
-	m.start("java", "-Xmx64m", "-javaagent:"+jar+"="+endpoint+":"+configuration, "-jar", dummyapp)
+	m.start(javaOf(m.t), "-Xmx64m", "-javaagent:"+jar+"="+endpoint+":"+configuration, "-jar", dummyapp)
 	return endpoint
 }
 
@@ -96,7 +96,11 @@ func (m machine) stock(jar, configuration string) string {
 func (m machine) names(endpoint string) (names []string) {
 	m.t.Helper()
 	m.request(endpoint+"/metrics", 200)
-	for _, line := range get(m.t, endpoint).samples(func(string) bool { return true }) {
+	found, err := get(m.t.Context(), endpoint)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, line := range found.samples(func(string) bool { return true }) {
 		names = append(names, metric(line))
 	}
 	slices.Sort(names)

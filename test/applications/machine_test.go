@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
 )
 
 // A machine runs the JVMs of a test.
@@ -39,10 +41,16 @@ func (m machine) read(name string) string {
 	return string(data)
 }
 
+// javaOf returns the java of the tests. Cassandra does not run on Java 24 or later.
+func javaOf(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(jvmtest.Need(t, 17).Home, "bin/java")
+}
+
 // java starts a JVM with the application's class path until the test ends.
 func (m machine) java(args ...string) *exec.Cmd {
 	m.t.Helper()
-	return m.start("java", append([]string{"-Xmx512m", "-XX:+UseSerialGC", "-cp", m.jars()}, args...)...)
+	return m.start(javaOf(m.t), append([]string{"-Xmx512m", "-XX:+UseSerialGC", "-cp", m.jars()}, args...)...)
 }
 
 // start runs a program until the test ends, and logs its output if the test failed.

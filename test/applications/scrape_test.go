@@ -1,33 +1,36 @@
 package applications
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 )
 
 // A scrape is what an endpoint answered.
 type scrape struct{ text string }
 
-func get(t *testing.T, endpoint string) scrape {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+endpoint+"/metrics", nil)
+func get(ctx context.Context, endpoint string) (scrape, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+endpoint+"/metrics", nil)
 	if err != nil {
-		t.Fatal(err)
+		return scrape{}, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		t.Fatal(err)
+		return scrape{}, err
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %v\n%s", response.Status, err, body)
+	if err != nil {
+		return scrape{}, err
 	}
-	return scrape{string(body)}
+	if response.StatusCode != http.StatusOK {
+		return scrape{}, fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return scrape{string(body)}, nil
 }
 
 // samples returns the lines of series whose metric is one of the JVM's, of the agent's own,

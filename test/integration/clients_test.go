@@ -39,7 +39,12 @@ func TestClients(t *testing.T) {
 			rejects := run(t, s)
 			var missing string
 			if !soon(t, func() bool {
-				missing = cmp.Diff(endpoint.series(t), p.series(`{job="jmx",namespace="`+c.namespace+`"}`, "job", "instance", "namespace", "pod"))
+				want, err := endpoint.series(t.Context())
+				if err != nil {
+					missing = err.Error()
+					return false
+				}
+				missing = cmp.Diff(want, p.series(`{job="jmx",namespace="`+c.namespace+`"}`, "job", "instance", "namespace", "pod"))
 				return missing == ""
 			}) {
 				t.Errorf("series of the endpoint and those in Prometheus (-want +got):\n%s", missing)

@@ -53,6 +53,8 @@ func (t *target) attacks(tenant client.Client) []attempt {
 			t.pods("a pod's deadline is changed", func(p *corev1.Pod) { p.Spec.ActiveDeadlineSeconds = new(int64(1)) }),
 			t.pods("a pod's labels are changed", func(p *corev1.Pod) { p.Labels["app"] = "payments" }),
 			t.pods("foreign annotations of a pod are changed", func(p *corev1.Pod) { p.Annotations["sidecar.istio.io/inject"] = "false" }),
+			// The policy leaves only two annotations to OpenShift's admission.
+			t.pods("the SCC that a pod requires is changed", func(p *corev1.Pod) { p.Annotations["openshift.io/required-scc"] = "privileged" }),
 			t.pods("a pod's owner is changed", func(p *corev1.Pod) {
 				p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "gone", UID: "gone"}}
 			}),
@@ -64,6 +66,10 @@ func (t *target) attacks(tenant client.Client) []attempt {
 			}),
 			t.adds("an ephemeral container with capabilities is added", func(c *corev1.EphemeralContainer) {
 				c.SecurityContext.Capabilities.Add = []corev1.Capability{"SYS_PTRACE"}
+			}),
+			t.adds("an ephemeral container that drops one capability instead of all is added", func(c *corev1.EphemeralContainer) {
+				c.SecurityContext.RunAsUser = new(int64(1000))
+				c.SecurityContext.Capabilities.Drop = []corev1.Capability{"MKNOD"}
 			}),
 			t.adds("an ephemeral container that runs as root with capabilities its target lacks is added", func(c *corev1.EphemeralContainer) {
 				c.SecurityContext.RunAsUser, c.SecurityContext.RunAsNonRoot = new(int64(0)), nil

@@ -63,6 +63,7 @@ func TestPlatforms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlatform(t, tc.rules)
+			p.becomesEffective()
 			p.admitsTheOperator()
 			app := aPod("app-0")
 			app.pod.Spec.SecurityContext, app.pod.Spec.Containers[0].SecurityContext = &tc.pod, &tc.container
@@ -148,20 +149,36 @@ func (p *platform) admitsTheOperator() {
 	p.t.Fatal("there is no Deployment")
 }
 
-// refusesOthers checks that the rules are effective.
-func (p *platform) refusesOthers(pod *corev1.Pod) {
+// becomesEffective waits until the rules refuse a privileged pod. The API server learns of
+// namespaces and policies with a delay, and until then admits all pods.
+func (p *platform) becomesEffective() {
 	p.t.Helper()
 	eventually(p.t, func() bool {
-		after := pod.DeepCopy()
-		get(p.t, after)
-		after.Spec.EphemeralContainers = []corev1.EphemeralContainer{{TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{
-			Name: "debugger", Image: "registry.example/debugger", TerminationMessagePolicy: corev1.TerminationMessageReadFile,
-			SecurityContext: &corev1.SecurityContext{Privileged: new(true)},
-		}}}
-		err := admin.SubResource("ephemeralcontainers").Update(p.t.Context(), after, &client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{DryRun: []string{metav1.DryRunAll}}})
-		return apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+		pod := aPod("privileged").pod
+		pod.Namespace, pod.Spec.Containers[0].SecurityContext = p.namespace, &privileged
+		return refused(admin.Create(p.t.Context(), &pod, client.DryRunAll))
 	})
 }
+
+// refusesOthers checks that the rules also apply to ephemeral containers.
+func (p *platform) refusesOthers(pod *corev1.Pod) {
+	p.t.Helper()
+	after := pod.DeepCopy()
+	get(p.t, after)
+	after.Spec.EphemeralContainers = []corev1.EphemeralContainer{{TargetContainerName: "app", EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+		Name: "debugger", Image: "registry.example/debugger", TerminationMessagePolicy: corev1.TerminationMessageReadFile, SecurityContext: &privileged,
+	}}}
+	err := admin.SubResource("ephemeralcontainers").Update(p.t.Context(), after, &client.SubResourceUpdateOptions{UpdateOptions: client.UpdateOptions{DryRun: []string{metav1.DryRunAll}}})
+	if !refused(err) {
+		p.t.Errorf("a privileged ephemeral container: got %v, want a refusal by the rules", err)
+	}
+}
+
+var privileged = corev1.SecurityContext{Privileged: new(true)}
+
+// refused reports whether an error is a refusal by the rules: Pod Security Standards
+// answer Forbidden, policies Invalid.
+func refused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) }
 
 // opens adds an ephemeral container as the operator does, and returns why there is no
 // session in it yet.

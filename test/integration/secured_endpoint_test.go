@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -172,46 +173,59 @@ func (e securedEndpoint) refusesOthers(t *testing.T) {
 }
 
 // series returns all that the endpoint serves.
-func (e securedEndpoint) series(t *testing.T) []string {
-	t.Helper()
-	status, page, err := e.get(t.Context(), "https", endpointPassword)
-	if err != nil || status != http.StatusOK {
-		t.Fatalf("scrape: %d, %v", status, err)
+func (e securedEndpoint) series(ctx context.Context) ([]string, error) {
+	status, page, err := e.get(ctx, "https", endpointPassword)
+	if err != nil {
+		return nil, err
+	}
+	if status != http.StatusOK {
+		return nil, fmt.Errorf("the endpoint answers %d: %s", status, page)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(strings.NewReader(page))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var series []string
 	for _, family := range families {
 		samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{}, family)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		for _, sample := range samples {
 			series = append(series, sample.Metric.String())
 		}
 	}
 	slices.Sort(series)
-	return series
+	return series, nil
 }
 
-// page returns a page that needs no credentials; empty if there is none yet.
+// page waits for a page that needs no credentials, and returns it.
 func page(t *testing.T, url string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
+	var body []byte
+	var err error
+	if !soon(t, func() bool {
+		body, err = fetch(t.Context(), url)
+		return err == nil
+	}) {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+func fetch(ctx context.Context, url string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", url, response.Status)
+	}
+	return io.ReadAll(response.Body)
 }
