@@ -158,7 +158,15 @@ func (i *installation) admitsItsOperator() {
 	if i.transport == v1alpha1.TransportExec {
 		return
 	}
-	eventually(i.t, func() bool { return i.opens("registry.example/evil:1") == v1alpha1.ReasonDoorRefused })
+	eventually(i.t, func() bool {
+		if i.opens("registry.example/evil:1") == v1alpha1.ReasonDoorRefused {
+			return true
+		}
+		// The policy was not effective yet, so this pod has an ephemeral container now.
+		remove(i.t, i.pod)
+		i.pod = i.run(aPod("app-0"))
+		return false
+	})
 	if got := i.opens(i.image); got != v1alpha1.ReasonDoorPending {
 		i.t.Errorf("an ephemeral container of the operator's image %s: got reason %s, want %s", i.image, got, v1alpha1.ReasonDoorPending)
 		return
