@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +25,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
 // The API server accepts the objects of config/prometheus by the CRDs of prometheus-operator,
@@ -111,19 +111,19 @@ type exported struct {
 func exportAt(c *cluster, host string) exported {
 	c.t.Helper()
 	o := c.operate()
-	metrics := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "jmx_scrape_error 0\n") }))
-	metrics.Listener.Close()
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		c.t.Fatal(err)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "jmx_scrape_error 0\n") })
+	first := c.serveAt(host, 0, handler)
+	var taken []int32
+	second := helperapi.FirstPort // the port that is chosen for the second JVM
+	for c.serveAt(host, second, handler) == 0 {
+		taken = append(taken, second)
+		second++
 	}
-	metrics.Listener = listener
-	metrics.Start()
-	c.t.Cleanup(metrics.Close)
 
 	p := aPod("app-0").container("worker", aJVM(javaStartTime+1)).container("sidecar").at(host)
 	p.pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "admin", ContainerPort: 8081}}
 	pod := c.run(p)
+	c.container(pod).busy = taken
 	secured := aPod("secured-0").at(host)
 	secured.pod.Labels = map[string]string{"app": "secured"}
 	securedPod := c.run(secured)
@@ -134,7 +134,7 @@ func exportAt(c *cluster, host string) exported {
 	withTLS.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"}
 	create(c.t, withTLS)
 	e := c.anExporter("payroll")
-	e.Spec.Port = int32(listener.Addr().(*net.TCPAddr).Port)
+	e.Spec.Port = first
 	create(c.t, e)
 	o.tire()
 	if got := phaseOf(c.attachment(securedPod)); got != isAnnotated {
@@ -144,15 +144,9 @@ func exportAt(c *cluster, host string) exported {
 	for _, process := range c.attachment(pod).Status.Processes {
 		ports = append(ports, process.Port)
 	}
-	if len(ports) != 2 || ports[0] != e.Spec.Port {
-		c.t.Fatalf("the JVMs have the ports %v, want two, the first %d", ports, e.Spec.Port)
+	if want := []int32{first, second}; !slices.Equal(ports, want) {
+		c.t.Fatalf("the JVMs have the ports %v, want %v", ports, want)
 	}
-	second, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(int(ports[1]))))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	go func() { _ = http.Serve(second, metrics.Config.Handler) }() //nolint:gosec // until the listener is closed
-	c.t.Cleanup(func() { second.Close() })
 	return exported{e.Name, ports}
 }
 

@@ -2,13 +2,17 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -131,4 +135,21 @@ func ownAddress(t *testing.T) string {
 	}
 	t.Skip("this machine has no IPv4 address beside that of its loopback interface")
 	return ""
+}
+
+// serveAt serves until the end of the test, and returns the port, which is a free one if 0 is
+// asked for. It returns 0 if the port is in use, as the machine's own JVMs may do.
+func (c *cluster) serveAt(host string, port int32, handler http.Handler) int32 {
+	c.t.Helper()
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return 0
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}} //nolint:gosec // until the end of the test
+	server.Start()
+	c.t.Cleanup(server.Close)
+	return int32(listener.Addr().(*net.TCPAddr).Port)
 }
