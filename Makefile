@@ -46,8 +46,8 @@ test-all: ## Run all tests, also those that take too long for every change.
 	@hack/test --all
 
 .PHONY: test-kubernetes
-test-kubernetes: ## Run what depends on the API server with that of MINOR=1.30 (or another) to 1.37.
-	@MINOR='$(MINOR)' hack/test kubernetes
+test-kubernetes: ## Run what depends on the API server of the oldest and the newest Kubernetes, or of KUBERNETES=1.34.
+	@hack/test kubernetes
 
 .PHONY: test-install
 test-install: ## Install, upgrade, roll back and remove the Helm chart on the cluster of cluster-up, with running JVMs.
@@ -104,7 +104,7 @@ docker-push: ## Push the operator's image, IMG.
 ##@ Cluster
 
 .PHONY: cluster-up
-cluster-up: ## Create the kind cluster, with or without a container engine and a registry.
+cluster-up: ## Create the kind cluster (KUBERNETES=1.37: another one, of that version), with or without an engine and a registry.
 	@hack/cluster up
 
 .PHONY: cluster-down

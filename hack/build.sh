@@ -1,7 +1,8 @@
 # Builds the binaries that tests and demo run from Go modules, without a container registry. Sourced.
 #
 # Each group is a separate module under hack/tools, because their requirements conflict.
-# Its go.mod pins the versions. A result is cached under a name with the hash of its inputs.
+# Its go.mod pins the versions. A result is cached under a name with the hash of its inputs. With KUBERNETES=1.37, the
+# binaries of Kubernetes are those of another minor version: see kubernetes.sh.
 # shellcheck source=hack/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -39,6 +40,7 @@ binary_is() {
 path_of() {
   local folder package
   binary_is "$1"
+  if other_kubernetes "$folder"; then echo "$cache/bin/$(kubernetes_folder)/$1"; return; fi
   echo "$cache/bin/${folder##*/}-$({ cat "$repo/$folder"/{go.mod,*.sum,*.go,*/*.go}; declare -f compile; } | sha256sum | cut -c1-12)/$1"
 }
 
@@ -55,7 +57,11 @@ build() {
       binary_is "$name"
       if [ "$folder" = "$first" ]; then together+=("$name"); else others+=("$name"); fi
     done
-    step "building ${together[*]}" compile "${together[@]}"
+    if other_kubernetes "$first"; then
+      step "building ${together[*]} of Kubernetes $kubernetes (minutes)" compile_kubernetes "${together[@]}"
+    else
+      step "building ${together[*]}" compile "${together[@]}"
+    fi
     missing=("${others[@]}")
   done
 }
@@ -91,3 +97,6 @@ compile() ( # NAME OF ONE MODULE...
 
 # module_version PATH: run it in the folder of a module that requires PATH.
 module_version() { go list -m -f '{{.Version}}' "$1"; }
+
+# shellcheck source=hack/kubernetes.sh
+. "$repo/hack/kubernetes.sh"

@@ -1,12 +1,12 @@
 # The suites of hack/test, a function each. Sourced, by it.
 every_change=(unit hostile fuzz integration kubernetes examples agent e2e)
-only_all=(applications release offline arm64)
+only_all=(demo applications release offline arm64)
 
 # The files that a suite depends on. The suites unit, fuzz and hostile look at each package, by hack/changed.
 declare -A tested=(
-  [integration]="apis charts config internal pkg hack/binaries hack/build.sh hack/tools test/golden test/integration test/monitoring test/rights agent cmd/jmx-attach test/apps docs README.md go.mod go.sum"
-  [kubernetes]="apis charts config internal pkg hack/apiserver.sh hack/binaries hack/build.sh hack/tools test/golden test/integration test/rights docs README.md go.mod go.sum"
-  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/binaries hack/build.sh hack/new-operator hack/tools"
+  [integration]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/golden test/integration test/monitoring test/rights agent cmd/jmx-attach test/apps docs README.md go.mod go.sum"
+  [kubernetes]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/golden test/integration test/rights docs README.md go.mod go.sum"
+  [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/binaries hack/build.sh hack/kubernetes.sh hack/new-operator hack/tools"
   [agent]="agent test/apps hack/apt.sh hack/jvms hack/packages.sh"
   [e2e]="apis charts cmd config docs README.md internal pkg agent hack :!hack/release :!hack/docs :!hack/compatibility :!hack/manifests :!hack/screenshots kind-config.yaml test/apps test/e2e test/rights go.mod go.sum"
 )
@@ -22,6 +22,7 @@ left_to_all() {
     examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
     agent) echo "agent        $(agent/test --full)" ;;
     e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
+    demo) echo "demo         all: the demo's path on a cluster of the newest Kubernetes (minutes, with its binaries a quarter of an hour)" ;;
     applications) echo "applications all: the rule sets of config/rules on the applications that they are for" ;;
     release) echo "release      all: a release built twice, pushed, signed and verified" ;;
     arm64) echo "arm64        all: the suite hostile and Java 8 to 28 on an emulated arm64 machine" ;;
@@ -113,13 +114,14 @@ by_version=(
   'Apply.*' 'Foreign.*' ConflictNamesTheManager Gone                               # server-side apply
   'Exec.*' AnnotationRefused DoorOfStaticPod ReviewByRole MetricsEndpoint 'Service.*' Manager RemovedWithCRDs # the operator's requests
 )
-kubernetes() { # with MINOR, only this one
-  local minor assets failed=0 tests pattern
+kubernetes() { # with KUBERNETES, only this one
+  local minor minors=${KUBERNETES:-$(minors_tested)} assets failed=0 tests pattern
+  unset KUBERNETES # kubectl is that of the cluster with each
   for pattern in "${by_version[@]}"; do # a renamed test would drop out silently
     grep -qE "^func Test$pattern\(" test/integration/*_test.go || fail "by_version in hack/suites.sh: no test of test/integration matches Test$pattern."
   done
   tests="^Test($(IFS='|' && echo "${by_version[*]}"))$"
-  for minor in ${MINOR:-$(minors_tested)}; do
+  for minor in $minors; do
     assets=$(hack/binaries assets "$minor")
     say "the API server of Kubernetes $minor"
     KUBEBUILDER_ASSETS=$assets gotest -parallel 8 -run "$tests" ./test/integration || failed=1
@@ -189,6 +191,14 @@ e2e() {
   fi
   if [ "$before" != 0 ]; then hack/cluster down || failed=1; else say "the cluster was up before, so it stays"; fi
   exit $failed
+}
+
+# Until the agents are gone again, on a cluster of its own, which may be up beside that of e2e.
+demo() { # of the newest Kubernetes; with KUBERNETES, of this one
+  build
+  KUBERNETES=${KUBERNETES:-$(hack/binaries minors | tail -n 1)}
+  export KUBERNETES E2E_IMAGES="jmx-exporter-operator:dev dummyapp:17 dummyapp:17-noshell dummyapp:25 pause:dev prometheus:dev"
+  gotest -tags e2e -run '^Test(Kubernetes|Demo|TakenOut)$' ./test/e2e
 }
 
 # Also checks that nothing of a cluster remains after it.

@@ -12,14 +12,13 @@ import (
 
 const (
 	kubernetes       = "versions of Kubernetes"
-	kubernetesHeader = "| Kubernetes | API server | tests | run by |\n| --- | --- | --- | --- |\n"
+	kubernetesHeader = "| Kubernetes | version | API server | node |\n| --- | --- | --- | --- |\n"
 )
 
-// servers are the versions of the API servers that hack/test kubernetes runs, the oldest
-// first.
+// servers are the versions of Kubernetes that the operator is tested with, the oldest first.
 type servers []string
 
-// minors reads them where hack/apiserver.sh does.
+// minors reads them where hack/kubernetes.sh does.
 func minors(root string) (servers, error) {
 	text, err := os.ReadFile(filepath.Join(root, "hack/tools/kubernetes/minors"))
 	if err != nil {
@@ -40,55 +39,66 @@ func minor(version string) string { return version[:strings.LastIndex(version, "
 // update replaces the cells of the versions that were tested. A version that is not the
 // one of the table has no result yet.
 func (s servers) update(table, dir string) (string, error) {
-	ran, err := read(dir, "kubernetes.json", serverEvents)
-	if err != nil {
-		return "", err
-	}
-	known := map[string]string{}
+	type row struct{ server, node string }
+	rows := map[string]row{}
 	for _, cells := range cells(table) {
 		if len(cells) == 4 {
-			known[cells[1]] = cells[2]
+			rows[cells[1]] = row{cells[2], cells[3]}
+		}
+	}
+	// On a version of which both ran, the suite e2e includes the suite demo.
+	for _, suite := range []string{"kubernetes", "demo", "e2e"} {
+		ran, err := read(dir, suite+".json", versionEvents)
+		if err != nil {
+			return "", err
+		}
+		for version, result := range ran {
+			r := rows[version]
+			if suite == "kubernetes" {
+				r.server = result.String()
+			} else {
+				r.node = result.String()
+			}
+			rows[version] = r
 		}
 	}
 	var updated strings.Builder
 	updated.WriteString(kubernetesHeader)
-	for i, version := range s {
-		passed := known[version]
-		if r, run := ran[version]; run {
-			passed = r.String()
-		}
-		command := "`make test-all`"
-		if i == 0 || i == len(s)-1 {
-			command = "`make test`"
-		}
-		fmt.Fprintf(&updated, "| %s | %s | %s | %s |\n", minor(version), version, cmp.Or(passed, "-"), command)
+	for _, version := range s {
+		r := rows[version]
+		fmt.Fprintf(&updated, "| %s | %s | %s | %s |\n", minor(version), version, cmp.Or(r.server, "-"), cmp.Or(r.node, "-"))
 	}
 	return updated.String(), nil
 }
 
-// serverEvents returns the results by the API server's version, from the events of
+// versionEvents returns the results by the version of Kubernetes, from the events of
 // several runs of go test -json: TestKubernetes says in each which it was.
-func serverEvents(lines *bufio.Scanner) (map[string]result, error) {
+func versionEvents(lines *bufio.Scanner) (map[string]result, error) {
+	type run struct {
+		version string
+		result  result
+	}
 	found := map[string]result{}
-	var version string
-	var run result
+	runs := map[string]run{} // the current one of each package
 	for lines.Scan() {
-		var event struct{ Action, Test, Key, Value string }
+		var event struct{ Action, Package, Test, Key, Value string }
 		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
 			return nil, err
 		}
+		r := runs[event.Package]
 		switch {
 		case event.Action == "start":
-			version, run = "", result{}
+			r = run{}
 		case event.Action == "attr" && event.Key == "kubernetes":
-			version = event.Value
+			r.version = event.Value
 		case event.Action == "pass" && event.Test != "":
-			run.passed++
+			r.result.passed++
 		case event.Action == "fail" && event.Test != "":
-			run.failed++
+			r.result.failed++
 		}
-		if version != "" {
-			found[version] = run
+		runs[event.Package] = r
+		if r.version != "" {
+			found[r.version] = r.result
 		}
 	}
 	return found, nil

@@ -43,18 +43,26 @@ func TestUpdateKubernetes(t *testing.T) {
 		`{"Action":"start"}`, `{"Action":"attr","Test":"TestKubernetes","Key":"kubernetes","Value":"1.33.1"}`,
 		`{"Action":"pass","Test":"TestKubernetes"}`, `{"Action":"fail","Test":"TestA"}`, `{"Action":"fail"}`,
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kubernetes.json"), []byte(strings.Join(events, "\n")), 0o644); err != nil {
-		t.Fatal(err)
+	nodes := []string{
+		`{"Action":"start","Package":"e2e"}`, `{"Action":"start","Package":"kinds"}`,
+		`{"Action":"attr","Package":"e2e","Test":"TestKubernetes","Key":"kubernetes","Value":"1.33.1"}`,
+		`{"Action":"pass","Package":"kinds","Test":"TestB"}`, `{"Action":"pass","Package":"kinds"}`,
+		`{"Action":"pass","Package":"e2e","Test":"TestKubernetes"}`, `{"Action":"pass","Package":"e2e"}`,
 	}
-	before := kubernetesHeader + "| 1.31 | 1.31.2 | 7 passed | kept |\n| 1.32 | 1.32.2 | 8 passed | newer |\n"
+	for name, lines := range map[string][]string{"kubernetes.json": events, "demo.json": nodes} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := kubernetesHeader + "| 1.31 | 1.31.2 | 7 passed | 3 passed |\n| 1.32 | 1.32.2 | 8 passed | 4 passed |\n"
 	got, err := servers{"1.30.14", "1.31.2", "1.32.3", "1.33.1"}.update(before, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := kubernetesHeader + `| 1.30 | 1.30.14 | 2 passed | ` + "`make test`" + ` |
-| 1.31 | 1.31.2 | 7 passed | ` + "`make test-all`" + ` |
-| 1.32 | 1.32.3 | - | ` + "`make test-all`" + ` |
-| 1.33 | 1.33.1 | **1 failed**, 1 passed | ` + "`make test`" + ` |
+	want := kubernetesHeader + `| 1.30 | 1.30.14 | 2 passed | - |
+| 1.31 | 1.31.2 | 7 passed | 3 passed |
+| 1.32 | 1.32.3 | - | - |
+| 1.33 | 1.33.1 | **1 failed**, 1 passed | 1 passed |
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -49,7 +49,7 @@ make_node_image() {
   put "$r/opt/cni/bin" bridge loopback portmap host-local
   runc_into "$r/usr/local/sbin"
   cp -r "$repo/hack/offline/node-files/." "$r/"
-  (cd "$repo/hack/tools/kubernetes" && module_version k8s.io/kubernetes) >"$r/kind/version"
+  kubernetes_version >"$r/kind/version"
 
   # Root without CAP_SYS_RESOURCE can neither lower an OOM score nor raise a limit.
   sed -i '/OOMScoreAdjust/d; /^Limit/d' "$r/etc/systemd/system/containerd.service"

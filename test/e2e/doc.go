@@ -7,6 +7,7 @@
 //
 //	E2E_CLUSTER=existing  takes the current context instead
 //	IMAGES=present        with it: the images are there already (hack/images build makes them)
+//	E2E_IMAGES="A B"      loads only these images, those of the features that -run names
 //	E2E_KEEP=1            leaves the cluster, the operator and the namespaces of failed features for a look
 //	FULL=1                also runs what leftToFull and kinds.Kind.ProvedBy leave to it, as -run does with what it names
 //	JMX_STEADY=10m        for how long TestSteady sees that nothing happens; a minute if left out

@@ -105,11 +105,11 @@ func (s *Suite) Load(ctx context.Context, _ *envconf.Config) (context.Context, e
 		}
 		return ctx, errors.New("this is no kind cluster, so the images cannot be loaded into it: make them by 'hack/images build', bring them there under their names, and run this again with IMAGES=present")
 	}
-	load := []string{"load"}
-	if s.LeavesOut {
-		load = append(load, images...)
+	load := strings.Fields(os.Getenv("E2E_IMAGES"))
+	if len(load) == 0 && s.LeavesOut {
+		load = images
 	}
-	return ctx, s.run(ctx, "hack/images", load...)
+	return ctx, s.run(ctx, "hack/images", append([]string{"load"}, load...)...)
 }
 
 // Deploy deploys config/default and waits for the operator.
