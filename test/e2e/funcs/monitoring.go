@@ -105,7 +105,8 @@ func (m *Monitoring) OnlyReloaded() features.Func {
 	})
 }
 
-// loadedConfiguration is when a Prometheus loaded its configuration, if that was the last that it tried.
+// loadedConfiguration is when a Prometheus loaded its configuration; it is an error if it
+// failed to load a later one.
 func (c *cluster) loadedConfiguration(ctx context.Context, prometheus corev1.Pod) (float64, error) {
 	page, err := c.get(ctx, prometheus.Namespace, prometheus.Name, prometheusPort, "/metrics")
 	if err != nil {
@@ -116,7 +117,7 @@ func (c *cluster) loadedConfiguration(ctx context.Context, prometheus corev1.Pod
 	}
 	_, rest, ok := strings.Cut(page, "\nprometheus_config_last_reload_success_timestamp_seconds ")
 	if !ok {
-		return 0, errors.New("Prometheus does not say when it reloaded its configuration")
+		return 0, errors.New("the metrics do not say when the configuration was reloaded")
 	}
 	when, _, _ := strings.Cut(rest, "\n")
 	return strconv.ParseFloat(when, 64)

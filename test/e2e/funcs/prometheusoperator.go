@@ -3,6 +3,7 @@ package funcs
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -80,9 +81,7 @@ func changeFirst(object *unstructured.Unstructured, fields map[string]any, path 
 	if err != nil {
 		return err
 	}
-	for key, value := range fields {
-		items[0].(map[string]any)[key] = value
-	}
+	maps.Copy(items[0].(map[string]any), fields)
 	return unstructured.SetNestedSlice(object.Object, items, path...)
 }
 
