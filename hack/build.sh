@@ -19,6 +19,7 @@ binary_is() {
     helm) folder=hack/tools/helm package=helm.sh/helm/v4/cmd/helm ;;
     prometheus | promtool) folder=hack/tools/prometheus package=github.com/prometheus/prometheus/cmd/$1 ;;
     prometheus-operator) folder=hack/tools/prometheus-operator package=github.com/prometheus-operator/prometheus-operator/cmd/operator ;;
+    prometheus-config-reloader) folder=hack/tools/prometheus-operator package=github.com/prometheus-operator/prometheus-operator/cmd/$1 ;;
     vmagent) folder=hack/tools/vmagent package=github.com/VictoriaMetrics/VictoriaMetrics/app/vmagent ;;
     otelcol) folder=hack/tools/otelcol package=. ;;
     alertmanager) folder=hack/tools/alertmanager package=github.com/prometheus/alertmanager/cmd/alertmanager ;;
@@ -45,17 +46,15 @@ path_of() {
 }
 
 # build NAME...: builds the binaries that are missing. Those of one module share a build, in which one is linked while
-# another is compiled.
+# another is compiled: except those that are not called like their package, as the build would call them.
 build() {
-  local name folder package missing=()
+  local name missing=()
   for name; do [ -x "$(path_of "$name")" ] || missing+=("$name"); done
   while [ ${#missing[@]} -gt 0 ]; do
     local together=() others=() first
-    binary_is "${missing[0]}"
-    first=$folder
+    first=$(build_of "${missing[0]}")
     for name in "${missing[@]}"; do
-      binary_is "$name"
-      if [ "$folder" = "$first" ]; then together+=("$name"); else others+=("$name"); fi
+      if [ "$(build_of "$name")" = "$first" ]; then together+=("$name"); else others+=("$name"); fi
     done
     if other_kubernetes "$first"; then
       step "building ${together[*]} of Kubernetes $kubernetes (minutes)" compile_kubernetes "${together[@]}"
@@ -64,6 +63,11 @@ build() {
     fi
     missing=("${others[@]}")
   done
+}
+build_of() { # NAME: prints what the binaries of one build have in common
+  local folder package
+  binary_is "$1"
+  if [ "${package##*/}" = "$1" ]; then echo "$folder"; else echo "$folder $1"; fi
 }
 compile() ( # NAME OF ONE MODULE...
   out=$(path_of "$1") out=${out%/*} packages=()

@@ -28,14 +28,14 @@ recipe() {
       dummyapp "$1" 17 with-shell -layer "$stock=/app/jmx_prometheus_javaagent.jar,$repo/test/apps/dummyapp/jmx-exporter-config.yaml=/app/jmx-exporter-config.yaml" ;;
     dummyapp:17-linked) dummyapp_linked "$1" 17 ;;
     dummyapp:8 | dummyapp:11 | dummyapp:21 | dummyapp:26 | dummyapp:27 | dummyapp:28) dummyapp_of_package "$1" "${1#*:}" ;;
-    pause:dev)
-      build pause
-      image "$1" -user 65532:65532 -entrypoint /pause -layer "$(path_of pause)=/pause" ;;
-    prometheus:dev)
-      build prometheus
-      image "$1" -user 65532:65532 -entrypoint /prometheus -layer "$(path_of prometheus)=/prometheus" ;;
+    pause:dev | prometheus:dev | prometheus-operator:dev | prometheus-config-reloader:dev) binary_alone "$1" "${1%:*}" ;;
     *) example "$1" ;;
   esac
+}
+
+binary_alone() { # IMAGE, NAME
+  build "$2"
+  image "$1" -user 65532:65532 -entrypoint "/bin/$2" -layer "$(path_of "$2")=/bin/$2"
 }
 
 # The operator with the files that it sends to containers: the helper for both architectures, the agent's jars.

@@ -36,6 +36,7 @@ var leftToFull = map[string]kinds.Proof{
 	"TestForeignAnnotationInTemplate": "test/integration TestForeignAnnotations",
 	"TestGate":                        "test/integration TestConcurrent",
 	"TestHandedOver":                  "test/integration TestTakenOver",
+	"TestMonitors":                    "test/integration TestPrometheusOperator",
 	"TestNamespaced":                  "test/integration TestSomeNamespaces",
 	"TestNoJava":                      "test/integration TestLateJVM",
 	"TestOneJVMEnds":                  "test/integration TestHealthOneJVMReplaced",

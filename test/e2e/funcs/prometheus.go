@@ -40,23 +40,30 @@ func Scraped(namespace, metric string, pods int) features.Func {
 }
 
 func (c *cluster) targets(ctx context.Context, prometheus corev1.Pod, pods []corev1.Pod) error {
-	var answer struct {
-		ActiveTargets []struct {
-			Labels                       map[string]string
-			ScrapeURL, Health, LastError string
-		}
-	}
-	if err := c.ask(ctx, prometheus, "/api/v1/targets?state=active", &answer); err != nil {
+	targets, err := c.activeTargets(ctx, prometheus)
+	if err != nil {
 		return err
 	}
 	found := map[string]int{}
-	for _, target := range answer.ActiveTargets {
+	for _, target := range targets {
 		found[target.Labels["pod"]]++
 		if target.Health != "up" {
 			return fmt.Errorf("target %s is %s: %s", target.ScrapeURL, target.Health, target.LastError)
 		}
 	}
 	return once(found, pods, "targets")
+}
+
+// target is one of Prometheus' targets.
+type target struct {
+	Labels                                   map[string]string
+	ScrapePool, ScrapeURL, Health, LastError string
+}
+
+func (c *cluster) activeTargets(ctx context.Context, prometheus corev1.Pod) ([]target, error) {
+	var answer struct{ ActiveTargets []target }
+	err := c.ask(ctx, prometheus, "/api/v1/targets?state=active", &answer)
+	return answer.ActiveTargets, err
 }
 
 func (c *cluster) samples(ctx context.Context, prometheus corev1.Pod, metric string, pods []corev1.Pod) error {
@@ -84,14 +91,14 @@ func NeverMissed(namespace string, do features.Func) features.Func {
 		if len(prometheus) != 1 {
 			return nil, fmt.Errorf("%d pods are Prometheus, not one", len(prometheus))
 		}
-		missed, err := c.values(ctx, prometheus[0], "min_over_time(up[1h]) == 0")
+		missed, err := c.values(ctx, prometheus[0], "min_over_time(up[1h]) == 0", "pod")
 		if err == nil && len(missed) > 0 {
 			err = fmt.Errorf("scrapes have failed of %v", slices.Collect(maps.Keys(missed)))
 		}
 		if err != nil {
 			return nil, err
 		}
-		return c.values(ctx, prometheus[0], "count_over_time(up[1h])")
+		return c.values(ctx, prometheus[0], "count_over_time(up[1h])", "pod")
 	}
 	before := map[string]float64{}
 	return All(
@@ -115,8 +122,8 @@ func NeverMissed(namespace string, do features.Func) features.Func {
 	)
 }
 
-// values are those of an expression, by pod.
-func (c *cluster) values(ctx context.Context, prometheus corev1.Pod, expression string) (map[string]float64, error) {
+// values are those of an expression, by a label.
+func (c *cluster) values(ctx context.Context, prometheus corev1.Pod, expression, label string) (map[string]float64, error) {
 	var answer struct {
 		Result []struct {
 			Metric map[string]string
@@ -132,7 +139,7 @@ func (c *cluster) values(ctx context.Context, prometheus corev1.Pod, expression 
 		if err != nil {
 			return nil, err
 		}
-		values[sample.Metric["pod"]] = value
+		values[sample.Metric[label]] = value
 	}
 	return values, nil
 }
