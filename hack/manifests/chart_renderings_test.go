@@ -111,6 +111,17 @@ components: [CONFIG/ephemeral-containers, CONFIG/metrics-auth, CONFIG/stamp]`),
 		values:  "monitors.enabled=true rules.enabled=true dashboards.enabled=true",
 		overlay: with("CONFIG/prometheus", "CONFIG/grafana"),
 	},
+	"dashboards of applications": {
+		values:  "dashboards.enabled=true dashboards.applications={cassandra,kafka,tomcat}",
+		overlay: with("CONFIG/grafana", "CONFIG/grafana/applications"),
+	},
+	"rule sets": {
+		values: "ruleSets.shop={activemq,cassandra,flink,kafka,solr,spring-boot,tomcat,zookeeper}",
+		overlay: map[string]string{
+			".":    "resources: [CONFIG/default, shop]",
+			"shop": "namespace: shop\nresources: [CONFIG/rules]",
+		},
+	},
 	"a PodMonitor": {
 		values:  "monitors.enabled=true monitors.kind=PodMonitor rules.enabled=true",
 		overlay: with("CONFIG/prometheus", "CONFIG/prometheus/podmonitor"),

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -191,18 +190,7 @@ func listen(t *testing.T) (*net.TCPListener, int32) {
 }
 
 // scrape returns the metrics of a port; empty if it does not answer.
-func scrape(port int32) string {
-	response, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d/metrics", port))
-	if err != nil {
-		return ""
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		return ""
-	}
-	return string(body)
-}
+func scrape(port int32) string { return jvmtest.Scrape(context.Background(), port) }
 
 // identity returns the identity in the health response of a port; empty if there is none.
 func identity(port int32) string {

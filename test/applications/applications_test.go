@@ -36,6 +36,8 @@ var applications = map[string]application{
 	"cassandra":       cassandra,
 	"flink":           flink,
 	"kafka":           kafka,
+	"solr":            solr,
+	"solr-alone":      solrAlone,
 	"tomcat":          tomcat,
 	"spring-boot":     springBoot,
 	"zookeeper":       zooKeeper,

@@ -5,8 +5,6 @@ package hostile
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -93,15 +91,15 @@ func attach(t *testing.T, jdk jvmtest.JDK, user uint32, way v1alpha1.Transport) 
 			Agent: files[0].Name, AgentSHA256: files[0].SHA256, Implementation: files[1].Name, ImplementationSHA256: files[1].SHA256,
 			Config: files[2].Name, ConfigSHA256: files[2].SHA256, Port: port,
 		}})
-		if body := scrape(ctx, port); !strings.Contains(body, "dummyapp_requests_total") {
+		if body := jvmtest.Scrape(ctx, port); !strings.Contains(body, "dummyapp_requests_total") {
 			t.Errorf("the scrape of port %d has none of the application's metrics:\n%.300s", port, body)
 		}
-		if body := scrape(ctx, ports[1-i]); body != "" {
+		if body := jvmtest.Scrape(ctx, ports[1-i]); body != "" {
 			t.Errorf("port %d serves, too:\n%.300s", ports[1-i], body)
 		}
 	}
 	run(helperapi.VerbUnload, helperapi.Request{Target: target})
-	if body := scrape(ctx, ports[1]); body != "" {
+	if body := jvmtest.Scrape(ctx, ports[1]); body != "" {
 		t.Errorf("it serves after unload:\n%.300s", body)
 	}
 	sessions.Close()
@@ -139,22 +137,4 @@ func (c *container) startsApp(jdk jvmtest.JDK) (app *jvmtest.Process, pid int) {
 // isAlive reports whether a process, by its PID in the container, runs.
 func (c *container) isAlive(pid int) bool {
 	return exec.CommandContext(c.t.Context(), "nsenter", "--target", fmt.Sprint(c.init), "--pid", "--mount", "--", "sh", "-c", "kill -0 "+fmt.Sprint(pid)).Run() == nil
-}
-
-// scrape returns the page of metrics at a port; empty if none is served.
-func scrape(ctx context.Context, port int32) string {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/metrics", port), nil)
-	if err != nil {
-		return ""
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return ""
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		return ""
-	}
-	return string(body)
 }

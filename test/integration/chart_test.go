@@ -24,9 +24,10 @@ func charts(t *testing.T) map[string]string {
 		{},
 		{"transport=Exec"},
 		{"transport=EphemeralContainer"},
-		{"tenants.enabled=true"},
+		{"tenants.enabled=true", "ruleSets.chart-shop={kafka,solr}"},
 		{"namespaces={chart-ops,chart-shop}", "metrics.secure=false"},
 		{"image.repository=registry.example:5000/operator", "image.tag=v1", "endpointSecurity.enabled=true", "logs.enabled=true", "networkPolicy.enabled=true", "replicas=2", "podDisruptionBudget.enabled=true"},
+		{"dashboards.enabled=true", "dashboards.applications={cassandra,kafka,tomcat}", "ruleSets.chart-shop={activemq,cassandra,flink,kafka,solr,spring-boot,tomcat,zookeeper}"},
 	} {
 		name := strings.TrimSpace("chart " + strings.Join(values, " "))
 		found[name] = rendered(t, name, values...)
@@ -90,7 +91,7 @@ func TestChartReleases(t *testing.T) {
 				args  []string
 				image string
 			}{
-				{append([]string{"install", "jmx", "charts/jmx-exporter-operator", "--create-namespace"}, adopt...), "jmx-exporter-operator:dev"},
+				{append([]string{"install", "jmx", "charts/jmx-exporter-operator", "--create-namespace", "--set=ruleSets." + namespace + "={kafka}"}, adopt...), "jmx-exporter-operator:dev"},
 				{[]string{"upgrade", "jmx", "charts/jmx-exporter-operator", "--set=image.tag=next,transport=EphemeralContainer"}, "jmx-exporter-operator:next"},
 				{[]string{"rollback", "jmx", "1"}, "jmx-exporter-operator:dev"},
 				{[]string{"uninstall", "jmx"}, ""},
@@ -98,6 +99,10 @@ func TestChartReleases(t *testing.T) {
 				run(step.args...)
 				if got := image(); got != step.image {
 					t.Errorf("image after helm %s: got %q, want %q", step.args[0], got, step.image)
+				}
+				rules := object("v1", "ConfigMap", namespace, "jmx-rules-kafka")
+				if got := get(t, rules); got != (step.args[0] == "install" || step.args[0] == "rollback") {
+					t.Errorf("the rule set after helm %s: got %t", step.args[0], got)
 				}
 				doorOnly := object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", "", "jmx-exporter-operator-door-only."+namespace)
 				if got := get(t, doorOnly); got != (step.args[0] == "upgrade") {
@@ -119,7 +124,7 @@ func releaseObjects(t *testing.T) []string {
 	t.Helper()
 	var found []string
 	for kind, group := range map[string]string{
-		"ServiceAccount": "v1", "Deployment": "apps/v1",
+		"ServiceAccount": "v1", "ConfigMap": "v1", "Deployment": "apps/v1",
 		"ClusterRole": "rbac.authorization.k8s.io/v1", "ClusterRoleBinding": "rbac.authorization.k8s.io/v1", "Role": "rbac.authorization.k8s.io/v1", "RoleBinding": "rbac.authorization.k8s.io/v1",
 		"ValidatingAdmissionPolicy": "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding": "admissionregistration.k8s.io/v1",
 		"MutatingAdmissionPolicy": "admissionregistration.k8s.io/v1", "MutatingAdmissionPolicyBinding": "admissionregistration.k8s.io/v1",

@@ -77,6 +77,18 @@ the overlays of config do with kustomize. Each rule stands in config alone.
 {{- include "jmx-exporter-operator.object" (list (index . 0) $object) }}
 {{- end }}
 
+{{/* Renders dashboards as a ConfigMap that Grafana's sidecar finds: (list $ NAME FILES). */}}
+{{- define "jmx-exporter-operator.dashboards" -}}
+{{- $ := index . 0 }}
+{{- $data := dict }}
+{{- range $path, $content := $.Files.Glob (printf "files/grafana/%s.json" (index . 2)) }}
+{{- $_ := set $data (base $path) (toString $content) }}
+{{- end }}
+{{- $meta := dict "name" (index . 1) "namespace" $.Values.dashboards.namespace "labels" (dict) }}
+{{- $object := dict "apiVersion" "v1" "kind" "ConfigMap" "metadata" $meta "data" $data }}
+{{- include "jmx-exporter-operator.monitoring" (list $ $object $.Values.dashboards.labels) }}
+{{- end }}
+
 {{- define "jmx-exporter-operator.labels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/instance: {{ .Release.Name }}

@@ -13,6 +13,11 @@
 {{- if and .podDisruptionBudget.enabled (lt (int .replicas) 2) }}
 {{- fail "podDisruptionBudget.enabled: needs replicas of at least 2, because with one pod there is none that stays" }}
 {{- end }}
+{{- range $namespace, $_ := .ruleSets }}
+{{- if and $.Values.namespaces (not (has $namespace $.Values.namespaces)) }}
+{{- fail (printf "ruleSets.%s: the operator does not attach in this namespace; add it to namespaces" $namespace) }}
+{{- end }}
+{{- end }}
 {{- range $arg := .extraArgs }}
 {{- $flag := index (splitList "=" $arg) 0 }}
 {{- range $value, $flags := include "jmx-exporter-operator.flags" $ | fromYaml }}

@@ -18,10 +18,13 @@ import (
 )
 
 // credentials are the flags for secured endpoints.
-type credentials struct{ username, passwordFile, cert, key string }
+type credentials struct {
+	endpoint.Credentials
+	passwordFile, cert, key string
+}
 
 func (f *credentials) addFlags(c *cobra.Command) {
-	c.Flags().StringVar(&f.username, "username", "", "user name for a secured endpoint; by default that of the Secret, if you may read it")
+	c.Flags().StringVar(&f.Username, "username", "", "user name for a secured endpoint; by default that of the Secret, if you may read it")
 	c.Flags().StringVar(&f.passwordFile, "password-file", "", "file with the password for it; - for standard input")
 	c.Flags().StringVar(&f.cert, "cert", "", "file with a client certificate for it, in PEM")
 	c.Flags().StringVar(&f.key, "key", "", "file with the certificate's key, in PEM")
@@ -36,31 +39,32 @@ func addTimeout(c *cobra.Command, timeout *time.Duration) {
 // given reports whether there are any.
 func (f *credentials) given() bool { return f.passwordFile != "" || f.cert != "" }
 
-// read returns the credentials for the endpoints of an exporter.
-func (f *credentials) read(ctx context.Context, t *tool, c *cluster.Cluster, namespace, exporter string) (endpoint.Credentials, error) {
-	all := endpoint.Credentials{Username: f.username}
+// read reads the files of the flags.
+func (f *credentials) read(stdin io.Reader) (err error) {
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 		if err != nil {
-			return all, fmt.Errorf("the client certificate of --cert and --key: %w", err)
+			return fmt.Errorf("the client certificate of --cert and --key: %w", err)
 		}
-		all.Certificate = &pair
+		f.Certificate = &pair
 	}
-	if f.passwordFile == "" {
-		return all, nil
+	if f.passwordFile != "" {
+		f.Password, err = f.password(stdin)
 	}
-	var err error
-	if all.Password, err = f.password(t); err != nil {
-		return all, err
-	}
-	if all.Username == "" {
+	return err
+}
+
+// of returns the credentials for the endpoints of an exporter.
+func (f *credentials) of(ctx context.Context, c *cluster.Cluster, namespace, exporter string) (all endpoint.Credentials, err error) {
+	all = f.Credentials
+	if all.Password != "" && all.Username == "" {
 		all.Username, err = endpoint.Username(ctx, c, namespace, exporter)
 	}
 	return all, err
 }
 
-func (f *credentials) password(t *tool) (string, error) {
-	from := t.In
+func (f *credentials) password(stdin io.Reader) (string, error) {
+	from := stdin
 	if f.passwordFile != "-" {
 		file, err := os.Open(f.passwordFile)
 		if err != nil {

@@ -19,6 +19,7 @@ import (
 
 func (t *tool) metrics() *cobra.Command {
 	var filter, jvm string
+	var pattern *regexp.Regexp
 	var secured credentials
 	var timeout time.Duration
 	c := &cobra.Command{
@@ -41,11 +42,13 @@ Secret has only its hash.`,
 	c.Flags().StringVar(&jvm, "jvm", "", "the JVM, as CONTAINER or CONTAINER/PID; by default the primary one")
 	secured.addFlags(c)
 	addTimeout(c, &timeout)
-	return t.shows(c, &output.Format{}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
-		pattern, err := regexp.Compile(filter)
-		if err != nil {
-			return nil, fmt.Errorf("--filter is not a regular expression (RE2): %w", err)
+	judge := func([]string) (err error) {
+		if pattern, err = regexp.Compile(filter); err != nil {
+			return fmt.Errorf("--filter is not a regular expression (RE2): %w", err)
 		}
+		return secured.read(t.In)
+	}
+	return t.shows(c, &output.Format{}, judged(judge, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
 		record, err := cl.Attached(ctx, args[0])
 		if err != nil {
 			return nil, err
@@ -56,7 +59,7 @@ Secret has only its hash.`,
 		}
 		text = endpoint.Filter(text, pattern)
 		return &output.View{Value: endpoint.Families(text), Text: func(w io.Writer) { _, _ = io.WriteString(terminal.Writer(w), text) }}, nil
-	}))
+	})))
 }
 
 func (t *tool) scrape(ctx context.Context, cl *cluster.Cluster, record *v1alpha1.JmxAttachment, jvm string, secured *credentials, timeout time.Duration) (string, error) {
@@ -71,7 +74,7 @@ func (t *tool) scrape(ctx context.Context, cl *cluster.Cluster, record *v1alpha1
 		}
 		fmt.Fprintf(terminal.Writer(t.ErrOut), "These are the metrics of JVM %s; --jvm takes one of %s.\n", target.Name(), strings.Join(names, ", "))
 	}
-	credentials, err := secured.read(ctx, t, cl, record.Namespace, record.Spec.Exporter.Name)
+	credentials, err := secured.of(ctx, cl, record.Namespace, record.Spec.Exporter.Name)
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,7 @@ import (
 
 func (t *tool) preflight() *cobra.Command {
 	var selector string
+	var pods map[string]v1alpha1.LabelValue
 	var keep bool
 	var timeout time.Duration
 	c := &cobra.Command{
@@ -38,11 +39,15 @@ A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
 	c.Flags().StringVarP(&selector, "selector", "l", "", "labels of the pods, KEY=VALUE, separated by commas")
 	c.Flags().BoolVar(&keep, "keep", false, "keep the exporter; kubectl delete pjmx removes it")
 	c.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long to wait for the operator")
-	return t.shows(c, &output.Format{Names: true}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+	judge := func(args []string) (err error) {
 		if (len(args) == 0) == (selector == "") {
-			return nil, errors.New("name an exporter in mode Preflight, or select pods with -l app=NAME")
+			return errors.New("name an exporter in mode Preflight, or select pods with -l app=NAME")
 		}
-		find := func() (*preflight.Report, error) { return t.inspect(ctx, cl, selector, keep, timeout) }
+		pods, err = selected(selector)
+		return err
+	}
+	return t.shows(c, &output.Format{Names: true}, judged(judge, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+		find := func() (*preflight.Report, error) { return t.inspect(ctx, cl, pods, keep, timeout) }
 		if selector == "" {
 			find = func() (*preflight.Report, error) { return found(ctx, cl, args[0]) }
 		}
@@ -55,21 +60,26 @@ A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
 			view.Objects = []string{typed(exporterKind, report.Exporter)}
 		}
 		return view, nil
-	}))
+	})))
 }
 
-func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, selector string, keep bool, timeout time.Duration) (*preflight.Report, error) {
+// selected returns the labels of -l.
+func selected(selector string) (map[string]v1alpha1.LabelValue, error) {
 	set, err := labels.ConvertSelectorToLabelsMap(selector)
 	if err != nil {
 		return nil, fmt.Errorf("-l takes KEY=VALUE, separated by commas, as spec.labelSelector does: %w", err)
 	}
-	selected := map[string]v1alpha1.LabelValue{}
+	pods := map[string]v1alpha1.LabelValue{}
 	for key, value := range set {
-		selected[key] = v1alpha1.LabelValue(value)
+		pods[key] = v1alpha1.LabelValue(value)
 	}
+	return pods, nil
+}
+
+func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, pods map[string]v1alpha1.LabelValue, keep bool, timeout time.Duration) (*preflight.Report, error) {
 	progress := output.NewProgress(t.ErrOut)
 	defer progress.Done()
-	return preflight.Run(ctx, cl, selected, keep, timeout, progress.Say)
+	return preflight.Run(ctx, cl, pods, keep, timeout, progress.Say)
 }
 
 func found(ctx context.Context, cl *cluster.Cluster, name string) (*preflight.Report, error) {

@@ -39,10 +39,13 @@ messages and logs may have other names in them.`,
 	c.Flags().StringVar(&options.OperatorNamespace, "operator-namespace", "", "namespace of the operator; by default, it is looked for in all")
 	c.Flags().BoolVar(&options.RedactNames, "redact-names", false, "replace names and the values of labels")
 	format := &output.Format{}
-	return t.shows(c, format, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, _ []string) (*output.View, error) {
+	judge := func([]string) error {
 		if file == "-" && !format.Text() {
-			return nil, errors.New("--file - writes the archive to standard output, where -o prints its contents: omit one of them")
+			return errors.New("--file - writes the archive to standard output, where -o prints its contents: omit one of them")
 		}
+		return nil
+	}
+	return t.shows(c, format, judged(judge, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, _ []string) (*output.View, error) {
 		options.Namespace = t.namespace(cl)
 		progress := output.NewProgress(t.ErrOut)
 		gathered, err := bundle.Gather(ctx, cl, options, progress.Say)
@@ -63,7 +66,7 @@ messages and logs may have other names in them.`,
 				fmt.Fprintln(w, file)
 			}
 		}}, nil
-	}))
+	})))
 }
 
 // savedReport is where an archive is, and what is in it.

@@ -33,14 +33,17 @@ Annotated; Annotated is the last one.`,
 	}
 	t.addAll(c)
 	c.Flags().BoolVarP(&watch, "watch", "w", false, "show it again at each change, until interrupted")
+	judge := func(args []string) error {
+		if len(args) > 0 && t.all {
+			return fmt.Errorf("-A shows the exporters of all namespaces, and %s is the name of one: omit one of them", args[0])
+		}
+		return nil
+	}
 	format := &output.Format{Names: true}
-	return t.shows(c, format, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+	return t.shows(c, format, judged(judge, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
 		name := ""
 		if len(args) > 0 {
 			name = args[0]
-		}
-		if name != "" && t.all {
-			return nil, fmt.Errorf("-A shows the exporters of all namespaces, and %s is the name of one: omit one of them", name)
 		}
 		if watch {
 			return nil, t.watch(ctx, cl, format, name)
@@ -53,7 +56,7 @@ Annotated; Annotated is the last one.`,
 			fmt.Fprintln(t.ErrOut, t.noExporters(cl))
 		}
 		return statusOf(exporters), nil
-	}))
+	})))
 }
 
 func statusOf(exporters []fleet.Exporter) *output.View {

@@ -42,7 +42,8 @@ scrape of Prometheus does.`,
 	_ = c.RegisterFlagCompletionFunc("exporter", t.complete(exporterNames))
 	secured.addFlags(c)
 	addTimeout(c, &timeout)
-	return t.shows(c, &output.Format{Names: true}, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
+	judge := func([]string) error { return secured.read(t.In) }
+	return t.shows(c, &output.Format{Names: true}, judged(judge, t.inCluster(func(ctx context.Context, cl *cluster.Cluster, args []string) (*output.View, error) {
 		chosen, err := t.choose(ctx, cl, exporter, args)
 		if err != nil {
 			return nil, err
@@ -60,7 +61,7 @@ scrape of Prometheus does.`,
 		}
 		cost.AddRules(ctx, cl, costs)
 		return costsOf(costs, len(args) > 0), nil
-	}))
+	})))
 }
 
 // choose returns the records of a pod, of an exporter, or all.
@@ -99,5 +100,5 @@ func (t *tool) forAll(ctx context.Context, cl *cluster.Cluster, records []v1alph
 			return endpoint.Credentials{}, errors.New("credentials are sent to the pods of one exporter only: choose it with --exporter, without -A")
 		}
 	}
-	return secured.read(ctx, t, cl, first.Namespace, first.Spec.Exporter.Name)
+	return secured.of(ctx, cl, first.Namespace, first.Spec.Exporter.Name)
 }

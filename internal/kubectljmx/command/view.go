@@ -32,6 +32,16 @@ func (t *tool) inCluster(view func(ctx context.Context, cl *cluster.Cluster, arg
 	}
 }
 
+// judged returns a viewer that judges the arguments first, before a cluster or kubeconfig is in the way.
+func judged(judge func(args []string) error, view viewer) viewer {
+	return func(ctx context.Context, args []string) (*output.View, error) {
+		if err := judge(args); err != nil {
+			return nil, err
+		}
+		return view(ctx, args)
+	}
+}
+
 // shows has a command show a view in the format of its flag -o.
 func (t *tool) shows(c *cobra.Command, format *output.Format, view viewer) *cobra.Command {
 	format.AddFlag(c)
