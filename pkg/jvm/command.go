@@ -13,7 +13,7 @@ import (
 // Property reads one system property of the JVM, whose attach listener must be running.
 // It never signals. The other properties never leave this function.
 func (p Process) Property(ctx context.Context, name string) (value string, found bool, err error) {
-	code, text, err := p.execute(ctx, "properties")
+	code, text, err := p.execute(ctx, maxProperties, "properties")
 	if err != nil {
 		return "", false, asError(err)
 	}
@@ -30,7 +30,7 @@ func (p Process) Property(ctx context.Context, name string) (value string, found
 // after an error of Kind AttachTimeout, the outcome is unknown.
 func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
 	const absolutePath = "false" // of "instrument": the library lies in java.home
-	code, text, err := p.execute(ctx, "load", "instrument", absolutePath, jar+"="+options)
+	code, text, err := p.execute(ctx, maxReply, "load", "instrument", absolutePath, jar+"="+options)
 	if err != nil {
 		return asError(err)
 	}
@@ -40,13 +40,19 @@ func (p Process) LoadAgent(ctx context.Context, jar, options string) error {
 	return nil
 }
 
-// maxReply limits a reply, in bytes. The longest reply in use is that of "properties".
-const maxReply = 8 << 20
+// Limits of a reply, in bytes. Code in the JVM may set a million properties, of which one
+// is searched for. The other replies have some kilobytes. Regular expressions search them,
+// for which 8 MiB of each would take seconds of the container's CPU, beyond any deadline.
+const (
+	maxProperties = 8 << 20
+	maxReply      = 1 << 20
+)
 
-// execute sends one command to the JVM and returns its reply. It never signals: without a
-// listener it returns errNotListening. The JVM executes commands one at a time in the
-// order of their connections, even if the client has disconnected.
-func (p Process) execute(ctx context.Context, command string, args ...string) (code int, text string, err error) {
+// execute sends one command to the JVM and returns its reply, of which it reads limit
+// bytes at most. It never signals: without a listener it returns errNotListening. The JVM
+// executes commands one at a time in the order of their connections, even if the client
+// has disconnected.
+func (p Process) execute(ctx context.Context, limit int64, command string, args ...string) (code int, text string, err error) {
 	request, err := encodeRequest(command, args...)
 	if err != nil {
 		return 0, "", err
@@ -60,7 +66,7 @@ func (p Process) execute(ctx context.Context, command string, args ...string) (c
 	if _, err := conn.Write(request); err != nil {
 		return 0, "", p.broken(command, err)
 	}
-	reply, err := io.ReadAll(io.LimitReader(conn, maxReply))
+	reply, err := io.ReadAll(io.LimitReader(conn, limit))
 	if err != nil {
 		return 0, "", p.broken(command, err)
 	}

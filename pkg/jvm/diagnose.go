@@ -33,7 +33,7 @@ type Memory struct {
 func (p Process) Memory(ctx context.Context) (Memory, error) {
 	var failed error
 	ask := func(command string) string {
-		code, answer, err := p.execute(ctx, "jcmd", command)
+		code, answer, err := p.execute(ctx, maxReply, "jcmd", command)
 		if err != nil {
 			failed = asError(err)
 		}
