@@ -94,6 +94,9 @@ func (r *Reconciler) writeRecords(ctx context.Context, f *fleet, due []grant) (a
 			failed = append(failed, err)
 		}
 	})
+	if written == 0 { // what only fails is tried again with backoff
+		again = 0
+	}
 	return again, errors.Join(failed...)
 }
 

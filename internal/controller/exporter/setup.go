@@ -41,6 +41,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
+	var timers enqueue.Timers
 	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("prometheusjmxexporter").
@@ -52,12 +53,13 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.Paced(pace, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.Paced(pace, ofOwned[*corev1.Service]))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.Paced(pace, ofOwned[*discoveryv1.EndpointSlice]))).
+		WatchesRawSource(timers.Source()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			ReconciliationTimeout:   time.Minute,
 			RateLimiter:             enqueue.RateLimiter(),
 		}).
-		Complete(r)
+		Complete(timers.Keep(r))
 }
 
 func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []reconcile.Request {
