@@ -34,6 +34,9 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName, ses
 	switch {
 	case err != nil:
 		return nil, err
+	case found.drains(&attachment):
+		r.Health.Forget(name)
+		return nil, nil // the record goes with its pod
 	case !found.owned(&attachment):
 		return r.observeDetaching(ctx, &attachment, session)
 	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":

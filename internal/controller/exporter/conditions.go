@@ -71,7 +71,7 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 	case stalled.Status == metav1.ConditionTrue:
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
-		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod in the namespace matches spec.labelSelector."
+		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonNoPodsMatched, noPodsMatched)
 	case unfinished && f.exporter.Spec.Suspend:
 		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" The exporter is suspended (spec.suspend)."
 	case !working:
@@ -79,6 +79,11 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 	}
 	return []metav1.Condition{ready, reconciling, stalled, valid}
 }
+
+// noPodsMatched is the message of ReasonNoPodsMatched. An exporter without pods is Ready: it
+// may be applied before its pods, and whoever waits for it (helm --wait, Flux, Argo CD) would
+// wait for them.
+const noPodsMatched = "No running pod in the namespace matches spec.labelSelector."
 
 // failed returns Ready and Reconciling for a failed write.
 func (f sum) failed() (ready, reconciling metav1.Condition) {

@@ -28,6 +28,9 @@ type fleet struct {
 	// detaching are pods, by name, that are being detached from another exporter before
 	// this one, which is in mode Preflight, inspects them.
 	detaching []string
+	// draining are the exporter's pods that are terminating and still run, by name. Only their
+	// endpoints count.
+	draining []member
 	// slices are the EndpointSlices that the exporter controls.
 	slices []discoveryv1.EndpointSlice
 	// service is the Service of the exporter's name, whoever it belongs to; nil if there
@@ -58,10 +61,13 @@ func (f *fleet) certificateNotAfter() *metav1.Time {
 // matched returns the number of pods that the exporter selects.
 func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.detaching) }
 
-// endpoints returns all endpoints that answered last, in pods that still belong to the
-// exporter.
+// endpoints returns all endpoints that answered last, in pods that belong to the exporter
+// or did so until they were deleted.
 func (f *fleet) endpoints() []endpoint {
 	var wanted []endpoint
+	for _, m := range f.draining {
+		wanted = append(wanted, endpointsOf(m)...)
+	}
 	for _, m := range f.members {
 		wanted = append(wanted, endpointsOf(m)...)
 		if m.attachment == nil || !record.EndpointsKnown(&m.attachment.Status) {
