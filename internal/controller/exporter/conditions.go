@@ -80,11 +80,6 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 	return []metav1.Condition{ready, reconciling, stalled, valid}
 }
 
-// noPodsMatched is the message of ReasonNoPodsMatched. An exporter without pods is Ready: it
-// may be applied before its pods, and whoever waits for it (helm --wait, Flux, Argo CD) would
-// wait for them.
-const noPodsMatched = "No running pod in the namespace matches spec.labelSelector."
-
 // failed returns Ready and Reconciling for a failed write.
 func (f sum) failed() (ready, reconciling metav1.Condition) {
 	message := "The exporter's records, Service or EndpointSlices cannot be written: " + text.Denial(f.failure) + "."

@@ -58,6 +58,11 @@ func (f *fleet) certificateNotAfter() *metav1.Time {
 	return &metav1.Time{Time: f.inputs.Security.CertificateNotAfter}
 }
 
+// noPodsMatched is the message of ReasonNoPodsMatched. An exporter without pods is Ready: it
+// may be applied before its pods, and whoever waits for it (helm --wait, Flux, Argo CD) would
+// wait for them.
+const noPodsMatched = "No running pod in the namespace matches spec.labelSelector."
+
 // matched returns the number of pods that the exporter selects.
 func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.detaching) }
 
