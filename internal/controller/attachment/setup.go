@@ -30,6 +30,7 @@ import (
 // their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
+	queue := enqueue.Queue{Workers: concurrent}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("jmxattachment").
 		For(&v1alpha1.JmxAttachment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -39,13 +40,14 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(0, ofSlice))).
 		WatchesRawSource(r.Health.Source()).
 		WatchesRawSource(r.room()).
+		WatchesRawSource(queue.Source()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrent,
 			// An exec may take more than a minute, and a walk may need several.
 			ReconciliationTimeout: 5 * time.Minute,
 			RateLimiter:           enqueue.RateLimiter(),
 		}).
-		Complete(r)
+		Complete(queue.Reconciler(r))
 }
 
 func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
@@ -69,7 +71,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.P
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
 	configMap := enqueue.Present(before, after)[0]
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(configMap.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(configMap.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}
@@ -107,7 +109,7 @@ func ofSlice(_ context.Context, before, after **discoveryv1.EndpointSlice) []rec
 // filter returns requests for the matching attachments of a namespace.
 func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.JmxAttachment) bool) []reconcile.Request {
 	var attachments v1alpha1.JmxAttachmentList
-	if err := enqueue.List(ctx, r.Reader, &attachments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &attachments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 )
 
@@ -35,7 +36,7 @@ func (behind) List(_ context.Context, list client.ObjectList, options ...client.
 // Event handlers do not wait for the operator's own writes: a handler has no deadline, and
 // later events would wait, too.
 func TestEventsDoNotWait(t *testing.T) {
-	r := &Reconciler{Reader: behind{}}
+	r := &Reconciler{Reader: cached.Reader{Reader: behind{}}}
 	exporter, configMap := &v1alpha1.PrometheusJmxExporter{}, source.Metadata()
 	configMap.Name = "rules"
 	for name, of := range map[string]func() []reconcile.Request{

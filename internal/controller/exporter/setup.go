@@ -33,6 +33,10 @@ const (
 	burst  = 3
 )
 
+// workers is how many exporters are reconciled at once, most of them of one namespace: with
+// four, 200 exporters waited for each other.
+const workers = 16
+
 // Setup adds the Reconciler to the manager, with its event sources: the exporter's spec,
 // the pods, the attachments, the ConfigMaps, and its own Services and EndpointSlices.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
@@ -41,7 +45,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
-	var timers enqueue.Timers
+	queue := enqueue.Queue{Workers: workers}
 	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("prometheusjmxexporter").
@@ -53,13 +57,13 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.Paced(pace, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.Paced(pace, ofOwned[*corev1.Service]))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.Paced(pace, ofOwned[*discoveryv1.EndpointSlice]))).
-		WatchesRawSource(timers.Source()).
+		WatchesRawSource(queue.Source()).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: 4,
+			MaxConcurrentReconciles: workers,
 			ReconciliationTimeout:   time.Minute,
 			RateLimiter:             enqueue.RateLimiter(),
 		}).
-		Complete(timers.Keep(r))
+		Complete(queue.Reconciler(r))
 }
 
 func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []reconcile.Request {
@@ -102,7 +106,7 @@ func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.R
 // filter returns requests for the matching exporters of a namespace.
 func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}

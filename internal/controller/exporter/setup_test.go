@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 )
 
@@ -45,7 +46,7 @@ func TestEventsDoNotWait(t *testing.T) {
 	e.Name, e.UID = "exporter", "exporter"
 	e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "dummyapp"}
 	e.Spec.Config.ConfigMapName = "rules"
-	r := &Reconciler{Reader: &behind{exporter: e}}
+	r := &Reconciler{Reader: cached.Reader{Reader: &behind{exporter: e}}}
 
 	pod, sibling, configMap := &corev1.Pod{}, &v1alpha1.PrometheusJmxExporter{}, source.Metadata()
 	pod.Labels = map[string]string{"app": "dummyapp"}
