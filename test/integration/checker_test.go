@@ -149,7 +149,7 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 	releasing := strings.Contains(ready.Message, " excluded JVMs ")
 	// A preflight is never Ready, and nothing stalls it: its result is the answer.
 	attaches := status.Preflight == nil
-	if want := attaches && status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed && !releasing; holds[v1alpha1.ConditionReady] != want {
+	if want := attaches && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed && !releasing; holds[v1alpha1.ConditionReady] != want {
 		problems = append(problems, fmt.Sprintf("has Ready %t with pods %s, %d of them updated", holds[v1alpha1.ConditionReady], status.Pods, status.Updated))
 	}
 	if holds[v1alpha1.ConditionReady] && (holds[v1alpha1.ConditionReconciling] || holds[v1alpha1.ConditionStalled]) {

@@ -76,14 +76,24 @@ func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []re
 	})
 }
 
-// ofSibling maps an exporter to others of its namespace: a new, changed or deleted
-// exporter may take over or release pods.
+// ofSibling maps an exporter to others of its namespace that select a pod which it selects,
+// or did: a new, changed or deleted exporter may take over or release those.
 func (r *Reconciler) ofSibling(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	if !enqueue.SpecChanged(before, after) {
 		return nil
 	}
-	sibling := enqueue.Present(before, after)[0]
-	return r.filter(ctx, sibling.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool { return e.UID != sibling.UID })
+	states := enqueue.Present(before, after)
+	var pods corev1.PodList
+	if err := r.Reader.List(ctx, &pods, client.InNamespace(states[0].Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
+		return nil
+	}
+	shared := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
+		return !slices.ContainsFunc(states, func(e *v1alpha1.PrometheusJmxExporter) bool { return selection.Selects(e, &pod) })
+	})
+	return r.filter(ctx, states[0].Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
+		return e.UID != states[0].UID && slices.ContainsFunc(shared, func(pod corev1.Pod) bool { return selection.Selects(e, &pod) })
+	})
 }
 
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 )
 
 // written holds what reconciles wrote, by exporter. Lists may be older than that, and a grant
@@ -19,15 +21,16 @@ type written struct {
 // settleTimeout limits how long a reconcile waits for the cache.
 const settleTimeout = 5 * time.Second
 
-// settle returns when the cache has what the last reconciles of an exporter wrote.
+// settle returns when the reader, if it is a cache, has what the last reconciles of an
+// exporter wrote.
 func (w *written) settle(ctx context.Context, reader client.Reader, exporter types.NamespacedName) error {
 	w.mu.Lock()
 	objects := w.of[exporter]
 	w.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
-	defer cancel()
-	for _, o := range objects {
-		if err := reader.Get(ctx, client.ObjectKeyFromObject(o), o, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
+	if cache, ok := reader.(cached.Reader); ok {
+		ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+		defer cancel()
+		if err := cache.Settle(ctx, objects); err != nil {
 			return err
 		}
 	}
