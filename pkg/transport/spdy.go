@@ -43,5 +43,5 @@ func spdyExecutor(ctx context.Context, config *rest.Config, target *url.URL) (re
 
 // shutDown makes reads and writes of a connection fail that may be closed already.
 func shutDown(connection syscall.RawConn) {
-	_ = connection.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
+	_ = connection.Control(func(fd uintptr) { _ = syscall.Shutdown(socket(fd), syscall.SHUT_RDWR) })
 }
