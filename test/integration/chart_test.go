@@ -73,6 +73,7 @@ func TestChartReleases(t *testing.T) {
 		"v4": {"--take-ownership", "--force-conflicts"}, // applies on the server's side
 	} {
 		t.Run(version, func(t *testing.T) {
+			newCluster(t).liftedAtTheEnd()
 			namespace := "release-" + version
 			run := func(args ...string) {
 				t.Helper()

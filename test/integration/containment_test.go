@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -207,11 +209,29 @@ func (c *contained) tenant() client.Client {
 // enforce enforces the policies of the overlay, and waits until they are effective.
 func (c *contained) enforce(counts func() bool) {
 	c.t.Helper()
+	c.liftedAtTheEnd()
 	for _, object := range c.policies {
 		create(c.t, object)
 		c.t.Cleanup(func() { _ = admin.Delete(context.Background(), object) })
 	}
 	eventually(c.t, counts)
+}
+
+// liftedAtTheEnd waits, after the clean-up that follows, until no policy for the whole cluster
+// counts any more: the API server notices a deletion a moment later, and the next test may be
+// one of a user whom the policy denies.
+func (c *cluster) liftedAtTheEnd() {
+	c.t.Helper()
+	c.bind("bystander", mayWrite, mayConfigure)
+	bystander := as(c.t, c.user("bystander"))
+	c.t.Cleanup(func() {
+		err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			return !denied(bystander.Create(ctx, c.anExporter("probe"), client.DryRunAll), "jmx-exporter-operator-creator"), nil
+		})
+		if err != nil {
+			c.t.Errorf("a policy for the whole cluster still counts: %v", err)
+		}
+	})
 }
 
 // executes requests an exec. Nil means that it was admitted: there is no kubelet to run it.
