@@ -174,23 +174,32 @@ arm64() {
 }
 emulated() { hack/arm64/run "$@" | summed --format testname --raw-command -- cat; } # PAGES WHAT
 
-# The cluster is deleted afterwards unless it existed before.
-e2e() {
-  build
+# on_cluster COMMAND...: runs a command on a cluster, which is deleted afterwards unless it existed before.
+on_cluster() {
   local before=0 failed=0
   hack/cluster status >/dev/null 2>&1 || before=$?
   hack/cluster up || {
     # A cluster that existed, but did not answer, is not deleted.
     [ "$before" != 1 ] || hack/cluster down
-    exit 1
+    return 1
   }
+  "$@" || failed=1
+  if [ "$before" != 0 ]; then hack/cluster down || failed=1; else say "the cluster was up before, so it stays"; fi
+  return $failed
+}
+
+e2e() {
+  build
+  on_cluster tests_on_cluster
+}
+tests_on_cluster() {
+  local failed=0
   gotest -tags e2e ./test/e2e/... || failed=1
   # They deploy the operator too, so they run afterwards.
   if [ -n "$FULL" ]; then
     (eval "$(hack/cluster env)" && cd examples/e2e && gotest -parallel 3 -tags e2e .) || failed=1
   fi
-  if [ "$before" != 0 ]; then hack/cluster down || failed=1; else say "the cluster was up before, so it stays"; fi
-  exit $failed
+  return $failed
 }
 
 # Until the agents are gone again, on a cluster of its own, which may be up beside that of e2e.
@@ -198,7 +207,7 @@ demo() { # of the newest Kubernetes; with KUBERNETES, of this one
   build
   KUBERNETES=${KUBERNETES:-$(hack/binaries minors | tail -n 1)}
   export KUBERNETES E2E_IMAGES="jmx-exporter-operator:dev dummyapp:17 dummyapp:17-noshell dummyapp:25 pause:dev prometheus:dev"
-  gotest -tags e2e -run '^Test(Kubernetes|Demo|TakenOut)$' ./test/e2e
+  on_cluster gotest -tags e2e -run '^Test(Kubernetes|Demo|TakenOut)$' ./test/e2e
 }
 
 # Also checks that nothing of a cluster remains after it.

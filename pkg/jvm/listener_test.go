@@ -85,7 +85,7 @@ func TestReplyIsBounded(t *testing.T) {
 	written := make(chan int, 1)
 	p := impersonate(t, func(conn net.Conn) {
 		chunk, n := make([]byte, 64<<10), 0
-		for n < 4*maxReply {
+		for n < 4*maxProperties {
 			m, err := conn.Write(chunk)
 			n += m
 			if err != nil {
@@ -96,7 +96,7 @@ func TestReplyIsBounded(t *testing.T) {
 	})
 	_, _, err := p.Property(deadline(t), property)
 	wantKind(t, err, AttachFailed)
-	if n := <-written; n > 2*maxReply { // includes the kernel's buffers
+	if n := <-written; n > 2*maxProperties { // includes the kernel's buffers
 		t.Errorf("%d bytes were read of a reply that has no end", n)
 	}
 }
