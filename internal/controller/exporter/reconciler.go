@@ -31,6 +31,4 @@ type Reconciler struct {
 	Logs     problem.Logs
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-
-	written written
 }
