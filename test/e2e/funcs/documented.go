@@ -72,8 +72,26 @@ func (s *Suite) Documented(namespace, exporter string, blocks []Block) features.
 			if err := reader.run(ctx, block); err != nil {
 				t.Error(err)
 			}
+			if err := await(ctx, patience, func(ctx context.Context) error { return c.complete(ctx, namespace) }); err != nil {
+				t.Errorf("after %s: %v", block, err)
+			}
 		}
 	})
+}
+
+// complete reports an error unless there are records, each with JVMs: a block may delete
+// them, and the next one is for those that are made again.
+func (c *cluster) complete(ctx context.Context, namespace string) error {
+	records, err := c.attachments(ctx, namespace)
+	if len(records) == 0 && err == nil {
+		return errors.New("no record is there")
+	}
+	for _, record := range records {
+		if len(record.Status.Processes) == 0 {
+			return fmt.Errorf("record %s has no JVM", record.Name)
+		}
+	}
+	return err
 }
 
 // reader is what the commands of the documentation are run with.
