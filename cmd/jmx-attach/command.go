@@ -48,6 +48,13 @@ func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 	printReport(stdout, verb, report)
 	if report.Error != nil {
 		sayf(stderr, "jmx-attach %s: %s: %s", verb, report.Error.Reason, report.Error.Message)
+	}
+	return exitCode(report)
+}
+
+// exitCode is 1 if an operation failed, or an agent does not accept a configuration.
+func exitCode(report helperapi.Report) int {
+	if report.Error != nil || report.Judgement != nil && report.Judgement.Reason != "" {
 		return 1
 	}
 	return 0
@@ -57,10 +64,10 @@ func command(verb helperapi.Verb, args []string, stdout, stderr io.Writer) int {
 func encode(stdout io.Writer, report helperapi.Report) int {
 	encoder := json.NewEncoder(stdout)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(report); err != nil || report.Error != nil {
+	if err := encoder.Encode(report); err != nil {
 		return 1
 	}
-	return 0
+	return exitCode(report)
 }
 
 // parse parses the flags of a verb.
@@ -79,12 +86,15 @@ func parse(verb helperapi.Verb, args []string) (options, error) {
 		flags.StringVar(&o.exporter, "exporter", "", "")
 		flags.BoolVar(&o.allowSharedTmp, "allow-shared-tmp", false, "")
 		flags.IntVar(&o.headroom, "memory-headroom", int(helperapi.DefaultMemoryHeadroom>>20), "")
+	case helperapi.VerbCheck:
+		flags.StringVar(&o.config, "config", "", "")
+		flags.BoolVar(&o.allowSharedTmp, "allow-shared-tmp", false, "")
 	case helperapi.VerbInspect, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbServe, helperapi.VerbDoor:
 	case helperapi.VerbProbe:
 		flags.IntVar(&o.port, "port", 0, "")
 		flags.StringVar(&o.path, "path", "/metrics", "")
 	}
-	if verb == helperapi.VerbLoad || verb == helperapi.VerbStatus || verb == helperapi.VerbUnload {
+	if verb == helperapi.VerbLoad || verb == helperapi.VerbCheck || verb == helperapi.VerbStatus || verb == helperapi.VerbUnload {
 		flags.IntVar(&o.pid, "pid", 0, "")
 	}
 	if err := flags.Parse(args); err != nil {
@@ -123,18 +133,37 @@ func (o options) perform(verb helperapi.Verb, stderr io.Writer) (helperapi.Repor
 		}
 		req.Target = &helperapi.Target{PID: o.pid, StartTime: start}
 	}
-	if verb != helperapi.VerbLoad {
+	var contents io.Reader
+	var err error
+	switch verb {
+	case helperapi.VerbLoad:
+		contents, err = o.files(&req)
+	case helperapi.VerbCheck:
+		contents, err = o.candidate(&req)
+	default:
 		return h.Do(context.Background(), verb, req, nil), nil
 	}
-	contents, err := o.files(&req)
 	if err != nil {
 		return helperapi.Report{}, err
 	}
 	report := h.Do(context.Background(), helperapi.VerbStage, req, contents)
 	if report.Error == nil {
-		report = awaitStart(func() helperapi.Report { return h.Do(context.Background(), helperapi.VerbLoad, req, nil) }, stderr)
+		report = awaitStart(func() helperapi.Report { return h.Do(context.Background(), verb, req, nil) }, stderr)
 	}
 	return report, nil
+}
+
+// candidate reads the configuration to judge and adds it to the request.
+func (o options) candidate(req *helperapi.Request) (contents io.Reader, err error) {
+	path := o.config
+	if path == "-" {
+		path = "/dev/stdin"
+	}
+	contents, err = read(req, source{path, "config-", ".yaml"})
+	if err == nil {
+		req.Candidate = &req.Files[0]
+	}
+	return contents, err
 }
 
 // files reads the files to load and adds them to the request.
@@ -145,16 +174,9 @@ func (o options) files(req *helperapi.Request) (contents io.Reader, err error) {
 	if o.exporter, err = jar(o.exporter, "exporter.jar"); err != nil {
 		return nil, err
 	}
-	var all bytes.Buffer
-	for _, f := range []struct{ path, prefix, suffix string }{
-		{o.agent, "agent-", ".jar"}, {o.exporter, "exporter-", ".jar"}, {o.config, "config-", ".yaml"},
-	} {
-		data, err := os.ReadFile(f.path)
-		if err != nil {
-			return nil, err
-		}
-		all.Write(data)
-		req.Files = append(req.Files, helperapi.NewFile(f.prefix, data, f.suffix))
+	contents, err = read(req, source{o.agent, "agent-", ".jar"}, source{o.exporter, "exporter-", ".jar"}, source{o.config, "config-", ".yaml"})
+	if err != nil {
+		return nil, err
 	}
 	agent, exporter, config := req.Files[0], req.Files[1], req.Files[2]
 	req.Desired = &helperapi.Desired{
@@ -162,6 +184,23 @@ func (o options) files(req *helperapi.Request) (contents io.Reader, err error) {
 		Implementation: exporter.Name, ImplementationSHA256: exporter.SHA256,
 		Config: config.Name, ConfigSHA256: config.SHA256,
 		Port: int32(o.port),
+	}
+	return contents, nil
+}
+
+// source is a file to stage, and the parts of its name there.
+type source struct{ path, prefix, suffix string }
+
+// read reads files and adds them to the request.
+func read(req *helperapi.Request, sources ...source) (contents io.Reader, err error) {
+	var all bytes.Buffer
+	for _, f := range sources {
+		data, err := os.ReadFile(f.path)
+		if err != nil {
+			return nil, err
+		}
+		all.Write(data)
+		req.Files = append(req.Files, helperapi.NewFile(f.prefix, data, f.suffix))
 	}
 	return &all, nil
 }

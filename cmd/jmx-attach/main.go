@@ -20,7 +20,7 @@ import (
 )
 
 var verbs = []helperapi.Verb{
-	helperapi.VerbInspect, helperapi.VerbStage, helperapi.VerbLoad, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbProbe,
+	helperapi.VerbInspect, helperapi.VerbStage, helperapi.VerbLoad, helperapi.VerbCheck, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbProbe,
 }
 
 func main() {

@@ -83,6 +83,7 @@ func TestUsage(t *testing.T) {
 		"output":           {"inspect -o yaml", 2, "json or table"},
 		"no pid":           {"load --port 1 --config x", 2, "--pid is missing"},
 		"no port":          {"probe", 2, "--port is missing"},
+		"no candidate":     {"check --pid 1", 2, "--config is missing"},
 		"no config":        {"load --pid 1 --port 1", 2, "--config is missing"},
 		"stage":            {"stage", 2, "load stages what it needs"},
 	} {
@@ -123,6 +124,10 @@ func TestPeople(t *testing.T) {
 	if err := os.WriteFile(config, []byte(anyMBean), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	rejected := filepath.Join(t.TempDir(), "rejected.yaml")
+	if err := os.WriteFile(rejected, []byte("rules: [{pattern: '('}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	pid, port := fmt.Sprint(app.PID), fmt.Sprint(jvmtest.FreePort(t))
 	load := []string{
 		"load", "--pid", pid, "--port", port, "--config", config,
@@ -138,6 +143,9 @@ func TestPeople(t *testing.T) {
 		{load, 0, "running"},
 		{load, 0, "running"},
 		{slices.Concat(load[:3], load[5:]), 0, port}, // without --port, the agent keeps its port
+		{[]string{"check", "--pid", pid, "--config", config}, 0, "The configuration is accepted."},
+		{[]string{"check", "--pid", pid, "--config", rejected}, 1, "not accepted: ConfigRejected"},
+		{[]string{"check", "--pid", pid, "--config", rejected, "-o", "json"}, 1, `"judgement":{"reason":"ConfigRejected"`},
 		{[]string{"status", "--pid", pid}, 0, port},
 		{[]string{"probe", "--port", port}, 0, "answers"},
 		{[]string{"probe", "--port", port, "--path", "/nothing"}, 1, ""},
@@ -148,7 +156,7 @@ func TestPeople(t *testing.T) {
 	} {
 		r := call(t, "", step.args...)
 		r.stderr = stillStarting.ReplaceAllString(r.stderr, "")
-		if r.code != step.code || !strings.Contains(r.stdout, step.says) || (step.code != 0) != (r.stderr != "") {
+		if r.code != step.code || !strings.Contains(r.stdout, step.says) || (step.code != 0 && step.args[0] != "check") != (r.stderr != "") {
 			t.Errorf("%v: got %+v, want %d and %q", step.args, r, step.code, step.says)
 		}
 	}

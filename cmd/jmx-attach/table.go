@@ -42,6 +42,9 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 			sayf(w, "%d: %s", p.PID, p.Warning)
 		}
 	}
+	if report.Judgement != nil {
+		printJudgement(w, *report.Judgement)
+	}
 	if report.AgentsLeft {
 		fmt.Fprintln(w, "Other JVMs of the container still have an agent.")
 	}
@@ -50,6 +53,21 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 	}
 	if verb == helperapi.VerbProbe && report.Error == nil {
 		fmt.Fprintln(w, "It answers.")
+	}
+}
+
+// printJudgement writes whether an agent accepts a configuration, and what it found.
+func printJudgement(w io.Writer, j helperapi.Judgement) {
+	verdict := "accepted."
+	if j.Reason != "" {
+		verdict = "not accepted: " + string(j.Reason) + ": " + j.Message
+	}
+	sayf(w, "The configuration is %s", verdict)
+	if j.Series != nil && j.MBeans != nil && j.Millis != nil {
+		sayf(w, "A collection makes %d series of %d MBeans; the first one took %d ms.", *j.Series, *j.MBeans, *j.Millis)
+	}
+	if j.Skipped != nil {
+		sayf(w, "It leaves out %d MBeans, attributes or samples, most of them of %s (%s).", j.Skipped.Count, j.Skipped.Domain, j.Skipped.Reason)
 	}
 }
 

@@ -7,6 +7,8 @@ const usage = `jmx-attach makes a running Java process serve its MBeans to Prome
                                             serve the MBeans of process P on port N, by the rules in file F;
                                             again, with another port or file, to change them; without a port, on
                                             the one that it has, or on the lowest that is free from 9404 upwards
+  jmx-attach check --pid P --config F       what the agent in process P says of the rules in file F (- for standard input):
+                                            it tries them once, and serves what it did
   jmx-attach status --pid P                 what the agent in process P does
   jmx-attach unload --pid P                 stop the agent in process P and remove its files
   jmx-attach probe --port N [--path /p]     whether http://localhost:N/metrics answers
@@ -15,11 +17,13 @@ Common:
   -o json      the full report, for programs
   --version    the helper's version
 
+Load and check only:
+  --allow-shared-tmp
+               also where other users may replace files in the JVM's /tmp: they can run code in it then
+
 Load only:
   --agent F, --exporter F
                the agent's two jars; without them agent.jar and exporter.jar beside this program, or in agent/ there
-  --allow-shared-tmp
-               load also where other users may replace files in the JVM's /tmp: they can run code in it then
   --memory-headroom N
                MiB that must be free below the memory limit of the process's control groups; default 96, 0 for no check
 
@@ -36,5 +40,5 @@ Example:
 The operator runs 'jmx-attach serve', a session in lines of JSON: see docs/agent-protocol.md. In an ephemeral container
 it runs 'jmx-attach door', which waits for sessions.
 
-Exit code: 0 done, 1 not done (the error says why), 2 wrong usage.
+Exit code: 0 done, 1 not done (the error says why), or rules not accepted, 2 wrong usage.
 `

@@ -85,6 +85,17 @@ func (a *agentIn) await(ctx context.Context, token string) error {
 	}
 }
 
+// desire writes a desired file with a token of its own, and waits until the agent answers
+// it.
+func (a *agentIn) desire(ctx context.Context, want pairs) (token string, err error) {
+	token = newToken(want, time.Now())
+	want.Set("token", token)
+	if err := a.dir.WriteDesired(a.file, want); err != nil {
+		return "", err
+	}
+	return token, a.await(ctx, token)
+}
+
 // idle reports whether the agent failed to start the thread that watches the desired
 // file: it will not answer, and another load retries.
 func (a *agentIn) idle() bool { return a.says(helperapi.AgentStopped) && a.mark.Reason != "" }

@@ -48,9 +48,33 @@ func runningPairs(d helperapi.Desired) pairs {
 func stoppedPairs(current pairs) pairs {
 	stopped := pairs{}
 	maps.Copy(stopped, current)
+	withdrawCandidate(stopped)
 	stopped.Set("protocol", "1")
 	stopped.Set("state", string(helperapi.AgentStopped))
 	return stopped
+}
+
+// The keys by which a desired file asks for a judgement.
+const (
+	candidate       = "candidate"
+	candidateSHA256 = "candidate.sha256"
+)
+
+// askedPairs returns a desired file's contents to have a configuration judged.
+func askedPairs(current pairs, config helperapi.File) pairs {
+	asked := maps.Clone(current)
+	asked.Set(candidate, path.Join(helperapi.AgentDirectory, config.Name))
+	asked.Set(candidateSHA256, config.SHA256)
+	return asked
+}
+
+// withdrawCandidate removes the request for a judgement, which a helper that was killed
+// has left, and reports whether there was one.
+func withdrawCandidate(p pairs) bool {
+	before := len(p)
+	p.Del(candidate)
+	p.Del(candidateSHA256)
+	return len(p) < before
 }
 
 // newToken returns a token that is unique to one write of a desired file, so that the

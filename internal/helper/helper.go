@@ -48,6 +48,8 @@ func (h Helper) perform(ctx context.Context, verb helperapi.Verb, req helperapi.
 		return stage(req, h.Beside, h.Jars, blobs, report)
 	case helperapi.VerbLoad:
 		return load(ctx, req, h.Jars, report)
+	case helperapi.VerbCheck:
+		return check(ctx, req, report)
 	case helperapi.VerbStatus:
 		return status(ctx, req, report)
 	case helperapi.VerbUnload:

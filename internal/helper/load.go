@@ -37,18 +37,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	if process.Exporter, err = refuseBesideStock(ctx, p); err != nil {
 		return err
 	}
-	if err := refuseTmp(req, p); err != nil {
-		return err
-	}
-	dir, err := directoryIn(p, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "There is no %s.", helperapi.AgentDirectory)
-	}
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	unlock, err := dir.Lock(ctx, p)
+	dir, unlock, err := lockStaged(ctx, req, p)
 	if err != nil {
 		return err
 	}
@@ -72,6 +61,27 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 		dir.Prune(path.Base(self), req.Desired.Agent)
 	}
 	return nil
+}
+
+// lockStaged opens the agent directory that a JVM sees, to which files were staged, and
+// acquires the JVM's lock. unlock ends both.
+func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process) (dir *directory.Directory, unlock func(), err error) {
+	if err := refuseTmp(req, p); err != nil {
+		return nil, nil, err
+	}
+	dir, err = directoryIn(p, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, helperapi.Errorf(helperapi.ReasonStagingIncomplete, "There is no %s.", helperapi.AgentDirectory)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	release, err := dir.Lock(ctx, p)
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return dir, func() { release(); dir.Close() }, nil
 }
 
 func checkDesired(d *helperapi.Desired) error {

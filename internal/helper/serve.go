@@ -93,10 +93,11 @@ func (a *agentIn) reconfigure(ctx context.Context, d helperapi.Desired) (loaded 
 	}
 	want := runningPairs(d)
 	current := a.dir.ReadDesired(a.file)
+	left := withdrawCandidate(current)
 	if d.Identity == "" && current.Has("identity") { // an empty Identity keeps the current one
 		want.Set("identity", current.Get("identity"))
 	}
-	if serves(a.mark, d) && sameContent(current, want) && current.Get("token") == a.mark.Desired {
+	if !left && serves(a.mark, d) && sameContent(current, want) && current.Get("token") == a.mark.Desired {
 		return false, checkReload(current, a.mark)
 	}
 	if err := a.checkPort(d.Port); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -68,13 +67,7 @@ func (a *agentIn) stop(ctx context.Context) error {
 	if a.says(helperapi.AgentStopped) {
 		return nil
 	}
-	want := stoppedPairs(a.dir.ReadDesired(a.file))
-	want.Del("token")
-	want.Set("token", newToken(want, time.Now()))
-	if err := a.dir.WriteDesired(a.file, want); err != nil {
-		return err
-	}
-	if err := a.await(ctx, want.Get("token")); err != nil {
+	if _, err := a.desire(ctx, stoppedPairs(a.dir.ReadDesired(a.file))); err != nil {
 		return err
 	}
 	if a.mark.State != helperapi.AgentStopped {

@@ -46,6 +46,8 @@ type Mark struct {
 	// the agent does not report them.
 	Reloads        *int64 `json:"reloads,omitempty"`
 	ReloadFailures *int64 `json:"reloadFailures,omitempty"`
+	// Judgement is that of a candidate; nil if none was asked for, or by an older agent.
+	Judgement *Judgement `json:"-"`
 	Notices
 	// Reason and Message state why the desired state was not reached. With AgentRunning,
 	// the previous configuration is served.
@@ -76,6 +78,7 @@ func ParseMark(value string) (*Mark, error) {
 		Loads:                int(number(pairs, "loads")),
 		Reloads:              Count(pairs, "reloads"),
 		ReloadFailures:       Count(pairs, "reload.failures"),
+		Judgement:            judgementIn(pairs),
 		Notices:              noticesIn(pairs),
 		Message:              Bounded(pairs.Get("message")),
 	}
@@ -88,15 +91,4 @@ func ParseMark(value string) (*Mark, error) {
 		return nil, errors.New("the mark has no state")
 	}
 	return mark, nil
-}
-
-// agentReason returns a reason that an agent may report; others, such as a newer agent's,
-// become ReasonAgentFailed and keep their message.
-func agentReason(reason string) Reason {
-	switch r := Reason(reason); r {
-	case ReasonPortInUse, ReasonConfigRejected, ReasonRuleTooExpensive, ReasonCollectionTooLarge, ReasonMissingModule, ReasonSecurityRejected, ReasonAgentFailed:
-		return r
-	default:
-		return ReasonAgentFailed
-	}
 }

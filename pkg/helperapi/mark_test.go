@@ -33,6 +33,16 @@ func TestParseMark(t *testing.T) {
 		"skipped nothing":            {"state=running&skipped=0&skipped.domain=a", &Mark{State: AgentRunning}},
 		"skipped is no number":       {"state=running&skipped=-1&skipped.domain=a&skipped.reason=b", &Mark{State: AgentRunning}},
 		"skipped domain is not text": {"state=running&skipped=1&skipped.domain=a%0Ab%1B%5B31m&skipped.reason=" + strings.Repeat("x", 5000), &Mark{State: AgentRunning, Notices: Notices{Skipped: &Skipped{Count: 1, Domain: "a b [31m", Reason: strings.Repeat("x", 1024)}}}},
+		"judgement": {
+			"state=running&candidate.token=t&candidate.sha256=ab&candidate.collection.series=3&candidate.collection.mbeans=2&candidate.collection.millis=1&candidate.collection.bytes=-1&candidate.skipped=1&skipped=2",
+			&Mark{
+				State: AgentRunning, Notices: Notices{Skipped: &Skipped{Count: 2}},
+				Judgement: &Judgement{Token: "t", Series: new(int64(3)), MBeans: new(int64(2)), Millis: new(int64(1)), Skipped: &Skipped{Count: 1}},
+			},
+		},
+		"judgement incomplete":       {"state=running&candidate.token=t&candidate.reason=TrialIncomplete&candidate.message=m", &Mark{State: AgentRunning, Judgement: &Judgement{Token: "t", Reason: JudgementTrialIncomplete, Message: "m"}}},
+		"judgement of a newer agent": {"state=running&candidate.token=t&candidate.reason=Tired", &Mark{State: AgentRunning, Judgement: &Judgement{Token: "t", Reason: JudgementReason(ReasonAgentFailed)}}},
+		"judgement of nothing":       {"state=running&candidate.reason=ConfigRejected", &Mark{State: AgentRunning}},
 		"keys of the future":         {"protocol=2&state=stopped&new=x", &Mark{Protocol: 2, State: AgentStopped}},
 		"reason unknown":             {"state=failed&reason=Tired&message=m", &Mark{State: AgentFailed, Reason: ReasonAgentFailed, Message: "m"}},
 		"a port is none":             {"protocol=1&state=running&port=99999", &Mark{Protocol: 1, State: AgentRunning}},

@@ -22,6 +22,9 @@ const (
 	// answer. It loads the agent if there is none yet, and otherwise only reconfigures
 	// it. Idempotent.
 	VerbLoad Verb = "load"
+	// VerbCheck has the agent of Request.Target judge Request.Candidate, which VerbStage has
+	// written, and waits for Report.Judgement. What the agent serves does not change.
+	VerbCheck Verb = "check"
 	// VerbStatus reads the mark of Request.Target, and requests the metrics from the port
 	// in the mark. It changes nothing and sends no signal.
 	VerbStatus Verb = "status"
@@ -43,16 +46,18 @@ type Request struct {
 	// helper in another container of the pod with the same PID namespace (an ephemeral
 	// container). Empty for the helper's own container.
 	ContainerID string `json:"containerID,omitempty"`
-	// Target is the process for VerbLoad, VerbStatus and VerbUnload.
+	// Target is the process for VerbLoad, VerbCheck, VerbStatus and VerbUnload.
 	Target *Target `json:"target,omitempty"`
 	// Files are the files that VerbStage writes to AgentDirectory.
 	Files []File `json:"files,omitempty"`
 	// Desired is the desired state of the agent, for VerbLoad.
 	Desired *Desired `json:"desired,omitempty"`
+	// Candidate is the configuration for VerbCheck, by its name in AgentDirectory.
+	Candidate *File `json:"candidate,omitempty"`
 	// TmpMountedElsewhere reports that the volume at the container's /tmp is also mounted
 	// in other containers, whose processes the helper does not see.
 	TmpMountedElsewhere bool `json:"tmpMountedElsewhere,omitempty"`
-	// AllowSharedTmp permits VerbStage and VerbLoad where TmpMountedElsewhere, or a
+	// AllowSharedTmp permits VerbStage, VerbLoad and VerbCheck where TmpMountedElsewhere, or a
 	// process of another user, would cause ReasonTmpShared.
 	AllowSharedTmp bool `json:"allowSharedTmp,omitempty"`
 	// MemoryHeadroom is the number of bytes that must be free below the memory limit of
@@ -177,7 +182,7 @@ type Report struct {
 	// HelperVersion is the version of the helper that answered.
 	HelperVersion string `json:"helperVersion"`
 	// Processes are the Java processes by ascending PID: all for VerbInspect; the target
-	// for VerbLoad, VerbStatus and VerbUnload.
+	// for VerbLoad, VerbCheck, VerbStatus and VerbUnload.
 	Processes []Process `json:"processes,omitempty"`
 	// ListeningPorts are the TCP ports in state LISTEN in the network namespace,
 	// ascending and without duplicates, if Request.ListeningPorts is set.
@@ -187,6 +192,8 @@ type Report struct {
 	// AgentsLeft reports, for VerbUnload, that other JVMs of the container have our
 	// agent.
 	AgentsLeft bool `json:"agentsLeft,omitempty"`
+	// Judgement is the agent's, for VerbCheck; nil if it did not judge.
+	Judgement *Judgement `json:"judgement,omitempty"`
 	// Error states why the operation failed; nil if it succeeded.
 	Error *Error `json:"error,omitempty"`
 }

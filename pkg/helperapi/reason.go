@@ -104,3 +104,14 @@ const (
 	// ReasonBadRequest: the request is invalid; this is a bug of the caller.
 	ReasonBadRequest Reason = "BadRequest"
 )
+
+// agentReason returns a reason that an agent may report; others, such as a newer agent's,
+// become ReasonAgentFailed and keep their message.
+func agentReason(reason string) Reason {
+	switch r := Reason(reason); r {
+	case ReasonPortInUse, ReasonConfigRejected, ReasonRuleTooExpensive, ReasonCollectionTooLarge, ReasonMissingModule, ReasonSecurityRejected, ReasonAgentFailed:
+		return r
+	default:
+		return ReasonAgentFailed
+	}
+}

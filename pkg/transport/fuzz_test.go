@@ -19,6 +19,7 @@ func FuzzAnswer(f *testing.F) {
 		`{"hello":{"version":"1","containerID":"ab","files":[{"name":"x"}]}}`,
 		`{"id":1,"send":7}`,
 		`{"id":1,"report":{"processes":[{"pid":7,"startTime":9,"uid":1,"gid":1,"implementation":"HotSpot","vendor":"\u001b[31m","version":"17","mainClass":"a\u202eb","refusal":{"reason":"x","message":"a\nb"},"mark":{"protocol":1,"state":"running","port":9404,"agent":"\u0000"},"exporter":{"port":1},"memory":{"limit":1,"free":1},"warning":"w"}],"listeningPorts":[1],"files":[]}}`,
+		`{"id":1,"report":{"judgement":{"reason":"x","message":"a\nb\u001b[31m","series":-1,"skipped":{"count":1,"domain":"\u202e"}}}}`,
 		`{"id":1,"report":{"error":{"reason":"Busy","message":"\ud800"}}}`,
 		`{"id":1,"report":{"processes":[{"pid":4294967303},{"pid":1,"startTime":18446744073709551615}]}}`,
 		`{"id":1,"report":{"processes":[{},{}]}}`, `{"id":1e400}`, `[[[[`, "\x00\xff",

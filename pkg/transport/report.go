@@ -57,11 +57,27 @@ func sanitize(r *helperapi.Report) (*helperapi.Report, error) {
 			*name = text.Cut(*name, maxName)
 		}
 	}
+	if r.Judgement != nil {
+		boundJudgement(r.Judgement)
+	}
 	if r.Error == nil {
 		return r, nil
 	}
 	bound(r.Error)
 	return r, &Error{Reason: string(r.Error.Reason), Message: r.Error.Message}
+}
+
+// boundJudgement does for a judgement what bound does for an error.
+func boundJudgement(j *helperapi.Judgement) {
+	if j.Reason != "" {
+		if j.Reason != helperapi.JudgementTrialIncomplete && !v1alpha1.Known(string(j.Reason)) {
+			j.Reason = v1alpha1.ReasonHelperFailed
+		}
+		j.Message = text.Line(j.Message, maxName) + "."
+	}
+	if s := j.Skipped; s != nil {
+		s.Domain, s.Reason = text.Cut(s.Domain, maxName), text.Cut(s.Reason, maxName)
+	}
 }
 
 // bound replaces an unknown reason and truncates the message: the output of a container

@@ -33,6 +33,9 @@ type containers struct {
 	probe, health error
 	// notices are those of every agent at its health page; nil for an older agent.
 	notices *helperapi.Notices
+	// judgements are those of the agents, by container; an older helper, which does not know
+	// the verb, has none.
+	judgements map[string]*helperapi.Judgement
 }
 
 type containerKey struct {
@@ -203,6 +206,12 @@ func (cs *containers) exec(in transport.Container, verb helperapi.Verb, request 
 	}
 	c.helper = !in.Transient
 	switch verb {
+	case helperapi.VerbCheck:
+		judgement := cs.judgements[in.Name]
+		if judgement == nil {
+			return nil, &transport.Error{Reason: v1alpha1.ReasonBadRequest, Message: `There is no operation "check".`}
+		}
+		return &helperapi.Report{Judgement: judgement}, nil
 	case helperapi.VerbInspect:
 		return c.inspect(request), nil
 	case helperapi.VerbStage:

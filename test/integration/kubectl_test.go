@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/command"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/judge"
 	"banzaicloud.com/jmx-exporter-operator/test/golden"
 )
 
@@ -26,6 +27,8 @@ type kubectl struct {
 	kubeconfig string
 	clock      *testclock.FakeClock
 	stdin      string
+	// dial leads into containers; nil for execs.
+	dial judge.Dial
 }
 
 // aKubectl returns that of a user who has these rights in the namespace, and no others.
@@ -72,6 +75,9 @@ func (k *kubectl) run(ctx context.Context, args ...string) (stdout, stderr strin
 func (k *kubectl) stream(ctx context.Context, out, errOut *shown, args ...string) error {
 	streams := genericiooptions.IOStreams{In: strings.NewReader(k.stdin), Out: out, ErrOut: errOut}
 	c := command.New(streams, k.clock)
+	if k.dial != nil {
+		c = command.NewWith(streams, k.clock, k.dial)
+	}
 	c.SetArgs(slices.Insert(slices.Clone(args), 1, "--kubeconfig", k.kubeconfig))
 	return c.ExecuteContext(ctx)
 }

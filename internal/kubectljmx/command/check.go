@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/advice"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/judge"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/output"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
@@ -28,37 +29,55 @@ type verdict struct {
 	UnknownKeys     string `json:"unknownKeys,omitempty"`
 	IneffectiveKeys string `json:"ineffectiveKeys,omitempty"`
 	RepeatedKeys    string `json:"repeatedKeys,omitempty"`
+	// JVMs is what those of the pod say, if they were asked.
+	JVMs []judge.Judgement `json:"jvms,omitempty"`
 }
 
-// errRejected is the error of a check that found one.
-var errRejected = errors.New("the configuration is not accepted")
+// Errors of a check that found one.
+var (
+	errRejected      = errors.New("the configuration is not accepted")
+	errRejectedByJVM = errors.New("not every JVM of the pod accepts the configuration")
+)
 
 func (t *tool) check() *cobra.Command {
-	var file string
+	var file, pod, container string
 	c := &cobra.Command{
-		Use:   "check -f FILE",
-		Short: "Check an exporter's configuration as the operator does, offline",
+		Use:   "check -f FILE [--pod POD]",
+		Short: "Check an exporter's configuration as the operator does, and as a JVM does",
 		Long: `Check an exporter's configuration as the operator does before it touches a pod: YAML,
-size, keys, types, object names. It needs no cluster. The exit code is 0 if the
+size, keys, types, object names. That needs no cluster. The exit code is 0 if the
 configuration is accepted, with or without warnings.
 
-Only a JVM can judge the patterns, which are Java's regular expressions: the
-canary of a rollout does, and the rollout stops if it rejects one.`,
+Only a JVM can judge the patterns, which are Java's regular expressions, and what
+they cost there. With --pod, each JVM of a pod that the operator attached to does:
+it compiles the patterns and collects once, within the limits of a scrape, and
+serves what it did. It needs get on pods, and get and create on pods/exec.`,
 		Example: `  kubectl jmx check -f config.yaml
+  kubectl jmx check -f config.yaml --pod payroll-0
   kubectl get configmap rules -o jsonpath='{.data.config\.yaml}' | kubectl jmx check -f -`,
 		Args: cobra.NoArgs,
 	}
 	c.Flags().StringVarP(&file, "filename", "f", "", "file with the configuration; - for standard input")
 	_ = c.MarkFlagRequired("filename")
 	_ = c.MarkFlagFilename("filename", "yaml", "yml")
-	return t.shows(c, &output.Format{}, func(context.Context, []string) (*output.View, error) {
+	c.Flags().StringVar(&pod, "pod", "", "have the JVMs of this pod judge it, too")
+	_ = c.RegisterFlagCompletionFunc("pod", t.complete(recordedPods))
+	c.Flags().StringVar(&container, "container", "", "with --pod: only the JVMs of this container")
+	return t.shows(c, &output.Format{}, func(ctx context.Context, _ []string) (*output.View, error) {
+		if container != "" && pod == "" {
+			return nil, errors.New("--container needs --pod")
+		}
 		content, err := t.readFile(file)
 		if err != nil {
 			return nil, err
 		}
-		v := judge(file, content)
+		v := validate(file, content)
 		if !v.Accepted {
 			err = errRejected
+		} else if pod != "" {
+			if err = t.judge(ctx, &v, pod, container, content); v.JVMs == nil {
+				return nil, err
+			}
 		}
 		return &output.View{Value: v, Text: v.print}, err
 	})
@@ -78,7 +97,24 @@ func (t *tool) readFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(from, configuration.MaxSize+1))
 }
 
-func judge(file string, content []byte) verdict {
+// judge has the JVMs of a pod judge a configuration.
+func (t *tool) judge(ctx context.Context, v *verdict, pod, container string, content []byte) error {
+	cl, err := t.open()
+	if err != nil {
+		return err
+	}
+	if v.JVMs, err = judge.Pod(ctx, cl, t.dial, pod, container, content); err != nil {
+		return err
+	}
+	for _, jvm := range v.JVMs {
+		if !jvm.Accepted {
+			return errRejectedByJVM
+		}
+	}
+	return nil
+}
+
+func validate(file string, content []byte) verdict {
 	warnings, err := configuration.Validate(content)
 	if rejected, ok := errors.AsType[*configuration.Error](err); ok {
 		return verdict{
@@ -105,5 +141,9 @@ func (v verdict) print(w io.Writer) {
 	}
 	if v.RepeatedKeys != "" {
 		fmt.Fprintf(w, "warning: all but the last of repeated keys have no effect: those on %s\n", v.RepeatedKeys)
+	}
+	if len(v.JVMs) > 0 {
+		fmt.Fprintln(w)
+		judge.Print(w, v.JVMs)
 	}
 }

@@ -9,12 +9,18 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/judge"
 	"banzaicloud.com/jmx-exporter-operator/internal/version"
 )
 
 // New returns the command.
 func New(streams genericiooptions.IOStreams, clock clock.Clock) *cobra.Command {
-	t := &tool{IOStreams: streams, clock: clock, flags: genericclioptions.NewConfigFlags(true)}
+	return NewWith(streams, clock, judge.Present)
+}
+
+// NewWith returns the command with another way into containers.
+func NewWith(streams genericiooptions.IOStreams, clock clock.Clock, dial judge.Dial) *cobra.Command {
+	t := &tool{IOStreams: streams, clock: clock, flags: genericclioptions.NewConfigFlags(true), dial: dial}
 	root := &cobra.Command{
 		Use:   "kubectl-jmx",
 		Short: "See and steer the JMX exporter operator",

@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
+	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/judge"
 )
 
 // tool is what the commands share.
@@ -14,6 +15,7 @@ type tool struct {
 	genericiooptions.IOStreams
 	clock clock.Clock
 	flags *genericclioptions.ConfigFlags
+	dial  judge.Dial
 	// all is the flag -A of the commands that have it.
 	all bool
 }

@@ -21,6 +21,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
 
     private final Reloads reloads = new Reloads();
     private final Scrapes scrapes = new Scrapes();
+    private final Candidate candidate = new Candidate(reloads, scrapes, TRIAL_NANOS);
     /** For health, which is asked on other threads. Null when nothing is known yet. */
     private final Supplier<Map<String, String>> current = new Supplier<Map<String, String>>() {
         @Override
@@ -57,6 +58,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
             follow(read(desired));
             Map<String, String> answer = answer("running");
             complain(metrics, answer);
+            answer.putAll(candidate.judge(desired));
             return answer;
         } catch (Rejection rejection) {
             if (rejection.isOfConfiguration()) {

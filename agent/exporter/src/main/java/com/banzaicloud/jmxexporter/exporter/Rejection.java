@@ -34,6 +34,14 @@ final class Rejection extends Exception {
         return new Rejection("CollectionTooLarge", sentence);
     }
 
+    static Rejection tooExpensive(String sentence) {
+        return new Rejection("RuleTooExpensive", sentence);
+    }
+
+    static Rejection incomplete(String sentence) {
+        return new Rejection("TrialIncomplete", sentence);
+    }
+
     String reason() {
         return reason;
     }

@@ -20,8 +20,6 @@ import java.util.concurrent.TimeUnit;
  */
 final class Scrapes {
 
-    /** How long a collection may take before clients get 503 instead. */
-    private static final long LIMIT_NANOS = TimeUnit.SECONDS.toNanos(60);
     /** How long a collection has to end when other metrics are shown; then it is inside an MBean, or its answer with a slow client. */
     private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** How long a stop waits for the idle thread to end. */
@@ -48,6 +46,8 @@ final class Scrapes {
     private long ended;
     /** The one that runs or whose answer is being written; null when there is neither. */
     private Collection current;
+    /** The one of metrics that are not shown, while it is waited for. */
+    private Collection trial;
 
     /** Serves these metrics from now on; none when null. Those shown before should be closed. */
     void show(Metrics next) {
@@ -117,16 +117,14 @@ final class Scrapes {
                     }
                     if (mine != null && mine.done) {
                         if (mine.failure != null) {
-                            throw unavailable(mine.failure);
+                            throw Unavailable.because(mine.failure);
                         }
                         answered = true;
                         return mine;
                     }
-                    String refusal = refusal(mine, deadline.hasPassed(mine == null ? null : mine.thread));
-                    if (refusal != null) {
-                        throw new Unavailable(503, refusal);
-                    }
-                    pause();
+                    boolean late = deadline.hasPassed(mine == null ? null : mine.thread);
+                    Unavailable.check(mine == null ? -1 : System.nanoTime() - mine.started, late);
+                    Threads.await(this, LOOK_MILLIS); // An application that interrupts threads it does not know makes us look early, no more.
                 }
             }
             return null;
@@ -146,6 +144,35 @@ final class Scrapes {
         }
     }
 
+    /**
+     * Collects once by metrics that are not shown, while no other collection runs and no answer is being written; clients
+     * that ask meanwhile wait. Returns what it failed with, or null. Closing the metrics then ends one that has not ended.
+     *
+     * @throws Unavailable when it could not begin, or has not ended
+     */
+    synchronized Throwable tryOut(Metrics metrics, Deadline deadline) throws Unavailable {
+        if (Threads.count(Collection.NAME) > (workers.isReady() || current != null ? 1 : 0)) { // If the trial hung as well, clients would get none.
+            throw new Unavailable(503, "A collection hangs inside an MBean of the application: ask again once it has come out.");
+        }
+        try {
+            while (trial == null || !trial.done && trial.thread.isAlive()) {
+                if (trial == null && current == null) {
+                    trial = begin(metrics);
+                    trial.clients++;
+                }
+                if (deadline.hasPassed(trial == null ? null : trial.thread)) {
+                    throw Unavailable.unfinished(trial != null);
+                }
+                Threads.await(this, LOOK_MILLIS);
+            }
+            return trial.done ? trial.failure : new IllegalStateException("its thread was stopped");
+        } finally {
+            leave(trial);
+            trial = null;
+            shownAt = System.nanoTime(); // It has as long to end as one of metrics that were shown before.
+        }
+    }
+
     /** Reports whether this collection is one to wait for, or to answer with. */
     private boolean isOfUse(Collection mine) {
         if (mine == null) {
@@ -162,20 +189,24 @@ final class Scrapes {
         if (current != null && !current.done && !current.thread.isAlive()) {
             current = null; // Its thread was stopped before it could say so.
         }
-        if (current == null || current.metrics != metrics && System.nanoTime() - shownAt > GRACE_NANOS) {
+        if (current == null || current.metrics != metrics && current != trial && System.nanoTime() - shownAt > GRACE_NANOS) {
             if (!workers.isReady() && Threads.count(Collection.NAME) >= HUNG) {
-                throw new Unavailable(503, "Two collections hang inside MBeans of the application, and no other is started until one of them"
-                        + " comes out: jcmd <pid> Thread.print shows where, as threads " + Collection.NAME + ".");
+                throw Unavailable.hung();
             }
-            Collection next = new Collection(metrics);
-            next.thread = start(next);
-            current = next;
+            begin(metrics);
         }
         if (current.metrics != metrics || current.done && (current.failure != null || System.nanoTime() - current.finished > SHARED_NANOS)) {
             return null;
         }
         current.clients++;
         return current;
+    }
+
+    private Collection begin(Metrics metrics) throws Unavailable {
+        Collection next = new Collection(metrics);
+        next.thread = start(next);
+        current = next;
+        return next;
     }
 
     private Thread start(Collection next) throws Unavailable {
@@ -185,27 +216,8 @@ final class Scrapes {
             if (!Threads.areRefused()) {
                 throw e;
             }
-            throw new Unavailable(503, "The JVM has no thread for a collection: raise the limit of threads, or have the application use fewer."
-                    + " The agent asks for one again after 10 minutes.");
+            throw Unavailable.withoutThread();
         }
-    }
-
-    private static Unavailable unavailable(Throwable failure) {
-        return failure instanceof CollectionTooLarge ? new Unavailable(503, failure.getMessage())
-                : new Unavailable(500, "The scrape failed: " + failure);
-    }
-
-    /** Why a client shall not wait any longer; null while it may. */
-    private static String refusal(Collection mine, boolean late) {
-        if (mine != null && System.nanoTime() - mine.started > LIMIT_NANOS) {
-            return "The collection has been running for more than a minute, probably inside an MBean of the application:"
-                    + " jcmd <pid> Thread.print shows where, as thread " + Collection.NAME + ".";
-        }
-        if (!late) {
-            return null;
-        }
-        return mine != null ? "The collection takes longer than the scraper waits: collect less, or let it wait longer."
-                : "The last answer is still being written to another client: ask again.";
     }
 
     private synchronized void leave(Collection left) {
@@ -238,18 +250,10 @@ final class Scrapes {
         dropped.metrics.released(); // Last: it may run out of memory.
     }
 
-    private void pause() {
-        try {
-            wait(LOOK_MILLIS);
-        } catch (InterruptedException e) {
-            // An application that interrupts threads it does not know makes us look early, no more.
-        }
-    }
-
     /** One collection, and its answer until all that share it have released it. */
     final class Collection implements Workers.Task, AutoCloseable {
 
-        private static final String NAME = "jmx-exporter-collector";
+        static final String NAME = "jmx-exporter-collector";
 
         private final Metrics metrics;
         private final long started = System.nanoTime();

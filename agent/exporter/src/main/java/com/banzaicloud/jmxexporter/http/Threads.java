@@ -88,7 +88,7 @@ public final class Threads {
     }
 
     /** Waits on a monitor that the caller holds; an application that interrupts threads it does not know ends only the wait. */
-    static void await(Object monitor, long millis) {
+    public static void await(Object monitor, long millis) {
         try {
             monitor.wait(millis);
         } catch (InterruptedException e) {

@@ -1,0 +1,198 @@
+//go:build linux
+
+package helper
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
+	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/jvm/jvmtest"
+)
+
+const (
+	servedConfig = "excludeJvmMetrics: true\nincludeObjectNames: ['java.lang:type=Runtime']\nrules: [{pattern: 'java.lang<type=Runtime><>SpecVersion: (.*)', name: served, value: 1}]\n"
+	// expensiveConfig has a pattern that tracks back for years.
+	expensiveConfig = "rules: [{pattern: '.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*.*#x', name: never}]\n"
+)
+
+// askJudgement stages a configuration and asks the agent of a JVM for its judgement.
+func askJudgement(t *testing.T, target *helperapi.Target, config string) helperapi.Report {
+	t.Helper()
+	file := helperapi.NewFile("config-", []byte(config), ".yaml")
+	req := helperapi.Request{Target: target, Files: []helperapi.File{file}, Candidate: &file}
+	wantReason(t, do(t, helperapi.VerbStage, req, []byte(config)), "")
+	return do(t, helperapi.VerbCheck, req)
+}
+
+// desiredOf returns the contents of a JVM's desired file, and a function that replaces them.
+func desiredOf(t *testing.T, target *helperapi.Target) (pairs, func(pairs)) {
+	t.Helper()
+	p := processOf(t, target)
+	dir, err := directoryIn(p, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dir.Close() })
+	return dir.ReadDesired(directory.DesiredFile(p)), func(content pairs) {
+		t.Helper()
+		if err := dir.WriteDesired(directory.DesiredFile(p), content); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// withoutToken returns the contents of a desired file, except what is new at each write.
+func withoutToken(p pairs) pairs {
+	p = maps.Clone(p)
+	p.Del("token")
+	return p
+}
+
+// costs are what a scrape says of itself, which is never the same.
+var costs = regexp.MustCompile(`(?m)^(jmx_scrape_duration_seconds|jmx_exporter_collection_).*\n`)
+
+func steady(port int32) string { return costs.ReplaceAllString(scrape(port), "") }
+
+// The agent judges, and neither what it serves nor what it last was to do changes. A load
+// after it has nothing to do.
+func TestCheck(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target, port := targetOf(t, app), jvmtest.FreePort(t)
+	req := helperapi.Request{Target: target}
+	for _, config := range []string{anyMBean, servedConfig} { // the second one is a reload
+		req.Desired = stageAgent(t, nil, config, port)
+		wantReason(t, do(t, helperapi.VerbLoad, req), "")
+	}
+	before, _ := desiredOf(t, target)
+	if !before.Has(reloadsBefore) {
+		t.Fatalf("no reload is noted in %v", before)
+	}
+	metrics := steady(port)
+	for name, test := range map[string]struct {
+		config string
+		reason helperapi.JudgementReason
+	}{
+		"accepted":  {anyMBean, ""},
+		"served":    {servedConfig, ""},
+		"rejected":  {"hostPort: db:1\n", helperapi.JudgementReason(helperapi.ReasonConfigRejected)},
+		"expensive": {expensiveConfig, helperapi.JudgementReason(helperapi.ReasonRuleTooExpensive)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report := askJudgement(t, target, test.config)
+			wantReason(t, report, "")
+			judged := report.Judgement
+			if judged == nil || judged.Reason != test.reason || (judged.Message == "") != (test.reason == "") {
+				t.Fatalf("the agent judged %+v, want %q", judged, test.reason)
+			}
+			if test.reason == "" && (*judged.Series < 1 || *judged.MBeans < 1) {
+				t.Errorf("got %+v", judged)
+			}
+			mark := wantMark(t, report, helperapi.AgentRunning, 1)
+			if mark.Judgement != nil || mark.Reason != "" || mark.ConfigSHA256 != req.Desired.ConfigSHA256 || *mark.Reloads != 1 || *mark.ReloadFailures != 0 {
+				t.Errorf("the mark is %+v", mark)
+			}
+			after, _ := desiredOf(t, target)
+			if diff := cmp.Diff(withoutToken(before), withoutToken(after)); diff != "" {
+				t.Errorf("the desired file (-before +after):\n%s", diff)
+			}
+			if diff := cmp.Diff(metrics, steady(port)); diff != "" {
+				t.Errorf("the metrics (-before +after):\n%s", diff)
+			}
+			wantReason(t, do(t, helperapi.VerbLoad, req), "")
+			if again, _ := desiredOf(t, target); again.Get("token") != after.Get("token") {
+				t.Error("a load after the check changed the desired file")
+			}
+		})
+	}
+	app.Unharmed()
+}
+
+// Whatever a helper did next, a killed one leaves its request only until then.
+func TestCheckInterrupted(t *testing.T) {
+	for name, next := range map[string]func(t *testing.T, req helperapi.Request) helperapi.Report{
+		"load": func(t *testing.T, req helperapi.Request) helperapi.Report { return do(t, helperapi.VerbLoad, req) },
+		"another configuration": func(t *testing.T, req helperapi.Request) helperapi.Report {
+			req.Desired = stageAgent(t, nil, otherConfig, req.Desired.Port)
+			return do(t, helperapi.VerbLoad, req)
+		},
+		"check": func(t *testing.T, req helperapi.Request) helperapi.Report {
+			return askJudgement(t, req.Target, anyMBean)
+		},
+		"unload and load": func(t *testing.T, req helperapi.Request) helperapi.Report {
+			wantReason(t, do(t, helperapi.VerbUnload, helperapi.Request{Target: req.Target}), "")
+			req.Desired = stageAgent(t, nil, servedConfig, req.Desired.Port)
+			return do(t, helperapi.VerbLoad, req)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cleanDirectory(t)
+			app := jvmtest.Need(t, 17).Start(t, silentLoad)
+			req := helperapi.Request{Target: targetOf(t, app), Desired: stageAgent(t, nil, servedConfig, jvmtest.FreePort(t))}
+			wantReason(t, do(t, helperapi.VerbLoad, req), "")
+			current, write := desiredOf(t, req.Target)
+			current.Set(reloadsBefore, "-1")
+			file := helperapi.NewFile("config-", []byte(anyMBean), ".yaml")
+			wantReason(t, do(t, helperapi.VerbStage, helperapi.Request{Target: req.Target, Files: []helperapi.File{file}}, []byte(anyMBean)), "")
+			asked := askedPairs(current, file)
+			asked.Set("token", "of-one-that-was-killed")
+			write(asked)
+			a := agentIn{process: processOf(t, req.Target)}
+			if err := a.await(t.Context(), "of-one-that-was-killed"); err != nil {
+				t.Fatal(err)
+			}
+			if a.mark.Judgement == nil || a.mark.ConfigSHA256 != req.Desired.ConfigSHA256 {
+				t.Fatalf("the mark is %+v", a.mark)
+			}
+
+			report := next(t, req)
+			wantReason(t, report, "")
+			after, _ := desiredOf(t, req.Target)
+			if withdrawCandidate(after) {
+				t.Errorf("the desired file still asks for a judgement: %v", after)
+			}
+			if name == "load" && !after.Has(reloadsBefore) {
+				t.Errorf("the count of reloads is forgotten: %v", after)
+			}
+			if mark := report.Processes[0].Mark; mark.Judgement != nil || mark.Desired != after.Get("token") {
+				t.Errorf("the mark is %+v", mark)
+			}
+			if scrape(req.Desired.Port) == "" {
+				t.Error("nothing is served")
+			}
+			app.Unharmed()
+		})
+	}
+}
+
+// An agent that does not serve what it was to serve is asked nothing: it would try that
+// again.
+func TestCheckNotSettled(t *testing.T) {
+	cleanDirectory(t)
+	app := jvmtest.Need(t, 17).Start(t, silentLoad)
+	target, port := targetOf(t, app), jvmtest.FreePort(t)
+	report := askJudgement(t, target, anyMBean)
+	wantReason(t, report, helperapi.ReasonAgentFailed) // no agent
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, servedConfig, port)}), "")
+	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, "hostPort: db:1\n", port)}), helperapi.ReasonConfigRejected)
+	before, _ := desiredOf(t, target)
+	report = askJudgement(t, target, anyMBean)
+	wantReason(t, report, helperapi.ReasonAgentFailed)
+	if !strings.Contains(report.Error.Message, "hostPort") || report.Judgement != nil {
+		t.Errorf("got %+v", report.Error)
+	}
+	after, _ := desiredOf(t, target)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("the desired file (-before +after):\n%s", diff)
+	}
+	missing := helperapi.NewFile("config-", []byte("lowercaseOutputLabelNames: true\n"), ".yaml")
+	wantReason(t, do(t, helperapi.VerbCheck, helperapi.Request{Target: target, Candidate: &missing}), helperapi.ReasonStagingIncomplete)
+	wantReason(t, do(t, helperapi.VerbCheck, helperapi.Request{Target: target}), helperapi.ReasonBadRequest)
+	app.Unharmed()
+}
