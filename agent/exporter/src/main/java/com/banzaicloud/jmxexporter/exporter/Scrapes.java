@@ -123,7 +123,7 @@ final class Scrapes {
                         return mine;
                     }
                     boolean late = deadline.hasPassed(mine == null ? null : mine.thread);
-                    Unavailable.check(mine == null ? -1 : System.nanoTime() - mine.started, late);
+                    Unavailable.check(mine == null ? -1 : System.nanoTime() - mine.started, late, trial != null);
                     Threads.await(this, LOOK_MILLIS); // An application that interrupts threads it does not know makes us look early, no more.
                 }
             }
@@ -156,12 +156,12 @@ final class Scrapes {
         }
         try {
             while (trial == null || !trial.done && trial.thread.isAlive()) {
+                if (deadline.hasPassed(trial == null ? null : trial.thread)) {
+                    throw Unavailable.unfinished(trial != null);
+                }
                 if (trial == null && current == null) {
                     trial = begin(metrics);
                     trial.clients++;
-                }
-                if (deadline.hasPassed(trial == null ? null : trial.thread)) {
-                    throw Unavailable.unfinished(trial != null);
                 }
                 Threads.await(this, LOOK_MILLIS);
             }
