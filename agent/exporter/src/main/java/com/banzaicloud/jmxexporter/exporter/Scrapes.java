@@ -16,7 +16,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Collections have a thread of their own. It may hang in an MBean of the application, where it cannot be
  * interrupted without harm; clients that wait for it can give up, and another configuration is not held up by it. Once
- * two hang, there are no more: each would take another thread, and hang as well if the configurations are alike.
+ * two hang, there are no more: each would take another thread, and hang as well if the configurations are alike. One
+ * trial that hangs comes on top of them: it takes from clients neither of the two.
  */
 final class Scrapes {
 
@@ -34,6 +35,8 @@ final class Scrapes {
 
     /** How many collections may hang in the JVM, also of implementations that were replaced. */
     private static final int HUNG = 2;
+    /** Names the thread of a trial that was given up, so that it does not count among these. */
+    private static final String CANDIDATE = "jmx-exporter-candidate";
 
     // MBeans are asked on its threads: they look like the application's.
     private final Workers workers = new Workers(Collection.NAME, ClassLoader.getSystemClassLoader());
@@ -151,7 +154,7 @@ final class Scrapes {
      * @throws Unavailable when it could not begin, or has not ended
      */
     synchronized Throwable tryOut(Metrics metrics, Deadline deadline) throws Unavailable {
-        if (Threads.count(Collection.NAME) > (workers.isReady() || current != null ? 1 : 0)) { // If the trial hung as well, clients would get none.
+        if (Threads.count(CANDIDATE) > 0 || Threads.count(Collection.NAME) > (workers.isReady() || current != null ? 1 : 0)) { // It would hang as well.
             throw new Unavailable(503, "A collection hangs inside an MBean of the application: ask again once it has come out.");
         }
         try {
@@ -167,6 +170,9 @@ final class Scrapes {
             }
             return trial.done ? trial.failure : new IllegalStateException("its thread was stopped");
         } finally {
+            if (trial != null && !trial.done) {
+                trial.thread.setName(CANDIDATE);
+            }
             leave(trial);
             trial = null;
             shownAt = System.nanoTime(); // It has as long to end as one of metrics that were shown before.
@@ -227,6 +233,9 @@ final class Scrapes {
     }
 
     private synchronized void finish(Collection finished) {
+        if (Thread.currentThread().getName().equals(CANDIDATE)) {
+            Thread.currentThread().setName(Collection.NAME); // It may collect for clients next.
+        }
         finished.done = true;
         ended++;
         finished.finished = System.nanoTime();

@@ -151,6 +151,29 @@ class CandidateTest {
         }
     }
 
+    /** A candidate that hangs takes from the rules that are served neither of the two threads that may hang. */
+    @Test
+    void hangsBesideWhatIsServed() throws Exception {
+        try (Jvm jvm = Jvm.run(Subject.class.getName(), SlowBean.class.getName())) {
+            Path served = jvm.file("served.yaml", SERVED);
+            Path slow = jvm.file("slow.yaml", "includeObjectNames: ['sample:*']\n");
+            jvm.load(Desired.running(port, served));
+            String metrics = steady();
+            assertEquals("TrialIncomplete", jvm.desire(asking(served, slow)).get("candidate.reason"));
+            jvm.desire(Desired.running(port, slow));
+            assertEquals("calls: 2", jvm.ask("calls"));
+            Path another = Implementations.another(jvm);
+            assertEquals("running", jvm.desire(Desired.running(port, served).implementation(another)).get("state"));
+            assertEquals(metrics.replaceAll("(?m)^jmx_config_reload.*\n", ""), steady().replaceAll("(?m)^jmx_config_reload.*\n", ""));
+            assertEquals("TrialIncomplete", jvm.desire(asking(served, slow).implementation(another)).get("candidate.reason"));
+            assertEquals("calls: 2", jvm.ask("calls"));
+
+            jvm.tell("release");
+            Jvm.until("one thread is left", () -> jvm.threads("jmx-exporter-(collector|candidate)").size() == 1);
+            assertEquals(0, jvm.end());
+        }
+    }
+
     /** Not while a scrape runs, which may hang. */
     @Test
     void neverBesideAScrape() throws Exception {
