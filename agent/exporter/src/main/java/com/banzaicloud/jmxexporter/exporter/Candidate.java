@@ -52,6 +52,7 @@ final class Candidate {
         try {
             Configuration configuration = Configuration.read(path, sha256);
             pairs.put("sha256", configuration.sha256());
+            configuration.startAtOnce();
             tryOut(configuration, deadline, pairs);
         } catch (Rejection e) {
             complain(e, pairs);

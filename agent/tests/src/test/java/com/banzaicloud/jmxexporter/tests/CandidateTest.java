@@ -24,6 +24,8 @@ class CandidateTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', value = {
         "{}|",
+        "startDelaySeconds: 3600|",
+        "startDelaySeconds: soon|ConfigRejected",
         "rules: [{pattern: '('}]|ConfigRejected",
         "rules: [|ConfigRejected",
         "hostPort: db:1|ConfigRejected",
