@@ -27,12 +27,21 @@ final class Candidate {
         this.trialNanos = trialNanos;
     }
 
+    /**
+     * Reports whether a desired file is one of a check: it asks for a judgement, or the one before did. Neither is written
+     * to have what is served tried again.
+     */
+    boolean concerns(Map<String, String> desired) {
+        return desired.containsKey("candidate") || !judgement.isEmpty();
+    }
+
     /** The judgement for the mark; empty if none is asked for. Never throws: what is served is not in question. */
     Map<String, String> judge(Map<String, String> desired) {
         String path = desired.get("candidate");
         String token = desired.get("token");
         if (path == null || token == null) {
-            return Collections.emptyMap();
+            judgement = Collections.emptyMap();
+            return judgement;
         }
         if (!token.equals(judgement.get(TOKEN))) {
             Map<String, String> pairs = new HashMap<>();

@@ -176,6 +176,26 @@ class CandidateTest {
         }
     }
 
+    /** A check writes the desired file twice, and neither time what is too large for the heap is collected again. */
+    @Test
+    void tooLargeIsNotTriedAgain() throws Exception {
+        try (Jvm jvm = Jvm.run("-Xmx64m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dbeans=16000", "-Didle=true", Subject.class.getName(), WideBeans.class.getName(), SlowBean.class.getName())) {
+            jvm.tell("release");
+            Path served = jvm.file("served.yaml", "includeObjectNames: ['sample:type=Slow', 'sample:*']\n");
+            assertEquals("CollectionTooLarge", jvm.load(Desired.running(port, served)).get("reason"));
+            assertEquals("calls: 1", jvm.ask("calls"));
+            Map<String, String> mark = jvm.desire(asking(served, jvm.file("candidate.yaml", SERVED)));
+            assertNull(mark.get("candidate.reason"), mark.toString());
+            assertEquals("CollectionTooLarge", mark.get("reason"));
+            assertEquals("CollectionTooLarge", jvm.desire(Desired.running(port, served)).get("reason"));
+            assertEquals("calls: 1", jvm.ask("calls"));
+
+            jvm.desire(Desired.running(port, served));
+            assertEquals("calls: 2", jvm.ask("calls"), "a retry by the operator does collect");
+            assertEquals(0, jvm.end());
+        }
+    }
+
     /** Not while a scrape runs, which may hang. */
     @Test
     void neverBesideAScrape() throws Exception {
