@@ -29,7 +29,6 @@ final class Scrapes {
     private static final long SHARED_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** How often waiting clients are checked for having gone. */
     private static final long LOOK_MILLIS = 100;
-
     /** How many clients wait or read at once: fewer than the server has connections, so that /-/healthy is still answered. */
     private static final int CLIENTS = 12;
 
@@ -132,9 +131,7 @@ final class Scrapes {
             }
             return null;
         } finally { // Also when memory is out: an answer that nobody releases would be the last one.
-            if (!answered) {
-                leave(mine);
-            }
+            leave(answered ? null : mine);
         }
     }
 
@@ -210,20 +207,16 @@ final class Scrapes {
 
     private Collection begin(Metrics metrics) throws Unavailable {
         Collection next = new Collection(metrics);
-        next.thread = start(next);
-        current = next;
-        return next;
-    }
-
-    private Thread start(Collection next) throws Unavailable {
         try {
-            return workers.run(next);
+            next.thread = workers.run(next);
         } catch (OutOfMemoryError e) {
             if (!Threads.areRefused()) {
                 throw e;
             }
             throw Unavailable.withoutThread();
         }
+        current = next;
+        return next;
     }
 
     private synchronized void leave(Collection left) {
@@ -239,10 +232,8 @@ final class Scrapes {
         finished.done = true;
         ended++;
         finished.finished = System.nanoTime();
-        if (finished.metrics == metrics && finished.failure instanceof CollectionTooLarge) {
-            tooLarge = tooLarge == null ? finished.failure.getMessage() : tooLarge;
-        } else if (finished.metrics == metrics && finished.failure == null) {
-            tooLarge = null;
+        if (finished.metrics == metrics && (finished.failure == null || tooLarge == null && finished.failure instanceof CollectionTooLarge)) {
+            tooLarge = finished.failure == null ? null : finished.failure.getMessage();
         }
         if (finished.clients == 0) {
             drop(finished);
