@@ -38,7 +38,7 @@ func check(ctx context.Context, req helperapi.Request, report *helperapi.Report)
 		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is missing or not what was staged.", req.Candidate.Name)
 	}
 	a := agentIn{process: p, dir: dir, file: directory.DesiredFile(p)}
-	report.Judgement, err = a.judge(ctx, *req.Candidate)
+	report.Judgement, err = a.judge(ctx, req)
 	process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
 	return err
 }
@@ -53,8 +53,15 @@ func checkCandidate(config *helperapi.File) error {
 // judge asks the agent for its judgement of a configuration. The desired file asks for it
 // for as long as the agent takes to answer. If this helper is killed meanwhile, the agent
 // judges nothing again, and the next helper removes the request.
-func (a *agentIn) judge(ctx context.Context, config helperapi.File) (judgement *helperapi.Judgement, err error) {
+func (a *agentIn) judge(ctx context.Context, req helperapi.Request) (judgement *helperapi.Judgement, err error) {
+	// Unlike another configuration, a candidate is never what makes scrapes smaller.
+	if err := checkMemory(req, a.process.PID, req.MemoryHeadroom/4, "A judgement"); err != nil {
+		return nil, err
+	}
 	if err := a.openSocket(ctx); err != nil {
+		return nil, err
+	}
+	if err := checkRoom(ctx, a.process); err != nil {
 		return nil, err
 	}
 	if err := a.look(ctx); err != nil {
@@ -70,7 +77,7 @@ func (a *agentIn) judge(ctx context.Context, config helperapi.File) (judgement *
 			err = failed
 		}
 	}()
-	token, err := a.desire(ctx, askedPairs(current, config))
+	token, err := a.desire(ctx, askedPairs(current, *req.Candidate))
 	if err != nil {
 		return nil, err
 	}

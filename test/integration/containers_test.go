@@ -36,6 +36,8 @@ type containers struct {
 	// judgements are those of the agents, by container; an older helper, which does not know
 	// the verb, has none.
 	judgements map[string]*helperapi.Judgement
+	// checked are the requests for them.
+	checked []helperapi.Request
 }
 
 type containerKey struct {
@@ -211,6 +213,7 @@ func (cs *containers) exec(in transport.Container, verb helperapi.Verb, request 
 		if judgement == nil {
 			return nil, &transport.Error{Reason: v1alpha1.ReasonBadRequest, Message: `There is no operation "check".`}
 		}
+		cs.checked = append(cs.checked, request)
 		return &helperapi.Report{Judgement: judgement}, nil
 	case helperapi.VerbInspect:
 		return c.inspect(request), nil

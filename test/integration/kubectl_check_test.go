@@ -46,6 +46,14 @@ func TestKubectlCheckInPod(t *testing.T) {
 		},
 	}
 	compare(t, "check-pod", transcript("--pod", "payroll-0"))
+	for _, request := range s.containers.checked {
+		if request.MemoryHeadroom != helperapi.DefaultMemoryHeadroom {
+			t.Errorf("the check was to leave %d bytes of memory", request.MemoryHeadroom)
+		}
+	}
+	if len(s.containers.checked) != 2 {
+		t.Errorf("%d JVMs judged", len(s.containers.checked))
+	}
 	compare(t, "check-pod-accepted", transcript("--pod", "payroll-0", "--container", "app", "-o", "yaml"))
 	compare(t, "check-pod-none", transcript("--pod", "payroll-0", "--container", "none")+transcript("--pod", "payroll-1")+transcript("--pod", "none"))
 }
