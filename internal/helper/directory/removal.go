@@ -3,6 +3,7 @@
 package directory
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -96,8 +97,9 @@ func (dir *Directory) Prune(keep ...string) {
 	}
 }
 
-// PruneSpares removes the oldest shared files that no desired file refers to, except those to
-// keep, and MaxSpares others.
+// PruneSpares removes shared files that no desired file refers to, except those to keep, and
+// MaxSpares others: configurations before jars, since checks and edits leave many, and the
+// oldest first.
 func (dir *Directory) PruneSpares(keep ...string) {
 	spares := dir.spares(keep)
 	for _, name := range spares[:max(0, len(spares)-MaxSpares)] {
@@ -106,7 +108,7 @@ func (dir *Directory) PruneSpares(keep ...string) {
 }
 
 // spares returns the shared files that no desired file refers to, except those to keep,
-// the oldest first; none if a desired file cannot be read, which may refer to any.
+// configurations and then others, the oldest first; none if a desired file cannot be read, which may refer to any.
 func (dir *Directory) spares(keep []string) []string {
 	wanted, known := dir.referenced()
 	if !known {
@@ -121,7 +123,15 @@ func (dir *Directory) spares(keep []string) []string {
 	for _, name := range spares {
 		modified[name] = dir.modified(name)
 	}
-	slices.SortFunc(spares, func(a, b string) int { return modified[a].Compare(modified[b]) })
+	rank := func(name string) int {
+		if strings.HasPrefix(name, "config-") {
+			return 0
+		}
+		return 1
+	}
+	slices.SortFunc(spares, func(a, b string) int {
+		return cmp.Or(rank(a)-rank(b), modified[a].Compare(modified[b]))
+	})
 	return spares
 }
 
