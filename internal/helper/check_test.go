@@ -5,6 +5,7 @@ package helper
 import (
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -184,12 +185,18 @@ func TestCheckNotSettled(t *testing.T) {
 	cleanDirectory(t)
 	app := jvmtest.Need(t, 17).Start(t, silentLoad)
 	target, port := targetOf(t, app), jvmtest.FreePort(t)
-	report := askJudgement(t, target, anyMBean)
-	wantReason(t, report, helperapi.ReasonAgentFailed) // no agent
+	file := helperapi.NewFile("config-", []byte(anyMBean), ".yaml")
+	for _, verb := range []helperapi.Verb{helperapi.VerbStage, helperapi.VerbCheck} {
+		report := do(t, verb, helperapi.Request{Target: target, Files: []helperapi.File{file}, Candidate: &file}, []byte(anyMBean))
+		wantReason(t, report, helperapi.ReasonAgentFailed) // no agent
+	}
+	if _, err := os.Stat(helperapi.AgentDirectory); err == nil {
+		t.Error("the agent directory was created")
+	}
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, servedConfig, port)}), "")
 	wantReason(t, do(t, helperapi.VerbLoad, helperapi.Request{Target: target, Desired: stageAgent(t, nil, "hostPort: db:1\n", port)}), helperapi.ReasonConfigRejected)
 	before, _ := desiredOf(t, target)
-	report = askJudgement(t, target, anyMBean)
+	report := askJudgement(t, target, anyMBean)
 	wantReason(t, report, helperapi.ReasonAgentFailed)
 	if !strings.Contains(report.Error.Message, "hostPort") || report.Judgement != nil {
 		t.Errorf("got %+v", report.Error)
@@ -243,4 +250,28 @@ func TestCheckLittleHeap(t *testing.T) {
 	wantReason(t, report, helperapi.ReasonInsufficientHeap)
 	app.Tell("empty")
 	wantReason(t, askJudgement(t, req.Target, otherConfig), "")
+}
+
+// What an older agent says of the configuration that it serves is no judgement of another.
+func TestJudgementIn(t *testing.T) {
+	judged := &helperapi.Judgement{Token: "t", Reason: helperapi.JudgementReason(helperapi.ReasonConfigRejected)}
+	for name, test := range map[string]struct {
+		mark   helperapi.Mark
+		judged bool
+		says   string
+	}{
+		"judged":                    {helperapi.Mark{State: helperapi.AgentRunning, Judgement: judged}, true, ""},
+		"judged, with notices":      {helperapi.Mark{State: helperapi.AgentRunning, Reason: helperapi.ReasonRuleTooExpensive, Judgement: judged}, true, ""},
+		"older":                     {helperapi.Mark{State: helperapi.AgentRunning, Agent: "0.9"}, false, "(version 0.9) is older than this check"},
+		"older, with an expensive":  {helperapi.Mark{State: helperapi.AgentRunning, Agent: "0.9", Reason: helperapi.ReasonRuleTooExpensive, Message: "Rule 2"}, false, "(version 0.9) is older than this check"},
+		"of another desired file":   {helperapi.Mark{State: helperapi.AgentRunning, Agent: "0.9", Judgement: &helperapi.Judgement{Token: "u"}}, false, "is older than this check"},
+		"does not serve any longer": {helperapi.Mark{State: helperapi.AgentFailed, Reason: helperapi.ReasonPortInUse, Message: "Port 1 is in use."}, false, "Port 1 is in use."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := judgementIn(&test.mark, "t")
+			if (got == judged) != test.judged || (err == nil) != (test.says == "") || err != nil && !strings.Contains(err.Error(), test.says) {
+				t.Errorf("got %+v, %v", got, err)
+			}
+		})
+	}
 }
