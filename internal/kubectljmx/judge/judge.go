@@ -114,11 +114,11 @@ func ask(ctx context.Context, sessions *transport.Sessions, in transport.Contain
 		return nil, err
 	}
 	report, err := sessions.Run(ctx, in, helperapi.VerbCheck, request)
-	if err == nil && report.Judgement == nil {
+	switch {
+	case report != nil && report.Judgement != nil: // also if the agent did not answer what the helper wrote after it
+		return report.Judgement, nil
+	case err == nil:
 		err = &transport.Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The helper reported no judgement."}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return report.Judgement, nil
+	return nil, err
 }
