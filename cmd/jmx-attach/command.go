@@ -81,14 +81,13 @@ func parse(verb helperapi.Verb, args []string) (options, error) {
 		return o, errors.New("load stages what it needs")
 	case helperapi.VerbLoad:
 		flags.IntVar(&o.port, "port", 0, "")
-		flags.StringVar(&o.config, "config", "", "")
 		flags.StringVar(&o.agent, "agent", "", "")
 		flags.StringVar(&o.exporter, "exporter", "", "")
-		flags.BoolVar(&o.allowSharedTmp, "allow-shared-tmp", false, "")
-		flags.IntVar(&o.headroom, "memory-headroom", int(helperapi.DefaultMemoryHeadroom>>20), "")
+		fallthrough
 	case helperapi.VerbCheck:
 		flags.StringVar(&o.config, "config", "", "")
 		flags.BoolVar(&o.allowSharedTmp, "allow-shared-tmp", false, "")
+		flags.IntVar(&o.headroom, "memory-headroom", int(helperapi.DefaultMemoryHeadroom>>20), "")
 	case helperapi.VerbInspect, helperapi.VerbStatus, helperapi.VerbUnload, helperapi.VerbServe, helperapi.VerbDoor:
 	case helperapi.VerbProbe:
 		flags.IntVar(&o.port, "port", 0, "")

@@ -155,6 +155,9 @@ func TestPeople(t *testing.T) {
 		{[]string{"status", "--pid", "4000000"}, 1, ""},
 	} {
 		r := call(t, "", step.args...)
+		for end := time.Now().Add(time.Minute); strings.Contains(r.stdout, "TrialIncomplete") && time.Now().Before(end); { // a busy machine
+			r = call(t, "", step.args...)
+		}
 		r.stderr = stillStarting.ReplaceAllString(r.stderr, "")
 		if r.code != step.code || !strings.Contains(r.stdout, step.says) || (step.code != 0 && step.args[0] != "check") != (r.stderr != "") {
 			t.Errorf("%v: got %+v, want %d and %q", step.args, r, step.code, step.says)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
@@ -18,12 +18,11 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 		fmt.Fprintln(w, "No Java process is running here, or none that this user may see.")
 	}
 	if len(report.Processes) > 0 {
-		table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-		fmt.Fprintln(table, "PID\tUSER\tJAVA\tMAIN\tATTACHABLE\tAGENT\tPORT")
+		rows := [][7]string{{"PID", "USER", "JAVA", "MAIN", "ATTACHABLE", "AGENT", "PORT"}}
 		for _, p := range report.Processes {
-			fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\t%s\n", p.PID, p.UID, cell(java(p)), cell(p.MainClass), cell(attachable(p)), cell(agent(p)), cell(port(p)))
+			rows = append(rows, [...]string{fmt.Sprint(p.PID), fmt.Sprint(p.UID), cell(java(p)), cell(p.MainClass), cell(attachable(p)), cell(agent(p)), cell(port(p))})
 		}
-		table.Flush()
+		printTable(w, rows)
 	}
 	for _, p := range report.Processes {
 		if verb == helperapi.VerbInspect {
@@ -53,6 +52,23 @@ func printReport(w io.Writer, verb helperapi.Verb, report helperapi.Report) {
 	}
 	if verb == helperapi.VerbProbe && report.Error == nil {
 		fmt.Fprintln(w, "It answers.")
+	}
+}
+
+// printTable writes rows in columns. Package text/tabwriter would make the helper larger by
+// 12 KB.
+func printTable(w io.Writer, rows [][7]string) {
+	var widths [7]int
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		for i, cell := range row[:6] {
+			fmt.Fprintf(w, "%-*s   ", widths[i], cell)
+		}
+		fmt.Fprintln(w, row[6])
 	}
 }
 

@@ -20,12 +20,13 @@ Common:
 Load and check only:
   --allow-shared-tmp
                also where other users may replace files in the JVM's /tmp: they can run code in it then
+  --memory-headroom N
+               MiB that must be free below the memory limit of the process's control groups, of which a check needs a
+               quarter; default 96, 0 for no check
 
 Load only:
   --agent F, --exporter F
                the agent's two jars; without them agent.jar and exporter.jar beside this program, or in agent/ there
-  --memory-headroom N
-               MiB that must be free below the memory limit of the process's control groups; default 96, 0 for no check
 
 It must run as the JVM's user, or as root. The files go to /tmp/.jmx-exporter, as the JVM sees /tmp.
 A JVM of version 21 or later writes four warning lines when the agent is loaded (JEP 451).

@@ -16,19 +16,15 @@ func check(ctx context.Context, req helperapi.Request, report *helperapi.Report)
 	if err := checkCandidate(req.Candidate); err != nil {
 		return err
 	}
+	if err := requireAgent(req); err != nil {
+		return err
+	}
 	p, err := lookup(req)
 	if err != nil {
 		return err
 	}
 	report.Processes = []helperapi.Process{describe(p)}
 	process := &report.Processes[0]
-	process.AgentJarOpen, err = agentLoaded(p)
-	if err != nil {
-		return err
-	}
-	if !process.AgentJarOpen {
-		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The JVM has no agent, which alone can judge a configuration.")
-	}
 	dir, unlock, err := lockStaged(ctx, req, p)
 	if err != nil {
 		return err
@@ -38,8 +34,17 @@ func check(ctx context.Context, req helperapi.Request, report *helperapi.Report)
 		return helperapi.Errorf(helperapi.ReasonStagingIncomplete, "%s is missing or not what was staged.", req.Candidate.Name)
 	}
 	a := agentIn{process: p, dir: dir, file: directory.DesiredFile(p)}
-	report.Judgement, err = a.judge(ctx, *req.Candidate)
+	report.Judgement, err = a.judge(ctx, req)
 	process.Mark, process.AgentJarOpen = a.mark, a.jarOpen
+	return err
+}
+
+// requireAgent refuses a request for a judgement by a JVM without our agent.
+func requireAgent(req helperapi.Request) error {
+	present, err := agentPresent(req)
+	if err == nil && !present {
+		return helperapi.Errorf(helperapi.ReasonAgentFailed, "The JVM has no agent, which alone can judge a configuration.")
+	}
 	return err
 }
 
@@ -53,8 +58,15 @@ func checkCandidate(config *helperapi.File) error {
 // judge asks the agent for its judgement of a configuration. The desired file asks for it
 // for as long as the agent takes to answer. If this helper is killed meanwhile, the agent
 // judges nothing again, and the next helper removes the request.
-func (a *agentIn) judge(ctx context.Context, config helperapi.File) (judgement *helperapi.Judgement, err error) {
+func (a *agentIn) judge(ctx context.Context, req helperapi.Request) (judgement *helperapi.Judgement, err error) {
+	// Unlike another configuration, a candidate is never what makes scrapes smaller.
+	if err := checkMemory(req, a.process.PID, req.MemoryHeadroom/4, "A judgement"); err != nil {
+		return nil, err
+	}
 	if err := a.openSocket(ctx); err != nil {
+		return nil, err
+	}
+	if err := checkRoom(ctx, a.process); err != nil {
 		return nil, err
 	}
 	if err := a.look(ctx); err != nil {
@@ -70,18 +82,22 @@ func (a *agentIn) judge(ctx context.Context, config helperapi.File) (judgement *
 			err = failed
 		}
 	}()
-	token, err := a.desire(ctx, askedPairs(current, config))
+	token, err := a.desire(ctx, askedPairs(current, *req.Candidate))
 	if err != nil {
 		return nil, err
 	}
-	judgement = a.mark.Judgement
+	return judgementIn(a.mark, token)
+}
+
+// judgementIn returns the judgement that answers a desired file.
+func judgementIn(m *helperapi.Mark, token string) (*helperapi.Judgement, error) {
 	switch {
-	case judgement != nil && judgement.Token == token:
-		return judgement, nil
-	case a.mark.Reason != "":
-		return nil, &helperapi.Error{Reason: a.mark.Reason, Message: a.mark.Message}
+	case m.Judgement != nil && m.Judgement.Token == token:
+		return m.Judgement, nil
+	case m.State != helperapi.AgentRunning: // otherwise the reason is about what it serves
+		return nil, &helperapi.Error{Reason: m.Reason, Message: m.Message}
 	default:
-		return nil, helperapi.Errorf(helperapi.ReasonAgentFailed, "The agent in the JVM (version %s) is older than this check, and judges no configuration that it does not serve.", a.mark.Agent)
+		return nil, helperapi.Errorf(helperapi.ReasonAgentFailed, "The agent in the JVM (version %s) is older than this check, and judges no configuration that it does not serve.", m.Agent)
 	}
 }
 

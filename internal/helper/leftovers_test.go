@@ -103,11 +103,13 @@ func TestLeftoversAreLimited(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(helperapi.AgentDirectory, "4000000-1.desired"), []byte(desired.Encode()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	want := append(used, "4000000-1.desired")
+	jar := "agent-0000000000aa.jar" // the oldest, to which no desired file refers
+	leave(t, time.Hour, jar)
+	want := append(used, jar, "4000000-1.desired")
 	for edit := range 2 * directory.MaxSpares {
 		name := fmt.Sprintf("config-%012x.yaml", edit)
 		leave(t, time.Duration(edit+1)*time.Second, name)
-		if edit < directory.MaxSpares {
+		if edit < directory.MaxSpares-1 {
 			want = append(want, name)
 		}
 	}

@@ -31,6 +31,11 @@ func stage(req helperapi.Request, beside Beside, jars Jars, blobs io.Reader, rep
 	if err := jars.checkStaged(req.Files); err != nil {
 		return err
 	}
+	if req.Candidate != nil { // nothing is written for a judgement that cannot be had
+		if err := requireAgent(req); err != nil {
+			return err
+		}
+	}
 	if err := checkTmp(req); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package pod
 import (
 	corev1 "k8s.io/api/core/v1"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -32,4 +33,13 @@ func MemoryFor(pod *corev1.Pod, name string) *helperapi.PodMemory {
 		}
 	}
 	return m
+}
+
+// MemoryHeadroom returns the exporter's memory headroom in bytes, for the helper. The
+// API server sets the default; an exporter that is older than the field has none.
+func MemoryHeadroom(exporter *v1alpha1.PrometheusJmxExporter) int64 {
+	if headroom := exporter.Spec.MemoryHeadroom; headroom != nil {
+		return headroom.Value()
+	}
+	return helperapi.DefaultMemoryHeadroom
 }

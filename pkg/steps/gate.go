@@ -133,7 +133,7 @@ func (j *JVM) preflight() statemachine.Outcome {
 // Only another inspection, or another spec.memoryHeadroom, changes the result: nothing
 // is tried meanwhile.
 func (j *JVM) shortage() *statemachine.Outcome {
-	p, headroom := j.Process, memoryHeadroom(j.Exporter)
+	p, headroom := j.Process, pod.MemoryHeadroom(j.Exporter)
 	if headroom <= 0 || p.FreeMemory == nil || p.Adopted || record.MayHaveAgent(p) {
 		return nil
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -92,15 +91,6 @@ func digest(values ...any) string {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:8])
-}
-
-// memoryHeadroom returns the exporter's memory headroom in bytes, for the helper. The
-// API server sets the default; an exporter that is older than the field has none.
-func memoryHeadroom(exporter *v1alpha1.PrometheusJmxExporter) int64 {
-	if headroom := exporter.Spec.MemoryHeadroom; headroom != nil {
-		return headroom.Value()
-	}
-	return helperapi.DefaultMemoryHeadroom
 }
 
 // Artifacts are the files that the operator copies into containers.

@@ -58,7 +58,7 @@ func (l Load) Ensure(ctx context.Context, j *JVM) statemachine.Outcome {
 	files, identity := j.files(), record.Fingerprint(p)
 	report, err := l.Helper.Run(ctx, j.at(), helperapi.VerbLoad, j.withTmp(p.Container, helperapi.Request{
 		Target:          targetOf(p),
-		MemoryHeadroom:  memoryHeadroom(j.Exporter),
+		MemoryHeadroom:  pod.MemoryHeadroom(j.Exporter),
 		PodMemory:       pod.MemoryFor(j.Pod, p.Container),
 		RefuseOnWarning: j.refusesOnWarning(),
 		Desired: &helperapi.Desired{

@@ -11,6 +11,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
+	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
@@ -45,7 +46,7 @@ func TestMemoryHeadroomDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := resource.NewQuantity(memoryHeadroom(&v1alpha1.PrometheusJmxExporter{}), resource.BinarySI).String()
+	want := resource.NewQuantity(pod.MemoryHeadroom(&v1alpha1.PrometheusJmxExporter{}), resource.BinarySI).String()
 	if !strings.Contains(string(crd), "default: "+want+"\n") {
 		t.Errorf("the CRD's default is not %s", want)
 	}

@@ -69,7 +69,7 @@ func runningDoor(pod *corev1.Pod, container string) string {
 	return name
 }
 
-// presentScript holds a session with the helper that was installed or used last, if it
+// presentScript holds a session with the helper that was installed last, if it
 // lies in a directory that script would trust. The helper may stage and load no jar.
 var presentScript = prelude + `read -r uid flags
 enter || { there && end $not_trusted; end $helper_missing; }

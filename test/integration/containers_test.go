@@ -36,6 +36,10 @@ type containers struct {
 	// judgements are those of the agents, by container; an older helper, which does not know
 	// the verb, has none.
 	judgements map[string]*helperapi.Judgement
+	// checked are the requests for them.
+	checked []helperapi.Request
+	// restored is what a helper says that has a judgement, and no answer to what it wrote after it.
+	restored error
 }
 
 type containerKey struct {
@@ -186,10 +190,7 @@ func (cs *containers) through(seam effects.Seam) transport.Helper {
 		if err != nil && !errors.As(err, &known) {
 			err = &transport.Error{Reason: v1alpha1.ReasonExecFailed, Message: "The exec into the container was interrupted.", Err: err}
 		}
-		if err != nil {
-			return nil, err
-		}
-		return report, nil
+		return report, err // both, if the helper reports an error
 	})
 }
 
@@ -211,7 +212,8 @@ func (cs *containers) exec(in transport.Container, verb helperapi.Verb, request 
 		if judgement == nil {
 			return nil, &transport.Error{Reason: v1alpha1.ReasonBadRequest, Message: `There is no operation "check".`}
 		}
-		return &helperapi.Report{Judgement: judgement}, nil
+		cs.checked = append(cs.checked, request)
+		return &helperapi.Report{Judgement: judgement}, cs.restored
 	case helperapi.VerbInspect:
 		return c.inspect(request), nil
 	case helperapi.VerbStage:

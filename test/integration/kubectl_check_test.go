@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	reached "banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -36,8 +37,9 @@ func TestKubectlCheckInPod(t *testing.T) {
 
 	k.dial = func(*reached.Cluster) transport.Dialer { return transport.NewPresent(streams{s.containers}) }
 	compare(t, "check-older", transcript("--pod", "payroll-0", "--container", "worker"))
+	accepted := &helperapi.Judgement{Millis: new(int64(38)), CPUMillis: new(int64(31)), Bytes: new(int64(5 << 20)), Series: new(int64(412)), MBeans: new(int64(96))}
 	s.containers.judgements = map[string]*helperapi.Judgement{
-		"app": {Millis: new(int64(38)), CPUMillis: new(int64(31)), Bytes: new(int64(5 << 20)), Series: new(int64(412)), MBeans: new(int64(96))},
+		"app": accepted,
 		"worker": {
 			Reason:  "RuleTooExpensive",
 			Message: "Rule 2 (.*.*.*x) is switched off: it costs too much CPU or memory. Simplify the pattern, and what is made of it; the other rules are served.",
@@ -46,6 +48,26 @@ func TestKubectlCheckInPod(t *testing.T) {
 		},
 	}
 	compare(t, "check-pod", transcript("--pod", "payroll-0"))
+	for _, request := range s.containers.checked {
+		if request.MemoryHeadroom != helperapi.DefaultMemoryHeadroom {
+			t.Errorf("the check was to leave %d bytes of memory", request.MemoryHeadroom)
+		}
+	}
+	if len(s.containers.checked) != 2 {
+		t.Errorf("%d JVMs judged", len(s.containers.checked))
+	}
+	compare(t, "check-pod-json", transcript("--pod", "payroll-0", "-o", "json"))
+	s.containers.restored = fault(string(helperapi.ReasonAgentNotAnswering))
+	compare(t, "check-pod-unrestored", transcript("--pod", "payroll-0", "--container", "app"))
+	s.containers.restored = nil
+	s.containers.judgements["app"] = &helperapi.Judgement{Reason: helperapi.JudgementTrialIncomplete, Message: "The collection did not end within the 3 seconds of a trial."}
+	compare(t, "check-pod-incomplete", transcript("--pod", "payroll-0", "--container", "app"))
+	for _, reason := range []string{v1alpha1.ReasonHelperFailed, string(helperapi.ReasonStagingIncomplete), v1alpha1.ReasonAgentFailed} {
+		s.containers.faults[helperapi.VerbCheck] = fault(reason)
+		compare(t, "check-pod-"+strings.ToLower(reason), transcript("--pod", "payroll-0", "--container", "app"))
+	}
+	delete(s.containers.faults, helperapi.VerbCheck)
+	s.containers.judgements["app"] = accepted
 	compare(t, "check-pod-accepted", transcript("--pod", "payroll-0", "--container", "app", "-o", "yaml"))
 	compare(t, "check-pod-none", transcript("--pod", "payroll-0", "--container", "none")+transcript("--pod", "payroll-1")+transcript("--pod", "none"))
 }

@@ -68,7 +68,10 @@ func (cs *containers) serve(in transport.Container, from *bufio.Reader, to *json
 			if !ok {
 				known = &transport.Error{Reason: v1alpha1.ReasonHelperFailed, Message: err.Error()}
 			}
-			answer.Report = &helperapi.Report{Error: &helperapi.Error{Reason: helperapi.Reason(known.Reason), Message: known.Message}}
+			if answer.Report == nil {
+				answer.Report = &helperapi.Report{}
+			}
+			answer.Report.Error = &helperapi.Error{Reason: helperapi.Reason(known.Reason), Message: known.Message}
 		}
 		if err := to.Encode(answer); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"syscall"
@@ -96,8 +97,9 @@ func (dir *Directory) Prune(keep ...string) {
 	}
 }
 
-// PruneSpares removes the oldest shared files that no desired file refers to, except those to
-// keep, and MaxSpares others.
+// PruneSpares removes shared files that no desired file refers to, except those to keep, and
+// MaxSpares others: configurations before jars, since checks and edits leave many, and the
+// oldest first.
 func (dir *Directory) PruneSpares(keep ...string) {
 	spares := dir.spares(keep)
 	for _, name := range spares[:max(0, len(spares)-MaxSpares)] {
@@ -106,7 +108,7 @@ func (dir *Directory) PruneSpares(keep ...string) {
 }
 
 // spares returns the shared files that no desired file refers to, except those to keep,
-// the oldest first; none if a desired file cannot be read, which may refer to any.
+// configurations and then others, the oldest first; none if a desired file cannot be read, which may refer to any.
 func (dir *Directory) spares(keep []string) []string {
 	wanted, known := dir.referenced()
 	if !known {
@@ -117,12 +119,33 @@ func (dir *Directory) spares(keep []string) []string {
 		_, shared := helperapi.FileDigest(name)
 		return !shared || slices.Contains(keep, name)
 	})
-	modified := make(map[string]time.Time, len(spares))
-	for _, name := range spares {
-		modified[name] = dir.modified(name)
+	sorted := byAge{spares, make([]time.Time, len(spares))}
+	for i, name := range spares {
+		sorted.modified[i] = dir.modified(name)
 	}
-	slices.SortFunc(spares, func(a, b string) int { return modified[a].Compare(modified[b]) })
+	sort.Sort(sorted)
 	return spares
+}
+
+// byAge sorts configurations before other files, and each by their age. It is no argument
+// of slices.SortFunc, which would make the helper larger by 8 KB.
+type byAge struct {
+	names    []string
+	modified []time.Time
+}
+
+func (s byAge) Len() int { return len(s.names) }
+
+func (s byAge) Less(i, j int) bool {
+	if config := strings.HasPrefix(s.names[i], "config-"); config != strings.HasPrefix(s.names[j], "config-") {
+		return config
+	}
+	return s.modified[i].Before(s.modified[j])
+}
+
+func (s byAge) Swap(i, j int) {
+	s.names[i], s.names[j] = s.names[j], s.names[i]
+	s.modified[i], s.modified[j] = s.modified[j], s.modified[i]
 }
 
 // Clear removes the files of one JVM, and the shared files if no other JVM has a desired

@@ -19,7 +19,8 @@ import (
 
 // verdict is what the operator would say of a configuration.
 type verdict struct {
-	File     string `json:"file"`
+	File string `json:"file"`
+	// Accepted is true if the operator accepts the configuration, and the JVMs that were asked.
 	Accepted bool   `json:"accepted"`
 	Reason   string `json:"reason,omitempty"`
 	Line     int    `json:"line,omitempty"`
@@ -37,6 +38,7 @@ type verdict struct {
 var (
 	errRejected      = errors.New("the configuration is not accepted")
 	errRejectedByJVM = errors.New("not every JVM of the pod accepts the configuration")
+	errNotJudged     = errors.New("not every JVM of the pod judged the configuration")
 )
 
 func (t *tool) check() *cobra.Command {
@@ -51,7 +53,8 @@ configuration is accepted, with or without warnings.
 Only a JVM can judge the patterns, which are Java's regular expressions, and what
 they cost there. With --pod, each JVM of a pod that the operator attached to does:
 it compiles the patterns and collects once, within the limits of a scrape, and
-serves what it did. It needs get on pods, and get and create on pods/exec.`,
+serves what it did. It needs list on jmxattachments, get on prometheusjmxexporters
+and pods, and get and create on pods/exec.`,
 		Example: `  kubectl jmx check -f config.yaml
   kubectl jmx check -f config.yaml --pod payroll-0
   kubectl get configmap rules -o jsonpath='{.data.config\.yaml}' | kubectl jmx check -f -`,
@@ -107,11 +110,16 @@ func (t *tool) judge(ctx context.Context, v *verdict, pod, container string, con
 		return err
 	}
 	for _, jvm := range v.JVMs {
-		if !jvm.Accepted {
-			return errRejectedByJVM
+		switch {
+		case jvm.Accepted:
+		case jvm.Judged:
+			err = errRejectedByJVM
+		case err == nil:
+			err = errNotJudged
 		}
 	}
-	return nil
+	v.Accepted = err == nil
+	return err
 }
 
 func validate(file string, content []byte) verdict {
@@ -128,7 +136,7 @@ func validate(file string, content []byte) verdict {
 
 func (v verdict) print(w io.Writer) {
 	w = terminal.Writer(w)
-	if !v.Accepted {
+	if v.Reason != "" {
 		fmt.Fprintf(w, "%s: %s: %s\n%s\n", v.File, v.Reason, v.Message, v.Docs)
 		return
 	}

@@ -43,12 +43,16 @@ func Pod(ctx context.Context, cl *cluster.Cluster, dial Dial, name, container st
 	if of.UID != record.Spec.Pod.UID {
 		return nil, fmt.Errorf("pod %s was replaced, and the operator has not processed the new one: try again", name)
 	}
+	exporter, err := cl.Exporter(ctx, record.Spec.Exporter.Name)
+	if err != nil {
+		return nil, err
+	}
 	sessions := transport.NewSessions(dial(cl))
 	defer sessions.Close()
 	file := transport.NewBlob("config-", config, ".yaml")
 	var all []Judgement
 	for _, p := range attached {
-		judged, err := ask(ctx, sessions, target(of, record, p), p, file)
+		judged, err := ask(ctx, sessions, target(of, record, p), request(exporter, of, p, file), file)
 		j := Judgement{Container: p.Container, PID: p.PID}
 		if err != nil {
 			j.fail(err, record)
@@ -94,22 +98,27 @@ func target(of *corev1.Pod, record *v1alpha1.JmxAttachment, p v1alpha1.JavaProce
 	return in
 }
 
-func ask(ctx context.Context, sessions *transport.Sessions, in transport.Container, p v1alpha1.JavaProcess, file transport.Blob) (*helperapi.Judgement, error) {
-	request := helperapi.Request{
+// request is that of the operator for a JVM, but for the configuration.
+func request(exporter *v1alpha1.PrometheusJmxExporter, of *corev1.Pod, p v1alpha1.JavaProcess, file transport.Blob) helperapi.Request {
+	return helperapi.Request{
 		Target: &helperapi.Target{PID: int(p.PID), StartTime: uint64(p.StartTime)},
 		Files:  []helperapi.File{file.File}, Candidate: &file.File,
 		// The operator has loaded its agent from this /tmp: it is as the exporter permits.
 		AllowSharedTmp: true,
+		MemoryHeadroom: pod.MemoryHeadroom(exporter), PodMemory: pod.MemoryFor(of, p.Container),
 	}
+}
+
+func ask(ctx context.Context, sessions *transport.Sessions, in transport.Container, request helperapi.Request, file transport.Blob) (*helperapi.Judgement, error) {
 	if _, err := sessions.Run(ctx, in, helperapi.VerbStage, request, file); err != nil {
 		return nil, err
 	}
 	report, err := sessions.Run(ctx, in, helperapi.VerbCheck, request)
-	if err == nil && report.Judgement == nil {
+	switch {
+	case report != nil && report.Judgement != nil: // also if the agent did not answer what the helper wrote after it
+		return report.Judgement, nil
+	case err == nil:
 		err = &transport.Error{Reason: v1alpha1.ReasonHelperFailed, Message: "The helper reported no judgement."}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return report.Judgement, nil
+	return nil, err
 }

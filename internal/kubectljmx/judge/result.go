@@ -19,7 +19,8 @@ import (
 type Judgement struct {
 	Container string `json:"container"`
 	PID       int32  `json:"pid"`
-	// Accepted is false also if the JVM did not judge.
+	// Judged reports whether the JVM judged the configuration, and Accepted what it found.
+	Judged   bool `json:"judged"`
 	Accepted bool `json:"accepted"`
 	// Reason and Message say why the JVM does not accept the configuration, or why it did
 	// not judge.
@@ -42,6 +43,7 @@ func (j Judgement) JVM() string { return fmt.Sprintf("%s/%d", j.Container, j.PID
 // take copies what an agent says.
 func (j *Judgement) take(said *helperapi.Judgement) {
 	j.Accepted, j.Reason, j.Message = said.Reason == "", string(said.Reason), said.Message
+	j.Judged = said.Reason != helperapi.JudgementTrialIncomplete && j.Reason != v1alpha1.ReasonAgentFailed
 	if said.Reason != helperapi.JudgementTrialIncomplete {
 		j.Docs = advice.Link(j.Reason)
 	}
@@ -65,8 +67,14 @@ func (j *Judgement) fail(err error, record *v1alpha1.JmxAttachment) {
 		j.Message = "The helper in the container is older than this kubectl jmx, and cannot check: upgrade the operator, or use the kubectl jmx of its version. (" + known.Message + ")"
 	case v1alpha1.ReasonDoorPending:
 		j.Message = known.Message + fmt.Sprintf(" It ends after ten minutes without work (--door-idle of the operator); the operator adds another one to inspect the pod: kubectl jmx retry -n %s %s.", namespace, pod)
-	case v1alpha1.ReasonQueued, v1alpha1.ReasonReplaced, v1alpha1.ReasonProcessGone, string(helperapi.ReasonBusy):
+	case v1alpha1.ReasonHelperFailed:
+		j.Message = known.Message + fmt.Sprintf(" The operator installs its helper when it inspects the pod: kubectl jmx retry -n %s %s.", namespace, pod)
+	case v1alpha1.ReasonQueued, v1alpha1.ReasonReplaced, v1alpha1.ReasonProcessGone, string(helperapi.ReasonBusy), string(helperapi.ReasonStagingIncomplete):
 		j.Message = known.Message + " Try again."
+	default:
+		if v1alpha1.Known(known.Reason) {
+			j.Docs = advice.Link(known.Reason)
+		}
 	}
 }
 
@@ -81,9 +89,12 @@ func seconds(millis *int64) *float64 {
 func Print(w io.Writer, all []Judgement) {
 	rows := [][]string{{"JVM", "ACCEPTED", "SERIES", "MBEANS", "DURATION", "CPU", "ALLOCATED", "REASON"}}
 	for _, j := range all {
-		accepted := "no"
-		if j.Accepted {
+		accepted := "not judged"
+		switch {
+		case j.Accepted:
 			accepted = "yes"
+		case j.Judged:
+			accepted = "no"
 		}
 		rows = append(rows, []string{
 			j.JVM(), accepted, count(j.Series), count(j.MBeans), duration(j.DurationSeconds), duration(j.CPUSeconds), bytes(j.AllocatedBytes), j.Reason,

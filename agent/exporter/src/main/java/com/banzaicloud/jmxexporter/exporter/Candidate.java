@@ -27,12 +27,21 @@ final class Candidate {
         this.trialNanos = trialNanos;
     }
 
+    /**
+     * Reports whether a desired file is one of a check: it asks for a judgement, or the one before did. Neither is written
+     * to have what is served tried again.
+     */
+    boolean concerns(Map<String, String> desired) {
+        return desired.containsKey("candidate") || !judgement.isEmpty();
+    }
+
     /** The judgement for the mark; empty if none is asked for. Never throws: what is served is not in question. */
     Map<String, String> judge(Map<String, String> desired) {
         String path = desired.get("candidate");
         String token = desired.get("token");
         if (path == null || token == null) {
-            return Collections.emptyMap();
+            judgement = Collections.emptyMap();
+            return judgement;
         }
         if (!token.equals(judgement.get(TOKEN))) {
             Map<String, String> pairs = new HashMap<>();
@@ -46,11 +55,14 @@ final class Candidate {
     }
 
     private Map<String, String> judge(String path, String sha256) {
+        // By the clock, not by work: scrapes and the operator wait meanwhile, however little CPU the container gets.
+        Deadline deadline = new Deadline(trialNanos);
         Map<String, String> pairs = new HashMap<>();
         try {
             Configuration configuration = Configuration.read(path, sha256);
             pairs.put("sha256", configuration.sha256());
-            tryOut(configuration, pairs);
+            configuration.startAtOnce();
+            tryOut(configuration, deadline, pairs);
         } catch (Rejection e) {
             complain(e, pairs);
         } catch (Throwable t) { // Out of memory, say: the trampoline would take it for a failure of what is served.
@@ -65,9 +77,9 @@ final class Candidate {
     }
 
     /** Collects once, and puts what that costs and yields into the pairs. */
-    private void tryOut(Configuration configuration, Map<String, String> pairs) throws Rejection {
+    private void tryOut(Configuration configuration, Deadline deadline, Map<String, String> pairs) throws Rejection {
         try (Metrics metrics = new Metrics(configuration, reloads)) {
-            Rejection incomplete = collect(metrics);
+            Rejection incomplete = collect(metrics, deadline);
             metrics.mark(pairs);
             if (metrics.complaint() != null) {
                 throw Rejection.tooExpensive(metrics.complaint());
@@ -79,10 +91,10 @@ final class Candidate {
     }
 
     /** Collects once; why the collection did not end is returned, since a rule that was too expensive says more. */
-    private Rejection collect(Metrics metrics) throws Rejection {
+    private Rejection collect(Metrics metrics, Deadline deadline) throws Rejection {
         Throwable failure;
         try {
-            failure = scrapes.tryOut(metrics, new WorkDeadline(trialNanos));
+            failure = scrapes.tryOut(metrics, deadline);
         } catch (Unavailable e) {
             return Rejection.incomplete(e.getMessage());
         }

@@ -16,6 +16,7 @@ final class Configuration {
 
     /** The operator accepts no more, since each pod gets a copy. */
     static final int LIMIT_BYTES = 256 << 10;
+    private static final String DELAY = "startDelaySeconds";
 
     private final String path;
     private final String sha256;
@@ -86,6 +87,13 @@ final class Configuration {
     /** "Integer cannot be cast to List": the collector knows no more, and the packages and modules help nobody. */
     private static String types(ClassCastException e) {
         return String.valueOf(e.getMessage()).replaceAll("(class )?(\\w+\\.)+(\\w+)", "$3").replaceAll(" \\(.*", "");
+    }
+
+    /** Has it collect without the delay that it asks for at a start; a value that is none stays, to be rejected. */
+    void startAtOnce() {
+        if (yaml.get(DELAY) instanceof Integer) {
+            yaml.remove(DELAY);
+        }
     }
 
     boolean excludesJvmMetrics() {

@@ -55,7 +55,7 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
             return answer("stopped");
         }
         try {
-            follow(read(desired));
+            follow(read(desired), !candidate.concerns(desired));
             Map<String, String> answer = answer("running");
             complain(metrics, answer);
             answer.putAll(candidate.judge(desired));
@@ -116,12 +116,14 @@ public final class Exporter implements Function<Map<String, String>, Map<String,
     /**
      * Serves this from now on. Another configuration is tried at once: what is too expensive is known before it is taken
      * for served, and one that is too large for the heap gives way to one that was not.
+     *
+     * @param again whether the same configuration is tried again if it was too large
      */
-    private void follow(State next) throws Rejection {
+    private void follow(State next, boolean again) throws Rejection {
         State before = server == null ? null : served;
         boolean fitted = before != null && scrapes.complaint() == null;
         boolean changes = serve(next);
-        if (changes || !fitted) { // What was too large may be less now.
+        if (changes || !fitted && again) { // What was too large may be less now.
             scrapes.collect(new WorkDeadline(TRIAL_NANOS));
         }
         String tooLarge = scrapes.complaint();

@@ -16,7 +16,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Collections have a thread of their own. It may hang in an MBean of the application, where it cannot be
  * interrupted without harm; clients that wait for it can give up, and another configuration is not held up by it. Once
- * two hang, there are no more: each would take another thread, and hang as well if the configurations are alike.
+ * two hang, there are no more: each would take another thread, and hang as well if the configurations are alike. One
+ * trial that hangs comes on top of them: it takes from clients neither of the two.
  */
 final class Scrapes {
 
@@ -28,12 +29,13 @@ final class Scrapes {
     private static final long SHARED_NANOS = TimeUnit.SECONDS.toNanos(10);
     /** How often waiting clients are checked for having gone. */
     private static final long LOOK_MILLIS = 100;
-
     /** How many clients wait or read at once: fewer than the server has connections, so that /-/healthy is still answered. */
     private static final int CLIENTS = 12;
 
     /** How many collections may hang in the JVM, also of implementations that were replaced. */
     private static final int HUNG = 2;
+    /** Names the thread of a trial that was given up, so that it does not count among these. */
+    private static final String CANDIDATE = "jmx-exporter-candidate";
 
     // MBeans are asked on its threads: they look like the application's.
     private final Workers workers = new Workers(Collection.NAME, ClassLoader.getSystemClassLoader());
@@ -123,15 +125,13 @@ final class Scrapes {
                         return mine;
                     }
                     boolean late = deadline.hasPassed(mine == null ? null : mine.thread);
-                    Unavailable.check(mine == null ? -1 : System.nanoTime() - mine.started, late);
+                    Unavailable.check(mine == null ? -1 : System.nanoTime() - mine.started, late, trial != null);
                     Threads.await(this, LOOK_MILLIS); // An application that interrupts threads it does not know makes us look early, no more.
                 }
             }
             return null;
         } finally { // Also when memory is out: an answer that nobody releases would be the last one.
-            if (!answered) {
-                leave(mine);
-            }
+            leave(answered ? null : mine);
         }
     }
 
@@ -151,22 +151,25 @@ final class Scrapes {
      * @throws Unavailable when it could not begin, or has not ended
      */
     synchronized Throwable tryOut(Metrics metrics, Deadline deadline) throws Unavailable {
-        if (Threads.count(Collection.NAME) > (workers.isReady() || current != null ? 1 : 0)) { // If the trial hung as well, clients would get none.
+        if (Threads.count(CANDIDATE) > 0 || Threads.count(Collection.NAME) > (workers.isReady() || current != null ? 1 : 0)) { // It would hang as well.
             throw new Unavailable(503, "A collection hangs inside an MBean of the application: ask again once it has come out.");
         }
         try {
             while (trial == null || !trial.done && trial.thread.isAlive()) {
+                if (deadline.hasPassed(trial == null ? null : trial.thread)) {
+                    throw Unavailable.unfinished(trial != null);
+                }
                 if (trial == null && current == null) {
                     trial = begin(metrics);
                     trial.clients++;
-                }
-                if (deadline.hasPassed(trial == null ? null : trial.thread)) {
-                    throw Unavailable.unfinished(trial != null);
                 }
                 Threads.await(this, LOOK_MILLIS);
             }
             return trial.done ? trial.failure : new IllegalStateException("its thread was stopped");
         } finally {
+            if (trial != null && !trial.done) {
+                trial.thread.setName(CANDIDATE);
+            }
             leave(trial);
             trial = null;
             shownAt = System.nanoTime(); // It has as long to end as one of metrics that were shown before.
@@ -204,20 +207,16 @@ final class Scrapes {
 
     private Collection begin(Metrics metrics) throws Unavailable {
         Collection next = new Collection(metrics);
-        next.thread = start(next);
-        current = next;
-        return next;
-    }
-
-    private Thread start(Collection next) throws Unavailable {
         try {
-            return workers.run(next);
+            next.thread = workers.run(next);
         } catch (OutOfMemoryError e) {
             if (!Threads.areRefused()) {
                 throw e;
             }
             throw Unavailable.withoutThread();
         }
+        current = next;
+        return next;
     }
 
     private synchronized void leave(Collection left) {
@@ -227,13 +226,14 @@ final class Scrapes {
     }
 
     private synchronized void finish(Collection finished) {
+        if (Thread.currentThread().getName().equals(CANDIDATE)) {
+            Thread.currentThread().setName(Collection.NAME); // It may collect for clients next.
+        }
         finished.done = true;
         ended++;
         finished.finished = System.nanoTime();
-        if (finished.metrics == metrics && finished.failure instanceof CollectionTooLarge) {
-            tooLarge = tooLarge == null ? finished.failure.getMessage() : tooLarge;
-        } else if (finished.metrics == metrics && finished.failure == null) {
-            tooLarge = null;
+        if (finished.metrics == metrics && (finished.failure == null || tooLarge == null && finished.failure instanceof CollectionTooLarge)) {
+            tooLarge = finished.failure == null ? null : finished.failure.getMessage();
         }
         if (finished.clients == 0) {
             drop(finished);

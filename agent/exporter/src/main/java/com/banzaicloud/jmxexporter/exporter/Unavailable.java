@@ -23,11 +23,15 @@ final class Unavailable extends Exception {
      *
      * @param nanos how long the collection that it waits for has been running; -1 if it waits for none
      * @param late whether the client does not want to wait longer
+     * @param judging whether it waits because a configuration is tried that is not served
      */
-    static void check(long nanos, boolean late) throws Unavailable {
+    static void check(long nanos, boolean late, boolean judging) throws Unavailable {
         if (nanos > LIMIT_NANOS) {
             throw new Unavailable(503, "The collection has been running for more than a minute, probably inside an MBean of the application:"
                     + " jcmd <pid> Thread.print shows where, as thread " + Scrapes.Collection.NAME + ".");
+        }
+        if (late && judging) {
+            throw new Unavailable(503, "A configuration is being judged, which takes 3 seconds at most: ask again.");
         }
         if (late) {
             throw new Unavailable(503, nanos >= 0 ? "The collection takes longer than the scraper waits: collect less, or let it wait longer."
@@ -49,8 +53,9 @@ final class Unavailable extends Exception {
 
     /** A trial has not ended in its time. */
     static Unavailable unfinished(boolean begun) {
-        return new Unavailable(503, begun ? "The collection took longer than a trial may: collect less, by includeObjectNames or excludeObjectNames."
-                : "Another collection was running, or its answer was being read: ask again.");
+        return new Unavailable(503, begun
+                ? "The collection did not end within the 3 seconds of a trial: collect less, by includeObjectNames or excludeObjectNames, or give the container more CPU."
+                : "The collection could not begin within 3 seconds, since another one ran or its answer was being read, or for want of CPU: ask again.");
     }
 
     /** Why a collection that failed has no answer. */

@@ -2,6 +2,7 @@ package com.banzaicloud.jmxexporter.exporter;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -38,9 +39,11 @@ class JudgementsTest {
                 assertNull(answer.get("candidate.reason"), answer.toString());
                 assertEquals(String.valueOf(i), answer.get("candidate.token"));
             }
-            assertEquals(classes, ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount());
+            // Other tests ran in this JVM, whose threads may load one or the other; a class for each judgement would be 200.
+            assertTrue(ManagementFactory.getClassLoadingMXBean().getTotalLoadedClassCount() - classes < 100);
             assertEquals(threads, ManagementFactory.getThreadMXBean().getThreadCount());
-            assertEquals(1, instances(Registry.class.getName()), "that of what is served");
+            // That of what is served; those of other tests in this JVM, and the last one, may be on a stack still. A leak would be 350.
+            assertTrue(instances(Registry.class.getName()) < 10);
             assertEquals(0, instances("$AllocationCountingNotificationListener"));
         } finally {
             exporter.apply(Map.of("state", "stopped"));
