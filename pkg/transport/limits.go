@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -23,12 +22,18 @@ import (
 // sessions, so that it is not queued behind a fleet that hangs. There are never more than
 // SessionsPerPlace sessions for each place.
 //
+// Who finds no place waits in a queue, in which namespaces take turns, and in each of them
+// its exporters. Who is woken has a place reserved for a moment: otherwise a newcomer takes
+// it, or one of the thousands that try again.
+//
 // Probes of endpoints, which may be silent until they time out, have places of their own:
 // as many as sessions, with the same shares.
 type Limits struct {
 	mu sync.Mutex
 	shares
 	queue
+	// reserved are the places of pods that were woken.
+	reserved map[waiting]*place
 	// outcomes holds whether each container responded when last tried.
 	outcomes *lru.Cache
 
@@ -42,20 +47,22 @@ const maxOutcomes = 20_000
 // NewLimits returns Limits with a number of places overall, on each node and in each
 // namespace. A namespace has the same fraction of a node's places as it has of all places,
 // rounded up.
-func NewLimits(all, perNode, perNamespace int) *Limits {
-	onNode := min((perNode*perNamespace+all-1)/all, perNode)
+func NewLimits(total, perNode, perNamespace int) *Limits {
+	fraction := min((perNode*perNamespace+total-1)/total, perNode)
 	return &Limits{
 		shares: shares{
-			places: map[string]int{"all": all, "node": perNode, "namespace": perNamespace, "namespace on node": onNode},
+			places: [kinds]int{all: total, onNode: perNode, ofNamespace: perNamespace, ofNamespaceOnNode: fraction},
 			taken:  map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}, probing: {}},
 		},
-		outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(maxOutcomes),
+		reserved: map[waiting]*place{}, outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(maxOutcomes),
 	}
 }
 
-// OnRoom registers wake, which is called for each pod that found no place once there may
-// be one, in the order in which the pods asked, so that they need not poll. No place is
-// reserved for a woken pod; it asks like any other. wake must not block.
+// reservation is how long a place is kept for a pod that was woken.
+const reservation = 2 * time.Second
+
+// OnRoom registers wake, which is called for each pod that found no place once there is
+// one, so that they need not poll. The place is reserved for a moment. wake must not block.
 func (l *Limits) OnRoom(wake func(namespace, pod string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,30 +86,34 @@ func (l *Limits) Probe(in Container) (done func(), err error) {
 func (l *Limits) take(w waiter) (*place, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	p := l.placeFor(w)
-	if p == nil {
-		l.enqueue(w)
+	if kept := l.reserved[w.id()]; kept != nil {
+		l.drop(w.id(), kept)
+	}
+	of := l.classOf(w)
+	if !l.fit(of.first, of.responds, w.Container) {
+		l.enqueue(w, of)
 		return nil, errQueued
 	}
-	l.dequeue(w)
-	return p, nil
+	l.dequeue(w.id())
+	return l.place(w.Container, of.first), nil
 }
 
-// placeFor takes a place, or returns nil if there is none. The caller holds l.mu.
-func (l *Limits) placeFor(w waiter) *place {
-	first := fresh
-	outcome, tried := l.outcomes.Get(w.key())
-	responds := outcome == true
+// classOf returns how a session or probe begins. The caller holds l.mu.
+func (l *Limits) classOf(w waiter) class {
+	outcome, tried := l.outcomes.Get(w.Container.key())
+	of := class{node: w.Node, first: fresh, responds: outcome == true}
 	switch {
 	case w.probes:
-		first = probing
-	case tried && !responds:
-		first = retrying
+		of.first = probing
+	case tried && !of.responds:
+		of.first = retrying
 	}
-	if !l.fit(first, responds, w.Container) {
-		return nil
-	}
-	p := &place{Limits: l, in: w.Container}
+	return of
+}
+
+// place takes a place. The caller holds l.mu.
+func (l *Limits) place(in Container, first state) *place {
+	p := &place{Limits: l, in: in}
 	p.move(first)
 	return p
 }
@@ -111,30 +122,37 @@ func (l *Limits) placeFor(w waiter) *place {
 func (l *Limits) update(change func()) {
 	l.mu.Lock()
 	change()
-	next, wake := l.dequeueReady(), l.wake
+	next, wake := l.reserve(), l.wake
 	l.mu.Unlock()
-	for _, waiting := range next {
-		wake(waiting.Namespace, waiting.Pod)
+	for _, woken := range next {
+		wake(woken.Namespace, woken.Pod)
 	}
 }
 
-// dequeueReady removes the pods for which there is room from the queue, and returns them.
-// There is room for all of them together, but their places are not reserved.
-func (l *Limits) dequeueReady() []waiter {
-	var next []waiter
-	var places []*place
-	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
-		p := l.placeFor(w)
-		if p == nil {
-			return false
-		}
-		next, places = append(next, w), append(places, p)
-		return true
-	})
-	for _, p := range places {
-		p.move(ended)
+// reserve takes places for the pods for which there is room, in the order of their turns,
+// and returns them. The caller holds l.mu.
+func (l *Limits) reserve() (next []*queued) {
+	room := func(of class, in Container) bool { return l.fit(of.first, of.responds, in) }
+	for m := l.next(room); m != nil; m = l.next(room) {
+		id, kept := m.id(), l.place(m.Container, m.class.first)
+		l.reserved[id] = kept
+		kept.timer = time.AfterFunc(reservation, func() {
+			l.update(func() {
+				if l.reserved[id] == kept {
+					l.drop(id, kept)
+				}
+			})
+		})
+		next = append(next, m)
 	}
 	return next
+}
+
+// drop gives a reserved place back. The caller holds l.mu.
+func (l *Limits) drop(id waiting, kept *place) {
+	delete(l.reserved, id)
+	kept.stopTimer()
+	kept.move(ended)
 }
 
 // note records whether a container responded when it was tried.

@@ -37,6 +37,11 @@ func TestProbePlaces(t *testing.T) {
 	if diff := cmp.Diff([]string{"other"}, woken); diff != "" {
 		t.Errorf("woken are (-want +got):\n%s", diff)
 	}
+	kept, err := l.Probe(in("a", "other"))
+	if err != nil {
+		t.Fatalf("the probe that was woken: %v", err)
+	}
+	kept()
 	wantFree(t, l)
 }
 

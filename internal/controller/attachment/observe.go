@@ -34,6 +34,9 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName, ses
 	switch {
 	case err != nil:
 		return nil, err
+	case found.drains(&attachment):
+		r.Health.Forget(name)
+		return nil, nil // the record goes with its pod
 	case !found.owned(&attachment):
 		return r.observeDetaching(ctx, &attachment, session)
 	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
@@ -104,8 +107,10 @@ func (r *Reconciler) visit(ctx context.Context, attachment *v1alpha1.JmxAttachme
 
 // begin returns a reconcile of a pod of which nothing else is known.
 func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod, session Session) *visit {
-	begun, now := attachment.Status.DeepCopy(), r.Clock.Now()
-	v := &visit{Reconciler: r, persisted: begun, Situation: &steps.Situation{
+	persisted, now := attachment.Status.DeepCopy(), r.Clock.Now()
+	record.NotAhead(&attachment.Status, now)
+	begun := attachment.Status.DeepCopy()
+	v := &visit{Reconciler: r, persisted: persisted, Situation: &steps.Situation{
 		Observed: steps.Observed{
 			Operator: steps.Operator{Artifacts: r.Artifacts, Transport: r.Transport, Protection: r.Protection, HealthChecks: r.Health.Enabled()},
 			Pod:      of, Begun: begun, Time: now, Now: metav1.NewTime(now).Rfc3339Copy(),

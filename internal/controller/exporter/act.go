@@ -6,9 +6,14 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
@@ -40,6 +45,7 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet, p plan) error {
 		if err := r.Writer.Service(ctx, p.service); err != nil {
 			return err
 		}
+		r.note(f, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: *p.service.GetName()}})
 	}
 	var failed []error
 	for _, s := range p.slices {
@@ -56,7 +62,17 @@ func (r *Reconciler) writeSlice(ctx context.Context, f *fleet, s slice) error {
 	case !s.changed:
 		return nil
 	}
-	return r.Writer.EndpointSlice(ctx, sliceConfiguration(f.exporter, was, s))
+	if err := r.Writer.EndpointSlice(ctx, sliceConfiguration(f.exporter, was, s)); err != nil {
+		return err
+	}
+	r.note(f, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: s.name}})
+	return nil
+}
+
+// note remembers an object that was written, in the exporter's namespace.
+func (r *Reconciler) note(f *fleet, object client.Object) {
+	object.SetNamespace(f.exporter.Namespace)
+	r.written.note(client.ObjectKeyFromObject(f.exporter), object)
 }
 
 // writeRecords writes one batch of records; the next follows at once. A failed write does
@@ -94,6 +110,9 @@ func (r *Reconciler) writeRecords(ctx context.Context, f *fleet, due []grant) (a
 			failed = append(failed, err)
 		}
 	})
+	if written == 0 { // what only fails is tried again with backoff
+		again = 0
+	}
 	return again, errors.Join(failed...)
 }
 
@@ -102,5 +121,10 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *fleet, g grant) error {
 	if g.attachment != nil {
 		uid = g.attachment.UID
 	}
-	return r.Writer.Attachment(ctx, uid, selection.AttachmentName(g.pod), g.pod, f.exporter, g.revision)
+	name := selection.AttachmentName(g.pod)
+	if err := r.Writer.Attachment(ctx, uid, name, g.pod, f.exporter, g.revision); err != nil {
+		return err
+	}
+	r.note(f, &v1alpha1.JmxAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	return nil
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // conclude writes the status if it differs, records Events for what is new in it, and
-// returns when to reconcile again.
+// returns when to reconcile again, also if something could not be written.
 func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration, failure error) (ctrl.Result, error) {
 	problems, err := problem.Check(ctx, r.Reader, r.Logs, f.exporter, r.Clock.Now())
 	if err != nil {
@@ -35,14 +35,11 @@ func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration
 	case apply.IsStale(err):
 		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
 	}
-	if err := errors.Join(failure, err); err != nil {
-		return ctrl.Result{}, err
-	}
 	if p := f.inputs.Problem(); p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
 		again = enqueue.Earliest(again, statemachine.MaxBackoff)
 	}
 	again = enqueue.Earliest(again, r.Source.RereadAfter(client.ObjectKeyFromObject(f.exporter)))
-	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, problems.Again)}, nil
+	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, problems.Again)}, errors.Join(failure, err)
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, status *v1alpha1.PrometheusJmxExporterStatus) error {

@@ -56,6 +56,10 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 // assign adds a pod that matches the selector to the fleet, according to who owns it.
 func (r *Reconciler) assign(ctx context.Context, f *fleet, pod *corev1.Pod, exporters []v1alpha1.PrometheusJmxExporter, attachments map[types.UID]*v1alpha1.JmxAttachment) error {
 	attached := attachments[pod.UID]
+	if attached != nil && selection.Drains(f.exporter, pod, attached) {
+		f.draining = append(f.draining, member{pod: pod, attachment: attached})
+		return nil
+	}
 	owner := selection.OwnerOf(exporters, pod, attached)
 	switch {
 	case owner == nil && attached != nil && f.rollout.awaitsHalt(pod, attached):

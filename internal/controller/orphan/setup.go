@@ -78,7 +78,7 @@ func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.Pr
 		return nil
 	}
 	var pods corev1.PodList
-	if err := enqueue.List(ctx, r.Reader, &pods, client.InNamespace((*before).Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &pods, client.InNamespace((*before).Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
 		return nil
 	}

@@ -1,0 +1,72 @@
+package integration
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// A write that is not answered, as with a webhook that is slow for one namespace, delays
+// nothing in other namespaces. The API server is real; the unanswered request is the
+// client's, which holds it.
+func TestHeldWrites(t *testing.T) {
+	t.Parallel()
+	for _, resource := range []string{"pods", "jmxattachments", "jmxattachments/status", "prometheusjmxexporters/status", "services", "endpointslices", "events"} {
+		t.Run(resource, func(t *testing.T) {
+			t.Parallel()
+			slow := &story{cluster: newCluster(t)}
+			other := &story{cluster: newCluster(t)}
+			held := &holding{namespace: slow.namespace, resource: resource, begun: make(chan struct{}), end: t.Context().Done()}
+			as := rest.CopyConfig(config)
+			as.Wrap(func(next http.RoundTripper) http.RoundTripper { held.next = next; return held })
+			both := newContainers()
+			slow.containers, other.containers = both, both
+			slow.startManagerIn(as, prober{both, effects.Direct}, slow.namespace, other.namespace)
+			slow.pod = slow.run(aPod("app-0"))
+			slow.exporter = slow.export("exporter")
+			select {
+			case <-held.begun:
+			case <-t.Context().Done():
+			}
+			other.pod = other.run(aPod("app-0"))
+			other.exporter = other.export("exporter")
+			eventually(t, func() bool {
+				a := other.attachment(other.pod)
+				get(t, other.exporter)
+				return a != nil && phaseOf(a) == isAnnotated && other.exporter.Status.Pods == "1/1"
+			})
+		})
+	}
+}
+
+// holding holds the writes to a resource of a namespace until the end of the test.
+type holding struct {
+	next                http.RoundTripper
+	namespace, resource string
+	once                sync.Once
+	begun               chan struct{}
+	end                 <-chan struct{}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *holding) RoundTrip(request *http.Request) (*http.Response, error) {
+	_, path, ours := strings.Cut(request.URL.Path, "/namespaces/"+h.namespace+"/")
+	resource, rest, _ := strings.Cut(path, "/")
+	if _, sub, found := strings.Cut(rest, "/"); found {
+		resource += "/" + sub
+	}
+	if ours && request.Method != http.MethodGet && resource == h.resource {
+		h.once.Do(func() { close(h.begun) })
+		select {
+		case <-h.end:
+		case <-request.Context().Done():
+			return nil, request.Context().Err()
+		}
+	}
+	return h.next.RoundTrip(request)
+}
