@@ -40,7 +40,7 @@ type Source struct {
 
 	configs sync.Map // of content, by exporter
 	// reads are the reads that are under way: all pods of an exporter ask at once.
-	reads singleflight.Group
+	reads   singleflight.Group
 	secrets sync.Map // of secret, by exporter
 }
 
