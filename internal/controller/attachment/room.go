@@ -11,7 +11,7 @@ import (
 	crsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -46,9 +46,11 @@ func (p limitedProber) Probe(ctx context.Context, address string, process *v1alp
 // probe, once there is capacity. A pod that is gone, or about to go, needs none.
 func (r *Reconciler) room() crsource.Source {
 	return crsource.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		snapshot := cached.Snapshot{Reader: r.Reader}
 		r.Limits.OnRoom(func(namespace, name string) (comes bool) {
 			var pod corev1.Pod
-			if enqueue.Get(ctx, r.Reader, client.ObjectKey{Namespace: namespace, Name: name}, &pod) != nil || !pod.DeletionTimestamp.IsZero() {
+			err := snapshot.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
+			if err != nil || !pod.DeletionTimestamp.IsZero() {
 				return false
 			}
 			q.Add(request(namespace, selection.AttachmentName(&pod)))
