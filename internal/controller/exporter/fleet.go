@@ -74,7 +74,7 @@ func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.d
 func (f *fleet) endpoints() []endpoint {
 	var wanted []endpoint
 	for _, m := range f.draining {
-		wanted = append(wanted, endpointsOf(m)...)
+		wanted = append(wanted, endpointsOf(m.stillRunning())...)
 	}
 	for _, m := range f.members {
 		wanted = append(wanted, endpointsOf(m)...)

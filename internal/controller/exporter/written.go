@@ -53,10 +53,9 @@ func (w *written) behind(ctx context.Context, reader client.Reader, exporter typ
 			others = true
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.of[exporter] = left; len(left) == 0 {
-		delete(w.of, exporter)
+	w.forget(exporter)
+	for _, o := range left {
+		w.note(exporter, o)
 	}
 	return records, others
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 )
 
 // lagging is a cache that has one resource version of every object, or none.
@@ -63,6 +65,9 @@ func TestBehind(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(time.Unix(1_000_000_000, 0))
 			var w written
 			exporter := types.NamespacedName{Name: "exporter"}
+			if records, others := w.behind(t.Context(), tc.reader, exporter, clock); records || others {
+				t.Error("the cache lacks something before anything was written")
+			}
 			tc.write.at = clock.Now()
 			w.note(exporter, tc.write)
 			clock.SetTime(clock.Now().Add(tc.later))
@@ -72,6 +77,35 @@ func TestBehind(t *testing.T) {
 			}
 			if left := len(w.of[exporter]); left > 0 != (records || others) {
 				t.Errorf("writes that are remembered: %d", left)
+			}
+		})
+	}
+}
+
+// While the cache lacks a record, none is granted; while it lacks a slice, none is written.
+// Everything else goes on.
+func TestDecideBehind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		records, endpoints bool
+		grants             int
+		publishes          bool
+	}{
+		"nothing is missing":  {grants: 1, publishes: true},
+		"a record is missing": {records: true, publishes: true},
+		"a slice is missing":  {endpoints: true, grants: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fleet{exporter: &v1alpha1.PrometheusJmxExporter{}, recordsBehind: tc.records, endpointsBehind: tc.endpoints}
+			f.exporter.Name = "exporter"
+			pod := &corev1.Pod{}
+			pod.Name, pod.UID = "app-0", "uid-0"
+			f.members = []member{{pod: pod}}
+			p := f.decide()
+			if len(p.records) != tc.grants || (p.service != nil) != tc.publishes {
+				t.Errorf("got %d records and a Service: %t, want %d and %t", len(p.records), p.service != nil, tc.grants, tc.publishes)
+			}
+			if behind := tc.records || tc.endpoints; behind && p.again != enqueue.ConflictRetry {
+				t.Errorf("the next reconcile follows after %s, want %s", p.again, enqueue.ConflictRetry)
 			}
 		})
 	}
