@@ -109,7 +109,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	if err := (&orphan.Reconciler{
-		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{},
+		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}

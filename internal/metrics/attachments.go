@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,10 +39,19 @@ func NewFailingCollector(cache client.Reader, names bool) prometheus.Collector {
 func newReasonCollector(cache client.Reader, names bool, name, help string, counts func(reason string) bool) prometheus.Collector {
 	return newCollector(name, help, exporterNames, []string{"reason"}, names, sum,
 		eachAttachment(cache, func(a *v1alpha1.JmxAttachment, add adder) {
-			if counts(a.Status.Reason) {
+			if counts(a.Status.Reason) && !terminating(cache, a) {
 				add(1, a.Namespace, a.Spec.Exporter.Name, a.Status.Reason)
 			}
 		}))
+}
+
+// terminating reports whether the pod of a record is about to go, and the record with it:
+// nothing is tried in it any more, and nobody has to do anything. On a node that is lost, that
+// may last.
+func terminating(cache client.Reader, a *v1alpha1.JmxAttachment) bool {
+	var pod corev1.Pod
+	err := cache.Get(context.Background(), client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
+	return err == nil && !pod.DeletionTimestamp.IsZero()
 }
 
 // NewConditionCollector returns a collector of the JmxAttachments in the cache whose

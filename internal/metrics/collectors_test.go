@@ -36,6 +36,9 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 			}, v1alpha1.JmxAttachment{
 				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
 				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseJavaFound, Reason: "RolloutPending"},
+			}, v1alpha1.JmxAttachment{
+				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Pod: v1alpha1.ObjectIdentity{Name: "terminating"}, Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
+				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseExposed, Reason: "EndpointNotServing"},
 			})
 		case *v1alpha1.PrometheusJmxExporterList:
 			list.Items = append(list.Items, v1alpha1.PrometheusJmxExporter{ObjectMeta: meta, Status: v1alpha1.PrometheusJmxExporterStatus{
@@ -51,6 +54,14 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 	return nil
 }
 
+// Get implements client.Reader: a pod is terminating if its name says so.
+func (tenants) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	if key.Name == "terminating" {
+		object.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+	}
+	return nil
+}
+
 func TestMetricsWithoutNames(t *testing.T) {
 	for name, test := range map[string]struct {
 		names bool
@@ -59,6 +70,7 @@ func TestMetricsWithoutNames(t *testing.T) {
 		"names are not in metrics": {want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{phase="Exposed",reason="EndpointNotServing"} 2
 jmx_exporter_operator_attachments{phase="JavaFound",reason="NoSpace"} 2
 jmx_exporter_operator_attachments{phase="JavaFound",reason="RolloutPending"} 2
 jmx_exporter_operator_attachments{phase="Staged",reason="MissingModule"} 2
@@ -88,9 +100,11 @@ jmx_exporter_operator_certificate_expiry_timestamp_seconds 1.800000003e+09
 		"names are labels where asked for": {names: true, want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{namespace="blue",phase="Exposed",reason="EndpointNotServing"} 1
 jmx_exporter_operator_attachments{namespace="blue",phase="JavaFound",reason="NoSpace"} 1
 jmx_exporter_operator_attachments{namespace="blue",phase="JavaFound",reason="RolloutPending"} 1
 jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="MissingModule"} 1
+jmx_exporter_operator_attachments{namespace="red",phase="Exposed",reason="EndpointNotServing"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="JavaFound",reason="NoSpace"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="JavaFound",reason="RolloutPending"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="MissingModule"} 1

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
@@ -35,15 +38,21 @@ func (s *Situation) due(c pod.Container) bool {
 	return len(s.Attachable()) == 0 && len(here) == 0 && !s.settled(c, entry)
 }
 
-// settledAge is the age of a container from which an inspection that finds no JVM is the
-// last: a start script takes less.
+// settledAge is how long a pod is inspected again and again for a JVM that may still start,
+// or be started again by a supervisor.
 const settledAge = time.Hour
 
-// settled reports whether a container was old at its last inspection. If no JVM was found,
-// it is inspected again only when the pod becomes ready, or with a new instance.
+// settled reports whether the last inspection of a container came long after its start, and
+// after the pod had no JVM any more, and nothing has changed since on which its result may
+// depend. If it found no JVM, the container is inspected again only when the pod becomes
+// ready, or with a new instance.
 func (s *Situation) settled(c pod.Container, entry *v1alpha1.InspectedContainer) bool {
+	found := meta.FindStatusCondition(s.Begun.Conditions, string(JavaFound))
+	if entry.Time == nil || found == nil || found.Status == metav1.ConditionTrue || s.State.Attempt == nil || s.State.Attempt.Key != s.Key() {
+		return false
+	}
 	started := s.startOf(c)
-	return entry.Time != nil && !started.IsZero() && entry.Time.Sub(started) >= settledAge
+	return !started.IsZero() && entry.Time.Sub(started) >= settledAge && entry.Time.Sub(found.LastTransitionTime.Time) >= settledAge
 }
 
 // allSettled reports whether no inspection without an event is left for a pod in which no

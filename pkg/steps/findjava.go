@@ -75,8 +75,8 @@ func (f FindJava) Ensure(ctx context.Context, s *Situation) statemachine.Outcome
 // JVM, only an event leads to another one.
 func (s *Situation) withoutJava(outcome statemachine.Outcome) statemachine.Outcome {
 	if outcome.Reason == v1alpha1.ReasonNoJavaProcess && s.allSettled() {
-		outcome.Kind = statemachine.Broken
-		outcome.Message += " It is inspected again when it becomes ready, or a container restarts."
+		outcome.Kind, outcome.RetryAfter = statemachine.Broken, s.inspectAfter()
+		outcome.Message += " The pod is inspected again when it becomes ready or a container restarts; to have it inspected now, delete this JmxAttachment."
 	}
 	return outcome
 }

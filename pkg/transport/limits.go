@@ -58,15 +58,36 @@ func NewLimits(total, perNode, perNamespace int) *Limits {
 	}
 }
 
-// reservation is how long a place is kept for a pod that was woken.
-const reservation = 2 * time.Second
+// reservation is how long a place is kept for a pod that was woken and has not come yet.
+const reservation = 10 * time.Second
 
 // OnRoom registers wake, which is called for each pod that found no place once there is
-// one, so that they need not poll. The place is reserved for a moment. wake must not block.
-func (l *Limits) OnRoom(wake func(namespace, pod string)) {
+// one, so that they need not poll. The place is kept for the pod until it takes it, or Pass
+// is called, for ten seconds at most; it is given to the next one if wake returns false,
+// because the pod will not come. wake must not block.
+func (l *Limits) OnRoom(wake func(namespace, pod string) (comes bool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wake = wake
+}
+
+// Pass ends the turn of a pod: a place that is kept for it and that it did not take goes to
+// the next one, and so does its place in the queue, unless it asked for one since the last
+// Pass.
+func (l *Limits) Pass(namespace, pod string) {
+	l.update(func() {
+		for _, probes := range []bool{false, true} {
+			id := waiting{namespace, pod, probes}
+			if kept := l.reserved[id]; kept != nil {
+				l.drop(id, kept)
+			}
+			if m := l.members[id]; m != nil && !m.asked {
+				l.dequeue(id)
+			} else if m != nil {
+				m.asked = false
+			}
+		}
+	})
 }
 
 // acquire takes a place for a session, or fails at once with ReasonQueued: a caller that
@@ -85,17 +106,22 @@ func (l *Limits) Probe(in Container) (done func(), err error) {
 
 func (l *Limits) take(w waiter) (*place, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if kept := l.reserved[w.id()]; kept != nil {
+	kept := l.reserved[w.id()]
+	if kept != nil {
 		l.drop(w.id(), kept)
 	}
 	of := l.classOf(w)
-	if !l.fit(of.first, of.responds, w.Container) {
-		l.enqueue(w, of)
-		return nil, errQueued
+	if l.fit(of.first, of.responds, w.Container) {
+		defer l.mu.Unlock()
+		l.dequeue(w.id())
+		return l.place(w.Container, of.first), nil
 	}
-	l.dequeue(w.id())
-	return l.place(w.Container, of.first), nil
+	l.enqueue(w, of)
+	l.mu.Unlock()
+	if kept != nil { // it was for another container of the pod: for others there may be room
+		l.update(func() {})
+	}
+	return nil, errQueued
 }
 
 // classOf returns how a session or probe begins. The caller holds l.mu.
@@ -120,12 +146,27 @@ func (l *Limits) place(in Container, first state) *place {
 
 // update changes the places, then wakes the pods for which there is room.
 func (l *Limits) update(change func()) {
-	l.mu.Lock()
-	change()
-	next, wake := l.reserve(), l.wake
-	l.mu.Unlock()
-	for _, woken := range next {
-		wake(woken.Namespace, woken.Pod)
+	for change != nil {
+		l.mu.Lock()
+		change()
+		next, wake := l.reserve(), l.wake
+		l.mu.Unlock()
+		change = nil
+		var gone []*queued
+		for _, woken := range next {
+			if !wake(woken.Namespace, woken.Pod) {
+				gone = append(gone, woken)
+			}
+		}
+		if len(gone) > 0 {
+			change = func() {
+				for _, m := range gone {
+					if kept := l.reserved[m.id()]; kept != nil {
+						l.drop(m.id(), kept)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func TestProbePlaces(t *testing.T) {
 	l := NewLimits(4, 2, 2)
 	var woken []string
-	l.OnRoom(func(_, pod string) { woken = append(woken, pod) })
+	l.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
 	in := func(namespace, pod string) Container { return Container{Namespace: namespace, Pod: pod, Node: "1"} }
 	silent, err := l.Probe(in("a", "silent"))
 	if err != nil {

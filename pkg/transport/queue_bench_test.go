@@ -10,7 +10,7 @@ import (
 // BenchmarkQueue releases a place and takes it again while 5000 pods of three namespaces wait.
 func BenchmarkQueue(b *testing.B) {
 	l := NewLimits(16, 5, 12)
-	l.OnRoom(func(string, string) {})
+	l.OnRoom(func(string, string) bool { return true })
 	in := func(i int) Container {
 		return Container{Namespace: fmt.Sprint(i % 3), Pod: fmt.Sprint(i), PodUID: types.UID(fmt.Sprint(i)), Node: fmt.Sprint(i % 100), Origin: Origin{Exporter: fmt.Sprint(i % 21)}}
 	}

@@ -39,7 +39,7 @@ func attachCrowd(t *testing.T, pods map[string]int, delay map[string]time.Durati
 		}
 		c.exec.limits = NewLimits(16, 5, 12)
 		all := map[string]Container{}
-		c.exec.limits.OnRoom(func(namespace, pod string) { c.queue.Add(all[namespace+"/"+pod]) })
+		c.exec.limits.OnRoom(func(namespace, pod string) bool { c.queue.Add(all[namespace+"/"+pod]); return true })
 		node := 0
 		for of, n := range pods {
 			namespace, exporter, _ := strings.Cut(of, "/")

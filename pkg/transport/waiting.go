@@ -1,6 +1,9 @@
 package transport
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // waiter is a pod that waits for a place: for a session with one of its containers, or for
 // a probe.
@@ -30,12 +33,14 @@ type queued struct {
 	class class
 	// arrival orders those of one exporter.
 	arrival uint64
+	// asked is whether it has asked since its last turn ended.
+	asked bool
 }
 
 // queue holds the pods that found no place. Namespaces take turns, and so do the exporters
 // of one; those of an exporter come in order of arrival. It is not safe for concurrent use.
 type queue struct {
-	wake     func(namespace, pod string)
+	wake     func(namespace, pod string) bool
 	arrivals uint64
 	members  map[waiting]*queued
 	// turns are the namespaces that have members, the next one first.
@@ -51,16 +56,26 @@ type backlog struct {
 	classes map[class]map[string][]*queued
 }
 
-// enqueue appends a pod to the queue unless it is in it already.
+// enqueue appends a pod to the queue. One that is in it keeps its arrival, but may wait for
+// another container now.
 func (q *queue) enqueue(w waiter, of class) {
-	if q.wake == nil || q.members[w.id()] != nil {
+	if q.wake == nil {
 		return
 	}
 	if q.members == nil {
 		q.members, q.backlogs = map[waiting]*queued{}, map[string]*backlog{}
 	}
+	before := q.members[w.id()]
+	if before != nil && before.class == of && before.Origin.Exporter == w.Origin.Exporter {
+		before.waiter, before.asked = w, true
+		return
+	}
 	q.arrivals++
-	m := &queued{waiter: w, class: of, arrival: q.arrivals}
+	m := &queued{waiter: w, class: of, arrival: q.arrivals, asked: true}
+	if before != nil {
+		m.arrival = before.arrival
+		q.dequeue(w.id())
+	}
 	q.members[w.id()] = m
 	b := q.backlogs[w.Namespace]
 	if b == nil {
@@ -74,7 +89,9 @@ func (q *queue) enqueue(w waiter, of class) {
 	if b.classes[of] == nil {
 		b.classes[of] = map[string][]*queued{}
 	}
-	b.classes[of][w.Origin.Exporter] = append(b.classes[of][w.Origin.Exporter], m)
+	all := b.classes[of][w.Origin.Exporter]
+	i, _ := slices.BinarySearchFunc(all, m, func(a, b *queued) int { return cmp.Compare(a.arrival, b.arrival) })
+	b.classes[of][w.Origin.Exporter] = slices.Insert(all, i, m)
 }
 
 // dequeue removes a pod from the queue, if it is in it.

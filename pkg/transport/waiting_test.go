@@ -2,7 +2,9 @@ package transport
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +33,7 @@ func TestOnRoom(t *testing.T) {
 		"of a container beside":     {NewLimits(9, 1, 9), "p/1/a p/1/a -p/1/a", "p"},
 	} {
 		var woken []string
-		tc.limits.OnRoom(func(_, pod string) { woken = append(woken, pod) })
+		tc.limits.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
 		releases := map[string]func(){}
 		for act := range strings.FieldsSeq(tc.acts) {
 			if place, released := strings.CutPrefix(act, "-"); released {
@@ -63,8 +65,14 @@ func TestOnRoom(t *testing.T) {
 func TestReservationEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimits(1, 1, 1)
+		var mu sync.Mutex // wake is called by timers, too
 		woken := map[string]time.Time{}
-		l.OnRoom(func(_, pod string) { woken[pod] = time.Now() })
+		l.OnRoom(func(_, pod string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			woken[pod] = time.Now()
+			return true
+		})
 		in := func(pod string) Container {
 			return Container{Namespace: "a", Node: "1", Pod: pod, PodUID: types.UID(pod)}
 		}
@@ -85,4 +93,95 @@ func TestReservationEnds(t *testing.T) {
 		}
 		wantFree(t, l)
 	})
+}
+
+// Pods that are gone, and those that need nothing any more, do not hold up those after them.
+func TestNoPlaceForWhoDoesNotCome(t *testing.T) {
+	for name, tc := range map[string]struct{ comes, passes bool }{
+		"they are gone":     {comes: false},
+		"they need nothing": {comes: true, passes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := NewLimits(16, 5, 12)
+				in := func(pod string, node int) Container {
+					return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Node: fmt.Sprint(node)}
+				}
+				live := make(chan time.Time, 1)
+				l.OnRoom(func(namespace, pod string) bool {
+					switch {
+					case pod == "live":
+						live <- time.Now()
+						return true
+					case tc.passes:
+						go l.Pass(namespace, pod) // the end of its reconcile
+					}
+					return tc.comes
+				})
+				var held []*place
+				for i := range 12 {
+					p, err := l.acquire(in(fmt.Sprint("first", i), i))
+					if err != nil {
+						t.Fatal(err)
+					}
+					held = append(held, p)
+				}
+				for i := range 1000 {
+					pod := fmt.Sprint("ghost", i)
+					_, _ = l.acquire(in(pod, i%100))
+					l.Pass("a", pod) // the end of the reconcile in which it asked
+				}
+				_, _ = l.acquire(in("live", 7))
+				begin := time.Now()
+				for _, p := range held {
+					p.release()
+				}
+				if after := (<-live).Sub(begin); after != 0 {
+					t.Errorf("the pod behind them was woken after %s, want at once", after)
+				}
+				l.Pass("a", "live")
+				l.Pass("a", "live")
+				synctest.Wait()
+				wantFree(t, l)
+				if len(l.members) != 0 || len(l.turns) != 0 {
+					t.Errorf("still in the queue: %v %v", l.members, l.turns)
+				}
+			})
+		})
+	}
+}
+
+// A pod that was woken for one container and asks for another, for which there is no room,
+// gives its place to the next one.
+func TestWokenForAnotherContainer(t *testing.T) {
+	l := NewLimits(1, 1, 1)
+	in := func(pod, container string) Container {
+		return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Name: container, Node: "1"}
+	}
+	var woken []string
+	l.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
+	l.note(in("q", "hangs"), false)
+	l.note(in("p", "hangs"), false)
+	retried, err := l.acquire(in("q", "hangs")) // the only place for retries
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := l.acquire(in("first", "app"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.respond()
+	for _, pod := range []string{"p", "next"} {
+		if _, err := l.acquire(in(pod, "app")); !errors.Is(err, errQueued) {
+			t.Fatalf("%s: %v", pod, err)
+		}
+	}
+	first.release()
+	if _, err := l.acquire(in("p", "hangs")); !errors.Is(err, errQueued) {
+		t.Fatalf("the other container of p: %v", err)
+	}
+	if diff := cmp.Diff([]string{"p", "next"}, woken); diff != "" {
+		t.Errorf("woken are (-want +got):\n%s", diff)
+	}
+	retried.release()
 }

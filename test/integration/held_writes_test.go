@@ -3,7 +3,7 @@ package integration
 import (
 	"net/http"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -12,8 +12,8 @@ import (
 )
 
 // A write that is not answered, as with a webhook that is slow for one namespace, delays
-// nothing in other namespaces. The API server is real; the unanswered request is the
-// client's, which holds it.
+// nothing in other namespaces, also with more pods than the operator has workers. The API
+// server is real; the unanswered request is the client's, which holds it.
 func TestHeldWrites(t *testing.T) {
 	t.Parallel()
 	for _, resource := range []string{"pods", "jmxattachments", "jmxattachments/status", "prometheusjmxexporters/status", "services", "endpointslices", "events"} {
@@ -21,18 +21,19 @@ func TestHeldWrites(t *testing.T) {
 			t.Parallel()
 			slow := &story{cluster: newCluster(t)}
 			other := &story{cluster: newCluster(t)}
-			held := &holding{namespace: slow.namespace, resource: resource, begun: make(chan struct{}), end: t.Context().Done()}
+			held := &holding{namespace: slow.namespace, resource: resource, end: t.Context().Done()}
 			as := rest.CopyConfig(config)
 			as.Wrap(func(next http.RoundTripper) http.RoundTripper { held.next = next; return held })
 			both := newContainers()
 			slow.containers, other.containers = both, both
 			slow.startManagerIn(as, prober{both, effects.Direct}, slow.namespace, other.namespace)
-			slow.pod = slow.run(aPod("app-0"))
-			slow.exporter = slow.export("exporter")
-			select {
-			case <-held.begun:
-			case <-t.Context().Done():
+			pods := 1
+			if resource == "jmxattachments/status" { // which each worker writes
+				pods = 120
 			}
+			slow.runAll(pods, 10, func(int) bool { return false })
+			slow.exporter = slow.exportOpen()
+			eventually(t, func() bool { return held.writes.Load() >= min(int64(pods), 50) })
 			other.pod = other.run(aPod("app-0"))
 			other.exporter = other.export("exporter")
 			eventually(t, func() bool {
@@ -48,8 +49,7 @@ func TestHeldWrites(t *testing.T) {
 type holding struct {
 	next                http.RoundTripper
 	namespace, resource string
-	once                sync.Once
-	begun               chan struct{}
+	writes              atomic.Int64
 	end                 <-chan struct{}
 }
 
@@ -61,7 +61,7 @@ func (h *holding) RoundTrip(request *http.Request) (*http.Response, error) {
 		resource += "/" + sub
 	}
 	if ours && request.Method != http.MethodGet && resource == h.resource {
-		h.once.Do(func() { close(h.begun) })
+		h.writes.Add(1)
 		select {
 		case <-h.end:
 		case <-request.Context().Done():

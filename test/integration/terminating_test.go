@@ -15,7 +15,7 @@ import (
 // Nothing is executed in the pod, and it no longer counts.
 func TestTerminatingPod(t *testing.T) {
 	t.Parallel()
-	s, o := longRunning(t, aPod("app-0"), nil)
+	s, o := longRunning(t, withWorker(), nil)
 	change(t, s.pod, func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/wait"} })
 	remove(t, s.pod)
 	o.settle()
@@ -34,7 +34,13 @@ func TestTerminatingPod(t *testing.T) {
 			t.Errorf("%s: conditions of endpoints (-want +got):\n%s", what, diff)
 		}
 	}
-	published("the pod terminates", terminating(false, true))
+	published("the pod terminates", terminating(false, true), terminating(false, true))
+
+	s.changeStatus(s.pod, func(status *corev1.PodStatus) {
+		status.ContainerStatuses[1].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+	})
+	o.settle()
+	published("one of its containers has ended", terminating(false, true))
 	if a := s.attachment(s.pod); phaseOf(a) != isAnnotated {
 		t.Errorf("the record of the terminating pod is %s, want %s", phaseOf(a), isAnnotated)
 	}

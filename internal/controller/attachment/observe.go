@@ -118,7 +118,7 @@ func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod, s
 		Record: record.Record{Attachment: attachment},
 		State:  steps.PodState(begun),
 	}}
-	v.tools = steps.Tools{Helper: session, Prober: limitedProber{r.Prober, r.Limits, of}, Writer: r.Writer, Persist: v.persist}
+	v.tools = steps.Tools{Helper: session, Prober: limitedProber{r.Prober, r.Limits, probedIn(of, attachment)}, Writer: r.Writer, Persist: v.persist}
 	return v
 }
 

@@ -23,6 +23,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if v == nil || err != nil {
 		return requeue(ctrl.Result{}, err)
 	}
+	defer r.Limits.Pass(request.Namespace, v.Attachment.Spec.Pod.Name)
 	return requeue(v.reconcile(ctx))
 }
 

@@ -57,7 +57,9 @@ type Reconciler struct {
 // Limits limits concurrent sessions and probes, and announces capacity to the pods that
 // found none.
 type Limits interface {
-	OnRoom(wake func(namespace, pod string))
+	OnRoom(wake func(namespace, pod string) (comes bool))
+	// Pass ends the turn of a pod that was woken.
+	Pass(namespace, pod string)
 	// Probe reserves capacity for a probe until done is called. It returns an error if
 	// there is none.
 	Probe(in transport.Container) (done func(), err error)

@@ -47,7 +47,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 			MaxConcurrentReconciles: concurrent,
 			// An exec may take more than a minute, and a walk may need several.
 			ReconciliationTimeout: 5 * time.Minute,
-			RateLimiter:           enqueue.RateLimiter(),
+			RateLimiter:           queue.RateLimiter(),
 		}).
 		Complete(queue.Reconciler(r))
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -19,7 +20,8 @@ import (
 // Timers: a reconcile may fail and still follow again in time. controller-runtime ignores
 // RequeueAfter beside an error, and retries with backoff only; here, what comes first counts.
 //
-// Source must be among the sources of the controller that runs the returned Reconciler.
+// Source must be among the sources of the controller that runs the returned Reconciler, and
+// RateLimiter its rate limiter.
 type Queue struct {
 	// Workers is the controller's MaxConcurrentReconciles.
 	Workers int
@@ -43,6 +45,27 @@ func (q *Queue) Source() source.Source {
 		q.queue = w
 		return nil
 	})
+}
+
+// RateLimiter returns a rate limiter for requests that failed with an error. One that waits
+// for a worker keeps its backoff, although controller-runtime takes that for a success.
+func (q *Queue) RateLimiter() workqueue.TypedRateLimiter[ctrl.Request] {
+	return keptBackoff{RateLimiter(), q}
+}
+
+type keptBackoff struct {
+	workqueue.TypedRateLimiter[ctrl.Request]
+	q *Queue
+}
+
+// Forget implements workqueue.TypedRateLimiter.
+func (k keptBackoff) Forget(request ctrl.Request) {
+	k.q.mu.Lock()
+	waits := k.q.waits.Has(request) || k.q.granted.Has(request)
+	k.q.mu.Unlock()
+	if !waits {
+		k.TypedRateLimiter.Forget(request)
+	}
 }
 
 // Reconciler returns r with shares and timers.

@@ -123,4 +123,45 @@ func TestSharesOfQueue(t *testing.T) {
 	if len(all) != 5 {
 		t.Errorf("reconciles of those that waited: %v, want one of each", all)
 	}
+	select {
+	case r := <-begun:
+		t.Errorf("a request that was added once more while it waited ran twice: %v", r)
+	case <-time.After(100 * time.Millisecond): // enough for a second run to begin, if there is one
+	}
+}
+
+// A request that fails keeps its backoff while its namespace has no worker for it.
+func TestBackoffOfQueue(t *testing.T) {
+	q := Queue{Workers: 4}
+	request := func(name string) ctrl.Request {
+		return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: name}}
+	}
+	r := q.Reconciler(reconcile.Func(func(context.Context, ctrl.Request) (ctrl.Result, error) { return ctrl.Result{}, nil }))
+	q.queue = workqueue.NewTypedRateLimitingQueue(q.RateLimiter())
+	defer q.queue.ShutDown()
+	limiter := q.RateLimiter()
+	failing := request("fails")
+	limiter.When(failing)
+	limiter.When(failing)
+	for _, name := range []string{"1", "2", "3"} { // as many as one namespace may have
+		if !q.begin(request(name)) {
+			t.Fatalf("%s has no worker", name)
+		}
+	}
+	if result, err := r.Reconcile(t.Context(), failing); err != nil || !result.IsZero() || !q.waits.Has(failing) {
+		t.Fatalf("the request does not wait: %v %v", result, err)
+	}
+	limiter.Forget(failing) // as controller-runtime does
+	q.end("a")
+	limiter.Forget(failing)
+	if n := limiter.NumRequeues(failing); n != 2 {
+		t.Errorf("failures that are remembered: got %d, want 2", n)
+	}
+	if _, err := r.Reconcile(t.Context(), failing); err != nil {
+		t.Fatal(err)
+	}
+	limiter.Forget(failing)
+	if n := limiter.NumRequeues(failing); n != 0 {
+		t.Errorf("failures that are remembered after a success: got %d, want none", n)
+	}
 }

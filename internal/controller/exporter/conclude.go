@@ -26,14 +26,14 @@ import (
 func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration, failure error) (ctrl.Result, error) {
 	problems, err := problem.Check(ctx, r.Reader, r.Logs, f.exporter, r.Clock.Now())
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{RequeueAfter: again}, errors.Join(failure, err)
 	}
 	err = r.writeStatus(ctx, f.exporter, sum{f, problems, failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
 	switch {
 	case apply.IsGone(err) || apierrors.HasStatusCause(failure, corev1.NamespaceTerminatingCause):
 		return ctrl.Result{}, nil
 	case apply.IsStale(err):
-		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
+		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, failure
 	}
 	if p := f.inputs.Problem(); p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
 		again = enqueue.Earliest(again, statemachine.MaxBackoff)

@@ -39,6 +39,9 @@ type fleet struct {
 	// unread is the error that prevented reading the slices or the Service. It is reported
 	// in the status, and does not stop other work.
 	unread error
+	// recordsBehind and endpointsBehind report whether the cache lacks a record, or the
+	// Service or a slice, that was written: none is written then.
+	recordsBehind, endpointsBehind bool
 }
 
 type claim struct{ pod, owner string }
@@ -71,7 +74,7 @@ func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.d
 func (f *fleet) endpoints() []endpoint {
 	var wanted []endpoint
 	for _, m := range f.draining {
-		wanted = append(wanted, endpointsOf(m)...)
+		wanted = append(wanted, endpointsOf(m.stillRunning())...)
 	}
 	for _, m := range f.members {
 		wanted = append(wanted, endpointsOf(m)...)

@@ -50,6 +50,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
 	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records)
 	f.unread = r.observePublished(ctx, f)
+	f.recordsBehind, f.endpointsBehind = r.written.behind(ctx, r.Reader, client.ObjectKeyFromObject(exporter), r.Clock)
 	return f, nil
 }
 

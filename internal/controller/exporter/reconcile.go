@@ -33,9 +33,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil || !exporter.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if err := r.written.settle(ctx, r.Reader, request.NamespacedName); err != nil {
-		return ctrl.Result{}, err
-	}
 	f, err := r.observe(ctx, &exporter)
 	if err != nil {
 		return ctrl.Result{}, err

@@ -61,7 +61,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			ReconciliationTimeout:   time.Minute,
-			RateLimiter:             enqueue.RateLimiter(),
+			RateLimiter:             queue.RateLimiter(),
 		}).
 		Complete(queue.Reconciler(r))
 }

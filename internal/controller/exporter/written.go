@@ -6,46 +6,79 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 )
 
-// written holds what reconciles wrote, by exporter. Lists may be older than that, and a grant
-// that is not seen would be made a second time, to another pod.
+// written holds what reconciles wrote, by exporter, until the cache has it. Lists may be
+// older: a grant that is not seen would be made a second time, to another pod.
 type written struct {
 	mu sync.Mutex
-	of map[types.NamespacedName][]client.Object
+	of map[types.NamespacedName][]write
 }
 
-// settleTimeout limits how long a reconcile waits for the cache.
-const settleTimeout = 5 * time.Second
+// write is an object as it was written, or deleted.
+type write struct {
+	client.Object
+	deleted bool
+	at      time.Time
+}
 
-// settle returns when the reader, if it is a cache, has what the last reconciles of an
-// exporter wrote.
-func (w *written) settle(ctx context.Context, reader client.Reader, exporter types.NamespacedName) error {
+// lag is how long the cache may take. What it does not have then was deleted meanwhile.
+const lag = 10 * time.Second
+
+// behind reports whether the reader is a cache that lacks a record, or another object, that
+// a reconcile of the exporter wrote. It does not wait.
+func (w *written) behind(ctx context.Context, reader client.Reader, exporter types.NamespacedName, clock clock.PassiveClock) (records, others bool) {
+	cache, ok := reader.(cached.Reader)
+	if !ok {
+		w.forget(exporter)
+		return false, false
+	}
 	w.mu.Lock()
-	objects := w.of[exporter]
+	writes := w.of[exporter]
 	w.mu.Unlock()
-	if cache, ok := reader.(cached.Reader); ok {
-		ctx, cancel := context.WithTimeout(ctx, settleTimeout)
-		defer cancel()
-		if err := cache.Settle(ctx, objects); err != nil {
-			return err
+	var left []write
+	for _, o := range writes {
+		if o.isIn(ctx, cached.Snapshot(cache)) || clock.Since(o.at) >= lag {
+			continue
+		}
+		left = append(left, o)
+		if _, isRecord := o.Object.(*v1alpha1.JmxAttachment); isRecord {
+			records = true
+		} else {
+			others = true
 		}
 	}
 	w.forget(exporter)
-	return nil
+	for _, o := range left {
+		w.note(exporter, o)
+	}
+	return records, others
 }
 
-// note adds an object of which only namespace and name count.
-func (w *written) note(exporter types.NamespacedName, object client.Object) {
+// isIn reports whether a cache has the object as it was written, or no longer has it.
+func (o write) isIn(ctx context.Context, cache client.Reader) bool {
+	has := o.DeepCopyObject().(client.Object)
+	err := cache.Get(ctx, client.ObjectKeyFromObject(o), has, client.UnsafeDisableDeepCopy)
+	if o.deleted {
+		return err != nil || has.GetUID() != o.GetUID()
+	}
+	return err == nil && !cached.Older(has.GetResourceVersion(), o.GetResourceVersion())
+}
+
+// note adds an object that was written, of which namespace, name and resource version count,
+// or one that was deleted.
+func (w *written) note(exporter types.NamespacedName, o write) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
-		w.of = map[types.NamespacedName][]client.Object{}
+		w.of = map[types.NamespacedName][]write{}
 	}
-	w.of[exporter] = append(w.of[exporter], object)
+	w.of[exporter] = append(w.of[exporter], o)
 }
 
 func (w *written) forget(exporter types.NamespacedName) {

@@ -16,11 +16,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -112,14 +112,7 @@ const readTimeout = 10 * time.Second
 func (s *Source) kept(exporter types.NamespacedName, ref v1alpha1.ConfigMapKey, resourceVersion string) (content, bool) {
 	read, _ := s.configs.Load(exporter)
 	kept, ok := read.(content)
-	return kept, ok && kept.ref == ref && !older(kept.resourceVersion, resourceVersion)
-}
-
-// older reports whether a read ConfigMap is older than its metadata in the cache, which may
-// lag behind. Resource versions of an object can be compared (KEP-5504).
-func older(read, cached string) bool {
-	order, err := resourceversion.CompareResourceVersion(read, cached)
-	return err != nil && read != cached || err == nil && order < 0
+	return kept, ok && kept.ref == ref && !cached.Older(kept.resourceVersion, resourceVersion)
 }
 
 // Forget drops the cached content of a deleted exporter.
