@@ -48,10 +48,10 @@ const (
 	maxReply      = 1 << 20
 )
 
-// execute sends one command to the JVM and returns its reply, of which it reads limit
-// bytes at most. It never signals: without a listener it returns errNotListening. The JVM
-// executes commands one at a time in the order of their connections, even if the client
-// has disconnected.
+// execute sends one command to the JVM and returns its reply. One of more than limit bytes
+// is an error, since nothing can be concluded from a part of it. It never signals: without
+// a listener it returns errNotListening. The JVM executes commands one at a time in the
+// order of their connections, even if the client has disconnected.
 func (p Process) execute(ctx context.Context, limit int64, command string, args ...string) (code int, text string, err error) {
 	request, err := encodeRequest(command, args...)
 	if err != nil {
@@ -66,9 +66,12 @@ func (p Process) execute(ctx context.Context, limit int64, command string, args 
 	if _, err := conn.Write(request); err != nil {
 		return 0, "", p.broken(command, err)
 	}
-	reply, err := io.ReadAll(io.LimitReader(conn, limit))
+	reply, err := io.ReadAll(io.LimitReader(conn, limit+1))
 	if err != nil {
 		return 0, "", p.broken(command, err)
+	}
+	if int64(len(reply)) > limit {
+		return 0, "", errorf(AttachFailed, "The JVM answers %q with more than %d bytes, of which nothing can be concluded. Shorten its options, or let its code set fewer system properties.", command, limit)
 	}
 	if len(reply) == 0 {
 		return 0, "", errorf(AttachFailed, "The JVM closed the attach connection without an answer; it does that to other users and groups than its own (%d, %d), and when it exits.", p.UID, p.GID)
