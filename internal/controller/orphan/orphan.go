@@ -15,7 +15,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
-	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
@@ -49,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err == nil {
 		r.lost.forget(request.NamespacedName)
 		ctrl.LoggerFrom(ctx).Info("recreated the record to detach a pod without an exporter")
-	} else if apply.IsGone(err) { // its namespace is going
+	} else if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		err = nil
 	}
 	return ctrl.Result{}, err

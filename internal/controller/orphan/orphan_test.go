@@ -156,6 +156,41 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
+// refusing is an API server that refuses each apply.
+type refusing struct {
+	client.Client
+	with error
+}
+
+// Apply implements client.Client.
+func (r refusing) Apply(context.Context, runtime.ApplyConfiguration, ...client.ApplyOption) error {
+	return r.with
+}
+
+// A record that cannot be created is tried again, also while its kind is missing: the CRDs
+// may come back. In a namespace that is going, nothing is left to detach.
+func TestRefusedRecord(t *testing.T) {
+	going := apierrors.NewForbidden(schema.GroupResource{}, "app-0", nil)
+	going.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for name, tc := range map[string]struct {
+		refusal error
+		retried bool
+	}{
+		"the kind is missing":    {apierrors.NewGenericServerResponse(404, "patch", schema.GroupResource{}, "app-0", "404 page not found", 0, true), true},
+		"a webhook denies it":    {apierrors.NewForbidden(schema.GroupResource{}, "app-0", nil), true},
+		"the namespace is going": {going, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{pod: aPod(ours)}
+			r := &Reconciler{Reader: w, Live: w, Writer: records.New(apply.New(refusing{with: tc.refusal}, effects.Direct))}
+			_, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.pod)})
+			if retried := err != nil; retried != tc.retried {
+				t.Errorf("retried: got %t (%v), want %t", retried, err, tc.retried)
+			}
+		})
+	}
+}
+
 // The agents of a deleted record are remembered until the pod is detached.
 func TestLost(t *testing.T) {
 	record := func(pod string, intent bool) *v1alpha1.JmxAttachment {
