@@ -32,8 +32,10 @@ type Limits struct {
 	mu sync.Mutex
 	shares
 	queue
-	// reserved are the places of pods that were woken.
-	reserved map[waiting]*place
+	// reserved are the places of pods that were woken, and reservations is their number so
+	// far.
+	reserved     map[waiting]*reserved
+	reservations Turn
 	// outcomes holds whether each container responded when last tried.
 	outcomes *lru.Cache
 
@@ -54,37 +56,48 @@ func NewLimits(total, perNode, perNamespace int) *Limits {
 			places: [kinds]int{all: total, onNode: perNode, ofNamespace: perNamespace, ofNamespaceOnNode: fraction},
 			taken:  map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}, probing: {}},
 		},
-		reserved: map[waiting]*place{}, outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(maxOutcomes),
+		reserved: map[waiting]*reserved{}, outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(maxOutcomes),
 	}
 }
 
 // reservation is how long a place is kept for a pod that was woken and has not come yet.
 const reservation = 10 * time.Second
 
+// reserved is a place that is kept for a pod.
+type reserved struct {
+	*place
+	// number is the reservations made until then.
+	number Turn
+}
+
+// Turn is a moment at which a reconcile of a pod begins: see Limits.Pass.
+type Turn uint64
+
 // OnRoom registers wake, which is called for each pod that found no place once there is
 // one, so that they need not poll. The place is kept for the pod until it takes it, or Pass
 // is called, for ten seconds at most; it is given to the next one if wake returns false,
-// because the pod will not come. wake must not block.
+// because the pod will not come soon. wake must not block.
 func (l *Limits) OnRoom(wake func(namespace, pod string) (comes bool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wake = wake
 }
 
-// Pass ends the turn of a pod: a place that is kept for it and that it did not take goes to
-// the next one, and so does its place in the queue, unless it asked for one since the last
-// Pass.
-func (l *Limits) Pass(namespace, pod string) {
+// Begin returns the turn of a reconcile that begins.
+func (l *Limits) Begin() Turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reservations
+}
+
+// Pass ends the turn of a pod: a place that was kept for it when the turn began, and that it
+// did not take, goes to the next one. One that was reserved since is for its next turn.
+func (l *Limits) Pass(turn Turn, namespace, pod string) {
 	l.update(func() {
 		for _, probes := range []bool{false, true} {
 			id := waiting{namespace, pod, probes}
-			if kept := l.reserved[id]; kept != nil {
+			if kept := l.reserved[id]; kept != nil && kept.number <= turn {
 				l.drop(id, kept)
-			}
-			if m := l.members[id]; m != nil && !m.asked {
-				l.dequeue(id)
-			} else if m != nil {
-				m.asked = false
 			}
 		}
 	})
@@ -113,7 +126,9 @@ func (l *Limits) take(w waiter) (*place, error) {
 	of := l.classOf(w)
 	if l.fit(of.first, of.responds, w.Container) {
 		defer l.mu.Unlock()
-		l.dequeue(w.id())
+		if m := l.members[w.id()]; m != nil && m.Name == w.Name { // else it still waits for another container
+			l.dequeue(w.id())
+		}
 		return l.place(w.Container, of.first), nil
 	}
 	l.enqueue(w, of)
@@ -175,7 +190,8 @@ func (l *Limits) update(change func()) {
 func (l *Limits) reserve() (next []*queued) {
 	room := func(of class, in Container) bool { return l.fit(of.first, of.responds, in) }
 	for m := l.next(room); m != nil; m = l.next(room) {
-		id, kept := m.id(), l.place(m.Container, m.class.first)
+		l.reservations++
+		id, kept := m.id(), &reserved{l.place(m.Container, m.class.first), l.reservations}
 		l.reserved[id] = kept
 		kept.timer = time.AfterFunc(reservation, func() {
 			l.update(func() {
@@ -190,7 +206,7 @@ func (l *Limits) reserve() (next []*queued) {
 }
 
 // drop gives a reserved place back. The caller holds l.mu.
-func (l *Limits) drop(id waiting, kept *place) {
+func (l *Limits) drop(id waiting, kept *reserved) {
 	delete(l.reserved, id)
 	kept.stopTimer()
 	kept.move(ended)

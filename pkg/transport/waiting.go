@@ -33,8 +33,6 @@ type queued struct {
 	class class
 	// arrival orders those of one exporter.
 	arrival uint64
-	// asked is whether it has asked since its last turn ended.
-	asked bool
 }
 
 // queue holds the pods that found no place. Namespaces take turns, and so do the exporters
@@ -67,11 +65,11 @@ func (q *queue) enqueue(w waiter, of class) {
 	}
 	before := q.members[w.id()]
 	if before != nil && before.class == of && before.Origin.Exporter == w.Origin.Exporter {
-		before.waiter, before.asked = w, true
+		before.waiter = w
 		return
 	}
 	q.arrivals++
-	m := &queued{waiter: w, class: of, arrival: q.arrivals, asked: true}
+	m := &queued{waiter: w, class: of, arrival: q.arrivals}
 	if before != nil {
 		m.arrival = before.arrival
 		q.dequeue(w.id())

@@ -114,7 +114,7 @@ func TestNoPlaceForWhoDoesNotCome(t *testing.T) {
 						live <- time.Now()
 						return true
 					case tc.passes:
-						go l.Pass(namespace, pod) // the end of its reconcile
+						go l.Pass(l.Begin(), namespace, pod) // its reconcile
 					}
 					return tc.comes
 				})
@@ -127,9 +127,9 @@ func TestNoPlaceForWhoDoesNotCome(t *testing.T) {
 					held = append(held, p)
 				}
 				for i := range 1000 {
-					pod := fmt.Sprint("ghost", i)
+					turn, pod := l.Begin(), fmt.Sprint("ghost", i)
 					_, _ = l.acquire(in(pod, i%100))
-					l.Pass("a", pod) // the end of the reconcile in which it asked
+					l.Pass(turn, "a", pod) // the end of the reconcile in which it asked
 				}
 				_, _ = l.acquire(in("live", 7))
 				begin := time.Now()
@@ -139,8 +139,7 @@ func TestNoPlaceForWhoDoesNotCome(t *testing.T) {
 				if after := (<-live).Sub(begin); after != 0 {
 					t.Errorf("the pod behind them was woken after %s, want at once", after)
 				}
-				l.Pass("a", "live")
-				l.Pass("a", "live")
+				l.Pass(l.Begin(), "a", "live")
 				synctest.Wait()
 				wantFree(t, l)
 				if len(l.members) != 0 || len(l.turns) != 0 {
@@ -184,4 +183,58 @@ func TestWokenForAnotherContainer(t *testing.T) {
 		t.Errorf("woken are (-want +got):\n%s", diff)
 	}
 	retried.release()
+}
+
+// A place that is kept for a pod while its reconcile still runs is for the next one.
+func TestWokenDuringTheTurn(t *testing.T) {
+	l := NewLimits(1, 1, 1)
+	in := func(pod string) Container {
+		return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Node: "1"}
+	}
+	l.OnRoom(func(string, string) bool { return true })
+	first, err := l.acquire(in("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := l.Begin()
+	for _, pod := range []string{"p", "next"} {
+		if _, err := l.acquire(in(pod)); !errors.Is(err, errQueued) {
+			t.Fatalf("%s: %v", pod, err)
+		}
+	}
+	first.release() // p is woken
+	l.Pass(turn, "a", "p")
+	got, err := l.acquire(in("p"))
+	if err != nil {
+		t.Fatalf("p comes, as it was told to, and finds: %v", err)
+	}
+	got.release()
+}
+
+// A pod that waits for one container still waits when it finds a place for another.
+func TestWaitsForAnotherContainer(t *testing.T) {
+	l := NewLimits(2, 2, 2)
+	in := func(pod, container string) Container {
+		return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Name: container, Node: "1"}
+	}
+	var woken []string
+	l.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
+	l.note(in("q", "hangs"), false)
+	l.note(in("p", "hangs"), false)
+	retried, err := l.acquire(in("q", "hangs")) // the only place for retries
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.acquire(in("p", "hangs")); !errors.Is(err, errQueued) {
+		t.Fatalf("the container that hangs: %v", err)
+	}
+	other, err := l.acquire(in("p", "app"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.release()
+	retried.release()
+	if diff := cmp.Diff([]string{"p"}, woken); diff != "" {
+		t.Errorf("woken are (-want +got):\n%s", diff)
+	}
 }

@@ -19,9 +19,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// observe reads everything that is decided by. It returns nil if there is nothing to
-// decide.
-func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName, session Session) (*visit, error) {
+// attachment reads the record; nil if there is none, or it is about to go.
+func (r *Reconciler) attachment(ctx context.Context, name types.NamespacedName) (*v1alpha1.JmxAttachment, error) {
 	var attachment v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, name, &attachment)
 	if apierrors.IsNotFound(err) {
@@ -30,19 +29,25 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName, ses
 	if err != nil || !attachment.DeletionTimestamp.IsZero() {
 		return nil, client.IgnoreNotFound(err)
 	}
-	found, err := subject(ctx, r.Reader, &attachment)
+	return &attachment, nil
+}
+
+// observe reads everything else that is decided by. It returns nil if there is nothing to
+// decide.
+func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment, session Session) (*visit, error) {
+	found, err := subject(ctx, r.Reader, attachment)
 	switch {
 	case err != nil:
 		return nil, err
-	case found.drains(&attachment):
-		r.Health.Forget(name)
+	case found.drains(attachment):
+		r.Health.Forget(client.ObjectKeyFromObject(attachment))
 		return nil, nil // the record goes with its pod
-	case !found.owned(&attachment):
-		return r.observeDetaching(ctx, &attachment, session)
+	case !found.owned(attachment):
+		return r.observeDetaching(ctx, attachment, session)
 	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
 		return nil, nil // the pod came back: the exporter controller first withdraws its old grant
 	}
-	return r.observeAttached(ctx, &attachment, found.pod, found.owner, session)
+	return r.observeAttached(ctx, attachment, found.pod, found.owner, session)
 }
 
 // observeAttached reads what concerns a pod that an exporter owns, and examines its

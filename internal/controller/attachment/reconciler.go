@@ -58,8 +58,9 @@ type Reconciler struct {
 // found none.
 type Limits interface {
 	OnRoom(wake func(namespace, pod string) (comes bool))
-	// Pass ends the turn of a pod that was woken.
-	Pass(namespace, pod string)
+	// Begin begins the turn of a pod, and Pass ends it.
+	Begin() transport.Turn
+	Pass(turn transport.Turn, namespace, pod string)
 	// Probe reserves capacity for a probe until done is called. It returns an error if
 	// there is none.
 	Probe(in transport.Container) (done func(), err error)

@@ -43,8 +43,9 @@ func (p limitedProber) Probe(ctx context.Context, address string, process *v1alp
 }
 
 // room is a source of events: a reconcile of each pod that waited for an exec or a
-// probe, once there is capacity. A pod that is gone, or about to go, needs none.
-func (r *Reconciler) room() crsource.Source {
+// probe, once there is capacity. A pod that is gone, or about to go, needs none. Nothing is
+// kept for one whose request stays in the queue, since writes of its namespace hang.
+func (r *Reconciler) room(stalls func(namespace string) bool) crsource.Source {
 	return crsource.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		snapshot := cached.Snapshot{Reader: r.Reader}
 		r.Limits.OnRoom(func(namespace, name string) (comes bool) {
@@ -54,7 +55,7 @@ func (r *Reconciler) room() crsource.Source {
 				return false
 			}
 			q.Add(request(namespace, selection.AttachmentName(&pod)))
-			return true
+			return !stalls(namespace)
 		})
 		return nil
 	})

@@ -49,7 +49,7 @@ func TestRoomWakes(t *testing.T) {
 	r := &Reconciler{Reader: onePod{}, Limits: limits}
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
-	if err := r.room().Start(t.Context(), q); err != nil {
+	if err := r.room(func(string) bool { return false }).Start(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
 	if limits.wake("shop", "gone-0") {
@@ -57,6 +57,13 @@ func TestRoomWakes(t *testing.T) {
 	}
 	if !limits.wake("shop", "app-0") {
 		t.Error("the pod that waited does not keep its place")
+	}
+	stalled := &freed{}
+	if err := (&Reconciler{Reader: onePod{}, Limits: stalled}).room(func(string) bool { return true }).Start(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	if stalled.wake("shop", "app-0") {
+		t.Error("a pod whose request stays in the queue keeps its place")
 	}
 	pod := &corev1.Pod{}
 	pod.Name, pod.UID = "app-0", "uid-0"

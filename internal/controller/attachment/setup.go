@@ -41,7 +41,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.After(0, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(0, ofSlice))).
 		WatchesRawSource(r.Health.Source()).
-		WatchesRawSource(r.room()).
+		WatchesRawSource(r.room(queue.Stalls)).
 		WatchesRawSource(queue.Source()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrent,
@@ -61,8 +61,8 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 }
 
 // ofExporter maps an exporter to its attachments, and to those of pods that it selects, or
-// did: a new, changed or deleted exporter may take over or release them. Its own wait for a
-// rollout that was halted or resumed, too.
+// did: a new, changed or deleted exporter may take over or release them. A halt or a resume
+// concerns its own only.
 func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	if !enqueue.SpecChanged(before, after) && steps.Resume(*before) == steps.Resume(*after) && equality.Semantic.DeepEqual((*before).Status.Halt, (*after).Status.Halt) {
 		return nil

@@ -3,6 +3,7 @@ package enqueue
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
@@ -35,8 +36,23 @@ type Queue struct {
 	granted sets.Set[ctrl.Request]
 	total   int
 	// waiting are the requests without a worker, by namespace, in order of arrival.
-	waiting map[string][]ctrl.Request
+	waiting map[string][]parked
 	waits   sets.Set[ctrl.Request]
+}
+
+// parked is a request that waits for a worker since a time.
+type parked struct {
+	ctrl.Request
+	since time.Time
+}
+
+// Stalls reports whether requests of a namespace wait for a worker for longer than a moment,
+// which is so only if what the workers do for it hangs.
+func (q *Queue) Stalls(namespace string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting := q.waiting[namespace]
+	return len(waiting) > 0 && time.Since(waiting[0].since) > time.Second
 }
 
 // Source gives the Queue the controller's workqueue. It raises no events.
@@ -70,7 +86,7 @@ func (k keptBackoff) Forget(request ctrl.Request) {
 
 // Reconciler returns r with shares and timers.
 func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
-	q.running, q.waiting = map[string]int{}, map[string][]ctrl.Request{}
+	q.running, q.waiting = map[string]int{}, map[string][]parked{}
 	q.granted, q.waits = sets.New[ctrl.Request](), sets.New[ctrl.Request]()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 		if !q.begin(request) {
@@ -100,7 +116,7 @@ func (q *Queue) begin(request ctrl.Request) bool {
 	default:
 		if !q.waits.Has(request) {
 			q.waits.Insert(request)
-			q.waiting[namespace] = append(q.waiting[namespace], request)
+			q.waiting[namespace] = append(q.waiting[namespace], parked{request, time.Now()})
 		}
 		return false
 	}
@@ -126,7 +142,7 @@ func (q *Queue) end(namespace string) {
 		if next == "" || !q.room(next) {
 			return
 		}
-		request := q.waiting[next][0]
+		request := q.waiting[next][0].Request
 		if q.waiting[next] = q.waiting[next][1:]; len(q.waiting[next]) == 0 {
 			delete(q.waiting, next)
 		}

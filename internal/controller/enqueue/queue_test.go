@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -164,4 +165,26 @@ func TestBackoffOfQueue(t *testing.T) {
 	if n := limiter.NumRequeues(failing); n != 0 {
 		t.Errorf("failures that are remembered after a success: got %d, want none", n)
 	}
+}
+
+// A namespace stalls while its requests wait for a worker, but not for the moment that each
+// wait takes.
+func TestStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := Queue{Workers: 4}
+		q.Reconciler(nil)
+		slow := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "slow"}}
+		for i := range 4 {
+			slow.Name = fmt.Sprint(i)
+			q.begin(slow) // the last one finds no worker
+		}
+		time.Sleep(time.Second)
+		if q.Stalls("slow") {
+			t.Error("a request that has just come stalls its namespace")
+		}
+		time.Sleep(time.Second)
+		if !q.Stalls("slow") || q.Stalls("other") {
+			t.Errorf("stalls: got %t for the namespace whose requests wait and %t for another, want the former only", q.Stalls("slow"), q.Stalls("other"))
+		}
+	})
 }
