@@ -81,10 +81,10 @@ jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",reason=
 # TYPE jmx_exporter_operator_problem_pods gauge
 jmx_exporter_operator_problem_pods{reason="OOMKilled"} 2
 jmx_exporter_operator_problem_pods{reason="Omitted"} 4
-# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason.
+# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_refused_pods gauge
 jmx_exporter_operator_refused_pods{reason="MissingModule"} 2
-# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason.
+# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_failing_pods gauge
 jmx_exporter_operator_failing_pods{reason="NoSpace"} 2
 # HELP jmx_exporter_operator_halted_rollouts Number of PrometheusJmxExporters whose rollout is halted, by reason.
@@ -118,11 +118,11 @@ jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="O
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="Omitted"} 2
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="OOMKilled"} 1
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="Omitted"} 2
-# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason.
+# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_refused_pods gauge
 jmx_exporter_operator_refused_pods{exporter="payroll",namespace="blue",reason="MissingModule"} 1
 jmx_exporter_operator_refused_pods{exporter="payroll",namespace="red",reason="MissingModule"} 1
-# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason.
+# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_failing_pods gauge
 jmx_exporter_operator_failing_pods{exporter="payroll",namespace="blue",reason="NoSpace"} 1
 jmx_exporter_operator_failing_pods{exporter="payroll",namespace="red",reason="NoSpace"} 1
@@ -142,10 +142,40 @@ jmx_exporter_operator_certificate_expiry_timestamp_seconds{exporter="payroll",na
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(Collectors(tenants{}, test.names)...)
+			registry.MustRegister(Collectors(tenants{}, test.names, elected(true))...)
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(test.want)); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// elected is the channel of a replica that was elected, or was not.
+func elected(is bool) <-chan struct{} {
+	c := make(chan struct{})
+	if is {
+		close(c)
+	}
+	return c
+}
+
+// unreadable is a cache whose use fails the test: it would start to read a cluster's pods.
+type unreadable struct {
+	client.Reader
+	t *testing.T
+}
+
+// List implements client.Reader.
+func (u unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	u.t.Error("the cache is read")
+	return nil
+}
+
+// A replica that waits to be elected counts nothing, and keeps no cache for its metrics.
+func TestMetricsOfStandby(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(Collectors(unreadable{t: t}, true, elected(false))...)
+	if err := testutil.GatherAndCompare(registry, strings.NewReader("")); err != nil {
+		t.Error(err)
 	}
 }
