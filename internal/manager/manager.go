@@ -143,7 +143,7 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 		// Less than the pod's grace period, so that the Lease is released.
 		GracefulShutdownTimeout: new(8 * time.Second),
 		Client: client.Options{Cache: &client.CacheOptions{
-			// A reconcile never acts on a record older than the previous one's writes.
+			// A reconcile never gets a record older than the previous one's writes; of lists, see cached.Reader.
 			EnableReadYourWritesConsistency: new(true),
 		}},
 		// The names are constants, and tests start several managers.

@@ -59,8 +59,11 @@ func (r *Reconciler) writeSlice(ctx context.Context, f *fleet, s slice) error {
 	was := find(f.slices, s.name)
 	switch {
 	case len(s.endpoints) == 0:
+		if err := r.Writer.Delete(ctx, was); err != nil {
+			return err
+		}
 		r.written.note(client.ObjectKeyFromObject(f.exporter), write{Object: was.DeepCopy(), deleted: true, at: r.Clock.Now()})
-		return r.Writer.Delete(ctx, was)
+		return nil
 	case !s.changed:
 		return nil
 	}

@@ -38,7 +38,7 @@ type grant struct {
 func (f *fleet) decide() plan {
 	var p plan
 	if f.recordsBehind || f.endpointsBehind {
-		p.again = enqueue.ConflictRetry
+		p.again = recheck
 	}
 	switch {
 	case f.endpointsBehind:

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -27,6 +28,8 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	f := &fleet{exporter: exporter, inputs: inputs, transport: steps.TransportOf(exporter.Spec.Transport, r.Transport), rollout: rollout{
 		revision: r.revision(exporter, inputs), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
+	// Asked first: what is listed is at least as new as what the answer is about.
+	f.recordsBehind, f.endpointsBehind = r.written.behind(ctx, r.Reader, client.ObjectKeyFromObject(exporter), r.Clock)
 	var exporters v1alpha1.PrometheusJmxExporterList
 	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
@@ -50,7 +53,6 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
 	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records)
 	f.unread = r.observePublished(ctx, f)
-	f.recordsBehind, f.endpointsBehind = r.written.behind(ctx, r.Reader, client.ObjectKeyFromObject(exporter), r.Clock)
 	return f, nil
 }
 
@@ -105,8 +107,8 @@ func (r *Reconciler) observePublished(ctx context.Context, f *fleet) error {
 	}
 	var service corev1.Service
 	key := client.ObjectKey{Namespace: f.exporter.Namespace, Name: selection.ServiceName(f.exporter)}
-	err := r.Reader.Get(ctx, key, &service)
-	if apierrors.IsNotFound(err) { // the cache has ours only
+	err := cached.Snapshot{Reader: r.Reader}.Get(ctx, key, &service) // endpointsBehind covers what it lacks
+	if apierrors.IsNotFound(err) {                                   // the cache has ours only
 		err = r.Live.Get(ctx, key, &service)
 	}
 	if err == nil {

@@ -27,8 +27,16 @@ type write struct {
 	at      time.Time
 }
 
-// lag is how long the cache may take. What it does not have then was deleted meanwhile.
-const lag = 10 * time.Second
+// How long the cache may lack a write, which raises an event as soon as it has it. An object
+// that is missing for longer was deleted meanwhile. A cache with an older state is behind
+// until its watch works again, or forever if etcd was restored from a backup.
+const (
+	missing = 10 * time.Second
+	stale   = 5 * time.Minute
+)
+
+// recheck is after how long it is looked again, for lack of an event.
+const recheck = time.Second
 
 // behind reports whether the reader is a cache that lacks a record, or another object, that
 // a reconcile of the exporter wrote. It does not wait.
@@ -43,7 +51,7 @@ func (w *written) behind(ctx context.Context, reader client.Reader, exporter typ
 	w.mu.Unlock()
 	var left []write
 	for _, o := range writes {
-		if o.isIn(ctx, cached.Snapshot(cache)) || clock.Since(o.at) >= lag {
+		if !o.isMissed(ctx, cached.Snapshot(cache), clock.Since(o.at)) {
 			continue
 		}
 		left = append(left, o)
@@ -60,14 +68,17 @@ func (w *written) behind(ctx context.Context, reader client.Reader, exporter typ
 	return records, others
 }
 
-// isIn reports whether a cache has the object as it was written, or no longer has it.
-func (o write) isIn(ctx context.Context, cache client.Reader) bool {
+// isMissed reports whether a cache still lacks what was written, at this age.
+func (o write) isMissed(ctx context.Context, cache client.Reader, age time.Duration) bool {
 	has := o.DeepCopyObject().(client.Object)
 	err := cache.Get(ctx, client.ObjectKeyFromObject(o), has, client.UnsafeDisableDeepCopy)
-	if o.deleted {
-		return err != nil || has.GetUID() != o.GetUID()
+	switch {
+	case err != nil:
+		return !o.deleted && age < missing
+	case o.deleted:
+		return has.GetUID() == o.GetUID() && age < stale
 	}
-	return err == nil && !cached.Older(has.GetResourceVersion(), o.GetResourceVersion())
+	return cached.Older(has.GetResourceVersion(), o.GetResourceVersion()) && age < stale
 }
 
 // note adds an object that was written, of which namespace, name and resource version count,

@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
@@ -16,7 +18,9 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
+	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
 // lagging is a cache that has one resource version of every object, or none.
@@ -54,7 +58,9 @@ func TestBehind(t *testing.T) {
 		"the cache is newer":             {reader: cached.Reader{Reader: lagging{resourceVersion: "11"}}, write: write{Object: record()}},
 		"the cache is older":             {reader: cached.Reader{Reader: lagging{resourceVersion: "9"}}, write: write{Object: record()}, records: true},
 		"the cache does not have it":     {reader: cached.Reader{Reader: lagging{}}, write: write{Object: record()}, records: true},
-		"it was deleted meanwhile":       {reader: cached.Reader{Reader: lagging{}}, write: write{Object: record()}, later: lag},
+		"it was deleted meanwhile":       {reader: cached.Reader{Reader: lagging{}}, write: write{Object: record()}, later: missing},
+		"the watch is broken":            {reader: cached.Reader{Reader: lagging{resourceVersion: "9"}}, write: write{Object: record()}, later: missing, records: true},
+		"etcd was restored":              {reader: cached.Reader{Reader: lagging{resourceVersion: "9"}}, write: write{Object: record()}, later: stale},
 		"a slice is older":               {reader: cached.Reader{Reader: lagging{resourceVersion: "9"}}, write: write{Object: slice()}, others: true},
 		"a deleted slice is still there": {reader: cached.Reader{Reader: lagging{resourceVersion: "10", uid: "a"}}, write: write{Object: slice(), deleted: true}, others: true},
 		"a deleted slice is gone":        {reader: cached.Reader{Reader: lagging{}}, write: write{Object: slice(), deleted: true}},
@@ -104,9 +110,84 @@ func TestDecideBehind(t *testing.T) {
 			if len(p.records) != tc.grants || (p.service != nil) != tc.publishes {
 				t.Errorf("got %d records and a Service: %t, want %d and %t", len(p.records), p.service != nil, tc.grants, tc.publishes)
 			}
-			if behind := tc.records || tc.endpoints; behind && p.again != enqueue.ConflictRetry {
-				t.Errorf("the next reconcile follows after %s, want %s", p.again, enqueue.ConflictRetry)
+			if behind := tc.records || tc.endpoints; behind && p.again != recheck {
+				t.Errorf("the next reconcile follows after %s, want %s", p.again, recheck)
 			}
 		})
+	}
+}
+
+// behindAtFirst is a cache that has all that was written once pods are listed.
+type behindAtFirst struct {
+	*cache
+	caughtUp bool
+}
+
+// Get implements client.Reader.
+func (b *behindAtFirst) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	err := b.cache.Get(ctx, key, object, options...)
+	if _, isRecord := object.(*v1alpha1.JmxAttachment); isRecord {
+		object.SetResourceVersion("99")
+		if b.caughtUp {
+			object.SetResourceVersion("100")
+		}
+	}
+	return err
+}
+
+// List implements client.Reader.
+func (b *behindAtFirst) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	if _, pods := list.(*corev1.PodList); pods {
+		b.caughtUp = true
+	}
+	return b.cache.List(ctx, list, options...)
+}
+
+// A cache that catches up between two lists has shown an old one.
+func TestObserveBehind(t *testing.T) {
+	b := &behindAtFirst{cache: &cache{}}
+	b.fill("small", 2)
+	r := b.reconciler()
+	r.Reader = cached.Reader{Reader: b}
+	exporter, granted := b.objects[0].(*v1alpha1.PrometheusJmxExporter), b.objects[2].(*v1alpha1.JmxAttachment)
+	r.written.note(client.ObjectKeyFromObject(exporter), write{at: now, Object: &v1alpha1.JmxAttachment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: granted.Name, ResourceVersion: "100"},
+	}})
+	f, err := r.observe(t.Context(), exporter)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.recordsBehind {
+		t.Error("the records that were listed lack a grant, and nobody knows")
+	}
+}
+
+// denying is an API server that denies every deletion.
+type denying struct{ accepting }
+
+// GroupVersionKindFor implements client.Client.
+func (denying) GroupVersionKindFor(runtime.Object) (schema.GroupVersionKind, error) {
+	return discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), nil
+}
+
+// Delete implements client.Client.
+func (denying) Delete(context.Context, client.Object, ...client.DeleteOption) error {
+	return apierrors.NewForbidden(schema.GroupResource{}, "slice", errors.New("denied by a webhook"))
+}
+
+// A slice that cannot be deleted is not waited for: others are written meanwhile.
+func TestDeniedDeletion(t *testing.T) {
+	b := &cache{}
+	b.fill("small", 1)
+	r := b.reconciler()
+	r.Reader, r.Writer = cached.Reader{Reader: lagging{resourceVersion: "10", uid: "a"}}, records.New(apply.New(denying{}, effects.Direct))
+	exporter := b.objects[0].(*v1alpha1.PrometheusJmxExporter)
+	left := discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "slice", UID: "a", ResourceVersion: "10"}}
+	f := &fleet{exporter: exporter, slices: []discoveryv1.EndpointSlice{left}}
+	if err := r.writeSlice(t.Context(), f, slice{name: "slice"}); err == nil {
+		t.Fatal("the deletion was not denied")
+	}
+	if _, others := r.written.behind(t.Context(), r.Reader, client.ObjectKeyFromObject(exporter), r.Clock); others {
+		t.Error("the operator waits until the cache lacks what nobody deleted")
 	}
 }
