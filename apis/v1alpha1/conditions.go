@@ -3,7 +3,7 @@ package v1alpha1
 // Conditions of both kinds. The phases are further conditions of a JmxAttachment.
 const (
 	// ConditionReady of a JmxAttachment is True when all phases hold; of a
-	// PrometheusJmxExporter, when every matched pod is Annotated.
+	// PrometheusJmxExporter, when every matched pod is Annotated, also if there is none yet.
 	ConditionReady = "Ready"
 	// ConditionReconciling is True while the operator is making progress (kstatus).
 	ConditionReconciling = "Reconciling"

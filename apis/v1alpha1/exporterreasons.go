@@ -49,7 +49,8 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonReconciled surfaces on Reconciling and Stalled of an exporter when they are False.
 	ReasonReconciled = "Reconciled"
-	// ReasonNoPodsMatched surfaces on Ready of an exporter when no running pod has the labels.
+	// ReasonNoPodsMatched surfaces on Ready of an exporter, which is True, when no running pod
+	// has the labels; in mode Preflight on PreflightComplete, which is False.
 	ReasonNoPodsMatched = "NoPodsMatched"
 	// ReasonPodClaimed surfaces in the status of an exporter when an older one selects
 	// the pod, too.

@@ -56,7 +56,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	metrics.Register(mgr.GetCache(), o.metricsNames)
+	metrics.Register(mgr.GetCache(), o.metricsNames, mgr.Elected())
 	return mgr.Start(ctx)
 }
 

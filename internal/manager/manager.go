@@ -25,6 +25,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/authority"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/orphan"
@@ -90,6 +91,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return nil, err
 	}
+	reader := cached.Reader{Reader: mgr.GetClient()}
 	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
 	sources := source.New(mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{})
 	sources.RequireLabel = o.RequireRulesLabel
@@ -100,14 +102,14 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	rights := authority.New(reviews, o.Seam, clock.RealClock{})
 	sources.Authority = rights
 	if err := (&exporter.Reconciler{
-		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
+		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Logs: o.Logs,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
 	if err := (&orphan.Reconciler{
-		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{},
+		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{},
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	return mgr, (&attachment.Reconciler{
-		Reader: mgr.GetClient(), Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
+		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
 		Protection: o.Protection, Authority: rights,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
@@ -141,7 +143,7 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 		// Less than the pod's grace period, so that the Lease is released.
 		GracefulShutdownTimeout: new(8 * time.Second),
 		Client: client.Options{Cache: &client.CacheOptions{
-			// A reconcile never acts on a record older than the previous one's writes.
+			// A reconcile never gets a record older than the previous one's writes; of lists, see cached.Reader.
 			EnableReadYourWritesConsistency: new(true),
 		}},
 		// The names are constants, and tests start several managers.

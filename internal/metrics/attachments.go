@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,24 +25,35 @@ func NewAttachmentCollector(cache client.Reader, names bool) prometheus.Collecto
 
 // NewRefusedCollector returns a collector of the pods that need a person.
 func NewRefusedCollector(cache client.Reader, names bool) prometheus.Collector {
-	return newReasonCollector(cache, names, refusedPodsName, "Number of pods that are refused, by reason.", v1alpha1.NeedsPerson)
+	return newReasonCollector(cache, names, refusedPodsName, "Number of pods that are refused, by reason, without terminating ones.", v1alpha1.NeedsPerson)
 }
 
 // NewFailingCollector returns a collector of the pods for which something is wrong that may
 // mend without a person.
 func NewFailingCollector(cache client.Reader, names bool) prometheus.Collector {
-	return newReasonCollector(cache, names, failingPodsName, "Number of pods that are retried because something is wrong, by reason.", func(reason string) bool {
+	return newReasonCollector(cache, names, failingPodsName, "Number of pods that are retried because something is wrong, by reason, without terminating ones.", func(reason string) bool {
 		return v1alpha1.Known(reason) && !v1alpha1.Passing(reason) && !v1alpha1.NeedsPerson(reason)
 	})
 }
 
 func newReasonCollector(cache client.Reader, names bool, name, help string, counts func(reason string) bool) prometheus.Collector {
 	return newCollector(name, help, exporterNames, []string{"reason"}, names, sum,
-		eachAttachment(cache, func(a *v1alpha1.JmxAttachment, add adder) {
-			if counts(a.Status.Reason) {
-				add(1, a.Namespace, a.Spec.Exporter.Name, a.Status.Reason)
-			}
-		}))
+		func(ctx context.Context, add adder) error {
+			return eachAttachment(cache, func(a *v1alpha1.JmxAttachment, add adder) {
+				if counts(a.Status.Reason) && !terminating(ctx, cache, a) {
+					add(1, a.Namespace, a.Spec.Exporter.Name, a.Status.Reason)
+				}
+			})(ctx, add)
+		})
+}
+
+// terminating reports whether the pod of a record is about to go, and the record with it:
+// nothing is tried in it any more, and nobody has to do anything. On a node that is lost, that
+// may last.
+func terminating(ctx context.Context, cache client.Reader, a *v1alpha1.JmxAttachment) bool {
+	var pod corev1.Pod
+	err := cache.Get(ctx, client.ObjectKey{Namespace: a.Namespace, Name: a.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
+	return err == nil && !pod.DeletionTimestamp.IsZero()
 }
 
 // NewConditionCollector returns a collector of the JmxAttachments in the cache whose

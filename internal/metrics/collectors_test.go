@@ -36,6 +36,9 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 			}, v1alpha1.JmxAttachment{
 				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
 				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseJavaFound, Reason: "RolloutPending"},
+			}, v1alpha1.JmxAttachment{
+				ObjectMeta: meta, Spec: v1alpha1.JmxAttachmentSpec{Pod: v1alpha1.ObjectIdentity{Name: "terminating"}, Exporter: v1alpha1.ObjectIdentity{Name: "payroll"}},
+				Status: v1alpha1.JmxAttachmentStatus{Phase: v1alpha1.PhaseExposed, Reason: "EndpointNotServing"},
 			})
 		case *v1alpha1.PrometheusJmxExporterList:
 			list.Items = append(list.Items, v1alpha1.PrometheusJmxExporter{ObjectMeta: meta, Status: v1alpha1.PrometheusJmxExporterStatus{
@@ -51,6 +54,14 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 	return nil
 }
 
+// Get implements client.Reader: a pod is terminating if its name says so.
+func (tenants) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	if key.Name == "terminating" {
+		object.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+	}
+	return nil
+}
+
 func TestMetricsWithoutNames(t *testing.T) {
 	for name, test := range map[string]struct {
 		names bool
@@ -59,6 +70,7 @@ func TestMetricsWithoutNames(t *testing.T) {
 		"names are not in metrics": {want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{phase="Exposed",reason="EndpointNotServing"} 2
 jmx_exporter_operator_attachments{phase="JavaFound",reason="NoSpace"} 2
 jmx_exporter_operator_attachments{phase="JavaFound",reason="RolloutPending"} 2
 jmx_exporter_operator_attachments{phase="Staged",reason="MissingModule"} 2
@@ -69,10 +81,10 @@ jmx_exporter_operator_attachment_conditions{condition="ScrapeIncomplete",reason=
 # TYPE jmx_exporter_operator_problem_pods gauge
 jmx_exporter_operator_problem_pods{reason="OOMKilled"} 2
 jmx_exporter_operator_problem_pods{reason="Omitted"} 4
-# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason.
+# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_refused_pods gauge
 jmx_exporter_operator_refused_pods{reason="MissingModule"} 2
-# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason.
+# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_failing_pods gauge
 jmx_exporter_operator_failing_pods{reason="NoSpace"} 2
 # HELP jmx_exporter_operator_halted_rollouts Number of PrometheusJmxExporters whose rollout is halted, by reason.
@@ -88,9 +100,11 @@ jmx_exporter_operator_certificate_expiry_timestamp_seconds 1.800000003e+09
 		"names are labels where asked for": {names: true, want: `
 # HELP jmx_exporter_operator_attachments Number of JmxAttachments, by phase and by the reason why the next phase does not hold.
 # TYPE jmx_exporter_operator_attachments gauge
+jmx_exporter_operator_attachments{namespace="blue",phase="Exposed",reason="EndpointNotServing"} 1
 jmx_exporter_operator_attachments{namespace="blue",phase="JavaFound",reason="NoSpace"} 1
 jmx_exporter_operator_attachments{namespace="blue",phase="JavaFound",reason="RolloutPending"} 1
 jmx_exporter_operator_attachments{namespace="blue",phase="Staged",reason="MissingModule"} 1
+jmx_exporter_operator_attachments{namespace="red",phase="Exposed",reason="EndpointNotServing"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="JavaFound",reason="NoSpace"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="JavaFound",reason="RolloutPending"} 1
 jmx_exporter_operator_attachments{namespace="red",phase="Staged",reason="MissingModule"} 1
@@ -104,11 +118,11 @@ jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="O
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="blue",reason="Omitted"} 2
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="OOMKilled"} 1
 jmx_exporter_operator_problem_pods{exporter="payroll",namespace="red",reason="Omitted"} 2
-# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason.
+# HELP jmx_exporter_operator_refused_pods Number of pods that are refused, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_refused_pods gauge
 jmx_exporter_operator_refused_pods{exporter="payroll",namespace="blue",reason="MissingModule"} 1
 jmx_exporter_operator_refused_pods{exporter="payroll",namespace="red",reason="MissingModule"} 1
-# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason.
+# HELP jmx_exporter_operator_failing_pods Number of pods that are retried because something is wrong, by reason, without terminating ones.
 # TYPE jmx_exporter_operator_failing_pods gauge
 jmx_exporter_operator_failing_pods{exporter="payroll",namespace="blue",reason="NoSpace"} 1
 jmx_exporter_operator_failing_pods{exporter="payroll",namespace="red",reason="NoSpace"} 1
@@ -128,10 +142,40 @@ jmx_exporter_operator_certificate_expiry_timestamp_seconds{exporter="payroll",na
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(Collectors(tenants{}, test.names)...)
+			registry.MustRegister(Collectors(tenants{}, test.names, elected(true))...)
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(test.want)); err != nil {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// elected is the channel of a replica that was elected, or was not.
+func elected(is bool) <-chan struct{} {
+	c := make(chan struct{})
+	if is {
+		close(c)
+	}
+	return c
+}
+
+// unreadable is a cache whose use fails the test: it would start to read a cluster's pods.
+type unreadable struct {
+	client.Reader
+	t *testing.T
+}
+
+// List implements client.Reader.
+func (u unreadable) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	u.t.Error("the cache is read")
+	return nil
+}
+
+// A replica that waits to be elected counts nothing, and keeps no cache for its metrics.
+func TestMetricsOfStandby(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(Collectors(unreadable{t: t}, true, elected(false))...)
+	if err := testutil.GatherAndCompare(registry, strings.NewReader("")); err != nil {
+		t.Error(err)
 	}
 }

@@ -6,15 +6,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// Register registers the metrics. What is counted in the cache is counted at each scrape;
-// with names, it has the names of namespaces and exporters as labels.
-func Register(cache client.Reader, names bool) {
+// Register registers the metrics. What is in the cache is counted at each scrape, by the
+// replica that was elected: others do not even read it. With names, it has the names of
+// namespaces and exporters as labels.
+func Register(cache client.Reader, names bool, elected <-chan struct{}) {
 	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes)
-	metrics.Registry.MustRegister(Collectors(cache, names)...)
+	metrics.Registry.MustRegister(Collectors(cache, names, elected)...)
 }
 
-// Collectors returns the collectors of what is in the cache.
-func Collectors(cache client.Reader, names bool) []prometheus.Collector {
+// Collectors returns the collectors of what is in the cache, which count nothing until elected
+// is closed.
+func Collectors(cache client.Reader, names bool, elected <-chan struct{}) []prometheus.Collector {
+	cache = leader{cache, elected}
 	return []prometheus.Collector{
 		NewAttachmentCollector(cache, names), NewRefusedCollector(cache, names), NewFailingCollector(cache, names),
 		NewConditionCollector(cache, names), NewProblemCollector(cache, names), NewHaltCollector(cache, names), NewStalledCollector(cache, names), NewCertificateCollector(cache, names),

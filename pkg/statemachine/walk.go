@@ -42,7 +42,7 @@ type Result struct {
 
 // QueuedFor is the maximum time until a Queued step is retried, in case the event that
 // announces capacity is missed.
-const QueuedFor = 5 * time.Second
+const QueuedFor = 30 * time.Second
 
 // Forward ensures one phase after another, until one does not hold or last is reached.
 // The record is persisted before each Step that is not an Observer, and at the end.

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
@@ -32,7 +35,33 @@ func (s *Situation) due(c pod.Container) bool {
 		}
 	}
 	// Until a JVM is found, each try inspects all containers.
-	return len(s.Attachable()) == 0 && len(here) == 0
+	return len(s.Attachable()) == 0 && len(here) == 0 && !s.settled(c, entry)
+}
+
+// settledAge is how long a pod is inspected again and again for a JVM that may still start,
+// or be started again by a supervisor.
+const settledAge = time.Hour
+
+// settled reports whether the last inspection of a container came long after its start, and
+// after the pod had no JVM any more, and nothing has changed since on which its result may
+// depend. If it found no JVM, the container is inspected again only when the pod becomes
+// ready, or with a new instance.
+func (s *Situation) settled(c pod.Container, entry *v1alpha1.InspectedContainer) bool {
+	found := meta.FindStatusCondition(s.Begun.Conditions, string(JavaFound))
+	if entry.Time == nil || found == nil || found.Status == metav1.ConditionTrue || s.State.Attempt == nil || s.State.Attempt.Key != s.Key() {
+		return false
+	}
+	started := s.startOf(c)
+	return !started.IsZero() && entry.Time.Sub(started) >= settledAge && entry.Time.Sub(found.LastTransitionTime.Time) >= settledAge
+}
+
+// allSettled reports whether no inspection without an event is left for a pod in which no
+// JVM was found.
+func (s *Situation) allSettled() bool {
+	return !slices.ContainsFunc(s.containers(), func(c pod.Container) bool {
+		entry := s.Current(c)
+		return entry == nil || entry.Reason != "" || !s.settled(c, entry)
+	})
 }
 
 // inspectionDue reports whether FindJava has containers to inspect or to exclude.
@@ -88,7 +117,7 @@ const (
 // reinspectAfter returns the time until a container is inspected again because its pod
 // became ready since the last inspection: a JVM may have started late. 0 means now;
 // negative means that there is no need, for example for a pod that was ready before and
-// is health checked.
+// is health checked. A pod without a JVM is inspected no more often than with backoff.
 func (s *Situation) reinspectAfter(entry *v1alpha1.InspectedContainer) time.Duration {
 	ready := pod.ReadySince(s.Pod)
 	if !s.chooses() || entry.Time == nil || !ready.After(entry.Time.Time) {
@@ -97,13 +126,19 @@ func (s *Situation) reinspectAfter(entry *v1alpha1.InspectedContainer) time.Dura
 	unreachable := func(p *v1alpha1.JavaProcess) bool {
 		return p.Container == entry.Name && p.Endpoint != nil && p.Endpoint.CheckedFrom == v1alpha1.CheckedFromPod
 	}
-	if entry.Ready && s.HealthChecks && s.Find(unreachable) == nil {
-		return -1
-	}
 	hash := fnv.New32a()
 	hash.Write([]byte(s.Pod.UID))
 	delay := reinspectDelay + time.Duration(hash.Sum32()%uint32(reinspectSpread/time.Second))*time.Second
-	return max(delay-s.Now.Sub(ready), 0)
+	after := max(delay-s.Now.Sub(ready), 0)
+	switch {
+	case !entry.Ready:
+		return after
+	case len(s.Processes()) == 0:
+		return max(after, statemachine.MaxBackoff-s.Now.Sub(entry.Time.Time))
+	case s.HealthChecks && s.Find(unreachable) == nil:
+		return -1
+	}
+	return after
 }
 
 // notInspected returns why a container is not inspected now; nil if it may be.
@@ -128,12 +163,20 @@ const minAge = 2 * time.Second
 // tooYoung returns the time until a container has reached minAge; 0 if it has. A start
 // time in the future comes from a different clock and is not waited for.
 func (s *Situation) tooYoung(c pod.Container) time.Duration {
-	for _, status := range pod.ContainerStatuses(s.Pod) {
-		if running := status.State.Running; running != nil && status.Name == c.Name && !running.StartedAt.IsZero() {
-			if age := s.Now.Sub(running.StartedAt.Time); 0 <= age && age < minAge {
-				return minAge - age
-			}
-		}
+	started := s.startOf(c)
+	if age := s.Now.Sub(started); !started.IsZero() && 0 <= age && age < minAge {
+		return minAge - age
 	}
 	return 0
+}
+
+// startOf returns the time when a container started; zero if the kubelet does not report
+// it.
+func (s *Situation) startOf(c pod.Container) time.Time {
+	for _, status := range pod.ContainerStatuses(s.Pod) {
+		if running := status.State.Running; running != nil && status.Name == c.Name {
+			return running.StartedAt.Time
+		}
+	}
+	return time.Time{}
 }

@@ -68,7 +68,17 @@ func (f FindJava) Ensure(ctx context.Context, s *Situation) statemachine.Outcome
 	}
 	s.choosePrimary()
 	recognize(s)
-	return s.Found(s.retryAfter)
+	return s.withoutJava(s.Found(s.retryAfter))
+}
+
+// withoutJava returns the outcome of an inspection: where a pod has run for long without a
+// JVM, only an event leads to another one.
+func (s *Situation) withoutJava(outcome statemachine.Outcome) statemachine.Outcome {
+	if outcome.Reason == v1alpha1.ReasonNoJavaProcess && s.allSettled() {
+		outcome.Kind, outcome.RetryAfter = statemachine.Broken, s.inspectAfter()
+		outcome.Message += " The pod is inspected again when it becomes ready or a container restarts; to have it inspected now, delete this JmxAttachment."
+	}
+	return outcome
 }
 
 // Undo implements statemachine.Step. The containers are inspected again if the pod comes

@@ -116,6 +116,9 @@ func TestClassify(t *testing.T) {
 // support WebSocket, so SPDY is tried.
 func TestAnswer(t *testing.T) {
 	no := apierrors.NewForbidden(pods, "app-0", errors.New("no"))
+	busy := apierrors.NewTooManyRequests("later", 3)
+	broken := apierrors.NewInternalError(errors.New("error dialing backend"))
+	unknown := apierrors.NewBadRequest("unable to upgrade")
 	cases := map[string]struct {
 		err  error
 		want error
@@ -125,7 +128,9 @@ func TestAnswer(t *testing.T) {
 		"nothing":          {nil, nil, false},
 		"a proxy's page":   {&httpstream.UpgradeFailureError{Cause: fmt.Errorf("websocket: bad handshake (%s)", http.StatusText(http.StatusBadGateway))}, nil, true},
 		"the API server":   {&httpstream.UpgradeFailureError{Cause: no}, no, false},
-		"a server in need": {&httpstream.UpgradeFailureError{Cause: apierrors.NewInternalError(errors.New("oh"))}, nil, true},
+		"a server in need": {&httpstream.UpgradeFailureError{Cause: broken}, broken, false},
+		"a busy server":    {&httpstream.UpgradeFailureError{Cause: busy}, busy, false},
+		"an old server":    {&httpstream.UpgradeFailureError{Cause: unknown}, nil, true},
 		"after the start":  {exited(1, ""), nil, false},
 	}
 	for name, tc := range cases {

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -23,12 +22,20 @@ import (
 // sessions, so that it is not queued behind a fleet that hangs. There are never more than
 // SessionsPerPlace sessions for each place.
 //
+// Who finds no place waits in a queue, in which namespaces take turns, and in each of them
+// its exporters. Who is woken has a place reserved for a moment: otherwise a newcomer takes
+// it, or one of the thousands that try again.
+//
 // Probes of endpoints, which may be silent until they time out, have places of their own:
 // as many as sessions, with the same shares.
 type Limits struct {
 	mu sync.Mutex
 	shares
 	queue
+	// reserved are the places of pods that were woken, and reservations is their number so
+	// far.
+	reserved     map[waiting]*reserved
+	reservations Turn
 	// outcomes holds whether each container responded when last tried.
 	outcomes *lru.Cache
 
@@ -42,24 +49,58 @@ const maxOutcomes = 20_000
 // NewLimits returns Limits with a number of places overall, on each node and in each
 // namespace. A namespace has the same fraction of a node's places as it has of all places,
 // rounded up.
-func NewLimits(all, perNode, perNamespace int) *Limits {
-	onNode := min((perNode*perNamespace+all-1)/all, perNode)
+func NewLimits(total, perNode, perNamespace int) *Limits {
+	fraction := min((perNode*perNamespace+total-1)/total, perNode)
 	return &Limits{
 		shares: shares{
-			places: map[string]int{"all": all, "node": perNode, "namespace": perNamespace, "namespace on node": onNode},
+			places: [kinds]int{all: total, onNode: perNode, ofNamespace: perNamespace, ofNamespaceOnNode: fraction},
 			taken:  map[state]map[share]int{fresh: {}, stalled: {}, retrying: {}, responded: {}, probing: {}},
 		},
-		outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(maxOutcomes),
+		reserved: map[waiting]*reserved{}, outcomes: lru.New(maxOutcomes), leftovers: newLeftovers(maxOutcomes),
 	}
 }
 
-// OnRoom registers wake, which is called for each pod that found no place once there may
-// be one, in the order in which the pods asked, so that they need not poll. No place is
-// reserved for a woken pod; it asks like any other. wake must not block.
-func (l *Limits) OnRoom(wake func(namespace, pod string)) {
+// reservation is how long a place is kept for a pod that was woken and has not come yet.
+const reservation = 10 * time.Second
+
+// reserved is a place that is kept for a pod.
+type reserved struct {
+	*place
+	// number is the reservations made until then.
+	number Turn
+}
+
+// Turn is a moment at which a reconcile of a pod begins: see Limits.Pass.
+type Turn uint64
+
+// OnRoom registers wake, which is called for each pod that found no place once there is
+// one, so that they need not poll. The place is kept for the pod until it takes it, or Pass
+// is called, for ten seconds at most; it is given to the next one if wake returns false,
+// because the pod will not come soon. wake must not block.
+func (l *Limits) OnRoom(wake func(namespace, pod string) (comes bool)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wake = wake
+}
+
+// Begin returns the turn of a reconcile that begins.
+func (l *Limits) Begin() Turn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.reservations
+}
+
+// Pass ends the turn of a pod: a place that was kept for it when the turn began, and that it
+// did not take, goes to the next one. One that was reserved since is for its next turn.
+func (l *Limits) Pass(turn Turn, namespace, pod string) {
+	l.update(func() {
+		for _, probes := range []bool{false, true} {
+			id := waiting{namespace, pod, probes}
+			if kept := l.reserved[id]; kept != nil && kept.number <= turn {
+				l.drop(id, kept)
+			}
+		}
+	})
 }
 
 // acquire takes a place for a session, or fails at once with ReasonQueued: a caller that
@@ -78,63 +119,97 @@ func (l *Limits) Probe(in Container) (done func(), err error) {
 
 func (l *Limits) take(w waiter) (*place, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	p := l.placeFor(w)
-	if p == nil {
-		l.enqueue(w)
-		return nil, errQueued
+	kept := l.reserved[w.id()]
+	if kept != nil {
+		l.drop(w.id(), kept)
 	}
-	l.dequeue(w)
-	return p, nil
+	of := l.classOf(w)
+	if l.fit(of.first, of.responds, w.Container) {
+		defer l.mu.Unlock()
+		if m := l.members[w.id()]; m != nil && m.Name == w.Name { // else it still waits for another container
+			l.dequeue(w.id())
+		}
+		return l.place(w.Container, of.first), nil
+	}
+	l.enqueue(w, of)
+	l.mu.Unlock()
+	if kept != nil { // it was for another container of the pod: for others there may be room
+		l.update(func() {})
+	}
+	return nil, errQueued
 }
 
-// placeFor takes a place, or returns nil if there is none. The caller holds l.mu.
-func (l *Limits) placeFor(w waiter) *place {
-	first := fresh
-	outcome, tried := l.outcomes.Get(w.key())
-	responds := outcome == true
+// classOf returns how a session or probe begins. The caller holds l.mu.
+func (l *Limits) classOf(w waiter) class {
+	outcome, tried := l.outcomes.Get(w.Container.key())
+	of := class{node: w.Node, first: fresh, responds: outcome == true}
 	switch {
 	case w.probes:
-		first = probing
-	case tried && !responds:
-		first = retrying
+		of.first = probing
+	case tried && !of.responds:
+		of.first = retrying
 	}
-	if !l.fit(first, responds, w.Container) {
-		return nil
-	}
-	p := &place{Limits: l, in: w.Container}
+	return of
+}
+
+// place takes a place. The caller holds l.mu.
+func (l *Limits) place(in Container, first state) *place {
+	p := &place{Limits: l, in: in}
 	p.move(first)
 	return p
 }
 
 // update changes the places, then wakes the pods for which there is room.
 func (l *Limits) update(change func()) {
-	l.mu.Lock()
-	change()
-	next, wake := l.dequeueReady(), l.wake
-	l.mu.Unlock()
-	for _, waiting := range next {
-		wake(waiting.Namespace, waiting.Pod)
+	for change != nil {
+		l.mu.Lock()
+		change()
+		next, wake := l.reserve(), l.wake
+		l.mu.Unlock()
+		change = nil
+		var gone []*queued
+		for _, woken := range next {
+			if !wake(woken.Namespace, woken.Pod) {
+				gone = append(gone, woken)
+			}
+		}
+		if len(gone) > 0 {
+			change = func() {
+				for _, m := range gone {
+					if kept := l.reserved[m.id()]; kept != nil {
+						l.drop(m.id(), kept)
+					}
+				}
+			}
+		}
 	}
 }
 
-// dequeueReady removes the pods for which there is room from the queue, and returns them.
-// There is room for all of them together, but their places are not reserved.
-func (l *Limits) dequeueReady() []waiter {
-	var next []waiter
-	var places []*place
-	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool {
-		p := l.placeFor(w)
-		if p == nil {
-			return false
-		}
-		next, places = append(next, w), append(places, p)
-		return true
-	})
-	for _, p := range places {
-		p.move(ended)
+// reserve takes places for the pods for which there is room, in the order of their turns,
+// and returns them. The caller holds l.mu.
+func (l *Limits) reserve() (next []*queued) {
+	room := func(of class, in Container) bool { return l.fit(of.first, of.responds, in) }
+	for m := l.next(room); m != nil; m = l.next(room) {
+		l.reservations++
+		id, kept := m.id(), &reserved{l.place(m.Container, m.class.first), l.reservations}
+		l.reserved[id] = kept
+		kept.timer = time.AfterFunc(reservation, func() {
+			l.update(func() {
+				if l.reserved[id] == kept {
+					l.drop(id, kept)
+				}
+			})
+		})
+		next = append(next, m)
 	}
 	return next
+}
+
+// drop gives a reserved place back. The caller holds l.mu.
+func (l *Limits) drop(id waiting, kept *reserved) {
+	delete(l.reserved, id)
+	kept.stopTimer()
+	kept.move(ended)
 }
 
 // note records whether a container responded when it was tried.

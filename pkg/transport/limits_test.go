@@ -14,7 +14,7 @@ import (
 func TestProbePlaces(t *testing.T) {
 	l := NewLimits(4, 2, 2)
 	var woken []string
-	l.OnRoom(func(_, pod string) { woken = append(woken, pod) })
+	l.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
 	in := func(namespace, pod string) Container { return Container{Namespace: namespace, Pod: pod, Node: "1"} }
 	silent, err := l.Probe(in("a", "silent"))
 	if err != nil {
@@ -37,6 +37,11 @@ func TestProbePlaces(t *testing.T) {
 	if diff := cmp.Diff([]string{"other"}, woken); diff != "" {
 		t.Errorf("woken are (-want +got):\n%s", diff)
 	}
+	kept, err := l.Probe(in("a", "other"))
+	if err != nil {
+		t.Fatalf("the probe that was woken: %v", err)
+	}
+	kept()
 	wantFree(t, l)
 }
 

@@ -1,7 +1,5 @@
 package transport
 
-import "slices"
-
 // state is the state of a session or probe.
 type state int
 
@@ -32,23 +30,41 @@ const (
 
 // share is a set of sessions with a limit: all sessions, those on a node, those in a
 // namespace, or those of a namespace on a node.
-type share struct{ kind, name string }
+type share struct {
+	kind            kind
+	node, namespace string
+}
 
-func sharesOf(in Container) []share {
-	return []share{{kind: "all"}, {"node", in.Node}, {"namespace", in.Namespace}, {"namespace on node", in.Namespace + "/" + in.Node}}
+type kind int
+
+const (
+	all kind = iota
+	onNode
+	ofNamespace
+	ofNamespaceOnNode
+	kinds
+)
+
+func sharesOf(in Container) [kinds]share {
+	return [kinds]share{{}, {kind: onNode, node: in.Node}, {kind: ofNamespace, namespace: in.Namespace}, {ofNamespaceOnNode, in.Node, in.Namespace}}
 }
 
 // shares counts the sessions and probes of each share, by state. It is not safe for
 // concurrent use.
 type shares struct {
-	places map[string]int // by kind of share
+	places [kinds]int
 	taken  map[state]map[share]int
 }
 
 // fit reports whether all shares of a container have room for a session or probe in its
 // first state. responds is whether the container responded when last tried.
 func (s shares) fit(first state, responds bool, in Container) bool {
-	return !slices.ContainsFunc(sharesOf(in), func(of share) bool { return !s.fits(first, responds, of) })
+	for _, of := range sharesOf(in) {
+		if !s.fits(first, responds, of) {
+			return false
+		}
+	}
+	return true
 }
 
 // fits reports whether one share has room.

@@ -42,7 +42,7 @@ func (s execStreams) Stream(ctx context.Context, in Container, command []string,
 	// Each upgrade opens its own connection anyway, so the copy does not cost another one.
 	config := rest.CopyConfig(s.config)
 	config.UserAgent = in.Origin.userAgent(config.UserAgent)
-	spdy, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, url)
+	spdy, err := spdyExecutor(ctx, config, url)
 	if err != nil {
 		return err
 	}
@@ -67,16 +67,17 @@ func needsSPDY(err error) bool {
 	return apiServerError(err) == nil && (httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err))
 }
 
-// apiServerError returns the API server's own rejection of the exec, or nil if something
-// else failed, for instance a proxy without support for WebSocket. The API server would
-// repeat the rejection over SPDY, but client-go would reduce it to a text without a type.
+// apiServerError returns the API server's own answer to the exec, or nil if something else
+// failed, for instance a proxy without support for WebSocket. The API server would repeat
+// the answer over SPDY, but client-go would reduce it to a text without a type. A request
+// that the API server calls bad may be one for an upgrade that it does not know.
 func apiServerError(err error) error {
 	upgrade, ok := errors.AsType[*httpstream.UpgradeFailureError](err)
 	if !ok {
 		return nil
 	}
 	status, ok := errors.AsType[*apierrors.StatusError](upgrade.Cause)
-	if ok && (apierrors.IsUnauthorized(status) || apierrors.IsNotFound(status) || denied(status)) {
+	if ok && !apierrors.IsBadRequest(status) {
 		return status
 	}
 	return nil

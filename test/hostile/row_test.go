@@ -248,11 +248,12 @@ func newOperator(t *testing.T, with *image, hostile, neighbor *container) *opera
 	t.Helper()
 	o := &operator{pods: newPods(hostile.user), room: make(chan struct{}, 1)}
 	limits := transport.NewLimits(1, 1, 1)
-	limits.OnRoom(func(string, string) {
+	limits.OnRoom(func(string, string) bool {
 		select {
 		case o.room <- struct{}{}:
 		default:
 		}
+		return true
 	})
 	o.exec = transport.NewExec(fleet{"hostile": hostile, "neighbor": neighbor}, with.artifacts, effects.Direct, limits)
 	o.door = transport.NewDoor(o.exec, o.pods, transport.DoorOptions{Image: "operator:1"})

@@ -82,6 +82,13 @@ func (c *cluster) exportTo(name string, how func(*v1alpha1.PrometheusJmxExporter
 
 // servedForAlerts are an operator's metrics, a JVM's that cannot be scraped, and a JVM's that
 // are incomplete.
+// elected is closed: a replica without leader election.
+var elected = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
 type servedForAlerts struct {
 	operator, endpoint, incomplete string
 	operatorUp, endpointUp, whole  atomic.Bool
@@ -91,7 +98,7 @@ type servedForAlerts struct {
 func serveForAlerts(t *testing.T, c *cluster) *servedForAlerts {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.Collectors(inNamespace{admin, c.namespace}, true)...)
+	registry.MustRegister(metrics.Collectors(inNamespace{admin, c.namespace}, true, elected)...)
 	// controller-runtime's metric, with the namespace label that Prometheus adds to a target.
 	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "Whether this replica is the leader."}, []string{"namespace", "name"})
 	registry.MustRegister(leader)

@@ -35,14 +35,14 @@ func TestApplyTwice(t *testing.T) {
 	e := c.export("exporter")
 	w := writer()
 	name := selection.AttachmentName(pod)
-	if err := w.Attachment(t.Context(), "", name, pod, e, "revision"); err != nil {
+	if _, err := w.Attachment(t.Context(), "", name, pod, e, "revision"); err != nil {
 		t.Fatal(err)
 	}
 	now := metav1.NewTime(c.clock.Now())
 	conditions := []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue, Reason: "Reached", LastTransitionTime: now}}
 	writes := map[string]func() error{
 		"annotations": func() error { return w.PodAnnotations(t.Context(), pod, ours) },
-		"attachment":  func() error { return w.Attachment(t.Context(), "", name, pod, e, "revision") },
+		"attachment":  func() error { _, err := w.Attachment(t.Context(), "", name, pod, e, "revision"); return err },
 		"attachment status": func() error {
 			// Read again: the first write after the create also stores the defaults of the schema.
 			return w.AttachmentStatus(t.Context(), c.attachment(pod), &v1alpha1.JmxAttachmentStatus{Phase: "Annotated", Conditions: conditions})
@@ -139,7 +139,7 @@ func TestGone(t *testing.T) {
 	e := c.export("exporter")
 	w := writer()
 	pod := c.run(aPod("app-0"))
-	if err := w.Attachment(t.Context(), "", "record", pod, e, "revision"); err != nil {
+	if _, err := w.Attachment(t.Context(), "", "record", pod, e, "revision"); err != nil {
 		t.Fatal(err)
 	}
 	a := &v1alpha1.JmxAttachment{ObjectMeta: c.named("record")}
@@ -147,7 +147,7 @@ func TestGone(t *testing.T) {
 	writes := map[string]func() error{
 		"annotations":            func() error { return w.PodAnnotations(t.Context(), pod, ours) },
 		"removal of annotations": func() error { return w.PodAnnotations(t.Context(), pod, nil) },
-		"attachment":             func() error { return w.Attachment(t.Context(), a.UID, a.Name, pod, e, "another") },
+		"attachment":             func() error { _, err := w.Attachment(t.Context(), a.UID, a.Name, pod, e, "another"); return err },
 		"attachment status": func() error {
 			return w.AttachmentStatus(t.Context(), a, &v1alpha1.JmxAttachmentStatus{Phase: "Annotated"})
 		},
@@ -178,7 +178,7 @@ func TestGone(t *testing.T) {
 
 	successor := c.run(aPod("app-0"))
 	e2 := c.export("exporter")
-	if err := w.Attachment(t.Context(), "", "record", successor, e2, "revision"); err != nil {
+	if _, err := w.Attachment(t.Context(), "", "record", successor, e2, "revision"); err != nil {
 		t.Fatal(err)
 	}
 	before := c.resourceVersions()

@@ -149,7 +149,7 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 	releasing := strings.Contains(ready.Message, " excluded JVMs ")
 	// A preflight is never Ready, and nothing stalls it: its result is the answer.
 	attaches := status.Preflight == nil
-	if want := attaches && status.Matched > 0 && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed && !releasing; holds[v1alpha1.ConditionReady] != want {
+	if want := attaches && annotated == status.Matched && status.Updated == status.Matched && !holds[v1alpha1.ConditionStalled] && !failed && !releasing; holds[v1alpha1.ConditionReady] != want {
 		problems = append(problems, fmt.Sprintf("has Ready %t with pods %s, %d of them updated", holds[v1alpha1.ConditionReady], status.Pods, status.Updated))
 	}
 	if holds[v1alpha1.ConditionReady] && (holds[v1alpha1.ConditionReconciling] || holds[v1alpha1.ConditionStalled]) {
@@ -166,7 +166,8 @@ func exporterProblems(exporter *v1alpha1.PrometheusJmxExporter) []string {
 var unstable = regexp.MustCompile(`\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|(?i)\bpid\W+\d|\b` + strconv.Itoa(javaStartTime/1000) + `\d\d\d\b`)
 
 // conditionProblems checks that reasons are set, that messages are one stable line, and
-// that transition times change only with the status.
+// that transition times become later only with the status; earlier ones correct those of a
+// clock that was ahead.
 func conditionProblems(before, after []metav1.Condition) []string {
 	var problems []string
 	for _, condition := range after {
@@ -178,7 +179,7 @@ func conditionProblems(before, after []metav1.Condition) []string {
 			problems = append(problems, condition.Type+" has no reason")
 		case condition.LastTransitionTime.IsZero():
 			problems = append(problems, condition.Type+" has no time")
-		case was != nil && was.Status == condition.Status && !was.LastTransitionTime.Equal(&condition.LastTransitionTime):
+		case was != nil && was.Status == condition.Status && was.LastTransitionTime.Before(&condition.LastTransitionTime):
 			problems = append(problems, condition.Type+" has a new transition time with an unchanged status")
 		}
 	}

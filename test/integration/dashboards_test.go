@@ -130,7 +130,7 @@ func (c *cluster) operatorWithEverything() string {
 	create(c.t, secured)
 	create(c.t, canary)
 
-	metrics.Register(inNamespace{admin, c.namespace}, true) // in the process's registry, which only this test's operator does
+	metrics.Register(inNamespace{admin, c.namespace}, true, elected) // in the process's registry, which only this test's operator does
 	folder := c.t.TempDir()
 	writeCertificate(c.t, folder)
 	address := c.serveMetricsAt("127.0.0.1", manager.CertificateFiles{Dir: folder, Cert: "tls.crt", Key: "tls.key"}, func(o *manager.Options) {

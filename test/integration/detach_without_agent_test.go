@@ -36,10 +36,6 @@ func TestNothingToUnload(t *testing.T) {
 			})
 			remove(s.t, s.exporter)
 		},
-		"the pod is terminating": func(s *story, _ *operator) {
-			change(s.t, s.pod, func(pod *corev1.Pod) { pod.Finalizers = []string{"example.com/wait"} })
-			remove(s.t, s.pod)
-		},
 		"the pod is deleted before its JmxAttachment": func(s *story, _ *operator) { remove(s.t, s.pod) },
 	}
 	for name, leave := range cases {

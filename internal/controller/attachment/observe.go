@@ -19,9 +19,8 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// observe reads everything that is decided by. It returns nil if there is nothing to
-// decide.
-func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName, session Session) (*visit, error) {
+// attachment reads the record; nil if there is none, or it is about to go.
+func (r *Reconciler) attachment(ctx context.Context, name types.NamespacedName) (*v1alpha1.JmxAttachment, error) {
 	var attachment v1alpha1.JmxAttachment
 	err := r.Reader.Get(ctx, name, &attachment)
 	if apierrors.IsNotFound(err) {
@@ -30,16 +29,25 @@ func (r *Reconciler) observe(ctx context.Context, name types.NamespacedName, ses
 	if err != nil || !attachment.DeletionTimestamp.IsZero() {
 		return nil, client.IgnoreNotFound(err)
 	}
-	found, err := subject(ctx, r.Reader, &attachment)
+	return &attachment, nil
+}
+
+// observe reads everything else that is decided by. It returns nil if there is nothing to
+// decide.
+func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttachment, session Session) (*visit, error) {
+	found, err := subject(ctx, r.Reader, attachment)
 	switch {
 	case err != nil:
 		return nil, err
-	case !found.owned(&attachment):
-		return r.observeDetaching(ctx, &attachment, session)
+	case found.drains(attachment):
+		r.Health.Forget(client.ObjectKeyFromObject(attachment))
+		return nil, nil // the record goes with its pod
+	case !found.owned(attachment):
+		return r.observeDetaching(ctx, attachment, session)
 	case attachment.Status.DetachStartTime != nil && attachment.Spec.Revision != "":
 		return nil, nil // the pod came back: the exporter controller first withdraws its old grant
 	}
-	return r.observeAttached(ctx, &attachment, found.pod, found.owner, session)
+	return r.observeAttached(ctx, attachment, found.pod, found.owner, session)
 }
 
 // observeAttached reads what concerns a pod that an exporter owns, and examines its
@@ -104,8 +112,10 @@ func (r *Reconciler) visit(ctx context.Context, attachment *v1alpha1.JmxAttachme
 
 // begin returns a reconcile of a pod of which nothing else is known.
 func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod, session Session) *visit {
-	begun, now := attachment.Status.DeepCopy(), r.Clock.Now()
-	v := &visit{Reconciler: r, persisted: begun, Situation: &steps.Situation{
+	persisted, now := attachment.Status.DeepCopy(), r.Clock.Now()
+	record.NotAhead(&attachment.Status, now)
+	begun := attachment.Status.DeepCopy()
+	v := &visit{Reconciler: r, persisted: persisted, Situation: &steps.Situation{
 		Observed: steps.Observed{
 			Operator: steps.Operator{Artifacts: r.Artifacts, Transport: r.Transport, Protection: r.Protection, HealthChecks: r.Health.Enabled()},
 			Pod:      of, Begun: begun, Time: now, Now: metav1.NewTime(now).Rfc3339Copy(),
@@ -113,7 +123,7 @@ func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod, s
 		Record: record.Record{Attachment: attachment},
 		State:  steps.PodState(begun),
 	}}
-	v.tools = steps.Tools{Helper: session, Prober: limitedProber{r.Prober, r.Limits, of}, Writer: r.Writer, Persist: v.persist}
+	v.tools = steps.Tools{Helper: session, Prober: limitedProber{r.Prober, r.Limits, probedIn(of, attachment)}, Writer: r.Writer, Persist: v.persist}
 	return v
 }
 

@@ -17,9 +17,15 @@ import (
 // Reconcile leads the pod of one JmxAttachment as far as possible, or back to the start if
 // it no longer belongs to its exporter.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	turn := r.Limits.Begin()
+	attachment, err := r.attachment(ctx, request.NamespacedName)
+	if attachment == nil || err != nil {
+		return ctrl.Result{}, err
+	}
+	defer r.Limits.Pass(turn, request.Namespace, attachment.Spec.Pod.Name)
 	session := r.Sessions()
 	defer session.Close()
-	v, err := r.observe(ctx, request.NamespacedName, session)
+	v, err := r.observe(ctx, attachment, session)
 	if v == nil || err != nil {
 		return requeue(ctrl.Result{}, err)
 	}

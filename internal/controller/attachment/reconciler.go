@@ -57,7 +57,10 @@ type Reconciler struct {
 // Limits limits concurrent sessions and probes, and announces capacity to the pods that
 // found none.
 type Limits interface {
-	OnRoom(wake func(namespace, pod string))
+	OnRoom(wake func(namespace, pod string) (comes bool))
+	// Begin begins the turn of a pod, and Pass ends it.
+	Begin() transport.Turn
+	Pass(turn transport.Turn, namespace, pod string)
 	// Probe reserves capacity for a probe until done is called. It returns an error if
 	// there is none.
 	Probe(in transport.Container) (done func(), err error)

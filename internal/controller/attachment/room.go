@@ -11,7 +11,7 @@ import (
 	crsource "sigs.k8s.io/controller-runtime/pkg/source"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -21,12 +21,20 @@ import (
 type limitedProber struct {
 	probe.Prober
 	limits Limits
-	pod    *corev1.Pod
+	in     transport.Container
+}
+
+// probedIn is the pod of a record as the limits count it.
+func probedIn(of *corev1.Pod, attachment *v1alpha1.JmxAttachment) transport.Container {
+	return transport.Container{
+		Namespace: of.Namespace, Pod: of.Name, Node: of.Spec.NodeName,
+		Origin: transport.Origin{Namespace: of.Namespace, Exporter: attachment.Spec.Exporter.Name},
+	}
 }
 
 // Probe implements probe.Prober.
 func (p limitedProber) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
-	done, err := p.limits.Probe(transport.Container{Namespace: p.pod.Namespace, Pod: p.pod.Name, Node: p.pod.Spec.NodeName})
+	done, err := p.limits.Probe(p.in)
 	if err != nil {
 		return err
 	}
@@ -35,14 +43,19 @@ func (p limitedProber) Probe(ctx context.Context, address string, process *v1alp
 }
 
 // room is a source of events: a reconcile of each pod that waited for an exec or a
-// probe, once there is capacity.
-func (r *Reconciler) room() crsource.Source {
+// probe, once there is capacity. A pod that is gone, or about to go, needs none. Nothing is
+// kept for one whose request stays in the queue, since writes of its namespace hang.
+func (r *Reconciler) room(stalls func(namespace string) bool) crsource.Source {
 	return crsource.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		r.Limits.OnRoom(func(namespace, name string) {
+		snapshot := cached.Snapshot{Reader: r.Reader}
+		r.Limits.OnRoom(func(namespace, name string) (comes bool) {
 			var pod corev1.Pod
-			if enqueue.Get(ctx, r.Reader, client.ObjectKey{Namespace: namespace, Name: name}, &pod) == nil { // else it is gone
-				q.Add(request(namespace, selection.AttachmentName(&pod)))
+			err := snapshot.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &pod)
+			if err != nil || !pod.DeletionTimestamp.IsZero() {
+				return false
 			}
+			q.Add(request(namespace, selection.AttachmentName(&pod)))
+			return !stalls(namespace)
 		})
 		return nil
 	})

@@ -36,11 +36,11 @@ func (onePod) Get(_ context.Context, key client.ObjectKey, object client.Object,
 // freed are Limits that have capacity whenever they are called.
 type freed struct {
 	Limits
-	wake func(namespace, pod string)
+	wake func(namespace, pod string) bool
 }
 
 // OnRoom implements Limits.
-func (f *freed) OnRoom(wake func(namespace, pod string)) { f.wake = wake }
+func (f *freed) OnRoom(wake func(namespace, pod string) bool) { f.wake = wake }
 
 // A pod that waited for an exec is reconciled as soon as there is capacity, by the name of
 // its record; a pod that is gone is not.
@@ -49,11 +49,22 @@ func TestRoomWakes(t *testing.T) {
 	r := &Reconciler{Reader: onePod{}, Limits: limits}
 	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer q.ShutDown()
-	if err := r.room().Start(t.Context(), q); err != nil {
+	if err := r.room(func(string) bool { return false }).Start(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
-	limits.wake("shop", "gone-0")
-	limits.wake("shop", "app-0")
+	if limits.wake("shop", "gone-0") {
+		t.Error("a pod that is gone keeps its place")
+	}
+	if !limits.wake("shop", "app-0") {
+		t.Error("the pod that waited does not keep its place")
+	}
+	stalled := &freed{}
+	if err := (&Reconciler{Reader: onePod{}, Limits: stalled}).room(func(string) bool { return true }).Start(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	if stalled.wake("shop", "app-0") {
+		t.Error("a pod whose request stays in the queue keeps its place")
+	}
 	pod := &corev1.Pod{}
 	pod.Name, pod.UID = "app-0", "uid-0"
 	if q.Len() != 1 {

@@ -2,6 +2,7 @@ package attachment
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,22 +32,24 @@ import (
 // their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
+	queue := enqueue.Queue{Workers: concurrent}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("jmxattachment").
 		For(&v1alpha1.JmxAttachment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(0, ofPod))).
-		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(0, r.ofNamespace))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(0, r.ofExporter))).
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.After(0, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.After(0, ofSlice))).
 		WatchesRawSource(r.Health.Source()).
-		WatchesRawSource(r.room()).
+		WatchesRawSource(r.room(queue.Stalls)).
+		WatchesRawSource(queue.Source()).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: concurrent,
 			// An exec may take more than a minute, and a walk may need several.
 			ReconciliationTimeout: 5 * time.Minute,
-			RateLimiter:           enqueue.RateLimiter(),
+			RateLimiter:           queue.RateLimiter(),
 		}).
-		Complete(r)
+		Complete(queue.Reconciler(r))
 }
 
 func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
@@ -56,20 +60,36 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 	return []reconcile.Request{request(pod.Namespace, selection.AttachmentName(pod))}
 }
 
-// ofNamespace maps an exporter to attachments of its namespace: a new, changed or
-// deleted exporter may take over or release pods, and all waiting pods depend on a
-// rollout that was halted or resumed.
-func (r *Reconciler) ofNamespace(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
+// ofExporter maps an exporter to its attachments, and to those of pods that it selects, or
+// did: a new, changed or deleted exporter may take over or release them. A halt or a resume
+// concerns its own only.
+func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	if !enqueue.SpecChanged(before, after) && steps.Resume(*before) == steps.Resume(*after) && equality.Semantic.DeepEqual((*before).Status.Halt, (*after).Status.Halt) {
 		return nil
 	}
-	return r.filter(ctx, enqueue.Present(before, after)[0].Namespace, func(*v1alpha1.JmxAttachment) bool { return true })
+	states := enqueue.Present(before, after)
+	selected := sets.New[types.UID]()
+	if enqueue.SpecChanged(before, after) {
+		var pods corev1.PodList
+		if err := r.Reader.List(ctx, &pods, client.InNamespace(states[0].Namespace), client.UnsafeDisableDeepCopy); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
+			return nil
+		}
+		for i := range pods.Items {
+			if slices.ContainsFunc(states, func(e *v1alpha1.PrometheusJmxExporter) bool { return selection.Selects(e, &pods.Items[i]) }) {
+				selected.Insert(pods.Items[i].UID)
+			}
+		}
+	}
+	return r.filter(ctx, states[0].Namespace, func(a *v1alpha1.JmxAttachment) bool {
+		return a.Spec.Exporter.UID == states[0].UID || selected.Has(a.Spec.Pod.UID)
+	})
 }
 
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
 	configMap := enqueue.Present(before, after)[0]
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(configMap.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(configMap.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}
@@ -107,7 +127,7 @@ func ofSlice(_ context.Context, before, after **discoveryv1.EndpointSlice) []rec
 // filter returns requests for the matching attachments of a namespace.
 func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.JmxAttachment) bool) []reconcile.Request {
 	var attachments v1alpha1.JmxAttachmentList
-	if err := enqueue.List(ctx, r.Reader, &attachments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &attachments, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list attachments")
 		return nil
 	}

@@ -31,6 +31,11 @@ func (s subjects) owned(attachment *v1alpha1.JmxAttachment) bool {
 	return s.owner != nil && s.owner.UID == attachment.Spec.Exporter.UID
 }
 
+// drains reports whether the pod is terminating, and its endpoints stay until it ends.
+func (s subjects) drains(attachment *v1alpha1.JmxAttachment) bool {
+	return s.pod != nil && s.exporter != nil && selection.Drains(s.exporter, s.pod, attachment)
+}
+
 // inherited reports whether another exporter takes over the record as it is.
 func (s subjects) inherited(attachment *v1alpha1.JmxAttachment) bool {
 	return s.owner != nil && selection.Inherits(s.owner, attachment)

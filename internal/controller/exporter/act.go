@@ -6,9 +6,15 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
@@ -40,6 +46,7 @@ func (r *Reconciler) publish(ctx context.Context, f *fleet, p plan) error {
 		if err := r.Writer.Service(ctx, p.service); err != nil {
 			return err
 		}
+		r.note(f, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: *p.service.GetName()}}, p.service.ResourceVersion)
 	}
 	var failed []error
 	for _, s := range p.slices {
@@ -52,11 +59,27 @@ func (r *Reconciler) writeSlice(ctx context.Context, f *fleet, s slice) error {
 	was := find(f.slices, s.name)
 	switch {
 	case len(s.endpoints) == 0:
-		return r.Writer.Delete(ctx, was)
+		if err := r.Writer.Delete(ctx, was); err != nil {
+			return err
+		}
+		r.written.note(client.ObjectKeyFromObject(f.exporter), write{Object: was.DeepCopy(), deleted: true, at: r.Clock.Now()})
+		return nil
 	case !s.changed:
 		return nil
 	}
-	return r.Writer.EndpointSlice(ctx, sliceConfiguration(f.exporter, was, s))
+	stated := sliceConfiguration(f.exporter, was, s)
+	if err := r.Writer.EndpointSlice(ctx, stated); err != nil {
+		return err
+	}
+	r.note(f, &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: s.name}}, stated.ResourceVersion)
+	return nil
+}
+
+// note remembers an object of the exporter's namespace that was written.
+func (r *Reconciler) note(f *fleet, object client.Object, resourceVersion *string) {
+	object.SetNamespace(f.exporter.Namespace)
+	object.SetResourceVersion(ptr.Deref(resourceVersion, ""))
+	r.written.note(client.ObjectKeyFromObject(f.exporter), write{Object: object, at: r.Clock.Now()})
 }
 
 // writeRecords writes one batch of records; the next follows at once. A failed write does
@@ -94,6 +117,9 @@ func (r *Reconciler) writeRecords(ctx context.Context, f *fleet, due []grant) (a
 			failed = append(failed, err)
 		}
 	})
+	if written == 0 && len(failed) > 0 { // what only fails is tried again with backoff
+		again = 0
+	}
 	return again, errors.Join(failed...)
 }
 
@@ -102,5 +128,11 @@ func (r *Reconciler) writeRecord(ctx context.Context, f *fleet, g grant) error {
 	if g.attachment != nil {
 		uid = g.attachment.UID
 	}
-	return r.Writer.Attachment(ctx, uid, selection.AttachmentName(g.pod), g.pod, f.exporter, g.revision)
+	name := selection.AttachmentName(g.pod)
+	resourceVersion, err := r.Writer.Attachment(ctx, uid, name, g.pod, f.exporter, g.revision)
+	if err != nil {
+		return err
+	}
+	r.note(f, &v1alpha1.JmxAttachment{ObjectMeta: metav1.ObjectMeta{Name: name}}, resourceVersion)
+	return nil
 }

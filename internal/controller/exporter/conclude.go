@@ -22,27 +22,24 @@ import (
 )
 
 // conclude writes the status if it differs, records Events for what is new in it, and
-// returns when to reconcile again.
+// returns when to reconcile again, also if something could not be written.
 func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration, failure error) (ctrl.Result, error) {
 	problems, err := problem.Check(ctx, r.Reader, r.Logs, f.exporter, r.Clock.Now())
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{RequeueAfter: again}, errors.Join(failure, err)
 	}
 	err = r.writeStatus(ctx, f.exporter, sum{f, problems, failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
 	switch {
 	case apply.IsGone(err) || apierrors.HasStatusCause(failure, corev1.NamespaceTerminatingCause):
 		return ctrl.Result{}, nil
 	case apply.IsStale(err):
-		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, nil
-	}
-	if err := errors.Join(failure, err); err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{RequeueAfter: enqueue.ConflictRetry}, failure
 	}
 	if p := f.inputs.Problem(); p != nil && !v1alpha1.AwaitsEvent(p.Reason) {
 		again = enqueue.Earliest(again, statemachine.MaxBackoff)
 	}
 	again = enqueue.Earliest(again, r.Source.RereadAfter(client.ObjectKeyFromObject(f.exporter)))
-	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, problems.Again)}, nil
+	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, problems.Again)}, errors.Join(failure, err)
 }
 
 func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, status *v1alpha1.PrometheusJmxExporterStatus) error {

@@ -71,7 +71,7 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 	case stalled.Status == metav1.ConditionTrue:
 		ready.Reason, ready.Message = stalled.Reason, stalled.Message
 	case status.Matched == 0:
-		ready.Reason, ready.Message = v1alpha1.ReasonNoPodsMatched, "No running pod in the namespace matches spec.labelSelector."
+		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonNoPodsMatched, noPodsMatched)
 	case unfinished && f.exporter.Spec.Suspend:
 		ready.Reason, ready.Message = v1alpha1.ReasonSuspended, progress+" The exporter is suspended (spec.suspend)."
 	case !working:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
 
@@ -36,13 +37,19 @@ type grant struct {
 // decide is a pure function of the fleet.
 func (f *fleet) decide() plan {
 	var p plan
+	if f.recordsBehind || f.endpointsBehind {
+		p.again = recheck
+	}
 	switch {
+	case f.endpointsBehind:
 	case f.unread != nil:
 		p.obstacle = f.unread
 	case f.publishes():
 		f.planService(&p)
 	}
-	f.planRecords(&p)
+	if !f.recordsBehind {
+		f.planRecords(&p)
+	}
 	return p
 }
 
@@ -69,7 +76,9 @@ func (f *fleet) planService(p *plan) {
 func (f *fleet) planRecords(p *plan) {
 	var due []member
 	if !f.exporter.Spec.Suspend && !f.preflighting() {
-		due, p.again = f.rollout.grants(f.members, f.inputs.Problem() != nil)
+		var again time.Duration
+		due, again = f.rollout.grants(f.members, f.inputs.Problem() != nil)
+		p.again = enqueue.Earliest(p.again, again)
 	}
 	granted := sets.New[types.UID]()
 	for _, m := range due {

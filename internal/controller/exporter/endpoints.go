@@ -54,12 +54,12 @@ func endpointOf(pod *corev1.Pod, answered *v1alpha1.Endpoint) (endpoint, bool) {
 	if address.Is6() {
 		family = discoveryv1.AddressTypeIPv6
 	}
-	ready := podReady(pod)
+	serving, terminating := podReady(pod), !pod.DeletionTimestamp.IsZero()
 	return endpoint{
 		group: group{family: family, port: answered.Port, tls: answered.TLS},
 		Endpoint: discoveryv1.Endpoint{
 			Addresses:  []string{answered.Address},
-			Conditions: discoveryv1.EndpointConditions{Ready: new(ready), Serving: new(ready), Terminating: new(false)},
+			Conditions: discoveryv1.EndpointConditions{Ready: new(serving && !terminating), Serving: new(serving), Terminating: new(terminating)},
 			NodeName:   new(pod.Spec.NodeName),
 			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
 		},

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 )
@@ -44,7 +45,7 @@ func (r *Reconciler) ofAttachment(ctx context.Context, before, after **v1alpha1.
 // the pod does not exist.
 func (r *Reconciler) newOwner(ctx context.Context, record *v1alpha1.JmxAttachment) []string {
 	var pod corev1.Pod
-	err := enqueue.Get(ctx, r.Reader, client.ObjectKey{Namespace: record.Namespace, Name: record.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
+	err := cached.Snapshot{Reader: r.Reader}.Get(ctx, client.ObjectKey{Namespace: record.Namespace, Name: record.Spec.Pod.Name}, &pod, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		if client.IgnoreNotFound(err) != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "cannot read a pod")
@@ -52,7 +53,7 @@ func (r *Reconciler) newOwner(ctx context.Context, record *v1alpha1.JmxAttachmen
 		return nil
 	}
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(record.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}

@@ -28,6 +28,9 @@ type fleet struct {
 	// detaching are pods, by name, that are being detached from another exporter before
 	// this one, which is in mode Preflight, inspects them.
 	detaching []string
+	// draining are the exporter's pods that are terminating and still run, by name. Only their
+	// endpoints count.
+	draining []member
 	// slices are the EndpointSlices that the exporter controls.
 	slices []discoveryv1.EndpointSlice
 	// service is the Service of the exporter's name, whoever it belongs to; nil if there
@@ -36,6 +39,9 @@ type fleet struct {
 	// unread is the error that prevented reading the slices or the Service. It is reported
 	// in the status, and does not stop other work.
 	unread error
+	// recordsBehind and endpointsBehind report whether the cache lacks a record, or the
+	// Service or a slice, that was written: none is written then.
+	recordsBehind, endpointsBehind bool
 }
 
 type claim struct{ pod, owner string }
@@ -55,13 +61,21 @@ func (f *fleet) certificateNotAfter() *metav1.Time {
 	return &metav1.Time{Time: f.inputs.Security.CertificateNotAfter}
 }
 
+// noPodsMatched is the message of ReasonNoPodsMatched. An exporter without pods is Ready: it
+// may be applied before its pods, and whoever waits for it (helm --wait, Flux, Argo CD) would
+// wait for them.
+const noPodsMatched = "No running pod in the namespace matches spec.labelSelector."
+
 // matched returns the number of pods that the exporter selects.
 func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.detaching) }
 
-// endpoints returns all endpoints that answered last, in pods that still belong to the
-// exporter.
+// endpoints returns all endpoints that answered last, in pods that belong to the exporter
+// or did so until they were deleted.
 func (f *fleet) endpoints() []endpoint {
 	var wanted []endpoint
+	for _, m := range f.draining {
+		wanted = append(wanted, endpointsOf(m.stillRunning())...)
+	}
 	for _, m := range f.members {
 		wanted = append(wanted, endpointsOf(m)...)
 		if m.attachment == nil || !record.EndpointsKnown(&m.attachment.Status) {

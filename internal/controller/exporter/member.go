@@ -46,6 +46,19 @@ func (m member) attachable() bool {
 	})
 }
 
+// stillRunning returns the member without the JVMs whose containers have ended: nobody else
+// withdraws those of a pod that is terminating.
+func (m member) stillRunning() member {
+	a := *m.attachment
+	a.Status.Processes = nil
+	for _, p := range m.attachment.Status.Processes {
+		if record.Runs(m.pod, &p) {
+			a.Status.Processes = append(a.Status.Processes, p)
+		}
+	}
+	return member{m.pod, &a}
+}
+
 // cameBack reports whether the pod was being detached and still has its old grant. It
 // counts as a new pod.
 func (m member) cameBack() bool {

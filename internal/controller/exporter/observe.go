@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -27,6 +28,8 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	f := &fleet{exporter: exporter, inputs: inputs, transport: steps.TransportOf(exporter.Spec.Transport, r.Transport), rollout: rollout{
 		revision: r.revision(exporter, inputs), resume: steps.Resume(exporter), limits: exporter.Spec.Rollout, now: r.Clock.Now(),
 	}}
+	// Asked first: what is listed is at least as new as what the answer is about.
+	f.recordsBehind, f.endpointsBehind = r.written.behind(ctx, r.Reader, client.ObjectKeyFromObject(exporter), r.Clock)
 	var exporters v1alpha1.PrometheusJmxExporterList
 	if err := r.Reader.List(ctx, &exporters, client.InNamespace(exporter.Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
@@ -56,6 +59,10 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 // assign adds a pod that matches the selector to the fleet, according to who owns it.
 func (r *Reconciler) assign(ctx context.Context, f *fleet, pod *corev1.Pod, exporters []v1alpha1.PrometheusJmxExporter, attachments map[types.UID]*v1alpha1.JmxAttachment) error {
 	attached := attachments[pod.UID]
+	if attached != nil && selection.Drains(f.exporter, pod, attached) {
+		f.draining = append(f.draining, member{pod: pod, attachment: attached})
+		return nil
+	}
 	owner := selection.OwnerOf(exporters, pod, attached)
 	switch {
 	case owner == nil && attached != nil && f.rollout.awaitsHalt(pod, attached):
@@ -100,8 +107,8 @@ func (r *Reconciler) observePublished(ctx context.Context, f *fleet) error {
 	}
 	var service corev1.Service
 	key := client.ObjectKey{Namespace: f.exporter.Namespace, Name: selection.ServiceName(f.exporter)}
-	err := r.Reader.Get(ctx, key, &service)
-	if apierrors.IsNotFound(err) { // the cache has ours only
+	err := cached.Snapshot{Reader: r.Reader}.Get(ctx, key, &service) // endpointsBehind covers what it lacks
+	if apierrors.IsNotFound(err) {                                   // the cache has ours only
 		err = r.Live.Get(ctx, key, &service)
 	}
 	if err == nil {

@@ -110,7 +110,7 @@ func (f *fleet) preflightConditions(status *v1alpha1.PrometheusJmxExporterStatus
 	stalled = condition(v1alpha1.ConditionStalled, false, v1alpha1.ReasonReconciled, "Nothing is attached in mode Preflight; status.preflight lists the pods that cannot be attached to, and why.")
 	switch {
 	case status.Matched == 0:
-		says = "No running pod in the namespace matches spec.labelSelector."
+		says = noPodsMatched
 		complete = condition(v1alpha1.ConditionPreflightComplete, false, v1alpha1.ReasonNoPodsMatched, says)
 		reconciling = condition(v1alpha1.ConditionReconciling, false, v1alpha1.ReasonReconciled, "Reconciled.")
 	case found.Pending > 0:

@@ -28,6 +28,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	err := r.Reader.Get(ctx, request.NamespacedName, &exporter)
 	if apierrors.IsNotFound(err) {
 		r.Source.Forget(request.NamespacedName)
+		r.written.forget(request.NamespacedName)
 	}
 	if err != nil || !exporter.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -31,4 +31,6 @@ type Reconciler struct {
 	Logs     problem.Logs
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+
+	written written
 }

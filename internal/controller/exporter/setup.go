@@ -33,6 +33,10 @@ const (
 	burst  = 3
 )
 
+// workers is how many exporters are reconciled at once, most of them of one namespace: with
+// four, 200 exporters waited for each other.
+const workers = 16
+
 // Setup adds the Reconciler to the manager, with its event sources: the exporter's spec,
 // the pods, the attachments, the ConfigMaps, and its own Services and EndpointSlices.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
@@ -41,6 +45,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
+	queue := enqueue.Queue{Workers: workers}
 	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("prometheusjmxexporter").
@@ -52,12 +57,13 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.Paced(pace, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.Paced(pace, ofOwned[*corev1.Service]))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.Paced(pace, ofOwned[*discoveryv1.EndpointSlice]))).
+		WatchesRawSource(queue.Source()).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: 4,
+			MaxConcurrentReconciles: workers,
 			ReconciliationTimeout:   time.Minute,
-			RateLimiter:             enqueue.RateLimiter(),
+			RateLimiter:             queue.RateLimiter(),
 		}).
-		Complete(r)
+		Complete(queue.Reconciler(r))
 }
 
 func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []reconcile.Request {
@@ -70,14 +76,24 @@ func (r *Reconciler) ofPod(ctx context.Context, before, after **corev1.Pod) []re
 	})
 }
 
-// ofSibling maps an exporter to others of its namespace: a new, changed or deleted
-// exporter may take over or release pods.
+// ofSibling maps an exporter to others of its namespace that select a pod which it selects,
+// or did: a new, changed or deleted exporter may take over or release those.
 func (r *Reconciler) ofSibling(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	if !enqueue.SpecChanged(before, after) {
 		return nil
 	}
-	sibling := enqueue.Present(before, after)[0]
-	return r.filter(ctx, sibling.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool { return e.UID != sibling.UID })
+	states := enqueue.Present(before, after)
+	var pods corev1.PodList
+	if err := r.Reader.List(ctx, &pods, client.InNamespace(states[0].Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
+		return nil
+	}
+	shared := slices.DeleteFunc(pods.Items, func(pod corev1.Pod) bool {
+		return !slices.ContainsFunc(states, func(e *v1alpha1.PrometheusJmxExporter) bool { return selection.Selects(e, &pod) })
+	})
+	return r.filter(ctx, states[0].Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
+		return e.UID != states[0].UID && slices.ContainsFunc(shared, func(pod corev1.Pod) bool { return selection.Selects(e, &pod) })
+	})
 }
 
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {
@@ -100,7 +116,7 @@ func ofOwned[T client.Object](_ context.Context, before, after *T) []reconcile.R
 // filter returns requests for the matching exporters of a namespace.
 func (r *Reconciler) filter(ctx context.Context, namespace string, match func(*v1alpha1.PrometheusJmxExporter) bool) []reconcile.Request {
 	var exporters v1alpha1.PrometheusJmxExporterList
-	if err := enqueue.List(ctx, r.Reader, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &exporters, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list exporters")
 		return nil
 	}

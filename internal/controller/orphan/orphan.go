@@ -44,7 +44,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
-	err := r.Writer.Attachment(ctx, "", selection.AttachmentName(pod), pod, nil, "")
+	_, err := r.Writer.Attachment(ctx, "", selection.AttachmentName(pod), pod, nil, "")
 	if err == nil {
 		r.lost.forget(request.NamespacedName)
 		ctrl.LoggerFrom(ctx).Info("recreated the record to detach a pod without an exporter")

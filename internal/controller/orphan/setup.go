@@ -23,17 +23,22 @@ import (
 // are deleted together are gone, and so are annotations that a detach has just removed.
 const lookDelay = time.Second
 
+// workers is how many pods are reconciled at once.
+const workers = 4
+
 // Setup adds the Reconciler to the manager, with its event sources: pods, including all
 // existing ones at the start; deleted records; and exporters that release pods.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
+	queue := enqueue.Queue{Workers: workers}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("orphan").
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(lookDelay, ofPod))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(lookDelay, r.ofAttachment))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(lookDelay, r.ofExporter))).
-		WithOptions(controller.Options{ReconciliationTimeout: time.Minute, RateLimiter: enqueue.RateLimiter()}).
-		Complete(r)
+		WatchesRawSource(queue.Source()).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: time.Minute, RateLimiter: queue.RateLimiter()}).
+		Complete(queue.Reconciler(r))
 }
 
 // ofPod maps a pod that is new to the operator, or whose labels or annotations changed.
@@ -78,7 +83,7 @@ func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.Pr
 		return nil
 	}
 	var pods corev1.PodList
-	if err := enqueue.List(ctx, r.Reader, &pods, client.InNamespace((*before).Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Reader.List(ctx, &pods, client.InNamespace((*before).Namespace), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 )
 
 // The events of a pod that trigger a reconciliation: not those of its status, or a pod
@@ -98,7 +99,7 @@ func (behind) List(_ context.Context, list client.ObjectList, options ...client.
 
 // An exporter that is deleted or changed may leave pods behind; a new one does not.
 func TestOfExporter(t *testing.T) {
-	r := &Reconciler{Reader: behind{}}
+	r := &Reconciler{Reader: cached.Reader{Reader: behind{}}}
 	e, changed := &v1alpha1.PrometheusJmxExporter{}, &v1alpha1.PrometheusJmxExporter{}
 	changed.Generation++
 	for name, tc := range map[string]struct {

@@ -21,7 +21,19 @@ const SliceManager = "jmx-exporter-operator.banzaicloud.com"
 // Matched reports whether the pod has the exporter's labels, runs, is not
 // terminating, and has not opted out.
 func Matched(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
-	return Selects(exporter, pod) && pod.Annotations[v1alpha1.AnnotationOptOut] != "true" && pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp.IsZero()
+	return pod.DeletionTimestamp.IsZero() && runsFor(exporter, pod)
+}
+
+// Drains reports whether the pod of a record would be matched by its exporter, but is
+// terminating: it may answer for minutes, and is scraped until its containers end. A pod
+// that was being detached before is not.
+func Drains(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod, record *v1alpha1.JmxAttachment) bool {
+	return !pod.DeletionTimestamp.IsZero() && runsFor(exporter, pod) &&
+		exporter.DeletionTimestamp.IsZero() && record.Spec.Exporter.UID == exporter.UID && record.Status.DetachStartTime == nil
+}
+
+func runsFor(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
+	return Selects(exporter, pod) && pod.Annotations[v1alpha1.AnnotationOptOut] != "true" && pod.Status.Phase == corev1.PodRunning
 }
 
 // Selects reports whether the pod has the exporter's labels.

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
+	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -36,6 +39,8 @@ type Source struct {
 	clock    clock.PassiveClock
 
 	configs sync.Map // of content, by exporter
+	// reads are the reads that are under way: all pods of an exporter ask at once.
+	reads   singleflight.Group
 	secrets sync.Map // of secret, by exporter
 }
 
@@ -75,17 +80,39 @@ func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExp
 		s.configs.Delete(name)
 		return unreadable(ref, err)
 	}
-	kept, _ := s.configs.Load(name)
-	if kept, ok := kept.(content); ok && kept.ref == ref && kept.resourceVersion == current.ResourceVersion {
+	kept, ok := s.kept(name, ref, current.ResourceVersion)
+	if ok {
 		return kept.config, nil
 	}
-	var configMap corev1.ConfigMap
-	if err := s.live.Get(ctx, at, &configMap); err != nil {
+	read, err, _ := s.reads.Do(fmt.Sprintf("%s %s %s", at, ref.ConfigMapKey, current.ResourceVersion), func() (any, error) {
+		if kept, ok := s.kept(name, ref, current.ResourceVersion); ok { // by the read just before
+			return kept, nil
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout) // others wait for it, too
+		defer cancel()
+		var configMap corev1.ConfigMap
+		if err := s.live.Get(ctx, at, &configMap); err != nil {
+			return nil, err
+		}
+		read := content{ref: ref, resourceVersion: configMap.ResourceVersion, config: s.parse(ref, &configMap)}
+		s.configs.Store(name, read)
+		return read, nil
+	})
+	if err != nil {
 		return unreadable(ref, err)
 	}
-	config := s.parse(ref, &configMap)
-	s.configs.Store(name, content{ref: ref, resourceVersion: configMap.ResourceVersion, config: config})
-	return config, nil
+	s.configs.Store(name, read) // that of another exporter
+	return read.(content).config, nil
+}
+
+// readTimeout limits one read of a ConfigMap.
+const readTimeout = 10 * time.Second
+
+// kept returns what was read for an exporter, if it is as new as the metadata.
+func (s *Source) kept(exporter types.NamespacedName, ref v1alpha1.ConfigMapKey, resourceVersion string) (content, bool) {
+	read, _ := s.configs.Load(exporter)
+	kept, ok := read.(content)
+	return kept, ok && kept.ref == ref && !cached.Older(kept.resourceVersion, resourceVersion)
 }
 
 // Forget drops the cached content of a deleted exporter.

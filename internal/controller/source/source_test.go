@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -124,4 +127,63 @@ func TestKept(t *testing.T) {
 	if kept != 1 {
 		t.Errorf("cached configurations of one exporter: got %d, want 1", kept)
 	}
+}
+
+// changing is a ConfigMap whose metadata lag behind in the cache, and whose reads take until
+// all have asked.
+type changing struct {
+	client.Reader
+	cached, live string
+	reads        atomic.Int32
+	asked        *sync.WaitGroup
+}
+
+func (c *changing) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	configMap, ok := object.(*corev1.ConfigMap)
+	if !ok {
+		object.SetResourceVersion(c.cached)
+		c.asked.Done()
+		return nil
+	}
+	c.reads.Add(1)
+	c.asked.Wait()
+	configMap.ResourceVersion, configMap.Data = c.live, map[string]string{"a": "rules: []\n"}
+	return nil
+}
+
+// All pods of an exporter ask when its ConfigMap changes, some before the cache has the
+// change: it is read once.
+func TestReadOnce(t *testing.T) {
+	const pods = 100
+	synctest.Test(t, func(t *testing.T) {
+		c := &changing{cached: "9", live: "10", asked: &sync.WaitGroup{}}
+		s := New(c, c, nil)
+		exporter := &v1alpha1.PrometheusJmxExporter{}
+		exporter.Spec.Config = v1alpha1.ConfigMapKey{ConfigMapName: "rules", ConfigMapKey: "a"}
+		get := func() {
+			if config, err := s.Get(t.Context(), exporter); err != nil || config.Config.Problem != nil {
+				t.Error(err, config.Config.Problem)
+			}
+		}
+		c.asked.Add(pods)
+		var all sync.WaitGroup
+		for range pods {
+			all.Go(get)
+		}
+		all.Wait()
+		c.asked.Add(1)
+		get()
+		c.cached = "10"
+		c.asked.Add(1)
+		get()
+		if n := c.reads.Load(); n != 1 {
+			t.Errorf("reads: got %d, want 1", n)
+		}
+		c.cached, c.live = "11", "11"
+		c.asked.Add(1)
+		get()
+		if n := c.reads.Load(); n != 2 {
+			t.Errorf("reads after another change: got %d, want 2", n)
+		}
+	})
 }

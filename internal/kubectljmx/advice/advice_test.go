@@ -81,7 +81,7 @@ func TestOfExporter(t *testing.T) {
 			}}, v1alpha1.ReasonConfigInvalid, "do what the message says; the operator continues with that change",
 		},
 		"no pods": {
-			v1alpha1.PrometheusJmxExporterStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonNoPodsMatched)}},
+			v1alpha1.PrometheusJmxExporterStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonNoPodsMatched)}},
 			v1alpha1.ReasonNoPodsMatched, "compare spec.labelSelector with: kubectl get pods -n shop --show-labels",
 		},
 	} {

@@ -37,7 +37,7 @@ func OfExporter(e *v1alpha1.PrometheusJmxExporter) Verdict {
 	if config := meta.FindStatusCondition(e.Status.Conditions, v1alpha1.ConditionConfigValid); config != nil && config.Status == metav1.ConditionFalse {
 		return s.Of(config.Reason, config.Message)
 	}
-	if ready == nil || ready.Status == metav1.ConditionTrue {
+	if ready == nil || ready.Status == metav1.ConditionTrue && ready.Reason != v1alpha1.ReasonNoPodsMatched {
 		return Verdict{}
 	}
 	verdict := s.Of(ready.Reason, ready.Message)

@@ -15,8 +15,9 @@ import (
 // Attachment applies the JmxAttachment of a pod for an exporter, with the granted
 // revision, if any. The pod owns the record, so both are deleted together. The UID is
 // that of an existing record, which is then never recreated; empty to create one. The
-// exporter is nil for a pod that is to be detached and whose exporter no longer exists.
-func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, revision string) error {
+// exporter is nil for a pod that is to be detached and whose exporter no longer exists. It
+// returns the resource version of the record.
+func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, revision string) (resourceVersion *string, err error) {
 	spec := ac.JmxAttachmentSpec().WithPod(ac.ObjectIdentity().WithName(pod.Name).WithUID(pod.UID))
 	if revision != "" {
 		spec.WithRevision(revision)
@@ -33,7 +34,8 @@ func (w *Writer) Attachment(ctx context.Context, uid types.UID, name string, pod
 	if uid != "" {
 		stated.WithUID(uid)
 	}
-	return w.client.Object(ctx, OwnerAttachment, pod.Namespace+"/"+name, stated)
+	err = w.client.Object(ctx, OwnerAttachment, pod.Namespace+"/"+name, stated)
+	return stated.ResourceVersion, err
 }
 
 // AttachmentStatus applies the complete status of a JmxAttachment and updates its

@@ -1,0 +1,165 @@
+package enqueue
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Queue adds to a controller's workqueue what controller-runtime's lacks.
+//
+// Shares: a write may hang in a webhook for one namespace, so the requests of a namespace
+// occupy at most three times as many workers as are left: three quarters of them if it is
+// alone. What finds none waits without a worker.
+//
+// Timers: a reconcile may fail and still follow again in time. controller-runtime ignores
+// RequeueAfter beside an error, and retries with backoff only; here, what comes first counts.
+//
+// Source must be among the sources of the controller that runs the returned Reconciler, and
+// RateLimiter its rate limiter.
+type Queue struct {
+	// Workers is the controller's MaxConcurrentReconciles.
+	Workers int
+
+	queue queue
+
+	mu sync.Mutex
+	// running is the number of workers of each namespace, and granted the requests among
+	// them that are still in the workqueue.
+	running map[string]int
+	granted sets.Set[ctrl.Request]
+	total   int
+	// waiting are the requests without a worker, by namespace, in order of arrival.
+	waiting map[string][]parked
+	waits   sets.Set[ctrl.Request]
+}
+
+// parked is a request that waits for a worker since a time.
+type parked struct {
+	ctrl.Request
+	since time.Time
+}
+
+// Stalls reports whether requests of a namespace wait for a worker for longer than a moment,
+// which is so only if what the workers do for it hangs.
+func (q *Queue) Stalls(namespace string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting := q.waiting[namespace]
+	return len(waiting) > 0 && time.Since(waiting[0].since) > time.Second
+}
+
+// Source gives the Queue the controller's workqueue. It raises no events.
+func (q *Queue) Source() source.Source {
+	return source.Func(func(_ context.Context, w queue) error {
+		q.queue = w
+		return nil
+	})
+}
+
+// RateLimiter returns a rate limiter for requests that failed with an error. One that waits
+// for a worker keeps its backoff, although controller-runtime takes that for a success.
+func (q *Queue) RateLimiter() workqueue.TypedRateLimiter[ctrl.Request] {
+	return keptBackoff{RateLimiter(), q}
+}
+
+type keptBackoff struct {
+	workqueue.TypedRateLimiter[ctrl.Request]
+	q *Queue
+}
+
+// Forget implements workqueue.TypedRateLimiter.
+func (k keptBackoff) Forget(request ctrl.Request) {
+	k.q.mu.Lock()
+	waits := k.q.waits.Has(request) || k.q.granted.Has(request)
+	k.q.mu.Unlock()
+	if !waits {
+		k.TypedRateLimiter.Forget(request)
+	}
+}
+
+// Reconciler returns r with shares and timers.
+func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
+	q.running, q.waiting = map[string]int{}, map[string][]parked{}
+	q.granted, q.waits = sets.New[ctrl.Request](), sets.New[ctrl.Request]()
+	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+		if !q.begin(request) {
+			return ctrl.Result{}, nil
+		}
+		defer q.end(request.Namespace)
+		result, err := r.Reconcile(ctx, request)
+		if err == nil {
+			return result, nil
+		}
+		if result.RequeueAfter > 0 {
+			q.queue.AddAfter(request, result.RequeueAfter)
+		}
+		return ctrl.Result{}, err
+	})
+}
+
+// begin takes a worker, or lets the request wait for one.
+func (q *Queue) begin(request ctrl.Request) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch namespace := request.Namespace; {
+	case q.granted.Has(request):
+		q.granted.Delete(request)
+	case q.room(namespace):
+		q.take(namespace)
+	default:
+		if !q.waits.Has(request) {
+			q.waits.Insert(request)
+			q.waiting[namespace] = append(q.waiting[namespace], parked{request, time.Now()})
+		}
+		return false
+	}
+	return true
+}
+
+// end gives a worker back, and grants what is left to requests that wait: of the namespace
+// with the fewest workers first.
+func (q *Queue) end(namespace string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.total--
+	if q.running[namespace]--; q.running[namespace] == 0 {
+		delete(q.running, namespace)
+	}
+	for {
+		next := ""
+		for waiting := range q.waiting {
+			if next == "" || q.running[waiting] < q.running[next] {
+				next = waiting
+			}
+		}
+		if next == "" || !q.room(next) {
+			return
+		}
+		request := q.waiting[next][0].Request
+		if q.waiting[next] = q.waiting[next][1:]; len(q.waiting[next]) == 0 {
+			delete(q.waiting, next)
+		}
+		q.waits.Delete(request)
+		q.granted.Insert(request)
+		q.take(next)
+		q.queue.Add(request)
+	}
+}
+
+// room reports whether a namespace may have another worker.
+func (q *Queue) room(namespace string) bool {
+	const share = 3
+	return q.running[namespace] < share*(q.Workers-q.total)
+}
+
+func (q *Queue) take(namespace string) {
+	q.running[namespace]++
+	q.total++
+}

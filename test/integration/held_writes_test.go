@@ -1,0 +1,72 @@
+package integration
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+)
+
+// A write that is not answered, as with a webhook that is slow for one namespace, delays
+// nothing in other namespaces, also with more pods than the operator has workers. The API
+// server is real; the unanswered request is the client's, which holds it.
+func TestHeldWrites(t *testing.T) {
+	t.Parallel()
+	for _, resource := range []string{"pods", "jmxattachments", "jmxattachments/status", "prometheusjmxexporters/status", "services", "endpointslices", "events"} {
+		t.Run(resource, func(t *testing.T) {
+			t.Parallel()
+			slow := &story{cluster: newCluster(t)}
+			other := &story{cluster: newCluster(t)}
+			held := &holding{namespace: slow.namespace, resource: resource, end: t.Context().Done()}
+			as := rest.CopyConfig(config)
+			as.Wrap(func(next http.RoundTripper) http.RoundTripper { held.next = next; return held })
+			both := newContainers()
+			slow.containers, other.containers = both, both
+			slow.startManagerIn(as, prober{both, effects.Direct}, slow.namespace, other.namespace)
+			pods := 1
+			if resource == "jmxattachments/status" { // which each worker writes
+				pods = 120
+			}
+			slow.runAll(pods, 10, func(int) bool { return false })
+			slow.exporter = slow.exportOpen()
+			eventually(t, func() bool { return held.writes.Load() >= min(int64(pods), 50) })
+			other.pod = other.run(aPod("app-0"))
+			other.exporter = other.export("exporter")
+			eventually(t, func() bool {
+				a := other.attachment(other.pod)
+				get(t, other.exporter)
+				return a != nil && phaseOf(a) == isAnnotated && other.exporter.Status.Pods == "1/1"
+			})
+		})
+	}
+}
+
+// holding holds the writes to a resource of a namespace until the end of the test.
+type holding struct {
+	next                http.RoundTripper
+	namespace, resource string
+	writes              atomic.Int64
+	end                 <-chan struct{}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *holding) RoundTrip(request *http.Request) (*http.Response, error) {
+	_, path, ours := strings.Cut(request.URL.Path, "/namespaces/"+h.namespace+"/")
+	resource, rest, _ := strings.Cut(path, "/")
+	if _, sub, found := strings.Cut(rest, "/"); found {
+		resource += "/" + sub
+	}
+	if ours && request.Method != http.MethodGet && resource == h.resource {
+		h.writes.Add(1)
+		select {
+		case <-h.end:
+		case <-request.Context().Done():
+			return nil, request.Context().Err()
+		}
+	}
+	return h.next.RoundTrip(request)
+}
