@@ -32,7 +32,7 @@ func TestHeldWrites(t *testing.T) {
 				pods = 120
 			}
 			slow.runAll(pods, 10, func(int) bool { return false })
-			slow.exporter = slow.exportOpen()
+			slow.exportOpen()
 			eventually(t, func() bool { return held.writes.Load() >= min(int64(pods), 50) })
 			other.pod = other.run(aPod("app-0"))
 			other.exporter = other.export("exporter")

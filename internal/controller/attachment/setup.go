@@ -32,7 +32,7 @@ import (
 // their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: concurrent}
+	queue := enqueue.Queue{Workers: concurrent, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("jmxattachment").
 		For(&v1alpha1.JmxAttachment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).

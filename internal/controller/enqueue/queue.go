@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -26,6 +27,7 @@ import (
 type Queue struct {
 	// Workers is the controller's MaxConcurrentReconciles.
 	Workers int
+	Clock   clock.PassiveClock
 
 	queue queue
 
@@ -52,7 +54,7 @@ func (q *Queue) Stalls(namespace string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	waiting := q.waiting[namespace]
-	return len(waiting) > 0 && time.Since(waiting[0].since) > time.Second
+	return len(waiting) > 0 && q.Clock.Since(waiting[0].since) > time.Second
 }
 
 // Source gives the Queue the controller's workqueue. It raises no events.
@@ -116,7 +118,7 @@ func (q *Queue) begin(request ctrl.Request) bool {
 	default:
 		if !q.waits.Has(request) {
 			q.waits.Insert(request)
-			q.waiting[namespace] = append(q.waiting[namespace], parked{request, time.Now()})
+			q.waiting[namespace] = append(q.waiting[namespace], parked{request, q.Clock.Now()})
 		}
 		return false
 	}

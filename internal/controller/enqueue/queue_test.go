@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -36,7 +37,7 @@ func TestTimersOfQueue(t *testing.T) {
 				}
 				return ctrl.Result{RequeueAfter: tc.after}, errors.New("a record cannot be written")
 			})
-			q := Queue{Workers: 4}
+			q := Queue{Workers: 4, Clock: clock.RealClock{}}
 			c, err := controller.NewUnmanaged("test", controller.Options{
 				Reconciler: q.Reconciler(fails), SkipNameValidation: new(true),
 				RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](tc.backoff, tc.backoff),
@@ -83,7 +84,7 @@ func TestSharesOfQueue(t *testing.T) {
 		}
 		return ctrl.Result{}, nil
 	})
-	q := Queue{Workers: 4}
+	q := Queue{Workers: 4, Clock: clock.RealClock{}}
 	c, err := controller.NewUnmanaged("test", controller.Options{Reconciler: q.Reconciler(hangs), SkipNameValidation: new(true), MaxConcurrentReconciles: 4})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +134,7 @@ func TestSharesOfQueue(t *testing.T) {
 
 // A request that fails keeps its backoff while its namespace has no worker for it.
 func TestBackoffOfQueue(t *testing.T) {
-	q := Queue{Workers: 4}
+	q := Queue{Workers: 4, Clock: clock.RealClock{}}
 	request := func(name string) ctrl.Request {
 		return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: name}}
 	}
@@ -171,7 +172,7 @@ func TestBackoffOfQueue(t *testing.T) {
 // wait takes.
 func TestStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := Queue{Workers: 4}
+		q := Queue{Workers: 4, Clock: clock.RealClock{}}
 		q.Reconciler(nil)
 		slow := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "slow"}}
 		for i := range 4 {

@@ -30,7 +30,7 @@ const workers = 4
 // existing ones at the start; deleted records; and exporters that release pods.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: workers}
+	queue := enqueue.Queue{Workers: workers, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("orphan").
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(lookDelay, ofPod))).
