@@ -38,7 +38,7 @@ func (s *Situation) due(c pod.Container) bool {
 	return len(s.Attachable()) == 0 && len(here) == 0 && !s.settled(c, entry)
 }
 
-// settledAge is how long a pod is inspected again and again for a JVM that may still start,
+// settledAge is how long a pod is inspected repeatedly for a JVM that may still start,
 // or be started again by a supervisor.
 const settledAge = time.Hour
 

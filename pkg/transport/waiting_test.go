@@ -150,36 +150,46 @@ func TestNoPlaceForWhoDoesNotCome(t *testing.T) {
 	}
 }
 
+// containerOf is a container of namespace a, on the only node.
+func containerOf(pod, container string) Container {
+	return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Name: container, Node: "1"}
+}
+
+// retryOne retries a container of pod q, which takes the only place for retries, and returns
+// the pods that are woken. The container hangs of pod p hung before, too.
+func retryOne(t *testing.T, l *Limits) (woken *[]string, retried *place) {
+	t.Helper()
+	woken = &[]string{}
+	l.OnRoom(func(_, pod string) bool { *woken = append(*woken, pod); return true })
+	l.note(containerOf("q", "hangs"), false)
+	l.note(containerOf("p", "hangs"), false)
+	retried, err := l.acquire(containerOf("q", "hangs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return woken, retried
+}
+
 // A pod that was woken for one container and asks for another, for which there is no room,
 // gives its place to the next one.
 func TestWokenForAnotherContainer(t *testing.T) {
 	l := NewLimits(1, 1, 1)
-	in := func(pod, container string) Container {
-		return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Name: container, Node: "1"}
-	}
-	var woken []string
-	l.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
-	l.note(in("q", "hangs"), false)
-	l.note(in("p", "hangs"), false)
-	retried, err := l.acquire(in("q", "hangs")) // the only place for retries
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := l.acquire(in("first", "app"))
+	woken, retried := retryOne(t, l)
+	first, err := l.acquire(containerOf("first", "app"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	first.respond()
 	for _, pod := range []string{"p", "next"} {
-		if _, err := l.acquire(in(pod, "app")); !errors.Is(err, errQueued) {
+		if _, err := l.acquire(containerOf(pod, "app")); !errors.Is(err, errQueued) {
 			t.Fatalf("%s: %v", pod, err)
 		}
 	}
 	first.release()
-	if _, err := l.acquire(in("p", "hangs")); !errors.Is(err, errQueued) {
+	if _, err := l.acquire(containerOf("p", "hangs")); !errors.Is(err, errQueued) {
 		t.Fatalf("the other container of p: %v", err)
 	}
-	if diff := cmp.Diff([]string{"p", "next"}, woken); diff != "" {
+	if diff := cmp.Diff([]string{"p", "next"}, *woken); diff != "" {
 		t.Errorf("woken are (-want +got):\n%s", diff)
 	}
 	retried.release()
@@ -188,9 +198,7 @@ func TestWokenForAnotherContainer(t *testing.T) {
 // A place that is kept for a pod while its reconcile still runs is for the next one.
 func TestWokenDuringTheTurn(t *testing.T) {
 	l := NewLimits(1, 1, 1)
-	in := func(pod string) Container {
-		return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Node: "1"}
-	}
+	in := func(pod string) Container { return containerOf(pod, "app") }
 	l.OnRoom(func(string, string) bool { return true })
 	first, err := l.acquire(in("first"))
 	if err != nil {
@@ -214,27 +222,17 @@ func TestWokenDuringTheTurn(t *testing.T) {
 // A pod that waits for one container still waits when it finds a place for another.
 func TestWaitsForAnotherContainer(t *testing.T) {
 	l := NewLimits(2, 2, 2)
-	in := func(pod, container string) Container {
-		return Container{Namespace: "a", Pod: pod, PodUID: types.UID(pod), Name: container, Node: "1"}
-	}
-	var woken []string
-	l.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
-	l.note(in("q", "hangs"), false)
-	l.note(in("p", "hangs"), false)
-	retried, err := l.acquire(in("q", "hangs")) // the only place for retries
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.acquire(in("p", "hangs")); !errors.Is(err, errQueued) {
+	woken, retried := retryOne(t, l)
+	if _, err := l.acquire(containerOf("p", "hangs")); !errors.Is(err, errQueued) {
 		t.Fatalf("the container that hangs: %v", err)
 	}
-	other, err := l.acquire(in("p", "app"))
+	other, err := l.acquire(containerOf("p", "app"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other.release()
 	retried.release()
-	if diff := cmp.Diff([]string{"p"}, woken); diff != "" {
+	if diff := cmp.Diff([]string{"p"}, *woken); diff != "" {
 		t.Errorf("woken are (-want +got):\n%s", diff)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -171,21 +171,20 @@ func TestBackoffOfQueue(t *testing.T) {
 // A namespace stalls while its requests wait for a worker, but not for the moment that each
 // wait takes.
 func TestStalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := Queue{Workers: 4, Clock: clock.RealClock{}}
-		q.Reconciler(nil)
-		slow := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "slow"}}
-		for i := range 4 {
-			slow.Name = fmt.Sprint(i)
-			q.begin(slow) // the last one finds no worker
-		}
-		time.Sleep(time.Second)
-		if q.Stalls("slow") {
-			t.Error("a request that has just come stalls its namespace")
-		}
-		time.Sleep(time.Second)
-		if !q.Stalls("slow") || q.Stalls("other") {
-			t.Errorf("stalls: got %t for the namespace whose requests wait and %t for another, want the former only", q.Stalls("slow"), q.Stalls("other"))
-		}
-	})
+	clock := testclock.NewFakePassiveClock(time.Unix(1_000_000_000, 0))
+	q := Queue{Workers: 4, Clock: clock}
+	q.Reconciler(nil)
+	slow := ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "slow"}}
+	for i := range 4 {
+		slow.Name = fmt.Sprint(i)
+		q.begin(slow) // the last one finds no worker
+	}
+	clock.SetTime(clock.Now().Add(time.Second))
+	if q.Stalls("slow") {
+		t.Error("a request that has just come stalls its namespace")
+	}
+	clock.SetTime(clock.Now().Add(time.Second))
+	if !q.Stalls("slow") || q.Stalls("other") {
+		t.Errorf("stalls: got %t for the namespace whose requests wait and %t for another, want the former only", q.Stalls("slow"), q.Stalls("other"))
+	}
 }

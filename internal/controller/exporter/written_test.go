@@ -191,3 +191,31 @@ func TestDeniedDeletion(t *testing.T) {
 		t.Error("the operator waits until the cache lacks what nobody deleted")
 	}
 }
+
+// hangingService is a cache in which each Get of a Service that waits for the operator's own
+// writes fails, as it does in the end while such a write hangs.
+type hangingService struct{ *cache }
+
+// Get implements client.Reader.
+func (h hangingService) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	o := (&client.GetOptions{}).ApplyOptions(options)
+	if _, service := object.(*corev1.Service); service && !o.DisableReadYourWritesConsistency {
+		return context.DeadlineExceeded
+	}
+	return h.cache.Get(ctx, key, object, options...)
+}
+
+// A write of the Service that hangs keeps no status and no grant.
+func TestObserveBesideAHangingWrite(t *testing.T) {
+	b := &cache{}
+	b.fill("small", 1)
+	r := b.reconciler()
+	r.Reader = cached.Reader{Reader: hangingService{b}}
+	f, err := r.observe(t.Context(), b.objects[0].(*v1alpha1.PrometheusJmxExporter))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.unread != nil {
+		t.Errorf("the Service was read with a wait: %v", f.unread)
+	}
+}
