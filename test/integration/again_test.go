@@ -23,7 +23,7 @@ func TestSlowStartHoldsUpNoOther(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())
-	worker := s.containers.get(s.pod.UID, "worker").jvms[0]
+	worker := s.containers.Get(s.pod.UID, "worker").JVMs[0]
 	worker.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
 	s.exporter = s.export("exporter")
 	o.tire()
@@ -61,8 +61,8 @@ func TestSlowStartHoldsUpNoOther(t *testing.T) {
 	}
 	s.areAnnotated("9400", "9404")
 	s.prove(o)
-	if worker.loads != 1 || s.jvm(s.pod).loads != 1 {
-		t.Errorf("loads of the agent: got %d in app and %d in worker, want 1 in each", s.jvm(s.pod).loads, worker.loads)
+	if worker.Loads != 1 || s.jvm(s.pod).Loads != 1 {
+		t.Errorf("loads of the agent: got %d in app and %d in worker, want 1 in each", s.jvm(s.pod).Loads, worker.Loads)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestBusyPortOfOneOfSeveral(t *testing.T) {
 	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
 	published := s.endpoints(s.exporter)
-	s.container(s.pod).busy = []int32{9500}
+	s.container(s.pod).Busy = []int32{9500}
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	o.tire()
 	if got := phaseOf(s.attachment(s.pod)); got != "Staged PortInUse" {
@@ -84,7 +84,7 @@ func TestBusyPortOfOneOfSeveral(t *testing.T) {
 	if got := s.endpoints(s.exporter); got != published {
 		t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 	}
-	s.container(s.pod).busy = nil
+	s.container(s.pod).Busy = nil
 	s.later(10 * time.Minute)
 	o.settle()
 	s.areAnnotated("9500", "9404")
@@ -114,12 +114,12 @@ func TestBackoffIsOfOnePhase(t *testing.T) {
 		t.Fatalf("the attempt of phase Annotated is %+v, want a count of at least 10", a)
 	}
 	s.jvm(s.pod).Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped}
-	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
+	s.containers.HealthFault = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
 	for range 6 {
 		s.later(interval)
 		s.check(o)
 	}
-	if !s.jvm(s.pod).running() {
+	if !s.jvm(s.pod).Running() {
 		t.Errorf("the agent was not reloaded within a minute; the phase is %s", phaseOf(s.attachment(s.pod)))
 	}
 }
@@ -138,7 +138,7 @@ func TestReplacedAfterAttach(t *testing.T) {
 	o.settle()
 	s.later(35 * time.Second)
 	s.ready(corev1.ConditionFalse)
-	s.containers.replace(s.container(s.pod), aJVM(javaStartTime+100))
+	s.containers.Replace(s.container(s.pod), aJVM(javaStartTime+100))
 	o.settle()
 	s.later(5 * time.Second)
 	s.ready(corev1.ConditionTrue)
@@ -147,8 +147,8 @@ func TestReplacedAfterAttach(t *testing.T) {
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" {
 		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound RestartedAfterAttach")
 	}
-	if get(t, s.exporter); s.exporter.Status.Halt == nil || s.jvm(s.pod).loads > 0 {
-		t.Errorf("the rollout is not halted; the agent was loaded %d times into the new JVM", s.jvm(s.pod).loads)
+	if get(t, s.exporter); s.exporter.Status.Halt == nil || s.jvm(s.pod).Loads > 0 {
+		t.Errorf("the rollout is not halted; the agent was loaded %d times into the new JVM", s.jvm(s.pod).Loads)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestHaltOutlastsABrokenConfiguration(t *testing.T) {
 	f.expect("the ConfigMap is missing", "JavaFound ConfigMapMissing")
 	f.configure(rules)
 	f.expect("the ConfigMap is restored", "JavaFound RolloutHalted")
-	if f.jvm(f.pods[0]).loads > 0 {
+	if f.jvm(f.pods[0]).Loads > 0 {
 		t.Error("the agent was loaded during the halt")
 	}
 }

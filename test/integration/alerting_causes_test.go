@@ -29,17 +29,17 @@ func (c *cluster) causes(o *operator) []cause {
 	crashing := c.run(aPod("app-0").without("app"))
 	c.crash(crashing, 1)
 	incomplete, expensive, refusing, failing := aPod("app-1"), aPod("app-2"), aPod("app-3"), aPod("app-4")
-	incomplete.jvms["app"][0].notices = skips(1, "app", "InvalidValue")
-	expensive.jvms["app"][0].notices = helperapi.Notices{Expensive: &helperapi.Expensive{Reason: "CPU"}}
+	incomplete.jvms["app"][0].Notices = skips(1, "app", "InvalidValue")
+	expensive.jvms["app"][0].Notices = helperapi.Notices{Expensive: &helperapi.Expensive{Reason: "CPU"}}
 	refusing.jvms["app"][0].Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."}
-	failing.jvms["app"][0].fault = fault(v1alpha1.ReasonAttachTimeout)
+	failing.jvms["app"][0].Fault = fault(v1alpha1.ReasonAttachTimeout)
 	for _, p := range []*podBuilder{incomplete, expensive, refusing, failing} {
 		c.run(p)
 	}
 	rejecting := c.exportTo("rejecting", func(*v1alpha1.PrometheusJmxExporter) {})
 	rejects := aPod("rejects")
 	rejects.pod.Labels = map[string]string{"app": "rejecting"}
-	rejects.jvms["app"][0].fault = fault(v1alpha1.ReasonConfigRejected)
+	rejects.jvms["app"][0].Fault = fault(v1alpha1.ReasonConfigRejected)
 	c.run(rejects)
 	stalled := c.exportTo("stalled", func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Config.ConfigMapName = "none" })
 	c.exportTo("secured", func(e *v1alpha1.PrometheusJmxExporter) {
@@ -55,9 +55,9 @@ func (c *cluster) causes(o *operator) []cause {
 		{"JmxScrapesIncomplete", "InvalidValue", gone("app-1")},
 		{"JmxScrapesExpensive", "CPU", gone("app-2")},
 		{"JmxPodsRefused", "AttachDisabled", gone("app-3")},
-		{"JmxPodsFailing", "AttachTimeout", func() { failing.jvms["app"][0].fault = nil }},
+		{"JmxPodsFailing", "AttachTimeout", func() { failing.jvms["app"][0].Fault = nil }},
 		{"JmxRolloutHalted", "ConfigRejected", func() {
-			rejects.jvms["app"][0].fault = nil
+			rejects.jvms["app"][0].Fault = nil
 			change(c.t, rejecting, func(e *v1alpha1.PrometheusJmxExporter) {
 				e.Annotations = map[string]string{v1alpha1.AnnotationResume: "again"}
 			})

@@ -17,21 +17,21 @@ func TestLeaderClockAhead(t *testing.T) {
 		s := &story{cluster: newCluster(t)}
 		o := s.operate()
 		s.pod = s.run(aPod("app-0"))
-		s.jvm(s.pod).fault = fault(v1alpha1.ReasonAttachTimeout)
+		s.jvm(s.pod).Fault = fault(v1alpha1.ReasonAttachTimeout)
 		s.configure(rules)
 		s.exporter = s.anExporter("exporter")
 		create(t, s.exporter)
 		s.later(ahead)
 		o.settle()
 		s.later(-ahead)
-		s.jvm(s.pod).fault = nil
+		s.jvm(s.pod).Fault = nil
 		o.settle()
 		s.areAnnotated("9400")
 	})
 	t.Run("a detach", func(t *testing.T) {
 		t.Parallel()
 		s, o := longRunning(t, aPod("app-0"), nil)
-		s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+		s.jvm(s.pod).Stays = fault(v1alpha1.ReasonAttachTimeout)
 		remove(t, s.exporter)
 		s.garbageCollect()
 		s.later(ahead)

@@ -204,7 +204,7 @@ func TestColumns(t *testing.T) {
 	t.Parallel()
 	s, o := annotated(t)
 	cold := s.run(aPod("app-1"))
-	s.container(cold).fault = fault(v1alpha1.ReasonNoShell)
+	s.container(cold).Fault = fault(v1alpha1.ReasonNoShell)
 	o.settle()
 	for resource, want := range map[string]string{
 		"prometheusjmxexporters": `

@@ -35,7 +35,7 @@ func TestRightWithdrawn(t *testing.T) {
 	}
 
 	f.withdraw(alice)
-	f.containers.called()
+	f.containers.Called()
 	f.pods = append(f.pods, f.run(aPod("app-1")))
 	f.expect("the right is withdrawn", isAnnotated, "Discovered NotAuthorized")
 	f.expectNotCalled("the right is withdrawn")
@@ -52,7 +52,7 @@ func TestRightWithdrawn(t *testing.T) {
 	}
 
 	f.restart(f.pods[0])
-	f.containers.called()
+	f.containers.Called()
 	f.expect("the container restarts", "Discovered NotAuthorized", "Discovered NotAuthorized")
 	f.expectNotCalled("the container restarts")
 

@@ -13,9 +13,9 @@ import (
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	fails := func(verb helperapi.Verb) func(*story, string) {
-		return func(s *story, reason string) { s.containers.fail(verb, reason) }
+		return func(s *story, reason string) { s.containers.Fail(verb, reason) }
 	}
-	mend := func(s *story) { s.containers.mend() }
+	mend := func(s *story) { s.containers.Mend() }
 	cases := map[string]struct {
 		wrong func(*story, string)
 		mend  func(*story)
@@ -23,13 +23,13 @@ func TestTriedAgain(t *testing.T) {
 		waits bool // expected to resolve: no failure, no Event
 	}{
 		v1alpha1.ReasonNoJavaProcess: {
-			wrong: func(s *story, _ string) { s.container(s.pod).jvms = nil },
-			mend:  func(s *story) { s.container(s.pod).jvms = []*jvm{aJVM(javaStartTime)} },
+			wrong: func(s *story, _ string) { s.container(s.pod).JVMs = nil },
+			mend:  func(s *story) { s.container(s.pod).JVMs = []*jvm{aJVM(javaStartTime)} },
 			want:  v1alpha1.PhaseDiscovered,
 		},
 		v1alpha1.ReasonPortInUse: {
-			wrong: func(s *story, _ string) { s.container(s.pod).busy = []int32{port} },
-			mend:  func(s *story) { s.container(s.pod).busy = nil },
+			wrong: func(s *story, _ string) { s.container(s.pod).Busy = []int32{port} },
+			mend:  func(s *story) { s.container(s.pod).Busy = nil },
 			want:  v1alpha1.PhaseStaged,
 		},
 		v1alpha1.ReasonJVMStarting:            {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, true},
@@ -42,7 +42,7 @@ func TestTriedAgain(t *testing.T) {
 		v1alpha1.ReasonInsufficientMemory:     {fails(helperapi.VerbLoad), mend, v1alpha1.PhaseStaged, false},
 		v1alpha1.ReasonExecTimeout:            {fails(helperapi.VerbInspect), mend, v1alpha1.PhaseDiscovered, false},
 		v1alpha1.ReasonContainerNotResponding: {fails(helperapi.VerbInspect), mend, v1alpha1.PhaseDiscovered, false},
-		v1alpha1.ReasonEndpointNotServing:     {func(s *story, reason string) { s.containers.probe = fault(reason) }, mend, v1alpha1.PhaseLoaded, false},
+		v1alpha1.ReasonEndpointNotServing:     {func(s *story, reason string) { s.containers.ProbeFault = fault(reason) }, mend, v1alpha1.PhaseLoaded, false},
 	}
 	for reason, tc := range cases {
 		t.Run(reason, func(t *testing.T) {

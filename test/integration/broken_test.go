@@ -27,14 +27,14 @@ func TestBrokenConfigurationChangesNothing(t *testing.T) {
 	onlySums := func(when string) {
 		t.Helper()
 		f.o.did()
-		f.containers.called()
+		f.containers.Called()
 		f.o.settle()
 		f.later(24 * time.Hour)
 		f.o.settle()
 		if diff := cmp.Diff([]string{"apply exporter-status"}, shortened(f.o.did())); diff != "" {
 			t.Errorf("effects when %s (-want +got):\n%s", when, diff)
 		}
-		if calls := f.containers.called(); len(calls) > 0 {
+		if calls := f.containers.Called(); len(calls) > 0 {
 			t.Errorf("when %s: got helper operations %v, want none", when, calls)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
 // cluster is a namespace of the API server, with its scripted containers and a clock of
@@ -51,7 +52,7 @@ func newCluster(t *testing.T) *cluster {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("test-%d", namespaces.Add(1))}}
 	create(t, namespace)
 	return &cluster{
-		t: t, namespace: namespace.Name, containers: newContainers(), checker: newChecker(), artifacts: artifacts,
+		t: t, namespace: namespace.Name, containers: fakenode.New(t), checker: newChecker(), artifacts: artifacts,
 		clock: testclock.NewFakePassiveClock(time.Date(2026, time.January, 1, 12, 0, 0, 0, time.UTC)),
 	}
 }

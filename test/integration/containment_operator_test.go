@@ -118,7 +118,7 @@ func TestContainedOperator(t *testing.T) {
 	})
 	mgr, err := manager.New(c.config, manager.Options{
 		MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, LeaderElect: true, LeaderNamespace: c.namespace, Namespaces: []string{c.namespace},
-		Sessions: func() attachment.Session { return perCall{helper} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{helper} }, Limits: transport.NewLimits(4, 4, 4), Prober: c.containers.Prober(effects.Direct), Artifacts: artifacts,
 	})
 	if err != nil {
 		t.Fatal(err)

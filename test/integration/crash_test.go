@@ -64,8 +64,8 @@ func TestCrash(t *testing.T) {
 			next: func(s *story) { s.deleteExporter() },
 			end: func(s *story) {
 				s.isTakenOut()
-				if j := s.containers.get(s.pod.UID, "worker").jvms[0]; j.loads != 1 || j.unloads != 1 || j.running() {
-					s.t.Errorf("the second agent: got %d loads, %d unloads and state %s, want one each and not running", j.loads, j.unloads, j.Mark.State)
+				if j := s.containers.Get(s.pod.UID, "worker").JVMs[0]; j.Loads != 1 || j.Unloads != 1 || j.Running() {
+					s.t.Errorf("the second agent: got %d loads, %d unloads and state %s, want one each and not running", j.Loads, j.Unloads, j.Mark.State)
 				}
 			},
 		},
@@ -94,7 +94,7 @@ func TestCrash(t *testing.T) {
 		},
 		"the configuration is rejected": {
 			next: func(s *story) {
-				s.jvm(s.pod).fault = fault(v1alpha1.ReasonConfigRejected)
+				s.jvm(s.pod).Fault = fault(v1alpha1.ReasonConfigRejected)
 				s.configure("lowercaseOutputName: true\n" + rules)
 			},
 			end: func(s *story) {
@@ -113,7 +113,7 @@ func TestCrash(t *testing.T) {
 					change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = is })
 				}
 				suspend(true)
-				s.jvm(s.run(aPod("app-1"))).fault = fault(v1alpha1.ReasonConfigRejected)
+				s.jvm(s.run(aPod("app-1"))).Fault = fault(v1alpha1.ReasonConfigRejected)
 				s.operate().settle() // it is inspected, and has no endpoint, so it is first
 				s.configure("lowercaseOutputName: true\n" + rules)
 				suspend(false)

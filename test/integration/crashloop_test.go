@@ -40,7 +40,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 	f.later(5 * time.Second)
 	f.expectSums("the container crashes", "2/1/2, Ready False Progressing, Stalled False Reconciled")
-	if f.jvm(f.pods[0]).loads > 0 {
+	if f.jvm(f.pods[0]).Loads > 0 {
 		t.Error("the agent was loaded into a crashing container")
 	}
 	if f.exporter.Status.Halt != nil {

@@ -109,10 +109,10 @@ func (c *cluster) operatorWithEverything() string {
 	c.t.Helper()
 	c.clock.SetTime(time.Now()) // this operator has a real clock
 	incomplete, refused, halting := aPod("app-0"), aPod("app-1"), aPod("app-2")
-	incomplete.jvms["app"][0].notices = skips(1, "app", "InvalidValue")
+	incomplete.jvms["app"][0].Notices = skips(1, "app", "InvalidValue")
 	refused.jvms["app"][0].Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."}
 	halting.pod.Labels = map[string]string{"app": "canary"}
-	halting.jvms["app"][0].fault = fault(v1alpha1.ReasonConfigRejected)
+	halting.jvms["app"][0].Fault = fault(v1alpha1.ReasonConfigRejected)
 	crashes := c.run(aPod("app-3").without("app"))
 	c.crash(crashes, 1)
 	c.run(incomplete)
@@ -135,8 +135,8 @@ func (c *cluster) operatorWithEverything() string {
 	writeCertificate(c.t, folder)
 	address := c.serveMetricsAt("127.0.0.1", manager.CertificateFiles{Dir: folder, Cert: "tls.crt", Key: "tls.key"}, func(o *manager.Options) {
 		o.LeaderElect, o.LeaderNamespace, o.Seam = true, c.namespace, metrics.Seam
-		o.Sessions = func() attachment.Session { return perCall{c.containers.through(metrics.Seam)} }
-		o.Prober = prober{c.containers, metrics.Seam}
+		o.Sessions = func() attachment.Session { return perCall{c.containers.Through(metrics.Seam)} }
+		o.Prober = c.containers.Prober(metrics.Seam)
 	})
 	c.grantPrometheus()
 	return address

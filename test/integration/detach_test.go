@@ -57,8 +57,8 @@ func TestTakenOut(t *testing.T) {
 			if got := s.slices(s.exporter); len(got) > 0 {
 				t.Errorf("EndpointSlices still exist: %v", got)
 			}
-			if j := s.jvm(s.pod); j.unloads != 1 || j.running() {
-				t.Errorf("the agent: got %d unloads and state %s, want one unload", j.unloads, j.Mark.State)
+			if j := s.jvm(s.pod); j.Unloads != 1 || j.Running() {
+				t.Errorf("the agent: got %d unloads and state %s, want one unload", j.Unloads, j.Mark.State)
 			}
 			if events := o.events.with("Detached"); len(events) != 1 || events[0].Type != corev1.EventTypeNormal ||
 				!strings.Contains(events[0].Note, "the agent in process 7 of container app (port 9400) is stopped") {
@@ -85,17 +85,17 @@ func TestTakenOutUnknown(t *testing.T) {
 	}
 	remove(t, s.exporter)
 	s.garbageCollect()
-	worker := s.containers.get(s.pod.UID, "worker")
-	worker.fault = fault(v1alpha1.ReasonExecFailed)
+	worker := s.containers.Get(s.pod.UID, "worker")
+	worker.Fault = fault(v1alpha1.ReasonExecFailed)
 	if _, err := o.round(); err != nil {
 		t.Fatal(err)
 	}
-	if s.attachment(s.pod) == nil || s.jvm(s.pod).unloads != 1 {
+	if s.attachment(s.pod) == nil || s.jvm(s.pod).Unloads != 1 {
 		t.Error("the agent in app was not stopped, or the JmxAttachment was deleted before worker was inspected")
 	}
-	worker.fault = nil
+	worker.Fault = nil
 	o.outlast()
-	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 || worker.jvms[0].unloads != 1 {
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).Unloads != 1 || worker.JVMs[0].Unloads != 1 {
 		t.Errorf("the pod is not detached: %+v", a)
 	}
 	if left := s.annotations(s.pod); len(left) > 0 {

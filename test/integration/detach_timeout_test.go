@@ -22,8 +22,8 @@ func TestAgentLeft(t *testing.T) {
 	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
 	s.areAnnotated("9400", "9404")
-	worker := s.containers.get(s.pod.UID, "worker").jvms[0]
-	worker.stays = fault(v1alpha1.ReasonAttachTimeout)
+	worker := s.containers.Get(s.pod.UID, "worker").JVMs[0]
+	worker.Stays = fault(v1alpha1.ReasonAttachTimeout)
 	remove(t, s.exporter)
 	s.garbageCollect()
 	o.fate = func(_ int, effect effects.Effect, do func() error) error {
@@ -46,8 +46,8 @@ func TestAgentLeft(t *testing.T) {
 	if got := s.message("Ready"); !strings.HasPrefix(got, "False Detaching: The operator is detaching from the pod; retrying for 2m0s: ") || !strings.Contains(got, "2m0s") {
 		t.Errorf("unexpected message of Ready: %q", got)
 	}
-	if app := s.jvm(s.pod); app.unloads != 1 {
-		t.Errorf("unloads of the other agent: got %d, want 1", app.unloads)
+	if app := s.jvm(s.pod); app.Unloads != 1 {
+		t.Errorf("unloads of the other agent: got %d, want 1", app.Unloads)
 	}
 	s.verbs()
 	start, tries := s.clock.Now(), 0
@@ -92,10 +92,10 @@ func TestDetachTimeoutPassedMeanwhile(t *testing.T) {
 			if _, err := o.round(); err != nil {
 				t.Fatal(err)
 			}
-			if a := s.attachment(s.pod); a == nil || a.Status.DetachStartTime == nil || s.jvm(s.pod).unloads > 0 {
+			if a := s.attachment(s.pod); a == nil || a.Status.DetachStartTime == nil || s.jvm(s.pod).Unloads > 0 {
 				t.Fatalf("the pod is not detaching: %+v", a)
 			}
-			s.jvm(s.pod).stays = stays
+			s.jvm(s.pod).Stays = stays
 			s.later(time.Hour)
 			o = s.operate()
 			s.verbs()
@@ -163,7 +163,7 @@ func TestDetachTimeout(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Detach.Timeout = &metav1.Duration{Duration: 10 * time.Second}
 	})
-	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	s.jvm(s.pod).Stays = fault(v1alpha1.ReasonAttachTimeout)
 	remove(t, s.exporter)
 	s.garbageCollect()
 	_, _ = o.round()
@@ -172,9 +172,9 @@ func TestDetachTimeout(t *testing.T) {
 	if s.attachment(s.pod) == nil {
 		t.Fatal("the pod was released before the timeout")
 	}
-	s.jvm(s.pod).stays = nil
+	s.jvm(s.pod).Stays = nil
 	o.outlast()
-	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 {
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).Unloads != 1 {
 		t.Errorf("the pod is not detached: %v", a)
 	}
 	if events := o.events.with("Detached"); len(events) != 1 || len(o.events.with("AgentLeft")) > 0 {

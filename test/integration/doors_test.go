@@ -1,9 +1,7 @@
 package integration
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -14,13 +12,14 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
 // byTransport is the helper by either transport: an exec into the scripted container, or
 // the operator's own Door, whose ephemeral containers exist in the API server and lead to
 // the scripted container.
 func (o *operator) byTransport(as client.Client, writer *records.Writer) transport.Helper {
-	exec := o.containers.through(o.seam)
+	exec := o.containers.Through(o.seam)
 	limits := transport.NewLimits(16, 16, 16)
 	door := transport.NewDoor(transport.NewExec(doorStreams{o.containers, doorPods{writer, as}}, o.artifacts, o.seam, limits), doorPods{writer, as}, transport.DoorOptions{Image: "registry.example/operator:1"})
 	return helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
@@ -64,7 +63,7 @@ func (s doorStreams) Stream(ctx context.Context, in transport.Container, command
 	for _, c := range pod.Spec.EphemeralContainers {
 		if c.Name == in.Name {
 			in.Name = c.TargetContainerName
-			return s.serve(in, bufio.NewReader(stdin), json.NewEncoder(stdout))
+			return s.Serve(fakenode.Place{Pod: in.PodUID, Name: in.Name}, stdin, stdout)
 		}
 	}
 	return fmt.Errorf("the pod has no ephemeral container %s", in.Name)

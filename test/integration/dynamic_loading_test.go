@@ -35,10 +35,10 @@ func TestRefuseOnWarning(t *testing.T) {
 	if says := (&story{f.cluster, f.pods[2], f.exporter}).message("JavaFound"); !strings.Contains(says, "-XX:+EnableDynamicAgentLoading") {
 		t.Errorf("message of JavaFound does not name the JVM option: %q", says)
 	}
-	f.containers.called()
+	f.containers.Called()
 	f.o.did()
 	f.later(24 * time.Hour)
-	if f.o.settle(); f.o.count() > 0 || len(f.containers.called()) > 0 {
+	if f.o.settle(); f.o.count() > 0 || len(f.containers.Called()) > 0 {
 		t.Errorf("effects in a refused pod: got %q, want none", f.o.did())
 	}
 
@@ -46,8 +46,8 @@ func TestRefuseOnWarning(t *testing.T) {
 	f.o.settle()
 	f.later(5 * time.Second)
 	f.expect("the configuration changes", isAnnotated, isAnnotated, refused)
-	if j := f.jvm(f.pods[0]); j.loads != 1 || len(j.asked) != 2 {
-		t.Errorf("got %d loads for %d configurations, want one for two", j.loads, len(j.asked))
+	if j := f.jvm(f.pods[0]); j.Loads != 1 || len(j.Asked) != 2 {
+		t.Errorf("got %d loads for %d configurations, want one for two", j.Loads, len(j.Asked))
 	}
 
 	policy(f, v1alpha1.DynamicAgentLoadingAllow)

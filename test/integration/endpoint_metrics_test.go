@@ -104,7 +104,7 @@ func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles, ch
 	options := manager.Options{
 		Namespaces: []string{c.namespace}, MetricsAddress: address, MetricsSecure: true, MetricsCertificate: files,
 		HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, Limits: transport.NewLimits(4, 4, 4), Artifacts: artifacts,
-		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Prober: prober{c.containers, effects.Direct},
+		Sessions: func() attachment.Session { return perCall{c.containers.Through(effects.Direct)} }, Prober: c.containers.Prober(effects.Direct),
 	}
 	for _, how := range change {
 		how(&options)

@@ -102,7 +102,7 @@ func TestEndpointSecurity(t *testing.T) {
 	c := newCluster(t)
 	p := &securedPod{&story{c, c.run(aPod("app-0")), c.exportSecured()}, c.operate()}
 	p.expect("the Secret is missing", v1alpha1.ReasonSecretNotFound, "JavaFound SecretNotFound", "")
-	if len(p.annotations(p.pod)) > 0 || p.jvm(p.pod).loads > 0 {
+	if len(p.annotations(p.pod)) > 0 || p.jvm(p.pod).Loads > 0 {
 		t.Error("the agent serves without TLS while the Secret is missing")
 	}
 
@@ -158,7 +158,7 @@ func TestEndpointSecurity(t *testing.T) {
 	if restores := p.attachment(p.pod).Status.Restores; restores != nil {
 		t.Errorf("annotations restored: got %d, want none", restores.Count)
 	}
-	if loads := p.jvm(p.pod).loads; loads != 1 {
+	if loads := p.jvm(p.pod).Loads; loads != 1 {
 		t.Errorf("loads of the agent: got %d, want 1", loads)
 	}
 }
@@ -238,7 +238,7 @@ func TestSecurityRejected(t *testing.T) {
 	p.expect("the Secret is created", v1alpha1.ReasonValid, isAnnotated, "https")
 	before := p.attachment(p.pod).Status.Processes[0]
 
-	p.jvm(p.pod).fault = fault(v1alpha1.ReasonSecurityRejected)
+	p.jvm(p.pod).Fault = fault(v1alpha1.ReasonSecurityRejected)
 	change(t, secret, func(s *corev1.Secret) { s.Data = p.secretFor().Data })
 	p.later(2 * source.SecretPeriod)
 	p.expect("the Secret is rejected", v1alpha1.ReasonValid, "Staged SecurityRejected", "https")
@@ -257,11 +257,11 @@ func TestSecurityRejected(t *testing.T) {
 		t.Errorf("effects after the rejection: got %q, want none", p.o.did())
 	}
 
-	p.jvm(p.pod).fault = nil
+	p.jvm(p.pod).Fault = nil
 	change(t, secret, func(s *corev1.Secret) { s.Data = p.secretFor().Data })
 	p.later(2 * source.SecretPeriod)
 	p.expect("the Secret is corrected", v1alpha1.ReasonValid, isAnnotated, "https")
-	if loads := p.jvm(p.pod).loads; loads != 1 {
+	if loads := p.jvm(p.pod).Loads; loads != 1 {
 		t.Errorf("loads of the agent: got %d, want 1", loads)
 	}
 }

@@ -46,7 +46,7 @@ func (s *story) isAnnotatedOf(exporters int, port string) {
 	if owners != 1 {
 		s.t.Errorf("managedFields entries of the operator's annotations: got %d, want 1", owners)
 	}
-	if loads := s.jvm(s.pod).loads; loads != 1 {
+	if loads := s.jvm(s.pod).Loads; loads != 1 {
 		s.t.Errorf("loads of the agent: got %d, want 1", loads)
 	}
 	if get(s.t, s.exporter); !meta.IsStatusConditionTrue(s.exporter.Status.Conditions, v1alpha1.ConditionReady) {
@@ -87,8 +87,8 @@ func (s *story) isTakenOut() {
 	if a := s.attachment(s.pod); a != nil {
 		s.t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 	}
-	if j := s.jvm(s.pod); j.loads != 1 || j.unloads != 1 || j.running() {
-		s.t.Errorf("the agent: got %d loads, %d unloads and state %s, want one each and not running", j.loads, j.unloads, j.Mark.State)
+	if j := s.jvm(s.pod); j.Loads != 1 || j.Unloads != 1 || j.Running() {
+		s.t.Errorf("the agent: got %d loads, %d unloads and state %s, want one each and not running", j.Loads, j.Unloads, j.Mark.State)
 	}
 }
 
@@ -117,9 +117,9 @@ func (s *story) areAnnotated(ports ...string) {
 		s.t.Errorf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, got, ports[0])
 	}
 	for _, container := range s.pod.Spec.Containers {
-		for _, j := range s.containers.get(s.pod.UID, container.Name).jvms {
-			if j.Exporter == nil && j.loads != 1 || !j.running() && j.Exporter == nil {
-				s.t.Errorf("loads of the agent in container %s: got %d, want 1", container.Name, j.loads)
+		for _, j := range s.containers.Get(s.pod.UID, container.Name).JVMs {
+			if j.Exporter == nil && j.Loads != 1 || !j.Running() && j.Exporter == nil {
+				s.t.Errorf("loads of the agent in container %s: got %d, want 1", container.Name, j.Loads)
 			}
 		}
 	}

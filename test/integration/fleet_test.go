@@ -79,7 +79,7 @@ func (f *fleet) asked() string {
 	f.t.Helper()
 	var asked []string
 	for _, pod := range f.pods {
-		asked = append(asked, fmt.Sprint(len(f.jvm(pod).asked)))
+		asked = append(asked, fmt.Sprint(len(f.jvm(pod).Asked)))
 	}
 	return strings.Join(asked, " ")
 }

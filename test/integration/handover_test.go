@@ -47,8 +47,8 @@ func TestTakenOver(t *testing.T) {
 	o.settle()
 	s.exporter = heir
 	s.isAnnotated("9400")
-	if j := s.jvm(s.pod); j.unloads > 0 || j.loads != 1 {
-		t.Errorf("the agent: got %d loads and %d unloads, want one load", j.loads, j.unloads)
+	if j := s.jvm(s.pod); j.Unloads > 0 || j.Loads != 1 {
+		t.Errorf("the agent: got %d loads and %d unloads, want one load", j.Loads, j.Unloads)
 	}
 	a := s.attachment(s.pod)
 	if a.UID != record || a.Spec.Exporter.Name != "heir" || a.Labels[v1alpha1.LabelExporterUID] != string(heir.UID) {
@@ -101,7 +101,7 @@ func TestTakenOverByOneThatDoesNothing(t *testing.T) {
 			remove(t, heir)
 			s.garbageCollect()
 			o.outlast()
-			if s.attachment(s.pod) != nil || s.jvm(s.pod).running() || s.jvm(s.pod).unloads != 1 {
+			if s.attachment(s.pod) != nil || s.jvm(s.pod).Running() || s.jvm(s.pod).Unloads != 1 {
 				t.Errorf("the agent or its JmxAttachment still exists: %+v", s.attachment(s.pod))
 			}
 		})
@@ -136,8 +136,8 @@ func TestFleetTakenOver(t *testing.T) {
 	f.later(5 * time.Second)
 	f.o.settle()
 	for _, pod := range f.pods {
-		if j := f.jvm(pod); j.loads != 1 || j.unloads > 0 || j.Mark.Port != 9500 {
-			t.Errorf("the agent in %s: got %d loads, %d unloads and port %d, want one load and port 9500", pod.Name, j.loads, j.unloads, j.Mark.Port)
+		if j := f.jvm(pod); j.Loads != 1 || j.Unloads > 0 || j.Mark.Port != 9500 {
+			t.Errorf("the agent in %s: got %d loads, %d unloads and port %d, want one load and port 9500", pod.Name, j.Loads, j.Unloads, j.Mark.Port)
 		}
 	}
 }
@@ -148,8 +148,8 @@ func TestRecordRemade(t *testing.T) {
 	s, o := longRunning(t, aPod("app-0"), nil)
 	before := s.endpoints(s.exporter)
 	remove(t, s.attachment(s.pod))
-	s.containers.fail(helperapi.VerbStage, v1alpha1.ReasonNoSpace)
-	clear(s.container(s.pod).files)
+	s.containers.Fail(helperapi.VerbStage, v1alpha1.ReasonNoSpace)
+	s.container(s.pod).RemoveFiles()
 	o.settle()
 	if got := phaseOf(s.attachment(s.pod)); got != "JavaFound NoSpace" {
 		t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, "JavaFound NoSpace")
@@ -160,7 +160,7 @@ func TestRecordRemade(t *testing.T) {
 	remove(t, s.exporter)
 	s.garbageCollect()
 	o.outlast()
-	if s.attachment(s.pod) != nil || s.jvm(s.pod).running() {
+	if s.attachment(s.pod) != nil || s.jvm(s.pod).Running() {
 		t.Errorf("the agent or its JmxAttachment still exists: %+v", s.attachment(s.pod))
 	}
 }
@@ -174,7 +174,7 @@ func TestRecordsRemadeWhileHalted(t *testing.T) {
 	f.expect("at first", isAnnotated, isAnnotated)
 	f.later(2 * time.Minute)
 	before := f.endpoints(f.exporter)
-	f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
+	f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonConfigRejected)
 	f.configure(changed)
 	f.o.settle()
 	for _, pod := range f.pods {
@@ -194,7 +194,7 @@ func TestRecordsRemadeWhileHalted(t *testing.T) {
 	f.garbageCollect()
 	f.o.outlast()
 	for _, pod := range f.pods {
-		if f.jvm(pod).running() {
+		if f.jvm(pod).Running() {
 			t.Errorf("the agent in %s is still running", pod.Name)
 		}
 	}

@@ -27,14 +27,14 @@ import (
 // reach the scripted containers, until the test ends.
 func (c *cluster) startManager(as *rest.Config) {
 	c.t.Helper()
-	c.startManagerIn(as, prober{c.containers, effects.Direct}, c.namespace)
+	c.startManagerIn(as, c.containers.Prober(effects.Direct), c.namespace)
 }
 
 // startManagerIn does so for several namespaces, whose endpoints the prober probes.
 func (c *cluster) startManagerIn(as *rest.Config, asks probe.Prober, namespaces ...string) {
 	c.t.Helper()
 	limits := transport.NewLimits(16, 5, 12)
-	exec := transport.NewExec(streams{c.containers}, c.artifacts, effects.Direct, limits)
+	exec := transport.NewExec(c.containers.Streams(), c.artifacts, effects.Direct, limits)
 	mgr, err := manager.New(as, manager.Options{
 		Namespaces: namespaces, MetricsAddress: "0", HealthAddress: "0", Concurrent: 96, Seam: effects.Direct,
 		Sessions: func() attachment.Session { return transport.NewSessions(exec) }, Limits: limits, Prober: asks, Artifacts: c.artifacts,
@@ -196,7 +196,7 @@ func (c *cluster) detachesWhileOthersHang(ended, left *corev1.Pod) {
 	change(c.t, left, func(pod *corev1.Pod) { pod.Labels["app"] = "other" })
 	eventually(c.t, func() bool { return c.attachment(left) == nil && c.annotations(left)["prometheus.io/port"] == "" })
 	c.t.Logf("the annotations were removed after %s; then the other pod was detached after %s", withdrawn, time.Since(begin)-withdrawn)
-	if unloads := c.jvm(left).unloads; unloads != 1 {
+	if unloads := c.jvm(left).Unloads; unloads != 1 {
 		c.t.Errorf("unloads in %s: got %d, want 1", left.Name, unloads)
 	}
 }

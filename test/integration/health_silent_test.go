@@ -27,14 +27,14 @@ func TestListenStopped(t *testing.T) {
 			s.later(time.Hour)
 			s.jvm(s.pod).Mark = &helperapi.Mark{Protocol: 1, State: helperapi.AgentStopped}
 			if tc.without {
-				clear(s.container(s.pod).files)
+				s.container(s.pod).RemoveFiles()
 			}
-			s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
+			s.containers.HealthFault = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
 			s.staySilent(o)
-			s.containers.mend()
+			s.containers.Mend()
 			o.outlastFor(12)
 			s.isAnnotated("9400")
-			if got := s.verbs(); got != tc.want || !s.jvm(s.pod).running() {
+			if got := s.verbs(); got != tc.want || !s.jvm(s.pod).Running() {
 				t.Errorf("got helper operations %q, or the agent is not running", got)
 			}
 		})
@@ -61,7 +61,7 @@ func isCutOff(t *testing.T, err error) {
 	t.Helper()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = err
+	s.containers.HealthFault = err
 	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
 	s.staySilent(o)
 	if got := s.verbs(); got != "status" || from() != v1alpha1.CheckedFromPod {
@@ -80,7 +80,7 @@ func isCutOff(t *testing.T, err error) {
 		t.Errorf("helper operations: got %q, want %q", got, "")
 	}
 	s.isAnnotated("9400")
-	s.containers.mend()
+	s.containers.Mend()
 	s.nextCheck(o)
 	if from() != v1alpha1.CheckedFromOperator {
 		t.Errorf("checkedFrom: got %s, want %s", from(), v1alpha1.CheckedFromOperator)
@@ -95,19 +95,19 @@ func TestHealthSilent(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
-	s.containers.probe = fault(v1alpha1.ReasonEndpointNotServing)
-	s.containers.fail(helperapi.VerbStatus, v1alpha1.ReasonEndpointNotServing)
+	s.containers.HealthFault = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
+	s.containers.ProbeFault = fault(v1alpha1.ReasonEndpointNotServing)
+	s.containers.Fail(helperapi.VerbStatus, v1alpha1.ReasonEndpointNotServing)
 	for i, want := range []string{isAnnotated, isAnnotated, "Loaded EndpointNotServing"} {
 		s.nextCheck(o)
 		if got := phaseOf(s.attachment(s.pod)); got != want {
 			t.Errorf("phase of %s after %d failed checks: got %q, want %q", s.pod.Name, i+1, got, want)
 		}
 	}
-	s.containers.mend()
+	s.containers.Mend()
 	o.outlastFor(20)
 	s.isAnnotated("9400")
-	if j := s.jvm(s.pod); len(j.asked) != 1 {
+	if j := s.jvm(s.pod); len(j.Asked) != 1 {
 		t.Error("the agent was reconfigured")
 	}
 }

@@ -100,9 +100,9 @@ func TestHealthJVMReplaced(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.replace(s.container(s.pod), aJVM(javaStartTime+1))
+	s.containers.Replace(s.container(s.pod), aJVM(javaStartTime+1))
 	s.staySilent(o)
-	s.containers.mend()
+	s.containers.Mend()
 	o.outlastFor(20)
 	s.isAnnotated("9400")
 	if got := s.attachment(s.pod).Status.Processes[0].StartTime; got != javaStartTime+1 {
@@ -116,12 +116,12 @@ func TestHealthOneJVMReplaced(t *testing.T) {
 	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
 	other := s.jvm(s.pod).Target
-	s.containers.replace(s.containers.get(s.pod.UID, "worker"), aJVM(javaStartTime+2))
+	s.containers.Replace(s.containers.Get(s.pod.UID, "worker"), aJVM(javaStartTime+2))
 	s.staySilent(o)
-	s.containers.mend()
+	s.containers.Mend()
 	o.outlastFor(20)
 	s.areAnnotated("9400", "9404")
-	if s.jvm(s.pod).Target != other || len(s.jvm(s.pod).asked) != 1 {
+	if s.jvm(s.pod).Target != other || len(s.jvm(s.pod).Asked) != 1 {
 		t.Error("the other JVM was changed")
 	}
 }
@@ -132,17 +132,17 @@ func TestHealthForeignProcess(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = probe.ErrForeign
+	s.containers.HealthFault = probe.ErrForeign
 	if _, err := o.round(); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.verbs(); got != "status load" {
 		t.Errorf("helper operations: got %q, want %q", got, "status load")
 	}
-	s.containers.mend()
+	s.containers.Mend()
 	o.outlastFor(20)
 	s.isAnnotated("9400")
-	if loads := s.jvm(s.pod).loads; loads != 1 {
+	if loads := s.jvm(s.pod).Loads; loads != 1 {
 		t.Errorf("loads of the agent: got %d, want 1", loads)
 	}
 }
@@ -154,8 +154,8 @@ func TestHealthUnreachable(t *testing.T) {
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
 	before := s.resourceVersions()
-	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("no route"))
-	s.containers.fail(helperapi.VerbStatus, v1alpha1.ReasonExecFailed)
+	s.containers.HealthFault = errors.Join(probe.ErrUnreachable, errors.New("no route"))
+	s.containers.Fail(helperapi.VerbStatus, v1alpha1.ReasonExecFailed)
 	s.staySilent(o)
 	s.verbs()
 	for _, longest := range []time.Duration{2 * interval, 4 * interval, 8 * interval, 10 * time.Minute, 10 * time.Minute} {
@@ -180,9 +180,9 @@ func TestHealthRecovers(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, aPod("app-0"), nil)
 	s.later(time.Hour)
-	s.containers.health = errors.New("no route")
+	s.containers.HealthFault = errors.New("no route")
 	s.staySilent(o)
-	s.containers.mend()
+	s.containers.Mend()
 	s.isAnnotated("9400")
 	from := func() v1alpha1.CheckedFrom { return s.attachment(s.pod).Status.Processes[0].Endpoint.CheckedFrom }
 	if got := from(); got != v1alpha1.CheckedFromPod {
@@ -202,11 +202,11 @@ func TestHealthBlip(t *testing.T) {
 	t.Parallel()
 	s, o := checked(t, withWorker(), nil)
 	s.later(time.Hour)
-	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("no route"))
+	s.containers.HealthFault = errors.Join(probe.ErrUnreachable, errors.New("no route"))
 	if did, again := s.check(o); len(did) != 2 || again != 0 {
 		t.Errorf("got effects %q and the next reconciliation in %s, want the two checks and none", did, again)
 	}
-	s.containers.mend()
+	s.containers.Mend()
 	s.later(interval)
 	if did, again := s.check(o); len(did) != 2 || again != 0 {
 		t.Errorf("after the second check: got effects %q and the next reconciliation in %s, want two and none", did, again)
@@ -220,7 +220,7 @@ func TestHealthBlip(t *testing.T) {
 func TestHealthOfWhatIsNotExposed(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*story){
-		"the endpoint is not exposed": func(s *story) { s.jvm(s.pod).fault = fault(v1alpha1.ReasonMissingModule) },
+		"the endpoint is not exposed": func(s *story) { s.jvm(s.pod).Fault = fault(v1alpha1.ReasonMissingModule) },
 	}
 	for name, how := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -244,24 +244,24 @@ func TestHealthOfAdopted(t *testing.T) {
 	pod.jvms["app"][0].Exporter = &helperapi.Exporter{Port: 9999}
 	s, o := checked(t, pod, nil)
 	s.later(time.Hour)
-	s.containers.health = errors.New("connection refused")
+	s.containers.HealthFault = errors.New("connection refused")
 	s.staySilent(o)
 	if got := s.verbs(); got != "status probe" {
 		t.Errorf("helper operations: got %q, want %q", got, "status probe")
 	}
 	s.areAnnotated("9999")
-	s.containers.mend()
+	s.containers.Mend()
 	s.nextCheck(o) // it answers the operator again
 	s.later(time.Hour)
-	s.containers.health = errors.New("connection refused")
+	s.containers.HealthFault = errors.New("connection refused")
 	another := aJVM(javaStartTime + 1)
 	another.Exporter = &helperapi.Exporter{Port: 9998}
-	s.containers.replace(s.container(s.pod), another)
+	s.containers.Replace(s.container(s.pod), another)
 	s.staySilent(o)
-	s.containers.mend()
+	s.containers.Mend()
 	o.outlastFor(20)
 	s.areAnnotated("9998")
-	if another.loads > 0 {
+	if another.Loads > 0 {
 		t.Error("an agent was loaded")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
+	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
 // A write that is not answered, as with a webhook that is slow for one namespace, delays
@@ -24,9 +25,9 @@ func TestHeldWrites(t *testing.T) {
 			held := &holding{namespace: slow.namespace, resource: resource, end: t.Context().Done()}
 			as := rest.CopyConfig(config)
 			as.Wrap(func(next http.RoundTripper) http.RoundTripper { held.next = next; return held })
-			both := newContainers()
+			both := fakenode.New(t)
 			slow.containers, other.containers = both, both
-			slow.startManagerIn(as, prober{both, effects.Direct}, slow.namespace, other.namespace)
+			slow.startManagerIn(as, both.Prober(effects.Direct), slow.namespace, other.namespace)
 			pods := 1
 			if resource == "jmxattachments/status" { // which each worker writes
 				pods = 120

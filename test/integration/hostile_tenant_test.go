@@ -17,6 +17,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
+	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
 const (
@@ -28,12 +29,12 @@ const (
 )
 
 // silences is a prober for which some endpoints never answer.
-type silences struct{ prober }
+type silences struct{ fakenode.Prober }
 
 // Probe implements probe.Prober.
 func (s silences) Probe(ctx context.Context, address string, process *v1alpha1.JavaProcess) error {
 	if !strings.HasPrefix(address, silentNetwork) {
-		return s.prober.Probe(ctx, address, process)
+		return s.Prober.Probe(ctx, address, process)
 	}
 	select {
 	case <-ctx.Done():
@@ -56,8 +57,8 @@ func TestHostileTenant(t *testing.T) {
 	}
 	alone, beside, hostile := newCluster(t), newCluster(t), newCluster(t)
 	hostile.containers = beside.containers
-	alone.startManagerIn(asInCluster(), silences{prober{alone.containers, effects.Direct}}, alone.namespace)
-	beside.startManagerIn(asInCluster(), silences{prober{beside.containers, effects.Direct}}, beside.namespace, hostile.namespace)
+	alone.startManagerIn(asInCluster(), silences{alone.containers.Prober(effects.Direct)}, alone.namespace)
+	beside.startManagerIn(asInCluster(), silences{beside.containers.Prober(effects.Direct)}, beside.namespace, hostile.namespace)
 	alone.configure(rules)
 	beside.configure(rules)
 	hostile.exportOpen()

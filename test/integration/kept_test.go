@@ -63,14 +63,14 @@ func TestLateJVMWhileStopped(t *testing.T) {
 		return pod
 	}
 	stopped(t, pod, func(s *story, o *operator) {
-		worker := s.containers.get(s.pod.UID, "worker").jvms[0]
+		worker := s.containers.Get(s.pod.UID, "worker").JVMs[0]
 		worker.Refusal = nil
 		s.verbs()
 		for range 3 {
 			s.later(10 * time.Minute)
 			o.settle()
 		}
-		if got, verbs := s.attachment(s.pod).Status.Phase, s.verbs(); got != v1alpha1.PhaseJavaFound || verbs != "inspect" || worker.loads > 0 {
+		if got, verbs := s.attachment(s.pod).Status.Phase, s.verbs(); got != v1alpha1.PhaseJavaFound || verbs != "inspect" || worker.Loads > 0 {
 			s.t.Errorf("got phase %s with helper operations %q, want JavaFound with one inspect", got, verbs)
 		}
 		if got := s.annotations(s.pod)["prometheus.io/port"]; got != "9400" {
@@ -85,8 +85,8 @@ func TestRemadeWhileStopped(t *testing.T) {
 	t.Parallel()
 	for name, hide := range map[string]func(*story) (show func()){
 		"exec fails temporarily": func(s *story) func() {
-			s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
-			return s.containers.mend
+			s.containers.Fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
+			return s.containers.Mend
 		},
 		"the agent does not answer temporarily": func(s *story) func() {
 			j := s.jvm(s.pod)
@@ -113,7 +113,7 @@ func TestRemadeWhileStopped(t *testing.T) {
 				remove(s.t, s.exporter)
 				s.garbageCollect()
 				o.outlast()
-				if s.attachment(s.pod) != nil || s.jvm(s.pod).running() {
+				if s.attachment(s.pod) != nil || s.jvm(s.pod).Running() {
 					s.t.Errorf("the agent or its JmxAttachment still exists: %+v", s.attachment(s.pod))
 				}
 			})
@@ -140,13 +140,13 @@ func TestRulesOfARemadeRecord(t *testing.T) {
 			o.settle()
 			remove(t, s.attachment(s.pod))
 			o.settle()
-			if got := s.endpoints(s.exporter); got != before || worker.unloads > 0 {
-				t.Errorf("endpoints of the exporter: got %q, want %q; the agent was stopped %d times", got, before, worker.unloads)
+			if got := s.endpoints(s.exporter); got != before || worker.Unloads > 0 {
+				t.Errorf("endpoints of the exporter: got %q, want %q; the agent was stopped %d times", got, before, worker.Unloads)
 			}
 			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = false })
 			o.settle()
-			if worker.running() || worker.unloads != 1 {
-				t.Errorf("unloads in worker: got %d, want 1", worker.unloads)
+			if worker.Running() || worker.Unloads != 1 {
+				t.Errorf("unloads in worker: got %d, want 1", worker.Unloads)
 			}
 			if got := s.endpoints(s.exporter); strings.Contains(got, "9404") {
 				t.Errorf("endpoints of the exporter: got %q, want none on port 9404", got)
@@ -159,7 +159,7 @@ func TestRulesOfARemadeRecord(t *testing.T) {
 func TestPortMovesBesideOneThatFails(t *testing.T) {
 	t.Parallel()
 	s, o := longRunning(t, withWorker(), nil)
-	s.containers.get(s.pod.UID, "worker").jvms[0].fault = fault(v1alpha1.ReasonAgentNotAnswering)
+	s.containers.Get(s.pod.UID, "worker").JVMs[0].Fault = fault(v1alpha1.ReasonAgentNotAnswering)
 	s.configure(changed)
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	o.tire()
@@ -178,7 +178,7 @@ func TestCanaryBesideAFailure(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())
-	s.containers.get(s.pod.UID, "worker").jvms[0].fault = fault(v1alpha1.ReasonAttachTimeout)
+	s.containers.Get(s.pod.UID, "worker").JVMs[0].Fault = fault(v1alpha1.ReasonAttachTimeout)
 	second := s.run(aPod("app-1"))
 	s.configure(rules)
 	s.exporter = s.anExporter("exporter")

@@ -89,10 +89,10 @@ func TestKubectlResume(t *testing.T) {
 	f.later(5 * time.Second)
 	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
 	f.later(2 * time.Minute)
-	f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
+	f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonConfigRejected)
 	f.configure(changed)
 	f.expect("the canary rejects the configuration", "Staged ConfigRejected", isAnnotated, isAnnotated)
-	f.jvm(f.pods[0]).fault = nil
+	f.jvm(f.pods[0]).Fault = nil
 	k := aKubectl(t, "resumer", f.namespace, changer()...)
 	k.must("pause", "-n", f.namespace, "exporter")
 	f.o.settle()
@@ -145,8 +145,8 @@ func TestKubectlRetry(t *testing.T) {
 	s.later(time.Minute) // a canary is waited for
 	o.settle()
 	for _, pod := range []*corev1.Pod{s.pod, refused} {
-		if got := phaseOf(s.attachment(pod)); got != isAnnotated || s.jvm(pod).loads != 1 {
-			t.Errorf("%s after the retry: got phase %q and %d loads, want Annotated and one", pod.Name, got, s.jvm(pod).loads)
+		if got := phaseOf(s.attachment(pod)); got != isAnnotated || s.jvm(pod).Loads != 1 {
+			t.Errorf("%s after the retry: got phase %q and %d loads, want Annotated and one", pod.Name, got, s.jvm(pod).Loads)
 		}
 	}
 	k.fails([]string{"retry", "-n", s.namespace, "none"}, "no exporter has a record of pod none", "kubectl jmx why")
@@ -167,7 +167,7 @@ func TestKubectlDetach(t *testing.T) {
 	}
 	o.settle()
 	s.garbageCollect()
-	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.unloads != 1 {
+	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.Unloads != 1 {
 		t.Errorf("the pod is not detached: %v", a)
 	}
 	if got := k.must("why", "-n", s.namespace, "app-0"); !strings.Contains(got, "kubectl jmx detach --undo -n "+s.namespace+" app-0") {

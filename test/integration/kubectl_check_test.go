@@ -24,7 +24,7 @@ func TestKubectlCheckInPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"app", "worker"} {
-		s.containers.all[containerKey{s.pods["payroll-0"].UID, name}] = &container{files: map[helperapi.File]bool{}}
+		s.containers.Start(s.pods["payroll-0"].UID, name).Helper = true
 	}
 	k := aKubectl(t, "checker", s.namespace, viewer()...)
 	k.stdin = "rules: []\n"
@@ -35,10 +35,10 @@ func TestKubectlCheckInPod(t *testing.T) {
 	compare(t, "check-forbidden", transcript("--pod", "payroll-0"))
 	k.fails([]string{"check", "-f", "-", "--container", "app"}, "--container needs --pod")
 
-	k.dial = func(*reached.Cluster) transport.Dialer { return transport.NewPresent(streams{s.containers}) }
+	k.dial = func(*reached.Cluster) transport.Dialer { return transport.NewPresent(s.containers.Streams()) }
 	compare(t, "check-older", transcript("--pod", "payroll-0", "--container", "worker"))
 	accepted := &helperapi.Judgement{Millis: new(int64(38)), CPUMillis: new(int64(31)), Bytes: new(int64(5 << 20)), Series: new(int64(412)), MBeans: new(int64(96))}
-	s.containers.judgements = map[string]*helperapi.Judgement{
+	s.containers.Judgements = map[string]*helperapi.Judgement{
 		"app": accepted,
 		"worker": {
 			Reason:  "RuleTooExpensive",
@@ -48,26 +48,26 @@ func TestKubectlCheckInPod(t *testing.T) {
 		},
 	}
 	compare(t, "check-pod", transcript("--pod", "payroll-0"))
-	for _, request := range s.containers.checked {
+	for _, request := range s.containers.Checked {
 		if request.MemoryHeadroom != helperapi.DefaultMemoryHeadroom {
 			t.Errorf("the check was to leave %d bytes of memory", request.MemoryHeadroom)
 		}
 	}
-	if len(s.containers.checked) != 2 {
-		t.Errorf("%d JVMs judged", len(s.containers.checked))
+	if len(s.containers.Checked) != 2 {
+		t.Errorf("%d JVMs judged", len(s.containers.Checked))
 	}
 	compare(t, "check-pod-json", transcript("--pod", "payroll-0", "-o", "json"))
-	s.containers.restored = fault(string(helperapi.ReasonAgentNotAnswering))
+	s.containers.Restored = fault(string(helperapi.ReasonAgentNotAnswering))
 	compare(t, "check-pod-unrestored", transcript("--pod", "payroll-0", "--container", "app"))
-	s.containers.restored = nil
-	s.containers.judgements["app"] = &helperapi.Judgement{Reason: helperapi.JudgementTrialIncomplete, Message: "The collection did not end within the 3 seconds of a trial."}
+	s.containers.Restored = nil
+	s.containers.Judgements["app"] = &helperapi.Judgement{Reason: helperapi.JudgementTrialIncomplete, Message: "The collection did not end within the 3 seconds of a trial."}
 	compare(t, "check-pod-incomplete", transcript("--pod", "payroll-0", "--container", "app"))
 	for _, reason := range []string{v1alpha1.ReasonHelperFailed, string(helperapi.ReasonStagingIncomplete), v1alpha1.ReasonAgentFailed} {
-		s.containers.faults[helperapi.VerbCheck] = fault(reason)
+		s.containers.Faults[helperapi.VerbCheck] = fault(reason)
 		compare(t, "check-pod-"+strings.ToLower(reason), transcript("--pod", "payroll-0", "--container", "app"))
 	}
-	delete(s.containers.faults, helperapi.VerbCheck)
-	s.containers.judgements["app"] = accepted
+	delete(s.containers.Faults, helperapi.VerbCheck)
+	s.containers.Judgements["app"] = accepted
 	compare(t, "check-pod-accepted", transcript("--pod", "payroll-0", "--container", "app", "-o", "yaml"))
 	compare(t, "check-pod-none", transcript("--pod", "payroll-0", "--container", "none")+transcript("--pod", "payroll-1")+transcript("--pod", "none"))
 }

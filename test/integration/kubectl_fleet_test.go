@@ -10,6 +10,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
 // shop is a namespace with exporters and records in the states that a person asks about.
@@ -27,7 +28,7 @@ func aShop(t *testing.T, namespace string) *shop {
 	t.Helper()
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	s := &shop{
-		cluster: &cluster{t: t, namespace: namespace, containers: newContainers(), clock: testclock.NewFakePassiveClock(noon)},
+		cluster: &cluster{t: t, namespace: namespace, containers: fakenode.New(t), clock: testclock.NewFakePassiveClock(noon)},
 		pods:    map[string]*corev1.Pod{}, records: map[string]*v1alpha1.JmxAttachment{},
 	}
 	s.configure(rules)

@@ -17,6 +17,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
 )
 
 // served is a part of what the agent served in a JVM 17.
@@ -75,9 +76,9 @@ func forwarder() []rbacv1.PolicyRule {
 // onKubelet creates the shop on a node with a kubelet that forwards ports to an agent.
 func onKubelet(t *testing.T, name string) (*shop, *kubelet) {
 	t.Helper()
-	node := aKubelet(t, "node-of-"+name)
+	node := aKubelet(t, fakenode.New(t), "node-of-"+name)
 	s := aShop(t, name)
-	s.node = node.node
+	s.node = "node-of-" + name
 	s.fill()
 	return s, node
 }
@@ -95,8 +96,8 @@ func TestKubectlMetrics(t *testing.T) {
 	t.Cleanup(primary.Close)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "of_the_other_jvm 1.0") }))
 	t.Cleanup(other.Close)
-	node.listen(s.pods["payroll-0"], 9400, primary)
-	node.listen(s.pods["payroll-0"], 9404, other)
+	node.Listen(s.pods["payroll-0"], 9400, primary)
+	node.Listen(s.pods["payroll-0"], 9404, other)
 	k := aKubectl(t, "forwarder", s.namespace, forwarder()...)
 	if got := k.must("metrics", "-n", s.namespace, "payroll-0"); got != served {
 		t.Errorf("metrics: got\n%s", got)
@@ -121,12 +122,12 @@ func TestKubectlMetrics(t *testing.T) {
 	hanging := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-hung }))
 	t.Cleanup(hanging.Close)
 	t.Cleanup(func() { close(hung) })
-	node.listen(s.pods["payroll-0"], 9404, hanging)
+	node.Listen(s.pods["payroll-0"], 9404, hanging)
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0", "--jvm", "worker", "--timeout", "1s"}, "no complete response within 1s", "--timeout")
 	if got := k.must("top", "-n", s.namespace, "--timeout", "2s"); !strings.Contains(got, "17.36ms") || !strings.Contains(got, "payroll-0 worker/7: port 9404 of pod payroll-0 does not answer: no complete response within 2s") {
 		t.Errorf("top with a JVM that does not answer: got\n%s", got)
 	}
-	node.forget()
+	node.Forget()
 	k.fails([]string{"metrics", "-n", s.namespace, "payroll-0"}, "port 9400 of pod payroll-0 does not answer", "nothing listens on port 9400")
 	viewer := aKubectl(t, "no-forwarder", s.namespace, viewer()...)
 	viewer.fails([]string{"metrics", "-n", s.namespace, "payroll-0"}, "cannot create resource \"pods/portforward\"")
@@ -154,7 +155,7 @@ func TestKubectlMetricsOverTLS(t *testing.T) {
 	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert}
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	node.listen(s.pods["payroll-0"], 9400, server)
+	node.Listen(s.pods["payroll-0"], 9400, server)
 	secret := s.secretFor()
 	secret.Data["username"] = []byte("prometheus")
 	create(t, secret)
@@ -205,8 +206,8 @@ func TestKubectlTop(t *testing.T) {
 	t.Cleanup(primary.Close)
 	stock := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "jmx_scrape_error 0.0") }))
 	t.Cleanup(stock.Close)
-	node.listen(s.pods["payroll-0"], 9400, primary)
-	node.listen(s.pods["payroll-0"], 9404, stock)
+	node.Listen(s.pods["payroll-0"], 9400, primary)
+	node.Listen(s.pods["payroll-0"], 9404, stock)
 	s.configure(`rules:
 - {pattern: 'java.lang<type=(\w+)>.*', name: java_$1}
 - {pattern: 'com.example<type=(\w+), name=(.+)><>(\w+)', name: example_$1_$3, labels: {name: $2}}

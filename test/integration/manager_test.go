@@ -24,7 +24,7 @@ func TestManager(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	mgr, err := manager.New(config, manager.Options{
 		Namespaces: []string{s.namespace}, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct, HealthCheckInterval: 200 * time.Millisecond,
-		Sessions: func() attachment.Session { return perCall{s.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{s.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{s.containers.Through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: s.containers.Prober(effects.Direct), Artifacts: artifacts,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -130,12 +130,12 @@ func TestManager(t *testing.T) {
 		}},
 		{"the JVM is replaced in its running container", func(t *testing.T) {
 			another := aJVM(javaStartTime + 1000000)
-			s.containers.replace(s.container(s.pod), another)
+			s.containers.Replace(s.container(s.pod), another)
 			eventually(t, func() bool {
 				a := s.attachment(s.pod)
 				return len(a.Status.Processes) == 1 && a.Status.Processes[0].StartTime == int64(another.StartTime)
 			})
-			s.containers.mend()
+			s.containers.Mend()
 			isAnnotated(t, "9500")
 		}},
 		{"the pod's label changes", func(t *testing.T) {

@@ -68,7 +68,7 @@ func TestSomeNamespaces(t *testing.T) {
 	}
 	c := &contained{cluster: ops, policies: policies}
 	as := c.as("system:serviceaccount:"+ops.namespace+":jmx-exporter-operator", "system:serviceaccounts")
-	ops.startManagerIn(as, prober{ops.containers, effects.Direct}, ops.namespace, shop.namespace)
+	ops.startManagerIn(as, ops.containers.Prober(effects.Direct), ops.namespace, shop.namespace)
 
 	pods := map[*cluster]*corev1.Pod{}
 	for _, c := range []*cluster{elsewhere, ops, shop} {

@@ -69,7 +69,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	configs.RequireLabel = c.requireLabel
 	rights := authority.New(clientsetOf(c.t, config).AuthorizationV1(), o.seam, c.clock)
 	configs.Authority = rights
-	asks := prober{c.containers, o.seam}
+	asks := c.containers.Prober(o.seam)
 	o.health = health.New(asks, c.listenEvery, c.clock)
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}
 	o.attachments = &attachment.Reconciler{

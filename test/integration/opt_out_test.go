@@ -37,7 +37,7 @@ func TestOptOut(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{optOut: "true"}, s.annotations(s.pod)); diff != "" {
 		t.Errorf("annotations of app-0 (-want +got):\n%s", diff)
 	}
-	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.unloads != 1 || s.endpoints(s.exporter) != "" {
+	if a, j := s.attachment(s.pod), s.jvm(s.pod); a != nil || j.Unloads != 1 || s.endpoints(s.exporter) != "" {
 		t.Errorf("the pod is not detached: %v", a)
 	}
 	if get(t, s.exporter); s.exporter.Status.Matched != 0 {
@@ -45,12 +45,12 @@ func TestOptOut(t *testing.T) {
 	}
 	says(s, "")
 	o.settle()
-	if got := phaseOf(s.attachment(s.pod)); got != "Annotated" || s.jvm(s.pod).loads != 1 {
-		t.Errorf("after opting in again: got phase %q and %d loads, want Annotated and one", got, s.jvm(s.pod).loads)
+	if got := phaseOf(s.attachment(s.pod)); got != "Annotated" || s.jvm(s.pod).Loads != 1 {
+		t.Errorf("after opting in again: got phase %q and %d loads, want Annotated and one", got, s.jvm(s.pod).Loads)
 	}
 
 	s.prove(o)
-	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	s.jvm(s.pod).Stays = fault(v1alpha1.ReasonAttachTimeout)
 	says(s, "true")
 	_, _ = o.round()
 	_, _ = o.round()
@@ -78,14 +78,14 @@ func TestComesBackMidway(t *testing.T) {
 	t.Parallel()
 	const optOut = "banzaicloud.com/jmx-exporter-opt-out"
 	s, o := longRunning(t, aPod("app-0"), nil)
-	s.jvm(s.pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+	s.jvm(s.pod).Stays = fault(v1alpha1.ReasonAttachTimeout)
 	change(t, s.pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
 	_, _ = o.round()
 	if a := s.attachment(s.pod); a == nil || a.Status.Reason != v1alpha1.ReasonDetaching {
 		t.Fatalf("the pod is not detaching: %+v", a)
 	}
 	change(t, s.pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
-	s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
+	s.containers.Fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
 	s.later(time.Second)
 	_, _ = o.round()
 	a := s.attachment(s.pod)
@@ -95,12 +95,12 @@ func TestComesBackMidway(t *testing.T) {
 	if p := a.Status.Processes[0]; p.Intent == nil || p.Endpoint != nil || p.Port != 0 || p.Staged != nil {
 		t.Errorf("the process lost its intent, or has more: %+v", p)
 	}
-	s.containers.mend()
-	s.jvm(s.pod).stays = nil
+	s.containers.Mend()
+	s.jvm(s.pod).Stays = nil
 	change(t, s.pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
 	s.verbs()
 	o.outlast()
-	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).unloads != 1 {
+	if a := s.attachment(s.pod); a != nil || s.jvm(s.pod).Unloads != 1 {
 		t.Errorf("the pod is not detached: %+v", a)
 	}
 	if got := s.verbs(); got != "inspect unload" {
@@ -122,7 +122,7 @@ func TestComeBackInTurns(t *testing.T) {
 	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
 	f.later(2 * time.Minute)
 	for _, pod := range f.pods {
-		f.jvm(pod).stays = fault(v1alpha1.ReasonAttachTimeout)
+		f.jvm(pod).Stays = fault(v1alpha1.ReasonAttachTimeout)
 		change(t, pod, func(pod *corev1.Pod) { metav1.SetMetaDataAnnotation(&pod.ObjectMeta, optOut, "true") })
 	}
 	_, _ = f.o.round()
@@ -130,12 +130,12 @@ func TestComeBackInTurns(t *testing.T) {
 		if a := f.attachment(pod); a == nil || a.Status.DetachStartTime == nil {
 			t.Fatalf("%s is not detaching: %+v", pod.Name, a)
 		}
-		f.jvm(pod).stays, f.jvm(pod).fault = nil, fault(v1alpha1.ReasonJVMStarting)
+		f.jvm(pod).Stays, f.jvm(pod).Fault = nil, fault(v1alpha1.ReasonJVMStarting)
 		change(t, pod, func(pod *corev1.Pod) { delete(pod.Annotations, optOut) })
 	}
 	f.expect("the pods are selected again", "Staged JVMStarting", isPending, isPending)
 	for _, pod := range f.pods {
-		f.jvm(pod).fault = nil
+		f.jvm(pod).Fault = nil
 	}
 	f.later(time.Minute)
 	f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated)

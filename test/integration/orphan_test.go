@@ -20,7 +20,7 @@ func (c *cluster) manage() (stop func()) {
 	c.t.Helper()
 	mgr, err := manager.New(config, manager.Options{
 		Namespaces: []string{c.namespace}, MetricsAddress: "0", HealthAddress: "0", Concurrent: 4, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{c.containers.Through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: c.containers.Prober(effects.Direct), Artifacts: artifacts,
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -34,13 +34,6 @@ func (c *cluster) manage() (stop func()) {
 			c.t.Error(err)
 		}
 	})
-}
-
-// serves reports whether an agent runs in the JVM.
-func (cs *containers) serves(j *jvm) bool {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	return j.running()
 }
 
 // The exporter and its JmxAttachments are deleted, as by `kubectl delete monitoring --all`:
@@ -59,7 +52,7 @@ func TestOrphaned(t *testing.T) {
 			return stop
 		}},
 		"the exporter is deleted first, and the pod is detaching": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
-			s.containers.fail(helperapi.VerbUnload, v1alpha1.ReasonAttachTimeout)
+			s.containers.Fail(helperapi.VerbUnload, v1alpha1.ReasonAttachTimeout)
 			remove(s.t, s.exporter)
 			s.garbageCollect()
 			eventually(s.t, func() bool {
@@ -67,7 +60,7 @@ func TestOrphaned(t *testing.T) {
 				return a != nil && a.Status.Attempt != nil && a.Status.DetachStartTime != nil && s.annotations(s.pod)["prometheus.io/port"] == ""
 			})
 			remove(s.t, s.attachment(s.pod))
-			s.containers.mend()
+			s.containers.Mend()
 			return stop
 		}},
 		"both are deleted while no operator runs": {pod: aPod("app-0"), way: func(s *story, stop func()) func() {
@@ -97,7 +90,7 @@ func TestOrphaned(t *testing.T) {
 			agent := s.jvm(s.pod)
 			stop = tc.way(s, stop)
 			s.garbageCollect()
-			eventually(t, func() bool { return !s.containers.serves(agent) })
+			eventually(t, func() bool { return !s.containers.Serves(agent) })
 			eventually(t, func() bool { return s.attachment(s.pod) == nil })
 			if left := s.annotations(s.pod); len(left) != tc.left {
 				t.Errorf("annotations of %s: got %v, want %d", s.pod.Name, left, tc.left)

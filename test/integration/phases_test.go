@@ -72,7 +72,7 @@ func TestForward(t *testing.T) {
 	process := v1alpha1.JavaProcess{
 		Container: "app", ContainerID: pod.Status.ContainerStatuses[0].ContainerID, PID: javaPID, StartTime: javaStartTime,
 		UID: 1000, GID: 1000, VM: "HotSpot", Vendor: "Eclipse Adoptium", Version: "17.0.15", MainClass: "com.example.Main",
-		Port: port, Primary: true, Phase: v1alpha1.PhaseExposed, AgentVersion: "1.0.0", Identity: (&story{cluster: c}).jvm(pod).identity, ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256,
+		Port: port, Primary: true, Phase: v1alpha1.PhaseExposed, AgentVersion: "1.0.0", Identity: (&story{cluster: c}).jvm(pod).Identity, ConfigSHA256: config, ImplementationSHA256: artifacts.Implementation.SHA256,
 		Staged: &v1alpha1.StagedFiles{
 			AgentSHA256: artifacts.Agent.SHA256, ImplementationSHA256: artifacts.Implementation.SHA256, ConfigSHA256: config,
 		},

@@ -70,8 +70,8 @@ func (c *cluster) run(p *podBuilder) *corev1.Pod {
 	}
 	for _, container := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, running(container.Name))
-		scripted := c.containers.start(pod.UID, container.Name, p.jvms[container.Name]...)
-		scripted.hangs, scripted.noShell = p.hangs, p.noShell
+		scripted := c.containers.Start(pod.UID, container.Name, p.jvms[container.Name]...)
+		scripted.Hangs, scripted.NoShell = p.hangs, p.noShell
 	}
 	c.updateStatus(pod)
 	return pod
@@ -99,7 +99,7 @@ func (c *cluster) updateStatus(pod *corev1.Pod) {
 func (c *cluster) restart(pod *corev1.Pod) {
 	c.t.Helper()
 	// It runs before any watch event.
-	c.containers.start(pod.UID, "app", aJVM(javaStartTime+restarts.Add(1)))
+	c.containers.Start(pod.UID, "app", aJVM(javaStartTime+restarts.Add(1)))
 	c.changeStatus(pod, func(status *corev1.PodStatus) {
 		status.ContainerStatuses[0] = running("app")
 	})
@@ -125,7 +125,7 @@ func (c *cluster) setContainer(pod *corev1.Pod, status corev1.ContainerStatus) {
 }
 
 // container returns the pod's container app.
-func (c *cluster) container(pod *corev1.Pod) *container { return c.containers.get(pod.UID, "app") }
+func (c *cluster) container(pod *corev1.Pod) *container { return c.containers.Get(pod.UID, "app") }
 
 // jvm returns the only JVM in the pod's container app.
-func (c *cluster) jvm(pod *corev1.Pod) *jvm { return c.container(pod).jvms[0] }
+func (c *cluster) jvm(pod *corev1.Pod) *jvm { return c.container(pod).JVMs[0] }

@@ -140,7 +140,7 @@ func (c *cluster) admitted(as *rest.Config) transport.Helper {
 		c.t.Fatal(err)
 	}
 	exec := transport.NewExec(transport.NewStreams(as, clientset.CoreV1().RESTClient()), artifacts, effects.Direct, transport.NewLimits(4, 4, 4))
-	scripted := c.containers.through(effects.Direct)
+	scripted := c.containers.Through(effects.Direct)
 	return helperFunc(func(ctx context.Context, in transport.Container, verb helperapi.Verb, request helperapi.Request, blobs ...transport.Blob) (*helperapi.Report, error) {
 		session, err := exec.Open(ctx, in)
 		if err == nil {

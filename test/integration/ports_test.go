@@ -47,7 +47,7 @@ func TestPortsOfSeveral(t *testing.T) {
 			s := &story{cluster: newCluster(t)}
 			o := s.operate()
 			s.pod = s.run(pod)
-			s.container(s.pod).busy = tc.busy
+			s.container(s.pod).Busy = tc.busy
 			s.configure(rules)
 			s.exporter = s.anExporter("exporter")
 			s.exporter.Spec.Port = tc.port
@@ -74,13 +74,13 @@ func TestPromisedPort(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(withWorker())
-	s.jvm(s.pod).fault = fault(v1alpha1.ReasonAttachTimeout)
+	s.jvm(s.pod).Fault = fault(v1alpha1.ReasonAttachTimeout)
 	s.configure(rules)
 	s.exporter = s.anExporter("exporter")
 	s.exporter.Spec.Port = helperapi.FirstPort
 	create(t, s.exporter)
 	o.settle()
-	s.jvm(s.pod).fault = nil
+	s.jvm(s.pod).Fault = nil
 	o.outlast()
 	s.areAnnotated("9404", "9405")
 }

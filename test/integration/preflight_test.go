@@ -75,7 +75,7 @@ func mixed(t *testing.T) *fleet {
 	for _, pod := range []*podBuilder{roomy, warns, disabled, tight, aPod("app-4"), windows} {
 		f.pods = append(f.pods, f.run(pod))
 	}
-	f.container(f.pods[4]).fault = fault(v1alpha1.ReasonNoShell)
+	f.container(f.pods[4]).Fault = fault(v1alpha1.ReasonNoShell)
 	f.configure(rules)
 	f.exporter = f.preflight("exporter")
 	return f
@@ -104,13 +104,13 @@ func TestPreflight(t *testing.T) {
 	if table := f.table("prometheusjmxexporters"); !strings.Contains(table, "2/6") {
 		t.Errorf("the table does not show 2/6:\n%s", table)
 	}
-	for _, verb := range f.containers.called() {
+	for _, verb := range f.containers.Called() {
 		if verb != helperapi.VerbInspect {
 			t.Errorf("helper operation %s was run, want inspect only", verb)
 		}
 	}
 	for _, pod := range f.pods {
-		if f.container(pod).helper || len(f.annotations(pod)) > 0 {
+		if f.container(pod).Helper || len(f.annotations(pod)) > 0 {
 			t.Errorf("the helper or annotations remain in %s", pod.Name)
 		}
 	}
@@ -134,7 +134,7 @@ func TestPreflight(t *testing.T) {
 	f.expect("the mode is Attach", isAnnotated, isAnnotated, "Discovered AttachDisabled", isAnnotated, "Discovered NoShell", "Discovered UnsupportedOS")
 	f.expectFound("the mode is Attach", f.exporter, "nothing")
 	for _, pod := range f.pods[:3] {
-		if looks := f.container(pod).looks; looks != 1 {
+		if looks := f.container(pod).Looks; looks != 1 {
 			t.Errorf("inspections of %s: got %d, want 1", pod.Name, looks)
 		}
 	}
@@ -148,11 +148,11 @@ func TestPreflightDeleted(t *testing.T) {
 	t.Parallel()
 	f := mixed(t)
 	f.o.settle()
-	f.containers.called()
+	f.containers.Called()
 	remove(t, f.exporter)
 	f.garbageCollect()
 	f.o.outlast()
-	if called := f.containers.called(); len(called) > 0 {
+	if called := f.containers.Called(); len(called) > 0 {
 		t.Errorf("helper operations: got %v, want none", called)
 	}
 	for _, pod := range f.pods {
@@ -167,11 +167,11 @@ func TestPreflightHeadroom(t *testing.T) {
 	t.Parallel()
 	f := mixed(t)
 	f.o.settle()
-	f.containers.called()
+	f.containers.Called()
 	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.MemoryHeadroom = new(resource.MustParse("8Mi")) })
 	f.o.settle()
 	f.expectFound("memoryHeadroom is 8Mi", f.exporter, strings.Replace(strings.Replace(mixedFound, "2/6", "3/6", 1), "InsufficientMemory 1 app-3, ", "", 1))
-	if looks := f.container(f.pods[3]).looks; looks != 1 {
+	if looks := f.container(f.pods[3]).Looks; looks != 1 {
 		t.Errorf("inspections of %s: got %d, want 1", f.pods[3].Name, looks)
 	}
 }
@@ -195,8 +195,8 @@ func TestPreflightNeverCompetes(t *testing.T) {
 	for _, e := range []*v1alpha1.PrometheusJmxExporter{f.exporter, second} {
 		f.expectFound("one attaches", e, "0/1, pending 0, PodClaimed 1 app-0, True PodsInspected")
 	}
-	if a := f.attachment(f.pods[0]); a.Spec.Exporter.UID != attaching.UID || f.container(f.pods[0]).looks != 1 {
-		t.Errorf("inspections: got %d, want 1; the pod belongs to %s", f.container(f.pods[0]).looks, a.Spec.Exporter.Name)
+	if a := f.attachment(f.pods[0]); a.Spec.Exporter.UID != attaching.UID || f.container(f.pods[0]).Looks != 1 {
+		t.Errorf("inspections: got %d, want 1; the pod belongs to %s", f.container(f.pods[0]).Looks, a.Spec.Exporter.Name)
 	}
 	f.later(2 * time.Minute)
 	f.o.settle()
@@ -205,8 +205,8 @@ func TestPreflightNeverCompetes(t *testing.T) {
 	f.garbageCollect()
 	f.o.tire()
 	f.expect("the attaching exporter is deleted", isPreflight)
-	if j := f.jvm(f.pods[0]); j.unloads != 1 || len(f.annotations(f.pods[0])) > 0 {
-		t.Errorf("got %d unloads and annotations %v, want one and none", j.unloads, f.pods[0].Annotations)
+	if j := f.jvm(f.pods[0]); j.Unloads != 1 || len(f.annotations(f.pods[0])) > 0 {
+		t.Errorf("got %d unloads and annotations %v, want one and none", j.Unloads, f.pods[0].Annotations)
 	}
 	f.expectFound("the attaching exporter is deleted", f.exporter, "1/1, pending 0, True PodsInspected")
 }
@@ -239,13 +239,13 @@ func TestAttachedInPreflight(t *testing.T) {
 	if got := f.endpoints(f.exporter); got != before || got == "" {
 		t.Errorf("endpoints of the exporter: got %q, want %q", got, before)
 	}
-	if j := f.jvm(f.pods[0]); j.unloads > 0 || !j.running() {
-		t.Errorf("unloads: got %d, want none", j.unloads)
+	if j := f.jvm(f.pods[0]); j.Unloads > 0 || !j.Running() {
+		t.Errorf("unloads: got %d, want none", j.Unloads)
 	}
 
 	f.restart(f.pods[0])
 	f.expect("the container restarts", isPreflight)
-	if f.container(f.pods[0]).helper {
+	if f.container(f.pods[0]).Helper {
 		t.Error("the helper remains in the container")
 	}
 	if diff := cmp.Diff("", f.endpoints(f.exporter)); diff != "" {

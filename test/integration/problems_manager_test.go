@@ -22,7 +22,7 @@ func TestProblemPodsOfManager(t *testing.T) {
 	c := newCluster(t)
 	mgr, err := manager.New(config, manager.Options{
 		Namespaces: []string{c.namespace}, MetricsAddress: "0", HealthAddress: "0", Concurrent: 1, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return perCall{c.containers.through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: prober{c.containers, effects.Direct}, Artifacts: artifacts,
+		Sessions: func() attachment.Session { return perCall{c.containers.Through(effects.Direct)} }, Limits: transport.NewLimits(4, 4, 4), Prober: c.containers.Prober(effects.Direct), Artifacts: artifacts,
 		Logs: scriptedLogs(func(types.NamespacedName, bool) (string, error) { return "scripted", nil }),
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func TestChosen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			pod := withWorker()
-			pod.jvms["worker"][0].MainClass, pod.jvms["worker"][0].argument = "com.example.Worker", "-Dwork"
+			pod.jvms["worker"][0].MainClass, pod.jvms["worker"][0].Argument = "com.example.Worker", "-Dwork"
 			s, _ := longRunning(t, pod, tc.how)
 			if got := phaseOf(s.attachment(s.pod)); got != tc.is {
 				t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, tc.is)
@@ -79,8 +79,8 @@ func TestRulesChange(t *testing.T) {
 			s.areAnnotated("9400", "9404")
 			change(t, s.exporter, how)
 			o.settle()
-			if worker.unloads != 1 || worker.running() {
-				t.Errorf("the agent in worker: got %d unloads and state %s, want one unload", worker.unloads, worker.Mark.State)
+			if worker.Unloads != 1 || worker.Running() {
+				t.Errorf("the agent in worker: got %d unloads and state %s, want one unload", worker.Unloads, worker.Mark.State)
 			}
 			for _, p := range s.attachment(s.pod).Status.Processes[1:] {
 				if record.MayHaveAgent(&p) {
@@ -97,7 +97,7 @@ func TestRulesChange(t *testing.T) {
 			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Processes, e.Spec.Containers = nil, nil })
 			o.settle()
 			s.areAnnotated("9400", "9404")
-			if j := s.jvm(s.pod); j.unloads > 0 {
+			if j := s.jvm(s.pod); j.Unloads > 0 {
 				t.Error("the other agent was stopped")
 			}
 		})
@@ -110,7 +110,7 @@ func TestExcludedAgentStays(t *testing.T) {
 	t.Parallel()
 	pod := withWorker()
 	worker := pod.jvms["worker"][0]
-	worker.MainClass, worker.stays = "com.example.Worker", fault(v1alpha1.ReasonAttachTimeout)
+	worker.MainClass, worker.Stays = "com.example.Worker", fault(v1alpha1.ReasonAttachTimeout)
 	s, o := longRunning(t, pod, nil)
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Processes = []v1alpha1.ProcessRule{{Action: v1alpha1.RuleExclude, MainClass: "com.example.Worker"}}
@@ -133,10 +133,10 @@ func TestExcludedAgentStays(t *testing.T) {
 	if ready := s.exporterReady(); !strings.Contains(ready.Message, "excluded JVMs of 1 pods") {
 		t.Errorf("message of the exporter's Ready while the agent is not stopped: %q", ready.Message)
 	}
-	worker.stays = nil
+	worker.Stays = nil
 	o.outlast()
-	if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) || worker.unloads != 1 {
-		t.Errorf("endpoints of the exporter: got %q, want app-0 on port 9400 only; the agent was stopped %d times, want 1", got, worker.unloads)
+	if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:9400", s.pod.Status.PodIP) || worker.Unloads != 1 {
+		t.Errorf("endpoints of the exporter: got %q, want app-0 on port 9400 only; the agent was stopped %d times, want 1", got, worker.Unloads)
 	}
 	if ready := s.exporterReady(); ready.Status != metav1.ConditionTrue {
 		t.Errorf("Ready after the agent is stopped: got %+v, want True", ready)

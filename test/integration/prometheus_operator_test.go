@@ -123,7 +123,7 @@ func exportAt(c *cluster, host string) exported {
 	p := aPod("app-0").container("worker", aJVM(javaStartTime+1)).container("sidecar").at(host)
 	p.pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}, {Name: "admin", ContainerPort: 8081}}
 	pod := c.run(p)
-	c.container(pod).busy = taken
+	c.container(pod).Busy = taken
 	secured := aPod("secured-0").at(host)
 	secured.pod.Labels = map[string]string{"app": "secured"}
 	securedPod := c.run(secured)

@@ -84,7 +84,7 @@ func TestPodProtected(t *testing.T) {
 			if got := f.endpoints(f.exporter); got != published || got == "" {
 				t.Errorf("endpoints of the exporter: got %q, want %q", got, published)
 			}
-			f.containers.called()
+			f.containers.Called()
 
 			f.restart(f.pods[0])
 			f.expect("the container restarts", "Discovered PodProtected")
@@ -105,7 +105,7 @@ func TestPodProtected(t *testing.T) {
 // expectNotCalled checks that nothing was executed in any container since the previous call.
 func (f *fleet) expectNotCalled(when string) {
 	f.t.Helper()
-	if called := f.containers.called(); len(called) > 0 {
+	if called := f.containers.Called(); len(called) > 0 {
 		f.t.Errorf("%s: helper operations: got %v, want none", when, called)
 	}
 }

@@ -19,8 +19,8 @@ func TestPrunedBesideAFailure(t *testing.T) {
 			f, s := aFleetWith(t, "worker", aJVM(javaStartTime+1))
 			failing := fault(v1alpha1.ReasonExecFailed)
 			f.setContainer(s.pod, running("worker"))
-			f.containers.start(s.pod.UID, "worker", aJVM(javaStartTime+2)).fault = failing
-			f.container(s.pod).fault = failing
+			f.containers.Start(s.pod.UID, "worker", aJVM(javaStartTime+2)).Fault = failing
+			f.container(s.pod).Fault = failing
 			rounds := func() {
 				for range 5 {
 					_, _ = f.o.round()

@@ -18,14 +18,14 @@ func TestNeedsPerson(t *testing.T) {
 	t.Parallel()
 	refuse := func(reason helperapi.Reason) func(*container) {
 		return func(c *container) {
-			c.jvms[0].Refusal = &helperapi.Error{Reason: reason, Message: "The container says " + string(reason) + "."}
+			c.JVMs[0].Refusal = &helperapi.Error{Reason: reason, Message: "The container says " + string(reason) + "."}
 		}
 	}
 	execs := func(reason string) func(*container) {
-		return func(c *container) { c.fault = fault(reason) }
+		return func(c *container) { c.Fault = fault(reason) }
 	}
 	loads := func(reason string) func(*container) {
-		return func(c *container) { c.jvms[0].fault = fault(reason) }
+		return func(c *container) { c.JVMs[0].Fault = fault(reason) }
 	}
 	cases := map[string]struct {
 		wrong func(*container)
@@ -71,12 +71,12 @@ func TestNeedsPerson(t *testing.T) {
 			}
 
 			o.did()
-			c.containers.called()
+			c.containers.Called()
 			for range 3 {
 				c.later(24 * time.Hour)
 				o.settle()
 			}
-			if calls, did := c.containers.called(), o.did(); len(calls)+len(did) > 0 {
+			if calls, did := c.containers.Called(), o.did(); len(calls)+len(did) > 0 {
 				t.Errorf("without a change: got effects %q and helper operations %q, want none", did, calls)
 			}
 
@@ -119,8 +119,8 @@ func (r refusal) is(o *operator, pod *corev1.Pod) {
 	if told == 0 {
 		o.t.Errorf("no Event has the message %q", ready.Message)
 	}
-	for _, j := range o.container(pod).jvms {
-		if j.loads > 0 {
+	for _, j := range o.container(pod).JVMs {
+		if j.Loads > 0 {
 			o.t.Error("an agent was loaded")
 		}
 	}

@@ -30,7 +30,7 @@ func TestBackward(t *testing.T) {
 		}
 	}
 	fails := func(verb helperapi.Verb, reason string) func(*operator) {
-		return func(o *operator) { o.containers.fail(verb, reason) }
+		return func(o *operator) { o.containers.Fail(verb, reason) }
 	}
 	cases := map[string]struct {
 		event func(*story)
@@ -62,7 +62,7 @@ func TestBackward(t *testing.T) {
 			event: func(s *story) {
 				another := aJVM(javaStartTime + 1)
 				another.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."}
-				s.container(s.pod).jvms = []*jvm{another}
+				s.container(s.pod).JVMs = []*jvm{another}
 				s.configure("lowercaseOutputName: true\n" + rules)
 			},
 			want: "Discovered JVMStarting", left: "nothing",
@@ -85,7 +85,7 @@ func TestBackward(t *testing.T) {
 				s.changeStatus(s.pod, func(status *corev1.PodStatus) {
 					status.PodIP, status.PodIPs = "10.9.9.9", []corev1.PodIP{{IP: "10.9.9.9"}}
 				})
-				s.containers.probe = fault(v1alpha1.ReasonEndpointNotServing)
+				s.containers.ProbeFault = fault(v1alpha1.ReasonEndpointNotServing)
 			},
 			want: "Loaded EndpointNotServing", left: "annotations",
 		},
@@ -135,7 +135,7 @@ func TestBackward(t *testing.T) {
 			}
 
 			o.fate = nil
-			s.containers.mend()
+			s.containers.Mend()
 			if tc.mend != nil {
 				tc.mend(s)
 			}

@@ -24,12 +24,12 @@ func TestLateJVM(t *testing.T) {
 			t.Fatalf("got phase %q and processes %v, want Annotated and one process", phaseOf(s.attachment(s.pod)), got)
 		}
 		s.verbs()
-		return s, o, s.containers.get(s.pod.UID, "late")
+		return s, o, s.containers.Get(s.pod.UID, "late")
 	}
 	t.Run("the pod becomes ready long after the inspection", func(t *testing.T) {
 		t.Parallel()
 		s, o, late := begin(t)
-		late.jvms = []*jvm{aJVM(javaStartTime + 1)}
+		late.JVMs = []*jvm{aJVM(javaStartTime + 1)}
 		for range 3 {
 			s.later(time.Hour)
 			o.settle()
@@ -41,7 +41,7 @@ func TestLateJVM(t *testing.T) {
 		s.later(o.settle())
 		o.settle()
 		s.areAnnotated("9400", "9404")
-		if j := s.jvm(s.pod); j.loads != 1 || len(j.asked) != 1 {
+		if j := s.jvm(s.pod); j.Loads != 1 || len(j.Asked) != 1 {
 			t.Error("the other JVM was changed")
 		}
 		s.verbs()
@@ -56,7 +56,7 @@ func TestLateJVM(t *testing.T) {
 	t.Run("the pod becomes ready right after the inspection", func(t *testing.T) {
 		t.Parallel()
 		s, o, late := begin(t)
-		late.jvms = []*jvm{aJVM(javaStartTime + 1)}
+		late.JVMs = []*jvm{aJVM(javaStartTime + 1)}
 		inspected := s.attachment(s.pod).Status.Containers[0].Time
 		s.clock.SetTime(inspected.Add(10 * time.Second))
 		s.ready(corev1.ConditionTrue)

@@ -37,14 +37,14 @@ func TestRemovedWithCRDs(t *testing.T) {
 				stop()
 			}
 			restore := deleteCRDs(t)
-			if left := s.annotations(s.pod); !running && (!s.containers.serves(agent) || len(left) != annotations) {
-				t.Errorf("without an operator: agent serves %t, annotations %v; want both as before", s.containers.serves(agent), left)
+			if left := s.annotations(s.pod); !running && (!s.containers.Serves(agent) || len(left) != annotations) {
+				t.Errorf("without an operator: agent serves %t, annotations %v; want both as before", s.containers.Serves(agent), left)
 			}
 			restore()
 			if !running {
 				stop = s.manage()
 			}
-			eventually(t, func() bool { return !s.containers.serves(agent) && len(s.annotations(s.pod)) == 0 })
+			eventually(t, func() bool { return !s.containers.Serves(agent) && len(s.annotations(s.pod)) == 0 })
 			eventually(t, func() bool { return s.attachment(s.pod) == nil })
 		})
 	}

@@ -52,8 +52,8 @@ func TestRestart(t *testing.T) {
 			}
 			if !tc.halts {
 				f.expect("the container restarted", isAnnotated, isPending)
-				if f.jvm(f.pods[0]).loads != 1 {
-					t.Errorf("loads after the restart: got %d, want 1", f.jvm(f.pods[0]).loads)
+				if f.jvm(f.pods[0]).Loads != 1 {
+					t.Errorf("loads after the restart: got %d, want 1", f.jvm(f.pods[0]).Loads)
 				}
 				if get(t, f.exporter); f.exporter.Status.Halt != nil {
 					t.Errorf("got halt %+v, want none", f.exporter.Status.Halt)
@@ -71,7 +71,7 @@ func TestRestart(t *testing.T) {
 			f.restart(f.pods[0]) // a second time
 			f.later(time.Hour)
 			f.expect("the container restarts again", "JavaFound RestartedAfterAttach", "JavaFound RolloutHalted")
-			if f.jvm(f.pods[0]).loads > 0 {
+			if f.jvm(f.pods[0]).Loads > 0 {
 				t.Error("the agent was loaded again during the halt")
 			}
 			change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
@@ -87,7 +87,7 @@ func TestRestart(t *testing.T) {
 func TestGoneBeforeTheChange(t *testing.T) {
 	t.Parallel()
 	s, o := annotated(t)
-	s.container(s.pod).jvms = []*jvm{aJVM(javaStartTime + 1)}
+	s.container(s.pod).JVMs = []*jvm{aJVM(javaStartTime + 1)}
 	s.configure(changed)
 	o.outlast()
 	s.isAnnotated("9400")
@@ -107,7 +107,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			s := &story{cluster: newCluster(t)}
 			o := s.operate()
 			s.pod = s.run(aPod("app-0"))
-			s.containers.probe = fault(v1alpha1.ReasonEndpointNotServing)
+			s.containers.ProbeFault = fault(v1alpha1.ReasonEndpointNotServing)
 			s.exporter = s.export("exporter")
 			o.settle()
 			if got := phaseOf(s.attachment(s.pod)); got != "Loaded EndpointNotServing" {
@@ -115,21 +115,21 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			}
 			s.later(after)
 			another := aJVM(javaStartTime + 1)
-			s.container(s.pod).jvms = []*jvm{another}
+			s.container(s.pod).JVMs = []*jvm{another}
 			if _, err := o.round(); err != nil {
 				t.Fatal(err)
 			}
 			if got := s.attachment(s.pod); phaseOf(got) != "Discovered Replaced" || len(got.Status.Processes) > 0 {
 				t.Errorf("got phase %q with processes %+v, want Discovered Replaced with none", phaseOf(got), got.Status.Processes)
 			}
-			s.containers.mend()
+			s.containers.Mend()
 			o.outlast()
 			if name == "the JVM exits late" {
 				s.isAnnotated("9400")
 				return
 			}
-			if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" || another.loads > 0 {
-				t.Errorf("got phase %q with %d loads into the new JVM, want JavaFound RestartedAfterAttach with none", got, another.loads)
+			if got := phaseOf(s.attachment(s.pod)); got != "JavaFound RestartedAfterAttach" || another.Loads > 0 {
+				t.Errorf("got phase %q with %d loads into the new JVM, want JavaFound RestartedAfterAttach with none", got, another.Loads)
 			}
 			if get(t, s.exporter); s.exporter.Status.Halt == nil || !strings.HasPrefix(s.exporter.Status.Halt.Message, "Pod app-0: Java process 7 in container app exited 1") {
 				t.Errorf("got halt %+v, want one for the exited process", s.exporter.Status.Halt)
@@ -197,8 +197,8 @@ func TestPodFails(t *testing.T) {
 				!strings.HasPrefix(halt.Message, "Pod app-0: Container app exited 7s after an attach: exit code 134, Error.") {
 				t.Errorf("other pod: got phase %q; got halt %+v, want one for app-0", other, halt)
 			}
-			if j := f.jvm(pod); j.unloads > 0 || f.endpoints(f.exporter) != "" {
-				t.Errorf("endpoints of the exporter: got %q, want none; the agent was stopped %d times, want none", f.endpoints(f.exporter), j.unloads)
+			if j := f.jvm(pod); j.Unloads > 0 || f.endpoints(f.exporter) != "" {
+				t.Errorf("endpoints of the exporter: got %q, want none; the agent was stopped %d times, want none", f.endpoints(f.exporter), j.Unloads)
 			}
 		})
 	}
@@ -220,14 +220,14 @@ func TestToolBesideTheApplication(t *testing.T) {
 	o.settle()
 	s.areAnnotated("9400", "9404")
 	s.later(5 * time.Second)
-	s.containers.health = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
-	s.container(s.pod).jvms = s.container(s.pod).jvms[:1]
+	s.containers.HealthFault = errors.Join(probe.ErrUnreachable, errors.New("connection refused"))
+	s.container(s.pod).JVMs = s.container(s.pod).JVMs[:1]
 	o.outlastFor(5)
 	if get(t, s.exporter); s.exporter.Status.Halt != nil {
 		t.Errorf("got halt %+v, want none", s.exporter.Status.Halt)
 	}
 	s.isAnnotated("9400")
-	if j := s.jvm(s.pod); len(j.asked) != 1 || j.unloads > 0 {
+	if j := s.jvm(s.pod); len(j.Asked) != 1 || j.Unloads > 0 {
 		t.Error("the application's agent was changed")
 	}
 }

@@ -77,24 +77,24 @@ func TestResumeTriesTheCanary(t *testing.T) {
 	f.later(5 * time.Second)
 	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
 	f.later(2 * time.Minute)
-	f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
+	f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonConfigRejected)
 	f.configure(changed)
 	f.expect("the canary rejects the configuration", "Staged ConfigRejected", isAnnotated, isAnnotated)
-	asked := len(f.jvm(f.pods[0]).asked)
+	asked := len(f.jvm(f.pods[0]).Asked)
 	f.resume("1")
 	f.expect("the canary rejects the configuration again", "Staged ConfigRejected", isAnnotated, isAnnotated)
 	f.expectSums("the canary rejects the configuration again", "1/2/3, Ready False ConfigRejected, Stalled True ConfigRejected")
 	for _, pod := range f.pods[1:] {
-		if len(f.jvm(pod).asked) != 1 {
+		if len(f.jvm(pod).Asked) != 1 {
 			t.Errorf("%s got the configuration that the canary rejects", pod.Name)
 		}
 	}
-	f.jvm(f.pods[0]).fault = nil
+	f.jvm(f.pods[0]).Fault = nil
 	f.resume("2")
 	f.o.settle()
 	f.later(5 * time.Second)
 	f.expect("the rollout is complete", isAnnotated, isAnnotated, isAnnotated)
-	if len(f.jvm(f.pods[0]).asked) != asked {
+	if len(f.jvm(f.pods[0]).Asked) != asked {
 		t.Error("the canary was asked to load another configuration")
 	}
 	f.expectAsked("the rollout is complete", "2 2 2")

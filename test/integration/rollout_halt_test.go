@@ -33,7 +33,7 @@ func TestConfigRejectedHalts(t *testing.T) {
 			f.later(5 * time.Second)
 			f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
 			f.later(2 * time.Minute)
-			f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonConfigRejected)
+			f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonConfigRejected)
 			f.configure(badPattern)
 			f.expect("the canary rejects the configuration", "Staged ConfigRejected", isAnnotated, isAnnotated)
 			loaded := meta.FindStatusCondition(f.attachment(f.pods[0]).Status.Conditions, string(v1alpha1.PhaseLoaded))
@@ -65,7 +65,7 @@ func TestConfigRejectedHalts(t *testing.T) {
 				t.Errorf("endpoints of the exporter: got %q, want three on port 9400", f.endpoints(f.exporter))
 			}
 
-			f.jvm(f.pods[0]).fault = nil
+			f.jvm(f.pods[0]).Fault = nil
 			resume(f)
 			f.o.settle()
 			f.later(5 * time.Second)

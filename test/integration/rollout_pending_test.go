@@ -16,7 +16,7 @@ var kept = map[string]func(*fleet){
 		change(f.t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = true })
 	},
 	"the pod waits for a slot": func(f *fleet) {
-		f.jvm(f.pods[0]).fault = fault(v1alpha1.ReasonAttachTimeout)
+		f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonAttachTimeout)
 		f.configure(changed)
 	},
 }
@@ -33,7 +33,7 @@ func TestKeptPodStays(t *testing.T) {
 			f.o.settle()
 			s.verbs()
 			f.setContainer(s.pod, running("proxy"))
-			f.containers.start(s.pod.UID, "proxy", aJVM(javaStartTime+3))
+			f.containers.Start(s.pod.UID, "proxy", aJVM(javaStartTime+3))
 			for range 3 {
 				if _, err := f.o.round(); err != nil {
 					t.Fatal(err)
@@ -45,7 +45,7 @@ func TestKeptPodStays(t *testing.T) {
 			if got := s.verbs(); got != "inspect" || f.portsOf(s.pod) != "9400" || f.annotations(s.pod)["prometheus.io/port"] != "9400" {
 				t.Errorf("got helper operations %q and ports %q, want an inspect and 9400", got, f.portsOf(s.pod))
 			}
-			f.jvm(f.pods[0]).fault = nil
+			f.jvm(f.pods[0]).Fault = nil
 			change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Suspend = false })
 			f.later(time.Minute)
 			f.o.settle()

@@ -82,8 +82,8 @@ func TestAnotherAgentInTurns(t *testing.T) {
 		t.Errorf("pods with the new agent in the end: got %d, want 2", got)
 	}
 	for _, pod := range f.pods {
-		if f.jvm(pod).loads != 1 {
-			t.Errorf("loads of the agent in %s: got %d, want 1", pod.Name, f.jvm(pod).loads)
+		if f.jvm(pod).Loads != 1 {
+			t.Errorf("loads of the agent in %s: got %d, want 1", pod.Name, f.jvm(pod).Loads)
 		}
 	}
 }
@@ -101,18 +101,18 @@ func TestConcurrent(t *testing.T) {
 	starting, refused := "Staged JVMStarting", "Staged AttachDisabled"
 	f := aFleet(t, 6, limits(3, 1))
 	for _, pod := range f.pods {
-		f.jvm(pod).fault = fault(v1alpha1.ReasonJVMStarting)
+		f.jvm(pod).Fault = fault(v1alpha1.ReasonJVMStarting)
 	}
 	f.expect("one pod per node is attached to", starting, isPending, starting, isPending, starting, isPending)
 	f.later(time.Minute)
 	f.expect("the pods are slow", starting, isPending, starting, isPending, starting, isPending)
-	f.jvm(f.pods[0]).fault = nil
+	f.jvm(f.pods[0]).Fault = nil
 	f.later(time.Minute)
 	f.expect("one pod is done", isAnnotated, starting, starting, isPending, starting, isPending)
-	f.jvm(f.pods[2]).fault = fault(v1alpha1.ReasonAttachDisabled)
+	f.jvm(f.pods[2]).Fault = fault(v1alpha1.ReasonAttachDisabled)
 	f.later(time.Minute)
 	f.expect("one pod is refused", isAnnotated, starting, refused, starting, starting, isPending)
-	f.jvm(f.pods[4]).fault = fault(v1alpha1.ReasonAttachTimeout)
+	f.jvm(f.pods[4]).Fault = fault(v1alpha1.ReasonAttachTimeout)
 	f.later(2 * time.Minute)
 	f.expect("one pod fails", isAnnotated, starting, refused, starting, "Staged AttachTimeout", isPending)
 	f.later(time.Minute)

@@ -38,7 +38,7 @@ func TestScrapeIncomplete(t *testing.T) {
 	endpoints := s.endpoints(s.exporter)
 	expect := func(when, want string, writes int, notices *helperapi.Notices) {
 		t.Helper()
-		s.containers.notices = notices
+		s.containers.Notices = notices
 		var written int
 		for range 4 {
 			s.later(interval / 2)
@@ -111,7 +111,7 @@ func TestScrapeIncompleteAfterAChange(t *testing.T) {
 	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
 	f.later(2 * time.Minute)
 	s := &story{f.cluster, f.pods[0], f.exporter}
-	f.jvm(f.pods[0]).notices = helperapi.Notices{
+	f.jvm(f.pods[0]).Notices = helperapi.Notices{
 		Skipped:   skips(1, "app", "ReservedName").Skipped,
 		Expensive: &helperapi.Expensive{Reason: "CPU", Rule: 2, Include: []string{"app:*"}},
 	}
@@ -145,7 +145,7 @@ func TestScrapeIncompleteAfterAChange(t *testing.T) {
 			t.Errorf("Events: %v", events)
 		}
 	}
-	f.jvm(f.pods[0]).notices = helperapi.Notices{}
+	f.jvm(f.pods[0]).Notices = helperapi.Notices{}
 	f.configure(rules)
 	f.o.settle()
 	f.later(5 * time.Second)

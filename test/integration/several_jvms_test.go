@@ -23,7 +23,7 @@ func TestSeveralContainers(t *testing.T) {
 	off := aJVM(javaStartTime + 1)
 	off.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Attaching is off."}
 	pod := c.run(aPod("app-0").without("app").container("sidecar").container("off", off).container("second", aJVM(javaStartTime+2), aJVM(javaStartTime+3)))
-	c.containers.get(pod.UID, "sidecar").fault = fault(v1alpha1.ReasonNoShell)
+	c.containers.Get(pod.UID, "sidecar").Fault = fault(v1alpha1.ReasonNoShell)
 	c.export("exporter")
 	o.settle()
 
@@ -38,8 +38,8 @@ func TestSeveralContainers(t *testing.T) {
 	if diff := cmp.Diff([]string{"second 9400 ", "second 9404 ", "off 0 AttachDisabled"}, found); diff != "" {
 		t.Errorf("processes in the status (-want +got):\n%s", diff)
 	}
-	second := c.containers.get(pod.UID, "second")
-	if off.loads != 0 || second.jvms[0].loads != 1 || second.jvms[1].loads != 1 {
+	second := c.containers.Get(pod.UID, "second")
+	if off.Loads != 0 || second.JVMs[0].Loads != 1 || second.JVMs[1].Loads != 1 {
 		t.Errorf("the agent was not loaded into exactly the two JVMs of second")
 	}
 }
@@ -55,10 +55,10 @@ func TestOneOfSeveral(t *testing.T) {
 		event string
 	}{
 		"a JVM refuses agents":          {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "Off."} }, "Annotated", []string{"app 9400", "worker 0 AttachDisabled"}, ""},
-		"a JVM cannot load the agent":   {func(j *jvm) { j.fault = fault(v1alpha1.ReasonMissingModule) }, "Annotated", []string{"app 9400", "worker 0 MissingModule"}, ""},
-		"a JVM fails repeatedly":        {func(j *jvm) { j.fault = fault(v1alpha1.ReasonAttachTimeout) }, "Staged AttachTimeout", []string{"app 9400", "worker 0 AttachTimeout"}, "AttachTimeout"},
+		"a JVM cannot load the agent":   {func(j *jvm) { j.Fault = fault(v1alpha1.ReasonMissingModule) }, "Annotated", []string{"app 9400", "worker 0 MissingModule"}, ""},
+		"a JVM fails repeatedly":        {func(j *jvm) { j.Fault = fault(v1alpha1.ReasonAttachTimeout) }, "Staged AttachTimeout", []string{"app 9400", "worker 0 AttachTimeout"}, "AttachTimeout"},
 		"a JVM never finishes starting": {func(j *jvm) { j.Refusal = &helperapi.Error{Reason: helperapi.ReasonJVMStarting, Message: "It starts."} }, "JavaFound JVMStarting", []string{"app 9400", "worker 0 JVMStarting"}, ""},
-		"a JVM rejects the rules":       {func(j *jvm) { j.fault = fault(v1alpha1.ReasonConfigRejected) }, "Staged ConfigRejected", []string{"app 9400", "worker 0 ConfigRejected"}, "ConfigRejected"},
+		"a JVM rejects the rules":       {func(j *jvm) { j.Fault = fault(v1alpha1.ReasonConfigRejected) }, "Staged ConfigRejected", []string{"app 9400", "worker 0 ConfigRejected"}, "ConfigRejected"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestOneOfSeveral(t *testing.T) {
 			s := &story{cluster: newCluster(t)}
 			o := s.operate()
 			s.pod = s.run(withWorker())
-			tc.wrong(s.containers.get(s.pod.UID, "worker").jvms[0])
+			tc.wrong(s.containers.Get(s.pod.UID, "worker").JVMs[0])
 			s.exporter = s.export("exporter")
 			o.settle()
 			if got := phaseOf(s.attachment(s.pod)); got != tc.first {
@@ -76,8 +76,8 @@ func TestOneOfSeveral(t *testing.T) {
 			if diff := cmp.Diff(tc.want, s.processes()); diff != "" {
 				t.Errorf("processes in the status (-want +got):\n%s", diff)
 			}
-			if j := s.jvm(s.pod); j.loads != 1 {
-				t.Errorf("loads of the agent in the other JVM: got %d, want 1", j.loads)
+			if j := s.jvm(s.pod); j.Loads != 1 {
+				t.Errorf("loads of the agent in the other JVM: got %d, want 1", j.Loads)
 			}
 			if name == "a JVM rejects the rules" {
 				if got := phaseOf(s.attachment(s.pod)); got != tc.first {
@@ -120,8 +120,8 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 					}
 				}
 			})
-			s.containers.start(s.pod.UID, gone)
-			s.containers.fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
+			s.containers.Start(s.pod.UID, gone)
+			s.containers.Fail(helperapi.VerbInspect, v1alpha1.ReasonExecFailed)
 			for range 3 {
 				_, _ = o.round()
 			}
@@ -133,7 +133,7 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 				t.Errorf("prometheus.io/port of %s: got %q, want %q", s.pod.Name, scraped, left)
 			}
 
-			s.containers.mend()
+			s.containers.Mend()
 			o.outlast()
 			// The only remaining JVM keeps its port.
 			if got := s.endpoints(s.exporter); got != fmt.Sprintf("app-0 %s:%s", s.pod.Status.PodIP, left) {
@@ -149,12 +149,12 @@ func TestOneOfSeveralIsReplaced(t *testing.T) {
 					}
 				}
 			})
-			s.containers.start(s.pod.UID, gone, aJVM(javaStartTime+9))
+			s.containers.Start(s.pod.UID, gone, aJVM(javaStartTime+9))
 			o.outlast()
 			s.areAnnotated("9400", "9404") // the new JVM gets the old port, and the other keeps its own
 			for _, name := range []string{"app", "worker"} {
-				if j := s.containers.get(s.pod.UID, name).jvms[0]; j.loads != 1 || !j.running() {
-					t.Errorf("loads of the agent in %s: got %d, want 1 that runs", name, j.loads)
+				if j := s.containers.Get(s.pod.UID, name).JVMs[0]; j.Loads != 1 || !j.Running() {
+					t.Errorf("loads of the agent in %s: got %d, want 1 that runs", name, j.Loads)
 				}
 			}
 			if got := strings.Count(s.endpoints(s.exporter), "app-0"); got != 2 {

@@ -21,7 +21,7 @@ func TestSharedTmp(t *testing.T) {
 	}
 	pod := c.run(p)
 	for _, name := range []string{"app", "sidecar"} {
-		c.containers.get(pod.UID, name).exposed = true
+		c.containers.Get(pod.UID, name).Exposed = true
 	}
 	e := c.export("exporter")
 	o.settle()

@@ -38,7 +38,7 @@ func TestPodWithoutSpace(t *testing.T) {
 			if got, want := phaseOf(s.attachment(s.pod)), string(v1alpha1.PhaseJavaFound)+" "+v1alpha1.ReasonStorageLimitTooLow; got != want {
 				t.Errorf("phase of %s: got %q, want %q", s.pod.Name, got, want)
 			}
-			if calls := s.containers.called(); slices.Contains(calls, helperapi.VerbStage) || slices.Contains(calls, helperapi.VerbLoad) {
+			if calls := s.containers.Called(); slices.Contains(calls, helperapi.VerbStage) || slices.Contains(calls, helperapi.VerbLoad) {
 				t.Errorf("helper operations: got %v, want no stage and no load", calls)
 			}
 		})

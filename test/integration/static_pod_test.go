@@ -23,11 +23,9 @@ const kubeletUID = types.UID("8c2b1a4de0f95d3b7a6c1e2f3d4b5a69")
 func (c *cluster) aStaticPod(address string, jvms ...*jvm) *corev1.Pod {
 	c.t.Helper()
 	pod := c.run(aPod("app-node-1").at(address).annotated(corev1.MirrorPodAnnotationKey, string(kubeletUID)).annotated("kubernetes.io/config.hash", string(kubeletUID)))
-	c.containers.mu.Lock()
-	delete(c.containers.all, containerKey{pod.UID, "app"})
-	c.containers.mu.Unlock()
+	c.containers.Remove(pod.UID, "app")
 	if len(jvms) > 0 {
-		c.containers.start(kubeletUID, "app", jvms...)
+		c.containers.Start(kubeletUID, "app", jvms...)
 	}
 	return pod
 }
@@ -60,8 +58,8 @@ func TestStaticPod(t *testing.T) {
 	f.o.settle()
 	f.later(5 * time.Second)
 	f.expect("the mirror is recreated", isAnnotated)
-	if jvm.loads != 1 {
-		t.Errorf("loads of the agent: got %d, want 1", jvm.loads)
+	if jvm.Loads != 1 {
+		t.Errorf("loads of the agent: got %d, want 1", jvm.Loads)
 	}
 }
 

@@ -25,8 +25,8 @@ func TestAdopted(t *testing.T) {
 	s.exporter = s.export("exporter")
 	o.settle()
 	s.areAnnotated("9999")
-	if stock.loads > 0 || len(s.container(s.pod).files) > 0 || len(stock.asked) > 0 {
-		t.Errorf("got %d loads and files %v, want none", stock.loads, s.container(s.pod).files)
+	if files, _ := s.container(s.pod).Files(); stock.Loads > 0 || len(files) > 0 || len(stock.Asked) > 0 {
+		t.Errorf("got %d loads and files %v, want none", stock.Loads, files)
 	}
 	if got := s.message("Loaded"); !strings.HasPrefix(got, "True Adopted: The stock exporter serves port 9999") {
 		t.Errorf("condition Loaded: got %s, want Adopted on port 9999", got)
@@ -38,7 +38,7 @@ func TestAdopted(t *testing.T) {
 	s.configure("lowercaseOutputName: true\n" + rules)
 	o.settle()
 	s.areAnnotated("9999")
-	if stock.loads > 0 || len(s.container(s.pod).files) > 0 {
+	if files, _ := s.container(s.pod).Files(); stock.Loads > 0 || len(files) > 0 {
 		t.Error("a change of the configuration has an effect on the stock exporter")
 	}
 	remove(t, s.exporter)
@@ -46,12 +46,12 @@ func TestAdopted(t *testing.T) {
 	if a := s.attachment(s.pod); a != nil || s.annotations(s.pod)["prometheus.io/port"] != "" {
 		t.Errorf("the pod is not detached: %v", a)
 	}
-	for _, verb := range s.containers.called() {
+	for _, verb := range s.containers.Called() {
 		if verb != helperapi.VerbInspect && verb != helperapi.VerbUnload { // which removes the helper
 			t.Errorf("helper operation %s was run, want inspect and unload only", verb)
 		}
 	}
-	if stock.unloads > 0 {
+	if stock.Unloads > 0 {
 		t.Error("the stock exporter was stopped")
 	}
 }
@@ -82,13 +82,13 @@ func TestStockExporterComes(t *testing.T) {
 	s := &story{cluster: newCluster(t)}
 	o := s.operate()
 	s.pod = s.run(pod)
-	stock.fault = fault(string(helperapi.ReasonStockExporter))
+	stock.Fault = fault(string(helperapi.ReasonStockExporter))
 	s.exporter = s.export("exporter")
 	_, _ = o.round()
-	stock.Exporter, stock.fault = &helperapi.Exporter{Port: 9999}, nil
+	stock.Exporter, stock.Fault = &helperapi.Exporter{Port: 9999}, nil
 	o.outlast()
 	s.areAnnotated("9999")
-	if stock.loads > 0 {
+	if stock.Loads > 0 {
 		t.Error("an agent was loaded beside the stock exporter")
 	}
 }

@@ -27,7 +27,7 @@ func annotated(t *testing.T) (*story, *operator) {
 	}
 	s.prove(o)
 	o.did()
-	s.containers.called()
+	s.containers.Called()
 	return s, o
 }
 
@@ -47,7 +47,7 @@ func longRunning(t *testing.T, pod *podBuilder, how func(*v1alpha1.PrometheusJmx
 	o.settle()
 	s.prove(o)
 	o.did()
-	s.containers.called()
+	s.containers.Called()
 	return s, o
 }
 
@@ -119,7 +119,7 @@ func (s *story) message(condition string) string {
 // verbs returns those run since the previous call.
 func (s *story) verbs() string {
 	var verbs []string
-	for _, verb := range s.containers.called() {
+	for _, verb := range s.containers.Called() {
 		verbs = append(verbs, string(verb))
 	}
 	return strings.Join(verbs, " ")

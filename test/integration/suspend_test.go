@@ -44,7 +44,7 @@ func TestSuspend(t *testing.T) {
 
 	change(t, f.pods[1], func(pod *corev1.Pod) { pod.Labels["app"] = "other" })
 	f.o.settle()
-	if j := f.jvm(f.pods[1]); j.unloads != 1 || f.attachment(f.pods[1]) != nil {
+	if j := f.jvm(f.pods[1]); j.Unloads != 1 || f.attachment(f.pods[1]) != nil {
 		t.Error("a deselected pod is not detached while suspended")
 	}
 	f.pods = []*corev1.Pod{f.pods[0], f.pods[2]}

@@ -17,7 +17,7 @@ func TestWindowsPod(t *testing.T) {
 	f.o.settle()
 	f.later(5 * time.Second)
 	f.expect("the first pod is attached", isAnnotated)
-	f.o.containers.called()
+	f.o.containers.Called()
 	windows := aPod("app-windows")
 	windows.pod.Spec.OS = &corev1.PodOS{Name: corev1.Windows}
 	pod := f.run(windows)
@@ -35,7 +35,7 @@ func TestWindowsPod(t *testing.T) {
 	if a := f.attachment(pod); a != nil {
 		t.Errorf("JmxAttachment %s still exists: %+v", a.Name, a.Status)
 	}
-	for _, verb := range f.containers.called() {
+	for _, verb := range f.containers.Called() {
 		if verb != "unload" { // of the other pod
 			t.Errorf("helper operation %s was run, want unload only", verb)
 		}

@@ -62,7 +62,7 @@ func TestPodWithoutJava(t *testing.T) {
 	}
 	idle(3 * time.Hour)
 
-	s.containers.get(s.pod.UID, "sidecar").jvms = []*jvm{aJVM(javaStartTime + 1)}
+	s.containers.Get(s.pod.UID, "sidecar").JVMs = []*jvm{aJVM(javaStartTime + 1)}
 	s.ready(corev1.ConditionFalse)
 	s.ready(corev1.ConditionTrue)
 	passes(2 * time.Minute)
