@@ -45,6 +45,10 @@ test: ## Run the tests that every change has to pass (hack/test SUITE... runs si
 test-all: ## Run all tests, also those that take too long for every change.
 	@hack/test --all
 
+.PHONY: test-faults
+test-faults: ## Crash the operator, cut its streams, refuse its writes and replace its pods, at each effect; prints a table.
+	@hack/test --all faults
+
 .PHONY: test-kubernetes
 test-kubernetes: ## Run what depends on the API server of the oldest and the newest Kubernetes, or of KUBERNETES=1.34.
 	@hack/test kubernetes

@@ -1,10 +1,11 @@
 # The suites of hack/test, a function each. Sourced, by it.
-every_change=(unit hostile fuzz integration kubernetes examples agent e2e)
+every_change=(unit hostile fuzz integration faults kubernetes examples agent e2e)
 only_all=(demo applications release offline arm64)
 
 # The files that a suite depends on. The suites unit, fuzz and hostile look at each package, by hack/changed.
 declare -A tested=(
   [integration]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/golden test/integration test/monitoring test/rights agent cmd/jmx-attach test/apps docs README.md go.mod go.sum"
+  [faults]="apis config/crd internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/faults go.mod go.sum"
   [kubernetes]="apis charts config internal pkg hack/binaries hack/build.sh hack/kubernetes.sh hack/tools test/controlplane test/fakenode test/golden test/integration test/rights docs README.md go.mod go.sum"
   [examples]="examples :!examples/e2e pkg/statemachine pkg/apply pkg/effects go.mod hack/binaries hack/build.sh hack/kubernetes.sh hack/new-operator hack/tools"
   [agent]="agent test/apps hack/apt.sh hack/jvms hack/packages.sh"
@@ -18,6 +19,7 @@ left_to_all() {
     hostile) ;;
     fuzz) echo "fuzz         a minute for each target instead of $short_fuzz" ;;
     integration) echo "integration  the race detector; crashes whose rule is the engine's; TestBigFleet with 1 000 pods, TestHangingPods with 500" ;;
+    faults) echo "faults       four of five plans (make test-faults)" ;;
     kubernetes) echo "kubernetes   the versions between the oldest and the newest" ;;
     examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
     agent) echo "agent        $(agent/test --full)" ;;
@@ -104,6 +106,17 @@ integration() {
   [ -z "$FULL" ] || run=racetest
   build # of TestDashboards
   $run -parallel 8 ./test/integration/... ./test/monitoring/... ./test/rights/...
+}
+
+# The table of test/faults is printed: it states what was tested.
+faults() {
+  KUBEBUILDER_ASSETS=$(hack/binaries assets)
+  export KUBEBUILDER_ASSETS FAULTS_TABLE=$results/faults.md
+  local failed=0
+  rm -f "$FAULTS_TABLE"
+  gotest -parallel 8 ./test/faults || failed=1
+  cat "$FAULTS_TABLE" || failed=1
+  return $failed
 }
 
 # The tests of what depends on the version of the API server.

@@ -58,6 +58,8 @@ type Options struct {
 	// pod's own namespace.
 	LeaderElect     bool
 	LeaderNamespace string
+	// Lease has the times of leader election; those of controller-runtime if it is zero.
+	Lease LeaseTimes
 	// Transport is the transport that the operator may use; both if it is empty or Auto.
 	Transport v1alpha1.Transport
 	// Concurrent is the maximum number of concurrently reconciled pods.
@@ -81,6 +83,10 @@ type Options struct {
 	// Logs reads the logs of pods that do not run.
 	Logs problem.Logs
 }
+
+// LeaseTimes are how long the Lease is valid, for how long the leader tries to renew it, and
+// how often.
+type LeaseTimes struct{ Duration, Deadline, Retry time.Duration }
 
 // New returns a manager with all controllers, ready to start.
 func New(config *rest.Config, o Options) (ctrl.Manager, error) {
@@ -131,7 +137,7 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ctrl.NewManager(config, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:                        scheme(),
 		Cache:                         cacheOptions(o.Namespaces),
 		Metrics:                       metrics,
@@ -148,7 +154,11 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 		}},
 		// The names are constants, and tests start several managers.
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)},
-	})
+	}
+	if lease := o.Lease; lease != (LeaseTimes{}) {
+		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &lease.Duration, &lease.Deadline, &lease.Retry
+	}
+	return ctrl.NewManager(config, options)
 }
 
 // cacheOptions minimizes what is cached of foreign objects.

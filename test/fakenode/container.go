@@ -121,6 +121,13 @@ func (c *Container) put(blob transport.Blob) error {
 	return dir.Stage(blob.File, bytes.NewReader(blob.Content))
 }
 
+// leave removes the helper, and the agent directory if it is empty then.
+func (c *Container) leave(helper string) {
+	directory := filepath.Join(c.tmp, filepath.Base(helperapi.AgentDirectory))
+	_ = os.Remove(filepath.Join(directory, helper))
+	_ = os.Remove(directory)
+}
+
 // listening are the ports in the pod with a listener.
 func (c *Container) listening() []int32 {
 	var ports []int32

@@ -99,6 +99,9 @@ func (s *session) script(command []string) error {
 	uid, flags, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	s.stays = flags != "transient"
 	if len(command) > 4 {
+		if !s.stays {
+			defer func() { s.cs.Locked(func() { s.c.leave(command[4]) }) }()
+		}
 		code, err := s.install(uid, command[4:])
 		if err != nil || code != 0 {
 			return errors.Join(err, exit(code))

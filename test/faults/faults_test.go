@@ -1,0 +1,141 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// references is how many runs without a fault the plans are generated from.
+const references = 3
+
+// sample is the part of the plans that every change has to pass: one in this many. FULL=1
+// runs all.
+const sample = 5
+
+// tries is how often a plan is told whose fault does not happen, since an effect that depends
+// on when events arrive did not occur as often as without a fault; or in which more is
+// written or executed than allowed, which a timeout on a busy machine may cause.
+const tries = 3
+
+// TestFaults tells the story once for each plan: whatever fails at whichever effect, it
+// ends as without a fault.
+func TestFaults(t *testing.T) {
+	reference := tellAll(t)
+	table := &table{}
+	t.Cleanup(func() { table.print(t) })
+	for i, p := range plans(reference) {
+		if os.Getenv("FULL") == "" && i%sample != 0 {
+			continue
+		}
+		table.planned(p.class)
+		t.Run(p.class+"/"+p.name, func(t *testing.T) {
+			t.Parallel()
+			for _, broken := range outcome(t, p, reference[0]) {
+				t.Error(broken)
+			}
+			if !t.Failed() {
+				table.passed(p.class)
+			}
+		})
+	}
+}
+
+// outcome returns the rules that are broken in a plan.
+func outcome(t *testing.T, p plan, reference *run) (broken []string) {
+	t.Helper()
+	for range tries {
+		r := tell(t, p, reference)
+		if broken = r.check(); len(broken) > 0 {
+			return broken
+		}
+		if !r.met() {
+			broken = []string{"the fault did not happen"}
+		} else if broken = r.checkCosts(reference); len(broken) == 0 {
+			return nil
+		}
+	}
+	return broken
+}
+
+// tellAll tells the story without a fault, several times.
+func tellAll(t *testing.T) []*run {
+	t.Helper()
+	runs := make([]*run, references)
+	var all sync.WaitGroup
+	for i := range runs {
+		all.Go(func() { runs[i] = tell(t, plan{}, nil) })
+	}
+	if all.Wait(); t.Failed() {
+		t.FailNow()
+	}
+	for _, r := range runs {
+		for _, broken := range append(r.check(), r.checkCosts(runs[0])...) {
+			t.Error(broken)
+		}
+		for i := range r.ends {
+			if diff := difference(runs[0].ends[i], r.ends[i]); diff != "" {
+				t.Errorf("%s without a fault has several ends:\n%s", story[i].name, diff)
+			}
+		}
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+	return runs
+}
+
+func difference(want, got string) string { return cmp.Diff(want, got) }
+
+// table counts plans by class.
+type table struct {
+	mu    sync.Mutex
+	order []string
+	plans map[string]int
+	good  map[string]int
+}
+
+func (t *table) planned(class string) {
+	if t.plans == nil {
+		t.plans, t.good = map[string]int{}, map[string]int{}
+	}
+	if t.plans[class] == 0 {
+		t.order = append(t.order, class)
+	}
+	t.plans[class]++
+}
+
+func (t *table) passed(class string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.good[class]++
+}
+
+// print writes the table to the file that FAULTS_TABLE names, or else to the log.
+func (t *table) print(to *testing.T) {
+	file := os.Getenv("FAULTS_TABLE")
+	if file == "" {
+		to.Log(t)
+		return
+	}
+	if err := os.WriteFile(file, []byte(t.String()), 0o644); err != nil {
+		to.Error(err)
+	}
+}
+
+// String returns the table in Markdown.
+func (t *table) String() string {
+	var b strings.Builder
+	b.WriteString("| class | plans | passed |\n| --- | --- | --- |\n")
+	all, good := 0, 0
+	for _, class := range t.order {
+		fmt.Fprintf(&b, "| %s | %d | %d |\n", class, t.plans[class], t.good[class])
+		all, good = all+t.plans[class], good+t.good[class]
+	}
+	fmt.Fprintf(&b, "| all | %d | %d |\n", all, good)
+	return b.String()
+}

@@ -1,0 +1,79 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"banzaicloud.com/jmx-exporter-operator/test/fakenode"
+)
+
+// met reports whether the fault happened.
+func (r *run) met() bool { return r.plan.met == nil || r.plan.met(r) }
+
+// check returns the rules that were broken.
+func (r *run) check() (broken []string) {
+	r.mu.Lock()
+	broken = append(broken, r.broken...) // among them, how a chapter ended
+	r.mu.Unlock()
+	broken = append(broken, r.checkJVMs()...)
+	return append(broken, r.checkFiles()...)
+}
+
+// exporterStatus is the write whose number depends on when events arrive: it is held back
+// for a second after each.
+const exporterStatus = "PATCH prometheusjmxexporters/status by exporter-status"
+
+// checkCosts: no more writes and execs than without a fault and those that it allows.
+func (r *run) checkCosts(reference *run) (broken []string) {
+	counted := func(of *run) (writes []string, statuses, execs int) {
+		all, execs, _ := of.proxy.counts()
+		writes = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == exporterStatus })
+		return writes, len(all) - len(writes), execs
+	}
+	want, _, most := counted(reference)
+	writes, statuses, execs := counted(r)
+	if over := len(writes) - len(want) - r.plan.writes; over > 0 {
+		broken = append(broken, fmt.Sprintf("%d writes more than allowed:\n%s", over, difference(strings.Join(want, "\n"), strings.Join(writes, "\n"))))
+	}
+	if most := int(r.took.Seconds()) + 1 + r.crashes; statuses > most {
+		broken = append(broken, fmt.Sprintf("%d writes of the exporter's status in %s", statuses, r.took))
+	}
+	if over := execs - most - r.plan.execs; over > 0 {
+		broken = append(broken, fmt.Sprintf("%d execs more than allowed; in them were %q instead of %q", over, r.calls, reference.calls))
+	}
+	return broken
+}
+
+// checkJVMs: each JVM is loaded once at most, signaled once at most, and not at all if it
+// refuses attachers; and no agent serves in the end. That each one was loaded that should be,
+// the ends of the chapters say.
+func (r *run) checkJVMs() (broken []string) {
+	r.containers.Locked(func() {
+		for i, j := range r.refusing {
+			if j.Loads > 0 || j.Quits > 0 {
+				broken = append(broken, fmt.Sprintf("refusing JVM %d: %d loads, %d signals", i, j.Loads, j.Quits))
+			}
+		}
+		for i, j := range r.jvms {
+			if j.Loads > 1 || j.Quits > 1 {
+				broken = append(broken, fmt.Sprintf("JVM %d: %d loads, %d signals", i, j.Loads, j.Quits))
+			}
+		}
+	})
+	return broken
+}
+
+// checkFiles: no file is in parts under its final name, and none is left in the end.
+func (r *run) checkFiles() (broken []string) {
+	last := r.containers.Get(r.pod.UID, containerName)
+	for _, c := range append([]*fakenode.Container{last}, r.spent...) {
+		if partial := c.Partial(); len(partial) > 0 {
+			broken = append(broken, fmt.Sprintf("files are incomplete: %v", partial))
+		}
+	}
+	if left, exists := last.Files(); exists {
+		broken = append(broken, fmt.Sprintf("the agent directory is left, with %v", left))
+	}
+	return broken
+}

@@ -1,0 +1,100 @@
+package faults
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// process is an operator in a process of its own.
+type process struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	// ended is closed when the process has ended.
+	ended chan struct{}
+	log   *tail
+}
+
+// start starts an operator. said is called for each of its lines.
+func start(spec operatorSpec, said func(*process, said)) (*process, error) {
+	encoded, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &process{command: exec.Command(self), ended: make(chan struct{}), log: &tail{}}
+	p.command.Env = append(os.Environ(), operatorVariable+"="+string(encoded), "GOMAXPROCS=2")
+	p.command.Stderr = p.log
+	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if p.stdin, err = p.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.command.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.read(stdout, said)
+		_ = p.command.Wait() // its state has the outcome
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+func (p *process) read(stdout io.Reader, hear func(*process, said)) {
+	for lines := bufio.NewScanner(stdout); lines.Scan(); {
+		var line said
+		if json.Unmarshal(lines.Bytes(), &line) == nil {
+			hear(p, line)
+		}
+	}
+}
+
+// resume lets an operator go on that waits.
+func (p *process) resume() { fmt.Fprintln(p.stdin) }
+
+// kill ends the process at once, and returns when it is gone.
+func (p *process) kill() {
+	_ = p.command.Process.Kill() // it may be gone
+	<-p.ended
+}
+
+// terminate asks the process to end.
+func (p *process) terminate() {
+	_ = p.command.Process.Signal(syscall.SIGTERM) // it may be gone
+}
+
+// tail keeps the last lines of a log.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 60
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, strings.Split(strings.TrimSpace(string(p)), "\n")...)
+	t.lines = t.lines[max(0, len(t.lines)-most):]
+	return len(p), nil
+}
+
+// String returns the lines.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.lines, "\n")
+}
