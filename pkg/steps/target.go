@@ -44,6 +44,7 @@ func (s *Situation) at(name string) transport.Container {
 		at.JVMUser = &transport.User{UID: here[0].UID, GID: here[0].GID} // the primary one comes first
 	}
 	at.Last, at.Origin = s.Exporter == nil, s.origin()
+	at.Transient = s.Exporter == nil // the container may have been replaced, and nothing of this one would detach it again
 	if way := s.transport(); way != v1alpha1.TransportAuto {
 		at.Transport = way
 	}

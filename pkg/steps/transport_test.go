@@ -80,6 +80,18 @@ func TestDetachByAllowedTransport(t *testing.T) {
 	}
 }
 
+// A session that detaches leaves nothing in the container: it may be another one than had
+// the agent, whose helper nothing would remove.
+func TestDetachIsTransient(t *testing.T) {
+	s := aSituation(serving("a", 9400)).inspectedWell()
+	if s.at("a").Transient {
+		t.Error("a session that attaches leaves nothing, want the helper to stay")
+	}
+	if s.Exporter = nil; !s.at("a").Transient {
+		t.Error("a session that detaches leaves the helper")
+	}
+}
+
 // A session by the other transport knows the user of the JVM.
 func TestUserOfKnownJVM(t *testing.T) {
 	s := aSituation(serving("a", 9400)).inspectedWell()
