@@ -5,6 +5,7 @@ package fakenode
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -44,7 +45,9 @@ type Kubelet struct {
 // NewKubelet starts a kubelet, which runs until it is closed.
 func NewKubelet(containers *Containers) *Kubelet {
 	k := &Kubelet{containers: containers, pods: map[types.NamespacedName]types.UID{}, servers: map[string]string{}}
-	k.server = httptest.NewTLSServer(http.HandlerFunc(k.serve))
+	k.server = httptest.NewUnstartedServer(http.HandlerFunc(k.serve))
+	k.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of connections that are cut
+	k.server.StartTLS()
 	return k
 }
 

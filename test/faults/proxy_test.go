@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -62,10 +63,12 @@ func newProxy(serves func(string, int32) bool) (*proxy, error) {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(up.url) },
 		Transport:     up.transport,
 		FlushInterval: -1, // watches
+		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
 	p.server.Listener = listener{p.server.Listener}
+	p.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of connections that are cut
 	p.server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, linkKey{}, c) }
 	p.server.Start()
 	return p, nil

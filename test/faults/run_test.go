@@ -17,7 +17,7 @@ const (
 	quiet = 1500 * time.Millisecond
 	// patience is how long a chapter may take: some timeouts of the operator, and backoffs
 	// after them.
-	patience = 3 * time.Minute
+	patience = 5 * time.Minute
 )
 
 // plan is one fault in the story.

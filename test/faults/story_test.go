@@ -44,6 +44,9 @@ func (w *world) serving(ctx context.Context, content string) bool {
 	for _, p := range a.Status.Processes {
 		serves = serves || p.ConfigSHA256 == hex.EncodeToString(digest[:])
 	}
+	for _, c := range a.Status.Containers {
+		serves = serves && c.Reason == "" // otherwise it is inspected again
+	}
 	w.mu.Lock()
 	uid := w.pod.UID
 	w.mu.Unlock()
