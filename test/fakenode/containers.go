@@ -37,6 +37,8 @@ type Containers struct {
 	// OnCall, if set, is called before each operation in a session, and OnDone after it,
 	// before the answer.
 	OnCall, OnDone func(Place, helperapi.Verb, helperapi.Request)
+	// OnEnd, if set, is called when a command in a container ends.
+	OnEnd func(*Container)
 
 	calls    []helperapi.Verb
 	sessions int

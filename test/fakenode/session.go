@@ -47,7 +47,13 @@ func (cs *Containers) Command(at Place, command []string, stdin io.Reader, stdou
 	}
 	s := &session{cs: cs, c: c, at: at, from: bufio.NewReader(stdin), out: stdout}
 	ended := make(chan error, 1)
-	go func() { ended <- s.script(command) }()
+	go func() {
+		err := s.script(command)
+		if cs.OnEnd != nil {
+			cs.OnEnd(c)
+		}
+		ended <- err
+	}()
 	select {
 	case err := <-ended:
 		return err

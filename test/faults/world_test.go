@@ -66,7 +66,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	name := fmt.Sprintf("faults-%04d", namespaces.Add(1))
 	w := &world{t: t, namespace: name, containers: fakenode.New(t)}
-	w.containers.OnCall = w.observe
+	w.containers.OnCall, w.containers.OnEnd = w.observe, w.inspect
 	w.kubelet = fakenode.NewKubelet(w.containers)
 	t.Cleanup(w.kubelet.Close)
 	var err error
@@ -202,6 +202,13 @@ func (w *world) observe(at fakenode.Place, verb helperapi.Verb, request helperap
 		if request.Target.PID != fakenode.JavaPID {
 			w.breaks("the agent is to be loaded into a JVM that refuses attachers")
 		}
+	}
+}
+
+// inspect checks the files that a command leaves, however it ended.
+func (w *world) inspect(c *fakenode.Container) {
+	if partial := c.Partial(); len(partial) > 0 {
+		w.breaks(fmt.Sprintf("files are incomplete: %v", partial))
 	}
 }
 
