@@ -168,7 +168,8 @@ func cacheOptions(namespaces []string) cache.Options {
 	ours := cache.ByObject{Label: labels.NewSelector().Add(*exporters)}
 	options := cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                {Transform: podcache.Trim},
+			&corev1.Pod{}:                {Transform: podcache.Pods()},
+			&v1alpha1.JmxAttachment{}:    {Transform: podcache.Records()},
 			&corev1.Service{}:            ours,
 			&discoveryv1.EndpointSlice{}: ours,
 			source.Metadata():            {Transform: source.Trim},

@@ -1,5 +1,5 @@
-// Package podcache reduces pods in the cache to the fields that the operator reads, so
-// that a cluster's pods need little memory.
+// Package podcache reduces pods in the cache to the fields that the operator reads, and keeps
+// what pods or records have in common once, so that a cluster's pods need little memory.
 package podcache
 
 import (
@@ -58,9 +58,12 @@ func Trim(obj any) (any, error) {
 }
 
 func annotations(all map[string]string) map[string]string {
-	kept := map[string]string{}
+	var kept map[string]string
 	for _, name := range append(podfacts.Annotations(), v1alpha1.AnnotationOptOut, corev1.MirrorPodAnnotationKey) {
 		if value, ok := all[name]; ok {
+			if kept == nil {
+				kept = map[string]string{}
+			}
 			kept[name] = value
 		}
 	}
