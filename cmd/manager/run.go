@@ -42,6 +42,7 @@ func run(ctx context.Context, o *options) error {
 	manager.LogStamp(ctrl.Log, clientset.Discovery())
 	streams := metrics.CountStreams(transport.NewStreams(config, clientset.CoreV1().RESTClient()))
 	limits := transport.NewLimits(o.execs, o.execsPerNode, o.execsPerNamespace)
+	limits.OnWait(metrics.CountWaiting)
 	exec := transport.NewExec(streams, artifacts, metrics.Seam, limits)
 	ways, err := waysOf(ctx, o, config, exec)
 	if err != nil {

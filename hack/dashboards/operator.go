@@ -15,6 +15,7 @@ var operator = board{
 			graph("Errors", "", "ops", `sum by (controller) (rate(controller_runtime_reconcile_errors_total{job="jmx-exporter-operator"}[$__rate_interval]))`, "{{controller}}"),
 			graph("Duration", "The 95th percentile.", "s", `histogram_quantile(0.95, sum by (controller, le) (rate(controller_runtime_reconcile_time_seconds_bucket{job="jmx-exporter-operator"}[$__rate_interval])))`, "{{controller}}"),
 			graph("Queue", "", "short", `sum by (name) (workqueue_depth{job="jmx-exporter-operator"})`, "{{name}}"),
+			graph("Waiting without a worker", "Reconciles that wait for a worker of the share of their namespace, or for a place for an exec or a probe. They are not in the queue.", "short", `sum by (controller, reason) (jmx_exporter_operator_waiting_requests)`, "{{controller}} {{reason}}"),
 			graph("Time in the queue", "The 95th percentile.", "s", `histogram_quantile(0.95, sum by (name, le) (rate(workqueue_queue_duration_seconds_bucket{job="jmx-exporter-operator"}[$__rate_interval])))`, "{{name}}"),
 			graph("Duration of steps", "The 95th percentile, by phase.", "s", `histogram_quantile(0.95, sum by (phase, le) (rate(jmx_exporter_operator_step_duration_seconds_bucket[$__rate_interval])))`, "{{phase}}"),
 		}},

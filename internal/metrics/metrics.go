@@ -40,6 +40,10 @@ var (
 		Name: "jmx_exporter_operator_effects_total",
 		Help: "Number of completed effects, by kind and result (success or error).",
 	}, []string{"kind", "result"})
+	waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "jmx_exporter_operator_waiting_requests",
+		Help: "Number of reconciles that wait without a worker, by controller and by what they wait for: a worker, or a place for an exec or a probe.",
+	}, []string{"controller", "reason"})
 	execBytes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_exec_bytes_total",
 		Help: "Number of bytes on exec streams through the API server, by direction (sent to containers or received from them).",
@@ -50,6 +54,22 @@ var (
 func ObserveStep(phase, reason string, took time.Duration) {
 	stepDuration.WithLabelValues(phase).Observe(took.Seconds())
 	stepOutcomes.WithLabelValues(phase, reason).Inc()
+}
+
+// Waiting returns the number of reconciles of a controller that wait for a worker of the
+// share of their namespace.
+func Waiting(controller string) prometheus.Gauge {
+	return waiting.WithLabelValues(controller, "worker")
+}
+
+// CountWaiting counts the pods that wait for a place for an exec or a probe. It is called
+// when one begins to wait, with 1, and when it ends, with -1.
+func CountWaiting(probes bool, change int) {
+	reason := "exec"
+	if probes {
+		reason = "probe"
+	}
+	waiting.WithLabelValues("jmxattachment", reason).Add(float64(change))
 }
 
 // Seam is an effects.Seam that counts.

@@ -10,7 +10,7 @@ import (
 // replica that was elected: others do not even read it. With names, it has the names of
 // namespaces and exporters as labels.
 func Register(cache client.Reader, names bool, elected <-chan struct{}) {
-	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes)
+	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes, waiting)
 	metrics.Registry.MustRegister(Collectors(cache, names, elected)...)
 }
 

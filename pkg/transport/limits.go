@@ -83,6 +83,14 @@ func (l *Limits) OnRoom(wake func(namespace, pod string) (comes bool)) {
 	l.wake = wake
 }
 
+// OnWait registers count, which is called when a pod begins to wait for a place for a session
+// or a probe, with 1, and when it ends, with -1. It must not block.
+func (l *Limits) OnWait(count func(probes bool, change int)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.onWait = count
+}
+
 // Begin returns the turn of a reconcile that begins.
 func (l *Limits) Begin() Turn {
 	l.mu.Lock()

@@ -39,6 +39,7 @@ type queued struct {
 // of one; those of an exporter come in order of arrival. It is not safe for concurrent use.
 type queue struct {
 	wake     func(namespace, pod string) bool
+	onWait   func(probes bool, change int)
 	arrivals uint64
 	members  map[waiting]*queued
 	// turns are the namespaces that have members, the next one first.
@@ -75,6 +76,7 @@ func (q *queue) enqueue(w waiter, of class) {
 		q.dequeue(w.id())
 	}
 	q.members[w.id()] = m
+	q.counted(w.probes, 1)
 	b := q.backlogs[w.Namespace]
 	if b == nil {
 		b = &backlog{classes: map[class]map[string][]*queued{}}
@@ -92,6 +94,12 @@ func (q *queue) enqueue(w waiter, of class) {
 	b.classes[of][w.Origin.Exporter] = slices.Insert(all, i, m)
 }
 
+func (q *queue) counted(probes bool, change int) {
+	if q.onWait != nil {
+		q.onWait(probes, change)
+	}
+}
+
 // dequeue removes a pod from the queue, if it is in it.
 func (q *queue) dequeue(w waiting) {
 	m := q.members[w]
@@ -99,6 +107,7 @@ func (q *queue) dequeue(w waiting) {
 		return
 	}
 	delete(q.members, w)
+	q.counted(w.probes, -1)
 	b, exporter := q.backlogs[w.namespace], m.Origin.Exporter
 	of := b.classes[m.class]
 	of[exporter] = slices.DeleteFunc(of[exporter], func(other *queued) bool { return other == m })

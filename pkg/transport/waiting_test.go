@@ -33,6 +33,8 @@ func TestOnRoom(t *testing.T) {
 		"of a container beside":     {NewLimits(9, 1, 9), "p/1/a p/1/a -p/1/a", "p"},
 	} {
 		var woken []string
+		waiting := 0
+		tc.limits.OnWait(func(_ bool, change int) { waiting += change })
 		tc.limits.OnRoom(func(_, pod string) bool { woken = append(woken, pod); return true })
 		releases := map[string]func(){}
 		for act := range strings.FieldsSeq(tc.acts) {
@@ -49,6 +51,9 @@ func TestOnRoom(t *testing.T) {
 		}
 		if diff := cmp.Diff(tc.want, strings.Join(woken, " ")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if waiting != len(tc.limits.members) {
+			t.Errorf("%s: %d are counted as waiting, want %d", name, waiting, len(tc.limits.members))
 		}
 		for id, kept := range tc.limits.reserved {
 			tc.limits.drop(id, kept)

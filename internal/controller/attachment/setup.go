@@ -24,17 +24,21 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
+
+// name is the name of the controller.
+const name = "jmxattachment"
 
 // Setup adds the Reconciler to the manager, with its event sources: the record (except
 // its status, which only this controller writes), the pod, exporters of the namespace,
 // their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: concurrent, Clock: r.Clock}
+	queue := enqueue.Queue{Workers: concurrent, Clock: r.Clock, Waiting: metrics.Waiting(name)}
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("jmxattachment").
+		Named(name).
 		For(&v1alpha1.JmxAttachment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(0, ofPod))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(0, r.ofExporter))).

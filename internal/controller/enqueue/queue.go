@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -28,6 +29,8 @@ type Queue struct {
 	// Workers is the controller's MaxConcurrentReconciles.
 	Workers int
 	Clock   clock.PassiveClock
+	// Waiting, if not nil, is set to the number of requests that wait without a worker.
+	Waiting prometheus.Gauge
 
 	queue queue
 
@@ -119,6 +122,7 @@ func (q *Queue) begin(request ctrl.Request) bool {
 		if !q.waits.Has(request) {
 			q.waits.Insert(request)
 			q.waiting[namespace] = append(q.waiting[namespace], parked{request, q.Clock.Now()})
+			q.count()
 		}
 		return false
 	}
@@ -149,9 +153,17 @@ func (q *Queue) end(namespace string) {
 			delete(q.waiting, next)
 		}
 		q.waits.Delete(request)
+		q.count()
 		q.granted.Insert(request)
 		q.take(next)
 		q.queue.Add(request)
+	}
+}
+
+// count updates Waiting. The caller holds q.mu.
+func (q *Queue) count() {
+	if q.Waiting != nil {
+		q.Waiting.Set(float64(len(q.waits)))
 	}
 }
 

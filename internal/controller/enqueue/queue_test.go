@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -132,9 +134,18 @@ func TestSharesOfQueue(t *testing.T) {
 	}
 }
 
-// A request that fails keeps its backoff while its namespace has no worker for it.
+// A request that fails keeps its backoff while its namespace has no worker for it, and is
+// counted meanwhile.
 func TestBackoffOfQueue(t *testing.T) {
-	q := Queue{Workers: 4, Clock: clock.RealClock{}}
+	waiting := prometheus.NewGauge(prometheus.GaugeOpts{Name: "waiting", Help: "Number of requests that wait."})
+	counted := func() float64 {
+		var m dto.Metric
+		if err := waiting.Write(&m); err != nil {
+			t.Fatal(err)
+		}
+		return m.GetGauge().GetValue()
+	}
+	q := Queue{Workers: 4, Clock: clock.RealClock{}, Waiting: waiting}
 	request := func(name string) ctrl.Request {
 		return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "a", Name: name}}
 	}
@@ -153,8 +164,14 @@ func TestBackoffOfQueue(t *testing.T) {
 	if result, err := r.Reconcile(t.Context(), failing); err != nil || !result.IsZero() || !q.waits.Has(failing) {
 		t.Fatalf("the request does not wait: %v %v", result, err)
 	}
+	if n := counted(); n != 1 {
+		t.Errorf("requests that wait: got %v, want 1", n)
+	}
 	limiter.Forget(failing) // as controller-runtime does
 	q.end("a")
+	if n := counted(); n != 0 {
+		t.Errorf("requests that wait after one had a worker: got %v, want none", n)
+	}
 	limiter.Forget(failing)
 	if n := limiter.NumRequeues(failing); n != 2 {
 		t.Errorf("failures that are remembered: got %d, want 2", n)

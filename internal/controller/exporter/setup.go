@@ -21,6 +21,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 )
 
 // Events of an exporter's fleet are coalesced: status and slices, which grow with the
@@ -37,6 +38,9 @@ const (
 // four, 200 exporters waited for each other.
 const workers = 16
 
+// name is the name of the controller.
+const name = "prometheusjmxexporter"
+
 // Setup adds the Reconciler to the manager, with its event sources: the exporter's spec,
 // the pods, the attachments, the ConfigMaps, and its own Services and EndpointSlices.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
@@ -45,10 +49,10 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
-	queue := enqueue.Queue{Workers: workers, Clock: r.Clock}
+	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Waiting: metrics.Waiting(name)}
 	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("prometheusjmxexporter").
+		Named(name).
 		For(&v1alpha1.PrometheusJmxExporter{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.Paced(pace, r.ofPod))).

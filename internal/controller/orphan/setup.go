@@ -15,6 +15,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
 )
@@ -26,13 +27,16 @@ const lookDelay = time.Second
 // workers is how many pods are reconciled at once.
 const workers = 4
 
+// name is the name of the controller.
+const name = "orphan"
+
 // Setup adds the Reconciler to the manager, with its event sources: pods, including all
 // existing ones at the start; deleted records; and exporters that release pods.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: workers, Clock: r.Clock}
+	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Waiting: metrics.Waiting(name)}
 	return ctrl.NewControllerManagedBy(mgr).
-		Named("orphan").
+		Named(name).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(lookDelay, ofPod))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(lookDelay, r.ofAttachment))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(lookDelay, r.ofExporter))).
