@@ -82,6 +82,8 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", ":8081", "`address` that /healthz and /readyz bind to")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas is active")
 	flags.StringVar(&o.LeaderNamespace, "leader-election-namespace", "", "`namespace` of the leader election Lease; the pod's own if empty")
+	flags.IntVar(&o.Shard.Total, "total-shards", 1, "`number` of operators that share the namespaces of the cluster, each with a Lease of its own; each has its own limits and its own cache of the whole cluster")
+	flags.IntVar(&o.Shard.Index, "shard", 0, "which of --total-shards this operator is, `counted` from 0")
 	flags.IntVar(&o.Concurrent, "concurrent-attachments", 96, "maximum `number` of concurrently reconciled pods; must be more than four times --max-execs")
 	flags.IntVar(&o.execs, "max-execs", 16, "maximum `number` of concurrent execs; up to twice as many more may wait for containers that do not respond")
 	flags.IntVar(&o.execsPerNode, "max-execs-per-node", 5, "maximum `number` of concurrent execs per node, of which one namespace may use the fraction --max-execs-per-namespace / --max-execs")
@@ -113,6 +115,9 @@ func (o *options) check() error {
 			return fmt.Errorf("--%s=%d: must be 1 or more", name, n)
 		}
 	}
+	if err := o.checkShard(); err != nil {
+		return err
+	}
 	for _, namespace := range o.Namespaces {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			return fmt.Errorf("--namespace=%s: %q is not the name of a namespace", strings.Join(o.Namespaces, ","), namespace)
@@ -133,6 +138,20 @@ func (o *options) check() error {
 	// container still running: each additional one stays in the pod's spec.
 	if o.door.Idle < 0 || o.door.Idle > 0 && o.door.Idle <= statemachine.MaxBackoff {
 		return fmt.Errorf("--door-idle=%s: must be 0, or more than %s", o.door.Idle, statemachine.MaxBackoff)
+	}
+	return nil
+}
+
+// checkShard returns an error for an impossible shard, or one that nothing keeps apart from
+// others.
+func (o *options) checkShard() error {
+	switch s := o.Shard; {
+	case s.Total < 1:
+		return fmt.Errorf("--total-shards=%d: must be 1 or more", s.Total)
+	case s.Index < 0 || s.Index >= s.Total:
+		return fmt.Errorf("--shard=%d: must be from 0 to %d, since --total-shards=%d", s.Index, s.Total-1, s.Total)
+	case s.Total > 1 && !o.LeaderElect:
+		return fmt.Errorf("--total-shards=%d: needs --leader-elect, whose Leases keep operators with another number of shards apart", s.Total)
 	}
 	return nil
 }

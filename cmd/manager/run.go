@@ -57,7 +57,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	metrics.Register(mgr.GetCache(), o.metricsNames, mgr.Elected())
+	metrics.Register(mgr.GetCache(), o.metricsNames, o.Shard, mgr.Elected())
 	return mgr.Start(ctx)
 }
 

@@ -32,6 +32,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -58,7 +59,9 @@ type Options struct {
 	// pod's own namespace.
 	LeaderElect     bool
 	LeaderNamespace string
-	// Lease has the times of leader election; those of controller-runtime if it is zero.
+	// Shard is the operator's share of the namespaces; all by default.
+	Shard shard.Shard
+	// Lease has the times of leader election; 15, 10 and 2 seconds if it is zero.
 	Lease LeaseTimes
 	// Transport is the transport that the operator may use; both if it is empty or Auto.
 	Transport v1alpha1.Transport
@@ -110,12 +113,12 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if err := (&exporter.Reconciler{
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Logs: o.Logs,
-		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Shard: o.Shard,
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
 	if err := (&orphan.Reconciler{
-		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{},
+		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{}, Shard: o.Shard,
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
@@ -127,7 +130,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
 		Protection: o.Protection, Authority: rights,
-		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{},
+		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Shard: o.Shard,
 	}).Setup(mgr, o.Concurrent)
 }
 
@@ -143,8 +146,7 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              name,
-		LeaderElectionNamespace:       o.LeaderNamespace,
+		LeaderElectionID:              o.Shard.LeaseName(name),
 		LeaderElectionReleaseOnCancel: true,
 		// Less than the pod's grace period, so that the Lease is released.
 		GracefulShutdownTimeout: new(8 * time.Second),
@@ -155,10 +157,26 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 		// The names are constants, and tests start several managers.
 		Controller: controllerconfig.Controller{SkipNameValidation: new(true)},
 	}
-	if lease := o.Lease; lease != (LeaseTimes{}) {
-		options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &lease.Duration, &lease.Deadline, &lease.Retry
+	lease := o.Lease
+	if lease == (LeaseTimes{}) { // the defaults of controller-runtime
+		lease = LeaseTimes{15 * time.Second, 10 * time.Second, 2 * time.Second}
 	}
-	return ctrl.NewManager(config, options)
+	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &lease.Duration, &lease.Deadline, &lease.Retry
+	if !o.LeaderElect {
+		return ctrl.NewManager(config, options)
+	}
+	lock, err := newLock(config, o.LeaderNamespace, name, o.Shard, lease.Deadline)
+	if err != nil {
+		return nil, err
+	}
+	options.LeaderElectionResourceLockInterface = lock
+	mgr, err := ctrl.NewManager(config, options)
+	if err != nil {
+		return nil, err
+	}
+	// Leader election needs the API of corev1.Event, as controller-runtime's own lock does.
+	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor(lock.Identity()) //nolint:staticcheck // see above
+	return mgr, nil
 }
 
 // cacheOptions minimizes what is cached of foreign objects.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
@@ -48,19 +47,6 @@ const containerName = "manager"
 
 // ErrNoPod is returned if the operator's own pod is unknown.
 var ErrNoPod = errors.New("POD_NAMESPACE and POD_NAME do not name the operator's pod")
-
-// OwnNamespace returns the operator's own namespace: POD_NAMESPACE, or that of its
-// service account; empty outside a cluster.
-func OwnNamespace() string {
-	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
-		return namespace
-	}
-	namespace, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(namespace))
-}
 
 // OwnImage returns the image of the operator's own pod, as named by POD_NAMESPACE and
 // POD_NAME.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 )
 
 // tenants is a cache with records and exporters of two namespaces.
@@ -142,7 +143,7 @@ jmx_exporter_operator_certificate_expiry_timestamp_seconds{exporter="payroll",na
 	} {
 		t.Run(name, func(t *testing.T) {
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(Collectors(tenants{}, test.names, elected(true))...)
+			registry.MustRegister(Collectors(tenants{}, test.names, shard.Shard{}, elected(true))...)
 			if err := testutil.GatherAndCompare(registry, strings.NewReader(test.want)); err != nil {
 				t.Error(err)
 			}
@@ -174,7 +175,7 @@ func (u unreadable) List(context.Context, client.ObjectList, ...client.ListOptio
 // A replica that waits to be elected counts nothing, and keeps no cache for its metrics.
 func TestMetricsOfStandby(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(Collectors(unreadable{t: t}, true, elected(false))...)
+	registry.MustRegister(Collectors(unreadable{t: t}, true, shard.Shard{}, elected(false))...)
 	if err := testutil.GatherAndCompare(registry, strings.NewReader("")); err != nil {
 		t.Error(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -98,7 +99,7 @@ type servedForAlerts struct {
 func serveForAlerts(t *testing.T, c *cluster) *servedForAlerts {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.Collectors(inNamespace{admin, c.namespace}, true, elected)...)
+	registry.MustRegister(metrics.Collectors(inNamespace{admin, c.namespace}, true, shard.Shard{}, elected)...)
 	// controller-runtime's metric, with the namespace label that Prometheus adds to a target.
 	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "Whether this replica is the leader."}, []string{"namespace", "name"})
 	registry.MustRegister(leader)

@@ -15,6 +15,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 )
 
@@ -130,7 +131,7 @@ func (c *cluster) operatorWithEverything() string {
 	create(c.t, secured)
 	create(c.t, canary)
 
-	metrics.Register(inNamespace{admin, c.namespace}, true, elected) // in the process's registry, which only this test's operator does
+	metrics.Register(inNamespace{admin, c.namespace}, true, shard.Shard{}, elected) // in the process's registry, which only this test's operator does
 	folder := c.t.TempDir()
 	writeCertificate(c.t, folder)
 	address := c.serveMetricsAt("127.0.0.1", manager.CertificateFiles{Dir: folder, Cert: "tls.crt", Key: "tls.key"}, func(o *manager.Options) {

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -33,24 +34,32 @@ func (c *cluster) startManager(as *rest.Config) {
 // startManagerIn does so for several namespaces, whose endpoints the prober probes.
 func (c *cluster) startManagerIn(as *rest.Config, asks probe.Prober, namespaces ...string) {
 	c.t.Helper()
+	c.startManagerWith(as, manager.Options{Namespaces: namespaces, Seam: effects.Direct, Prober: asks})
+}
+
+// startManagerWith completes the options. It returns the manager, and ends it when stop is
+// called or the test ends.
+func (c *cluster) startManagerWith(as *rest.Config, o manager.Options) (mgr ctrl.Manager, stop func()) {
+	c.t.Helper()
 	limits := transport.NewLimits(16, 5, 12)
-	exec := transport.NewExec(c.containers.Streams(), c.artifacts, effects.Direct, limits)
-	mgr, err := manager.New(as, manager.Options{
-		Namespaces: namespaces, MetricsAddress: "0", HealthAddress: "0", Concurrent: 96, Seam: effects.Direct,
-		Sessions: func() attachment.Session { return transport.NewSessions(exec) }, Limits: limits, Prober: asks, Artifacts: c.artifacts,
-	})
+	exec := transport.NewExec(c.containers.Streams(), c.artifacts, o.Seam, limits)
+	o.MetricsAddress, o.HealthAddress, o.Concurrent = "0", "0", 96
+	o.Sessions, o.Limits, o.Artifacts = func() attachment.Session { return transport.NewSessions(exec) }, limits, c.artifacts
+	mgr, err := manager.New(as, o)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(c.t.Context())
+	ctx, cancel := context.WithCancel(c.t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	c.t.Cleanup(func() {
-		stop()
+	stop = sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			c.t.Error(err)
 		}
 	})
+	c.t.Cleanup(stop)
+	return mgr, stop
 }
 
 // asInCluster returns the API server's configuration as cmd/manager uses it: with the same limits.

@@ -41,6 +41,7 @@ func situations() []situation {
 		conditions = `jmx_exporter_operator_attachment_conditions{namespace="shop",exporter="payroll",condition="%s",reason="%s"} 1x120`
 		expiry     = `jmx_exporter_operator_certificate_expiry_timestamp_seconds{namespace="shop",exporter="payroll"} %dx120`
 		leader     = `leader_election_master_status{namespace="jmx-exporter-system",name="jmx-exporter-operator",instance="%s"} %dx120`
+		shard      = `leader_election_master_status{namespace="jmx-exporter-system",name="jmx-exporter-operator-%d-of-2",instance="%s"} %dx120`
 		up         = `up{job="%s",namespace="shop",exporter="payroll",instance="%s"} %s`
 	)
 	return []situation{
@@ -65,7 +66,8 @@ func situations() []situation {
 		{"JmxExporterOperatorDown", "no replica answers", []string{fmt.Sprintf(up, "jmx-exporter-operator", "a", "0x20")}, "6m", labels{}, "No replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
 		{"JmxExporterOperatorDown", "it does not exist", nil, "6m", labels{}, "No replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
 		{"JmxExporterOperatorDown", "one of two answers", []string{fmt.Sprintf(up, "jmx-exporter-operator", "a", "0x20"), fmt.Sprintf(up, "jmx-exporter-operator", "b", "1x20")}, "6m", nil, "", ""},
-		{"JmxExporterOperatorHasNoLeader", "no replica leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 0)}, "6m", labels{"namespace": "jmx-exporter-system"}, "No replica of the JMX exporter operator in jmx-exporter-system is the leader", "the-operator-is-down"},
+		{"JmxExporterOperatorHasNoLeader", "no replica leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 0)}, "6m", labels{"namespace": "jmx-exporter-system", "name": "jmx-exporter-operator"}, "No replica of the JMX exporter operator in jmx-exporter-system is the leader (Lease jmx-exporter-operator)", "the-operator-is-down"},
+		{"JmxExporterOperatorHasNoLeader", "one of two shards has no leader", []string{fmt.Sprintf(shard, 0, "a", 1), fmt.Sprintf(shard, 1, "b", 0)}, "6m", labels{"namespace": "jmx-exporter-system", "name": "jmx-exporter-operator-1-of-2"}, "No replica of the JMX exporter operator in jmx-exporter-system is the leader (Lease jmx-exporter-operator-1-of-2)", "the-operator-is-down"},
 		{"JmxExporterOperatorHasNoLeader", "one of two leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 1)}, "6m", nil, "", ""},
 		{"JmxEndpointDown", "one of two", []string{fmt.Sprintf(up, "jmx", "a", "0x20"), fmt.Sprintf(up, "jmx", "b", "1x20")}, "16m", payroll, "JVMs in shop that Prometheus cannot scrape: 1", "an-endpoint-is-down"},
 		{"JmxEndpointDown", "of another job", []string{fmt.Sprintf(up, "jmx", "a", "1x20"), fmt.Sprintf(up, "nodes", "b", "0x20")}, "16m", nil, "", ""},
@@ -140,11 +142,11 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-// Each alert asks for metrics that the operator serves, or selects the job or the Lease:
+// Each alert asks for metrics that the operator serves, or selects the job or the Leases:
 // other programs have metrics of these names, too.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	lease := regexp.MustCompile(`(?m)^const name = (".+")$`).FindStringSubmatch(read(t, "internal/manager/manager.go"))[1]
+	lease := regexp.MustCompile(`(?m)^const name = "(.+)"$`).FindStringSubmatch(read(t, "internal/manager/manager.go"))[1]
 	served := read(t, "internal/metrics/metrics.go")
 	all, _ := alerts(t)
 	for _, a := range all {
@@ -153,7 +155,7 @@ func TestMetrics(t *testing.T) {
 			case strings.Contains(served, strconv.Quote(metric)):
 			case strings.HasPrefix(metric, "jmx_exporter_operator_"):
 				t.Errorf("%s asks for %s, which is not served", a.Alert, metric)
-			case !strings.Contains(labels, "job=") && !strings.Contains(labels, "name="+lease):
+			case !strings.Contains(labels, "job=") && !strings.Contains(labels, `name=~"`+lease+"("):
 				t.Errorf("%s asks for %s%s of any program", a.Alert, metric, labels)
 			}
 		}

@@ -4,8 +4,23 @@
 {{- end }}
 {{- end }}
 
+{{/* Labels of the pods of a shard: (list $ INDEX). */}}
+{{- define "jmx-exporter-operator.shardLabels" -}}
+app.kubernetes.io/name: jmx-exporter-operator
+{{- if gt (int (index . 0).Values.shards) 1 }}
+banzaicloud.com/shard: {{ index . 1 | quote }}
+{{- end }}
+{{- end }}
+
+{{/* Arguments of a shard: (list $ INDEX). */}}
 {{- define "jmx-exporter-operator.args" -}}
-{{- with .Values }}
+{{- $ := index . 0 }}
+{{- $shard := index . 1 }}
+{{- with $.Values }}
+{{- if gt (int .shards) 1 }}
+- --total-shards={{ .shards }}
+- --shard={{ $shard }}
+{{- end }}
 {{- with .namespaces }}
 - --namespace={{ join "," . }}
 {{- if has $.Release.Namespace . }}

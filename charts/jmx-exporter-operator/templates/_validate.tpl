@@ -25,8 +25,8 @@
 {{- fail (printf "extraArgs: %s is set by the value %s" $flag $value) }}
 {{- end }}
 {{- end }}
-{{- if and (gt (int $.Values.replicas) 1) (eq $arg "--leader-elect=false") }}
-{{- fail "extraArgs: --leader-elect=false needs replicas of 1, because only one operator may be active" }}
+{{- if and (or (gt (int $.Values.replicas) 1) (gt (int $.Values.shards) 1)) (eq $arg "--leader-elect=false") }}
+{{- fail "extraArgs: --leader-elect=false needs replicas and shards of 1, because only one operator may be active" }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -35,6 +35,7 @@
 {{/* The flags that values set. */}}
 {{- define "jmx-exporter-operator.flags" -}}
 transport: [--transport]
+shards: [--total-shards, --shard]
 namespaces: [--namespace, --allow-own-namespace]
 tenants.enabled: [--require-rules-label]
 metrics.enabled: [--metrics-bind-address]

@@ -36,7 +36,7 @@ const name = "jmxattachment"
 // their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: concurrent, Clock: r.Clock, Waiting: metrics.Waiting(name)}
+	queue := enqueue.Queue{Workers: concurrent, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(&v1alpha1.JmxAttachment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).

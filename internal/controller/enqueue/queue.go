@@ -12,6 +12,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 )
 
 // Queue adds to a controller's workqueue what controller-runtime's lacks.
@@ -31,6 +33,8 @@ type Queue struct {
 	Clock   clock.PassiveClock
 	// Waiting, if not nil, is set to the number of requests that wait without a worker.
 	Waiting prometheus.Gauge
+	// Shard is the share of the namespaces that is reconciled here.
+	Shard shard.Shard
 
 	queue queue
 
@@ -89,12 +93,12 @@ func (k keptBackoff) Forget(request ctrl.Request) {
 	}
 }
 
-// Reconciler returns r with shares and timers.
+// Reconciler returns r with shares and timers, for the namespaces of the Shard.
 func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 	q.running, q.waiting = map[string]int{}, map[string][]parked{}
 	q.granted, q.waits = sets.New[ctrl.Request](), sets.New[ctrl.Request]()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-		if !q.begin(request) {
+		if !q.Shard.Owns(request.Namespace) || !q.begin(request) {
 			return ctrl.Result{}, nil
 		}
 		defer q.end(request.Namespace)

@@ -11,6 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -31,6 +32,8 @@ type Reconciler struct {
 	Logs     problem.Logs
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
+	// Shard is the share of the namespaces that is reconciled; all by default.
+	Shard shard.Shard
 
 	written written
 }

@@ -49,7 +49,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
-	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Waiting: metrics.Waiting(name)}
+	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
 	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).

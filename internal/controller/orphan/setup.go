@@ -34,7 +34,7 @@ const name = "orphan"
 // existing ones at the start; deleted records; and exporters that release pods.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Waiting: metrics.Waiting(name)}
+	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(lookDelay, ofPod))).
@@ -61,7 +61,7 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 // ofAttachment maps a deleted record to its pod, unless its detach timed out: what is
 // left then stays.
 func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
-	if after != nil {
+	if after != nil || !r.Shard.Owns((*before).Namespace) {
 		return nil
 	}
 	a := *before
