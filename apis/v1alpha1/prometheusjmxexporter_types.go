@@ -3,7 +3,6 @@ package v1alpha1
 import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 )
 
 // PrometheusJmxExporter makes every Java process in the selected pods serve its MBeans
@@ -40,18 +39,25 @@ type PrometheusJmxExporter struct {
 
 // PrometheusJmxExporterSpec is the desired state of an exporter: which pods, which
 // configuration, which port.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.labelSelector) != has(self.selector)",message="exactly one of labelSelector and selector is required"
 type PrometheusJmxExporterSpec struct {
 	// CEL's format.qualifiedName() and format.dns1123Subdomain() need Kubernetes 1.32.
 
 	// labelSelector selects the running pods of this namespace that have all of these
 	// labels. It must not be empty. A pod that two exporters select belongs to the older
-	// one; an exporter in mode Attach takes precedence over one in mode Preflight.
+	// one; an exporter in mode Attach takes precedence over one in mode Preflight. Either
+	// labelSelector or selector is required.
 	//
-	// +required
+	// +optional
 	// +kubebuilder:validation:MinProperties=1
 	// +kubebuilder:validation:MaxProperties=32
 	// +kubebuilder:validation:XValidation:rule="self.all(k, k.indexOf('/') <= 253 && k.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",message="keys must be valid label keys: an optional DNS subdomain and a slash, then up to 63 letters, digits, '-', '_' or '.'"
-	LabelSelector map[string]LabelValue `json:"labelSelector"`
+	LabelSelector map[string]LabelValue `json:"labelSelector,omitempty"`
+
+	// selector selects pods instead of labelSelector, also by expressions.
+	// +optional
+	Selector *PodSelector `json:"selector,omitempty"`
 
 	// config refers to the exporter's configuration. Changes of the ConfigMap reach
 	// every pod.
@@ -156,13 +162,6 @@ type PrometheusJmxExporterSpec struct {
 	Alerts Alerts `json:"alerts,omitzero"`
 }
 
-// LabelValue is the value of a label: empty, or letters, digits, '-', '_' and '.',
-// beginning and ending with a letter or digit.
-//
-// +kubebuilder:validation:MaxLength=63
-// +kubebuilder:validation:Pattern=`^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$`
-type LabelValue string
-
 // DynamicAgentLoading decides about JVMs that print a warning when an agent is loaded.
 //
 // +kubebuilder:validation:Enum=Allow;RefuseOnWarning
@@ -187,19 +186,6 @@ type ConfigMapKey struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ConfigMapKey string `json:"configMapKey"`
-}
-
-// Selector returns labelSelector as a labels.Selector. An empty one, which the API
-// rejects, selects nothing.
-func (s *PrometheusJmxExporterSpec) Selector() labels.Selector {
-	if len(s.LabelSelector) == 0 {
-		return labels.Nothing()
-	}
-	set := labels.Set{}
-	for key, value := range s.LabelSelector {
-		set[key] = string(value)
-	}
-	return labels.SelectorFromSet(set)
 }
 
 // PrometheusJmxExporterList is a list of PrometheusJmxExporters.

@@ -29,7 +29,7 @@ func (FindJava) OnlyObserves() {}
 func (f FindJava) Ensure(ctx context.Context, s *Situation) statemachine.Outcome {
 	if pod.RunsWindows(s.Pod) {
 		return record.NotDone(v1alpha1.ReasonUnsupportedOS,
-			"The pod runs on Windows (spec.os or the node selector kubernetes.io/os); only Linux containers can be attached to. Exclude it with spec.labelSelector, or with the annotation "+v1alpha1.AnnotationOptOut+": \"true\".")
+			"The pod runs on Windows (spec.os or the node selector kubernetes.io/os); only Linux containers can be attached to. Exclude it with the exporter's selector, or with the annotation "+v1alpha1.AnnotationOptOut+": \"true\".")
 	}
 	if refused := s.podProtected(); refused != nil {
 		return *refused

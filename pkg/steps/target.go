@@ -100,7 +100,7 @@ func (s *Situation) withoutDoor(o statemachine.Outcome) statemachine.Outcome {
 	switch {
 	case !ExecCannot(o.Reason):
 	case s.Transport == v1alpha1.TransportExec:
-		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy it with both transports (config/default), or exclude the pod with spec.labelSelector."
+		o.Message += " The operator runs with --transport=Exec and adds no ephemeral containers: deploy it with both transports (config/default), or exclude the pod with the exporter's selector."
 	case s.transport() == v1alpha1.TransportExec:
 		o.Message += " Set spec.transport to Auto to use an ephemeral container, which executes nothing in this one."
 	case s.Exporter != nil && s.Exporter.Spec.Mode == v1alpha1.ModePreflight:

@@ -24,19 +24,23 @@ func TestKubectlPreflight(t *testing.T) {
 	f.mode(f.exporter, v1alpha1.ModeAttach)
 	k.fails([]string{"preflight", "-n", f.namespace, "exporter"}, "spec.mode is not Preflight")
 	k.fails([]string{"preflight", "-n", f.namespace}, "select pods with -l")
-	k.fails([]string{"preflight", "-n", f.namespace, "-l", "app in (a,b)"}, "-l takes KEY=VALUE")
 }
 
-// A preflight of labels creates an exporter, waits for the operator, and deletes it.
+// A preflight of selected pods creates an exporter, waits for the operator, and deletes it.
 func TestKubectlPreflightOfLabels(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	o := c.operate()
 	c.run(aPod("app-0"))
+	excluded := aPod("app-1")
+	excluded.pod.Labels["jmx-exporter"] = "disabled"
+	c.run(excluded)
 	c.configure(rules)
 	k := aKubectl(t, "labels", c.namespace, changer()...)
 	printed := make(chan string)
-	go func() { printed <- k.must("preflight", "-n", c.namespace, "-l", "app=dummyapp") }()
+	go func() {
+		printed <- k.must("preflight", "-n", c.namespace, "-l", "app in (dummyapp,other),!jmx-exporter")
+	}()
 	eventually(t, func() bool { return len(c.exporters()) == 1 })
 	o.settle()
 	got := <-printed
@@ -59,7 +63,7 @@ func TestKubectlPreflightOfNoPods(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=none", "--timeout", "20s"}, "no running pod in namespace "+c.namespace+" has the labels app=none", "--show-labels")
+		k.fails([]string{"preflight", "-n", c.namespace, "-l", "app=none", "--timeout", "20s"}, "no running pod in namespace "+c.namespace+" matches app in (none)", "--show-labels")
 	}()
 	eventually(t, func() bool { return len(c.exporters()) == 1 })
 	o.settle()

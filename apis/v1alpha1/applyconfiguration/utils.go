@@ -46,6 +46,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.JmxAttachmentSpecApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("JmxAttachmentStatus"):
 		return &apisv1alpha1.JmxAttachmentStatusApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("LabelRequirement"):
+		return &apisv1alpha1.LabelRequirementApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("LoadIntent"):
 		return &apisv1alpha1.LoadIntentApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Losses"):
@@ -56,6 +58,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.ObjectIdentityApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PhaseCount"):
 		return &apisv1alpha1.PhaseCountApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("PodSelector"):
+		return &apisv1alpha1.PodSelectorApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Preflight"):
 		return &apisv1alpha1.PreflightApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("PreflightMemory"):

@@ -64,7 +64,7 @@ func (f *fleet) certificateNotAfter() *metav1.Time {
 // noPodsMatched is the message of ReasonNoPodsMatched. An exporter without pods is Ready: it
 // may be applied before its pods, and whoever waits for it (helm --wait, Flux, Argo CD) would
 // wait for them.
-const noPodsMatched = "No running pod in the namespace matches spec.labelSelector."
+const noPodsMatched = "No running pod in the namespace matches the exporter's selector."
 
 // matched returns the number of pods that the exporter selects.
 func (f *fleet) matched() int { return len(f.members) + len(f.claimed) + len(f.detaching) }

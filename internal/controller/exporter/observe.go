@@ -40,7 +40,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	}
 	var pods corev1.PodList
 	if err := r.Reader.List(ctx, &pods, client.InNamespace(exporter.Namespace),
-		client.MatchingLabelsSelector{Selector: exporter.Spec.Selector()}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingLabelsSelector{Selector: exporter.Spec.AsSelector()}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })

@@ -38,7 +38,7 @@ func Check(ctx context.Context, reader client.Reader, logs Logs, exporter *v1alp
 	}
 	var pods corev1.PodList
 	if err := reader.List(ctx, &pods, client.InNamespace(exporter.Namespace),
-		client.MatchingLabelsSelector{Selector: exporter.Spec.Selector()}, client.UnsafeDisableDeepCopy); err != nil {
+		client.MatchingLabelsSelector{Selector: exporter.Spec.AsSelector()}, client.UnsafeDisableDeepCopy); err != nil {
 		return Found{}, err
 	}
 	found := Find(exporter, pods.Items, now)

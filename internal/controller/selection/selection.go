@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -18,7 +17,7 @@ import (
 // EndpointSlices, which makes the EndpointSlice controller ignore them.
 const SliceManager = "jmx-exporter-operator.banzaicloud.com"
 
-// Matched reports whether the pod has the exporter's labels, runs, is not
+// Matched reports whether the exporter selects the pod, and it runs, is not
 // terminating, and has not opted out.
 func Matched(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp.IsZero() && runsFor(exporter, pod)
@@ -36,9 +35,9 @@ func runsFor(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
 	return Selects(exporter, pod) && pod.Annotations[v1alpha1.AnnotationOptOut] != "true" && pod.Status.Phase == corev1.PodRunning
 }
 
-// Selects reports whether the pod has the exporter's labels.
+// Selects reports whether the exporter's selector matches the pod's labels.
 func Selects(exporter *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
-	return exporter.Spec.Selector().Matches(labels.Set(pod.Labels))
+	return exporter.Spec.Selects(pod.Labels)
 }
 
 // Owner returns the exporter that the pod belongs to: the oldest that matches it or, of

@@ -82,7 +82,7 @@ func TestOfExporter(t *testing.T) {
 		},
 		"no pods": {
 			v1alpha1.PrometheusJmxExporterStatus{Conditions: []metav1.Condition{condition(v1alpha1.ConditionReady, metav1.ConditionTrue, v1alpha1.ReasonNoPodsMatched)}},
-			v1alpha1.ReasonNoPodsMatched, "compare spec.labelSelector with: kubectl get pods -n shop --show-labels",
+			v1alpha1.ReasonNoPodsMatched, "compare the selector with: kubectl get pods -n shop --show-labels",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

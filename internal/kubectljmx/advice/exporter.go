@@ -43,7 +43,7 @@ func OfExporter(e *v1alpha1.PrometheusJmxExporter) Verdict {
 	verdict := s.Of(ready.Reason, ready.Message)
 	switch ready.Reason {
 	case v1alpha1.ReasonNoPodsMatched:
-		verdict.Next = fmt.Sprintf("compare spec.labelSelector with: kubectl get pods -n %s --show-labels", e.Namespace)
+		verdict.Next = fmt.Sprintf("compare the selector with: kubectl get pods -n %s --show-labels", e.Namespace)
 	case v1alpha1.ReasonPodsRefused:
 		verdict.Next = "see each pod that is refused: " + s.command("why", "POD")
 	case v1alpha1.ReasonProgressing:

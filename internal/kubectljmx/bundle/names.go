@@ -25,8 +25,9 @@ func (n names) add(all ...string) {
 
 func (n names) exporter(e *v1alpha1.PrometheusJmxExporter) {
 	n.add(e.Namespace, e.Name, e.Spec.Config.ConfigMapName)
-	for _, value := range e.Spec.LabelSelector {
-		n.add(string(value))
+	requirements, _ := e.Spec.AsSelector().Requirements()
+	for _, r := range requirements {
+		n.add(r.ValuesUnsorted()...)
 	}
 	if e.Spec.EndpointSecurity != nil {
 		n.add(e.Spec.EndpointSecurity.SecretName)

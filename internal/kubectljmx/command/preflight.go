@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/kubectljmx/cluster"
@@ -18,25 +20,26 @@ import (
 
 func (t *tool) preflight() *cobra.Command {
 	var selector string
-	var pods map[string]v1alpha1.LabelValue
+	var pods *v1alpha1.PodSelector
 	var keep bool
 	var timeout time.Duration
 	c := &cobra.Command{
-		Use:   "preflight (EXPORTER | -l LABELS)",
+		Use:   "preflight (EXPORTER | -l SELECTOR)",
 		Short: "Show which pods could be attached to, before anything is loaded",
 		Long: `Show which pods could be attached to, and why others could not, before anything is
-loaded. With labels, it creates a temporary exporter in mode Preflight, waits until
-the operator has inspected every pod with these labels, and deletes it again. With
+loaded. With a selector, it creates a temporary exporter in mode Preflight, waits until
+the operator has inspected every selected pod, and deletes it again. With
 the name of an exporter in mode Preflight, it shows what that one has found.
 
 A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
 		Example: `  kubectl jmx preflight -l app=payroll
+  kubectl jmx preflight -l 'app in (payroll,ledger),!jmx-exporter'
   kubectl jmx preflight -l app=payroll --keep   # the exporter stays, for a look at each pod
   kubectl jmx preflight example-preflight`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: t.completeOne(exporterNames),
 	}
-	c.Flags().StringVarP(&selector, "selector", "l", "", "labels of the pods, KEY=VALUE, separated by commas")
+	c.Flags().StringVarP(&selector, "selector", "l", "", "select pods by label, as kubectl get does: app=a, app!=a, app in (a,b), app, !app")
 	c.Flags().BoolVar(&keep, "keep", false, "keep the exporter; kubectl delete pjmx removes it")
 	c.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long to wait for the operator")
 	judge := func(args []string) (err error) {
@@ -63,20 +66,39 @@ A preflight loads nothing, signals no JVM, and leaves nothing in a container.`,
 	})))
 }
 
-// selected returns the labels of -l.
-func selected(selector string) (map[string]v1alpha1.LabelValue, error) {
-	set, err := labels.ConvertSelectorToLabelsMap(selector)
+// operators are those of kubectl's selectors that the API has.
+var operators = map[selection.Operator]metav1.LabelSelectorOperator{
+	selection.Equals:       metav1.LabelSelectorOpIn,
+	selection.DoubleEquals: metav1.LabelSelectorOpIn,
+	selection.In:           metav1.LabelSelectorOpIn,
+	selection.NotEquals:    metav1.LabelSelectorOpNotIn,
+	selection.NotIn:        metav1.LabelSelectorOpNotIn,
+	selection.Exists:       metav1.LabelSelectorOpExists,
+	selection.DoesNotExist: metav1.LabelSelectorOpDoesNotExist,
+}
+
+// selected returns the selector of -l, which has the syntax of kubectl's.
+func selected(selector string) (*v1alpha1.PodSelector, error) {
+	requirements, err := labels.ParseToRequirements(selector)
 	if err != nil {
-		return nil, fmt.Errorf("-l takes KEY=VALUE, separated by commas, as spec.labelSelector does: %w", err)
+		return nil, fmt.Errorf("-l %s: %w", selector, err)
 	}
-	pods := map[string]v1alpha1.LabelValue{}
-	for key, value := range set {
-		pods[key] = v1alpha1.LabelValue(value)
+	pods := &v1alpha1.PodSelector{}
+	for _, r := range requirements {
+		operator, ok := operators[r.Operator()]
+		if !ok {
+			return nil, fmt.Errorf("-l %s: an exporter's selector has no operator %s", selector, r.Operator())
+		}
+		requirement := v1alpha1.LabelRequirement{Key: r.Key(), Operator: operator}
+		for _, value := range r.Values().List() {
+			requirement.Values = append(requirement.Values, v1alpha1.LabelValue(value))
+		}
+		pods.MatchExpressions = append(pods.MatchExpressions, requirement)
 	}
 	return pods, nil
 }
 
-func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, pods map[string]v1alpha1.LabelValue, keep bool, timeout time.Duration) (*preflight.Report, error) {
+func (t *tool) inspect(ctx context.Context, cl *cluster.Cluster, pods *v1alpha1.PodSelector, keep bool, timeout time.Duration) (*preflight.Report, error) {
 	progress := output.NewProgress(t.ErrOut)
 	defer progress.Done()
 	return preflight.Run(ctx, cl, pods, keep, timeout, progress.Say)

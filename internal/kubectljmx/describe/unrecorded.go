@@ -34,22 +34,22 @@ func unrecorded(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod, name s
 	var selecting, others []string
 	for i := range exporters.Items {
 		e := &exporters.Items[i]
-		if e.Spec.Selector().Matches(labels.Set(pod.Labels)) {
+		if e.Spec.Selects(pod.Labels) {
 			selecting = append(selecting, e.Name)
 		} else {
-			others = append(others, fmt.Sprintf("%s (lacks %s)", e.Name, strings.Join(lacking(e, pod), ", ")))
+			others = append(others, fmt.Sprintf("%s (requires %s)", e.Name, strings.Join(lacking(e, pod), ", ")))
 		}
 	}
 	switch {
 	case len(selecting) == 0 && len(others) == 0:
 		return &advice.Verdict{
 			Reason: notSelected, Message: "Namespace " + pod.Namespace + " has no PrometheusJmxExporter.",
-			Next: "create one whose spec.labelSelector selects this pod, or find out first whether it can be attached to: kubectl jmx preflight -n " + pod.Namespace + " -l KEY=VALUE",
+			Next: "create one that selects this pod, or find out first whether it can be attached to: kubectl jmx preflight -n " + pod.Namespace + " -l SELECTOR",
 		}, nil
 	case len(selecting) == 0:
 		return &advice.Verdict{
 			Reason: notSelected, Message: "No exporter of the namespace selects this pod: " + strings.Join(others, ", ") + ".",
-			Next: "change the pod's labels in its template, or spec.labelSelector of an exporter",
+			Next: "change the pod's labels in its template, or the selector of an exporter",
 		}, nil
 	case pod.Annotations[v1alpha1.AnnotationOptOut] == "true":
 		return &advice.Verdict{
@@ -68,12 +68,13 @@ func unrecorded(ctx context.Context, c *cluster.Cluster, pod *corev1.Pod, name s
 	}, nil
 }
 
-// lacking returns the labels of the exporter's selector that a pod does not have.
+// lacking returns the requirements of the exporter's selector that a pod does not meet.
 func lacking(e *v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) []string {
 	var all []string
-	for key, value := range e.Spec.LabelSelector {
-		if is, ok := pod.Labels[key]; !ok || is != string(value) {
-			all = append(all, key+"="+string(value))
+	requirements, _ := e.Spec.AsSelector().Requirements()
+	for _, r := range requirements {
+		if !r.Matches(labels.Set(pod.Labels)) {
+			all = append(all, r.String())
 		}
 	}
 	slices.Sort(all)

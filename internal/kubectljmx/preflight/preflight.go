@@ -57,14 +57,14 @@ func complete(e *v1alpha1.PrometheusJmxExporter) bool {
 	return reason(e) == v1alpha1.ReasonPodsInspected
 }
 
-// Run creates an exporter in mode Preflight that selects pods by labels, waits until all
+// Run creates an exporter in mode Preflight with a selector, waits until all
 // are inspected, and returns the report. The exporter is deleted afterwards, unless keep.
-func Run(ctx context.Context, c *cluster.Cluster, labels map[string]v1alpha1.LabelValue, keep bool, timeout time.Duration, progress func(string, ...any)) (report *Report, err error) {
+func Run(ctx context.Context, c *cluster.Cluster, selector *v1alpha1.PodSelector, keep bool, timeout time.Duration, progress func(string, ...any)) (report *Report, err error) {
 	exporter := &v1alpha1.PrometheusJmxExporter{
 		// Named here, so that it is known which one to delete if the answer to its creation is lost.
 		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: "preflight-" + rand.String(8)},
 		Spec: v1alpha1.PrometheusJmxExporterSpec{
-			Mode: v1alpha1.ModePreflight, LabelSelector: labels,
+			Mode: v1alpha1.ModePreflight, Selector: selector,
 			// A preflight needs no configuration; the field is required.
 			Config: v1alpha1.ConfigMapKey{ConfigMapName: "none", ConfigMapKey: "none"},
 		},
@@ -107,7 +107,7 @@ func wait(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxExpo
 		case v1alpha1.ReasonPodsInspected:
 			return nil
 		case v1alpha1.ReasonNoPodsMatched:
-			return fmt.Errorf("no running pod in namespace %s has the labels %s; list the labels of its pods: kubectl get pods -n %s --show-labels", e.Namespace, e.Spec.Selector(), e.Namespace)
+			return fmt.Errorf("no running pod in namespace %s matches %s; list the labels of its pods: kubectl get pods -n %s --show-labels", e.Namespace, e.Spec.AsSelector(), e.Namespace)
 		}
 		if p := e.Status.Preflight; p != nil {
 			progress("inspected %d of %d pods", e.Status.Matched-p.Pending, e.Status.Matched)

@@ -377,6 +377,21 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: revision
       type:
         scalar: string
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: operator
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
+    - name: values
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelValue
+          elementRelationship: atomic
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelValue
   scalar: string
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LoadIntent
@@ -442,6 +457,20 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: phase
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Phase
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PodSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.LabelValue
 - name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Preflight
   map:
     fields:
@@ -618,6 +647,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Rollout
       default: {}
+    - name: selector
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.PodSelector
     - name: suspend
       type:
         scalar: boolean
@@ -825,6 +857,8 @@ var schemaYAML = typed.YAMLObject(`types:
         elementType:
           namedType: __untyped_deduced_
         elementRelationship: separable
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorOperator
+  scalar: string
 - name: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
   map:
     fields:

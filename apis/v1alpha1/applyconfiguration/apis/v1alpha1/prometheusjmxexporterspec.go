@@ -15,8 +15,11 @@ import (
 type PrometheusJmxExporterSpecApplyConfiguration struct {
 	// labelSelector selects the running pods of this namespace that have all of these
 	// labels. It must not be empty. A pod that two exporters select belongs to the older
-	// one; an exporter in mode Attach takes precedence over one in mode Preflight.
+	// one; an exporter in mode Attach takes precedence over one in mode Preflight. Either
+	// labelSelector or selector is required.
 	LabelSelector map[string]apisv1alpha1.LabelValue `json:"labelSelector,omitempty"`
+	// selector selects pods instead of labelSelector, also by expressions.
+	Selector *PodSelectorApplyConfiguration `json:"selector,omitempty"`
 	// config refers to the exporter's configuration. Changes of the ConfigMap reach
 	// every pod.
 	Config *ConfigMapKeyApplyConfiguration `json:"config,omitempty"`
@@ -92,6 +95,14 @@ func (b *PrometheusJmxExporterSpecApplyConfiguration) WithLabelSelector(entries 
 	for k, v := range entries {
 		b.LabelSelector[k] = v
 	}
+	return b
+}
+
+// WithSelector sets the Selector field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Selector field is set to the value of the last call.
+func (b *PrometheusJmxExporterSpecApplyConfiguration) WithSelector(value *PodSelectorApplyConfiguration) *PrometheusJmxExporterSpecApplyConfiguration {
+	b.Selector = value
 	return b
 }
 
