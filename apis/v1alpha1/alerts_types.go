@@ -4,7 +4,7 @@ import "k8s.io/apimachinery/pkg/types"
 
 // Alerts configures the report of selected pods that do not run.
 type Alerts struct {
-	// checkRunningPods lists in status.problemPods the pods that match labelSelector but
+	// checkRunningPods lists in status.problemPods the selected pods that
 	// do not run as they should: pending, crashing, without their image, failed. They
 	// need not run Java.
 	// +optional

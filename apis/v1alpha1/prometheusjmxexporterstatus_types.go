@@ -19,7 +19,7 @@ type PrometheusJmxExporterStatus struct {
 	// +kubebuilder:validation:MaxLength=32
 	Pods string `json:"pods,omitempty"`
 
-	// matched counts the pods that match labelSelector, run, and are not terminating.
+	// matched counts the selected pods that run and are not terminating.
 	// +optional
 	Matched int32 `json:"matched"`
 
@@ -75,12 +75,12 @@ type PrometheusJmxExporterStatus struct {
 	// +optional
 	Preflight *Preflight `json:"preflight,omitempty"`
 
-	// problemPodCount counts the pods that match labelSelector but do not run. Only with
+	// problemPodCount counts the selected pods that do not run. Only with
 	// spec.alerts.checkRunningPods.
 	// +optional
 	ProblemPodCount int32 `json:"problemPodCount,omitempty"`
 
-	// problemPods are the pods that match labelSelector but do not run, sorted by name,
+	// problemPods are the selected pods that do not run, sorted by name,
 	// with one entry per failing container in start order, up to 50 entries. Only with
 	// spec.alerts.checkRunningPods.
 	// +optional

@@ -15,6 +15,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 	"banzaicloud.com/jmx-exporter-operator/pkg/terminal"
 	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
@@ -82,7 +83,7 @@ func read(args []string) (*options, *flag.FlagSet) {
 	flags.StringVar(&o.HealthAddress, "health-probe-bind-address", ":8081", "`address` that /healthz and /readyz bind to")
 	flags.BoolVar(&o.LeaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas is active")
 	flags.StringVar(&o.LeaderNamespace, "leader-election-namespace", "", "`namespace` of the leader election Lease; the pod's own if empty")
-	flags.IntVar(&o.Shard.Total, "total-shards", 1, "`number` of operators that share the namespaces of the cluster, each with a Lease of its own; each has its own limits and its own cache of the whole cluster")
+	flags.IntVar(&o.Shard.Total, "total-shards", 1, "`number` of operators, up to 8, that share the namespaces of the cluster, each with a Lease of its own; each has its own limits and its own cache of the whole cluster")
 	flags.IntVar(&o.Shard.Index, "shard", 0, "which of --total-shards this operator is, `counted` from 0")
 	flags.IntVar(&o.Concurrent, "concurrent-attachments", 96, "maximum `number` of concurrently reconciled pods; must be more than four times --max-execs")
 	flags.IntVar(&o.execs, "max-execs", 16, "maximum `number` of concurrent execs; up to twice as many more may wait for containers that do not respond")
@@ -146,8 +147,8 @@ func (o *options) check() error {
 // others.
 func (o *options) checkShard() error {
 	switch s := o.Shard; {
-	case s.Total < 1:
-		return fmt.Errorf("--total-shards=%d: must be 1 or more", s.Total)
+	case s.Total < 1 || s.Total > shard.Max:
+		return fmt.Errorf("--total-shards=%d: must be from 1 to %d", s.Total, shard.Max)
 	case s.Index < 0 || s.Index >= s.Total:
 		return fmt.Errorf("--shard=%d: must be from 0 to %d, since --total-shards=%d", s.Index, s.Total-1, s.Total)
 	case s.Total > 1 && !o.LeaderElect:

@@ -26,7 +26,8 @@ func TestCheck(t *testing.T) {
 		"a transport that there is not":    {args: []string{"--transport=door"}, says: "--transport=door: must be Auto, Exec or EphemeralContainer"},
 		"the last of three shards":         {args: []string{"--total-shards=3", "--shard=2"}},
 		"a shard too many":                 {args: []string{"--total-shards=3", "--shard=3"}, says: "--shard=3: must be from 0 to 2, since --total-shards=3"},
-		"no shard":                         {args: []string{"--total-shards=0"}, says: "--total-shards=0: must be 1 or more"},
+		"no shard":                         {args: []string{"--total-shards=0"}, says: "--total-shards=0: must be from 1 to 8"},
+		"too many shards":                  {args: []string{"--total-shards=9"}, says: "--total-shards=9: must be from 1 to 8"},
 		"shards that nothing keeps apart":  {args: []string{"--total-shards=2", "--leader-elect=false"}, says: "--total-shards=2: needs --leader-elect"},
 		"a time before now":                {args: []string{"--health-check-interval=-1s"}, says: "must be 0 or more"},
 	} {

@@ -6,7 +6,7 @@ var operator = board{
 	rows: []row{
 		{"Now", []panel{
 			now("Replicas up", "", `sum(up{job="jmx-exporter-operator"})`),
-			now("Leaders", "", `sum(leader_election_master_status{name=~"jmx-exporter-operator(-[0-9]+-of-[0-9]+)?"})`).quietWhile("the operator runs with --leader-elect=false"),
+			now("Leaders", "", `sum(leader_election_master_status{name=~"jmx-exporter-operator(-[0-9]+)?"})`).quietWhile("the operator runs with --leader-elect=false"),
 			now("Execs in progress", "", `sum(jmx_exporter_operator_effects_in_flight{kind="exec"}) or vector(0)`),
 			now("Queued", "Objects that wait to be reconciled.", `sum(workqueue_depth{job="jmx-exporter-operator"})`),
 		}},

@@ -14,8 +14,8 @@ import (
 )
 
 // newLock returns the lock of a shard's leader election, in the namespace or the pod's own.
-// deadline is for how long the leader tries to renew it.
-func newLock(config *rest.Config, namespace, prefix string, of shard.Shard, deadline time.Duration) (*shard.Lock, error) {
+// A Lease is valid for duration, and the leader tries for as long as deadline to renew it.
+func newLock(config *rest.Config, namespace, prefix string, of shard.Shard, duration, deadline time.Duration) (*shard.Lock, error) {
 	if namespace == "" {
 		if namespace = OwnNamespace(); namespace == "" {
 			return nil, errors.New("cannot find the namespace of the Lease, because this is no pod: set --leader-election-namespace, or --leader-elect=false if no other operator runs")
@@ -31,5 +31,5 @@ func newLock(config *rest.Config, namespace, prefix string, of shard.Shard, dead
 	if err != nil {
 		return nil, err
 	}
-	return shard.NewLock(leases, namespace, prefix, host+"_"+string(uuid.NewUUID()), of, clock.RealClock{}), nil
+	return shard.NewLock(leases, namespace, prefix, host+"_"+string(uuid.NewUUID()), of, duration, clock.RealClock{}), nil
 }

@@ -165,7 +165,7 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if !o.LeaderElect {
 		return ctrl.NewManager(config, options)
 	}
-	lock, err := newLock(config, o.LeaderNamespace, name, o.Shard, lease.Deadline)
+	lock, err := newLock(config, o.LeaderNamespace, name, o.Shard, lease.Duration, lease.Deadline)
 	if err != nil {
 		return nil, err
 	}

@@ -40,9 +40,13 @@ var (
 		Name: "jmx_exporter_operator_effects_total",
 		Help: "Number of completed effects, by kind and result (success or error).",
 	}, []string{"kind", "result"})
+	totalShards = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "jmx_exporter_operator_total_shards",
+		Help: "Number of operators that share the namespaces, as this one was told.",
+	})
 	waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "jmx_exporter_operator_waiting_requests",
-		Help: "Number of reconciles that wait without a worker, by controller and by what they wait for: a worker, or a place for an exec or a probe.",
+		Help: "Number of exporters and pods that wait without a worker to be reconciled, by controller and by what they wait for: a worker, or a place for an exec or a probe.",
 	}, []string{"controller", "reason"})
 	execBytes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "jmx_exporter_operator_exec_bytes_total",

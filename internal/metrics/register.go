@@ -12,7 +12,8 @@ import (
 // replica that was elected, for its shard: others do not even read it. With names, it has the
 // names of namespaces and exporters as labels.
 func Register(cache client.Reader, names bool, of shard.Shard, elected <-chan struct{}) {
-	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes, waiting)
+	metrics.Registry.MustRegister(stepDuration, stepOutcomes, effectsInFlight, effectsDone, execBytes, waiting, totalShards)
+	totalShards.Set(float64(max(of.Total, 1)))
 	metrics.Registry.MustRegister(Collectors(cache, names, of, elected)...)
 }
 

@@ -3,11 +3,9 @@ package shard
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -15,64 +13,64 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Lock is the lock of a shard's leader election. It cannot be acquired while an operator with
-// another Total is a leader, whose namespaces would be others: after a change of Total, the
-// new operators wait for the old ones to end. It is used by one leader elector.
+// Lock is the lock of a shard's leader election. It is neither acquired nor renewed while an
+// operator with another Total is a leader, whose namespaces would be others: after a change of
+// Total, the new operators wait for the old ones to end. It is for one leader elector, which
+// calls it from one goroutine.
 //
 // Two that acquire at the same time both look for the other after they wrote their own
-// Lease, as in Dekker's algorithm: at least one finds the other, and gives up.
+// Lease, as in Dekker's algorithm: at least one finds the other, and gives up. A leader that was
+// stopped, and continues when others lead, finds them before it renews.
 type Lock struct {
 	*resourcelock.LeaseLock
-	shard  Shard
-	prefix string
-	clock  clock.PassiveClock
+	shard    Shard
+	prefix   string
+	duration time.Duration
+	clock    clock.PassiveClock
 
-	mu       sync.Mutex
-	acquired bool
-	// seen is when each foreign Lease was first seen as it is: as leader election does, it
-	// counts from then for how long it is valid, since clocks may differ.
-	seen map[string]sighting
+	leads bool
+	// observed is since when each foreign Lease has not changed: as leader election does, it
+	// counts by its own clock, since clocks may differ.
+	observed map[string]observation
 }
 
-type sighting struct {
+type observation struct {
 	renewed metav1.MicroTime
 	since   time.Time
 }
 
 // NewLock returns the lock of a shard, held in a Lease with its name in the namespace.
-func NewLock(leases coordinationv1client.LeasesGetter, namespace, prefix, identity string, s Shard, c clock.PassiveClock) *Lock {
+// duration is for how long a Lease is valid.
+func NewLock(leases coordinationv1client.LeasesGetter, namespace, prefix, identity string, s Shard, duration time.Duration, c clock.PassiveClock) *Lock {
 	return &Lock{
 		LeaseLock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: s.LeaseName(prefix)},
 			Client:     leases,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+			LockConfig: resourcelock.ResourceLockConfig{Identity: s.holder(identity)},
 		},
-		shard: s, prefix: prefix, clock: c, seen: map[string]sighting{},
+		shard: s, prefix: prefix, duration: duration, clock: c, observed: map[string]observation{},
 	}
 }
 
 // Create implements resourcelock.Interface.
 func (l *Lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.acquire(ctx, record, l.LeaseLock.Create)
+	return l.hold(ctx, record, l.LeaseLock.Create)
 }
 
 // Update implements resourcelock.Interface.
 func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return l.acquire(ctx, record, l.LeaseLock.Update)
+	if record.HolderIdentity == "" { // it is released
+		return l.LeaseLock.Update(ctx, record)
+	}
+	return l.hold(ctx, record, l.LeaseLock.Update)
 }
 
-// acquire writes the Lease unless it would make two operators leaders of a namespace. A
-// leader renews without looking.
-func (l *Lock) acquire(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.acquired {
-		return write(ctx, record)
-	}
+// hold writes the Lease unless it would make two operators leaders of a namespace.
+func (l *Lock) hold(ctx context.Context, record resourcelock.LeaderElectionRecord, write func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	if err := l.alone(ctx); err != nil {
 		return err
 	}
-	if err := write(ctx, record); err != nil {
+	if err := write(ctx, record); err != nil || l.leads {
 		return err
 	}
 	if err := l.alone(ctx); err != nil {
@@ -82,40 +80,44 @@ func (l *Lock) acquire(ctx context.Context, record resourcelock.LeaderElectionRe
 		}
 		return err
 	}
-	l.acquired = true
+	l.leads = true
 	return nil
 }
 
-// alone returns an error if an operator with another Total may be a leader.
+// alone returns an error if an operator with another Total may be a leader. A Lease that such
+// a one has not renewed for long is released for it.
 func (l *Lock) alone(ctx context.Context) error {
 	leases, err := l.Client.Leases(l.LeaseMeta.Namespace).List(ctx, metav1.ListOptions{})
-	if apierrors.IsForbidden(err) && l.shard.whole() {
-		return nil // the role is that of a release without shards
-	}
 	if err != nil {
 		return fmt.Errorf("cannot list the Leases of other shards: %w", err)
 	}
 	var waits error // all Leases are looked at: they expire side by side
 	for i := range leases.Items {
 		lease := &leases.Items[i]
-		if of, ours := total(l.prefix, lease.Name); ours && of != max(l.shard.Total, 1) && l.held(lease) {
-			waits = fmt.Errorf("%s leads with --total-shards=%d (Lease %s), and this operator has --total-shards=%d; it waits for the other one to end",
-				ptr.Deref(lease.Spec.HolderIdentity, ""), of, lease.Name, max(l.shard.Total, 1))
+		holder := ptr.Deref(lease.Spec.HolderIdentity, "")
+		if !isLease(l.prefix, lease.Name) || lease.Name == l.LeaseMeta.Name || holder == "" || totalOf(holder) == l.shard.total() {
+			continue
 		}
+		if l.isExpired(lease) {
+			lease.Spec.HolderIdentity = new("")
+			_, err := l.Client.Leases(lease.Namespace).Update(ctx, lease, metav1.UpdateOptions{})
+			if err == nil {
+				continue
+			}
+		}
+		waits = fmt.Errorf("%s is a leader with --total-shards=%d (Lease %s), and this operator has --total-shards=%d; it waits for the other one to end",
+			holder, totalOf(holder), lease.Name, l.shard.total())
 	}
 	return waits
 }
 
-// held reports whether the Lease may have a leader.
-func (l *Lock) held(lease *coordinationv1.Lease) bool {
-	if ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
+// isExpired reports whether the Lease has not been renewed for as long as it is valid.
+func (l *Lock) isExpired(lease *coordinationv1.Lease) bool {
+	renewed, now := ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}), l.clock.Now()
+	before, known := l.observed[lease.Name]
+	if !known || !before.renewed.Equal(&renewed) {
+		l.observed[lease.Name] = observation{renewed, now}
 		return false
 	}
-	renewed, now := ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}), l.clock.Now()
-	before, known := l.seen[lease.Name]
-	if !known || !before.renewed.Equal(&renewed) {
-		l.seen[lease.Name] = sighting{renewed, now}
-		return true
-	}
-	return now.Before(before.since.Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second))
+	return !now.Before(before.since.Add(l.duration))
 }

@@ -18,7 +18,7 @@ import (
 
 const (
 	system   = "system"
-	valid    = 15 // seconds
+	valid    = 15 * time.Second
 	operator = "operator"
 )
 
@@ -35,7 +35,7 @@ func newCluster() *cluster {
 // lead returns an operator of a shard, and whether it leads after one attempt.
 func (c *cluster) lead(ctx context.Context, t *testing.T, identity string, s Shard) (*Lock, error) {
 	t.Helper()
-	lock := NewLock(c.CoordinationV1(), system, operator, identity, s, c.clock)
+	lock := NewLock(c.CoordinationV1(), system, operator, identity, s, valid, c.clock)
 	return lock, c.renew(ctx, t, lock)
 }
 
@@ -43,7 +43,7 @@ func (c *cluster) lead(ctx context.Context, t *testing.T, identity string, s Sha
 func (c *cluster) renew(ctx context.Context, t *testing.T, lock *Lock) error {
 	t.Helper()
 	now := metav1.NewTime(c.clock.Now())
-	record := resourcelock.LeaderElectionRecord{HolderIdentity: lock.Identity(), LeaseDurationSeconds: valid, AcquireTime: now, RenewTime: now}
+	record := resourcelock.LeaderElectionRecord{HolderIdentity: lock.Identity(), LeaseDurationSeconds: int(valid.Seconds()), AcquireTime: now, RenewTime: now}
 	_, _, err := lock.Get(ctx)
 	if apierrors.IsNotFound(err) {
 		return lock.Create(ctx, record)
@@ -74,35 +74,35 @@ func TestWaitsForOtherTotal(t *testing.T) {
 			return old.Update(t.Context(), resourcelock.LeaderElectionRecord{LeaseDurationSeconds: 1})
 		},
 		"expired": func(_ *testing.T, c *cluster, _ *Lock) error {
-			c.clock.SetTime(c.clock.Now().Add(valid * time.Second))
+			c.clock.SetTime(c.clock.Now().Add(valid))
 			return nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
-			old, err := c.lead(t.Context(), t, "old", Shard{Index: 1, Total: 2})
+			old, err := c.lead(t.Context(), t, "old", Shard{Index: 1, Total: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := c.lead(t.Context(), t, "beside", Shard{Index: 0, Total: 2}); err != nil {
-				t.Errorf("the other shard of two does not lead: %v", err)
+			if _, err := c.lead(t.Context(), t, "beside", Shard{Index: 2, Total: 3}); err != nil {
+				t.Errorf("another shard of three does not lead: %v", err)
 			}
 			c.clock.SetTime(c.clock.Now().Add(24 * time.Hour)) // a clock that is ahead of theirs
 			lock, err := c.lead(t.Context(), t, "new", Shard{})
-			if err == nil || !strings.Contains(err.Error(), "leads with --total-shards=2") {
+			if err == nil || !strings.Contains(err.Error(), "is a leader with --total-shards=3") {
 				t.Fatalf("an operator of all namespaces leads beside shards: %v", err)
 			}
 			if got := c.holder(t.Context(), t, operator); got != "" {
 				t.Fatalf("%s holds the Lease", got)
 			}
-			c.clock.SetTime(c.clock.Now().Add((valid - 1) * time.Second))
+			c.clock.SetTime(c.clock.Now().Add(valid - time.Second))
 			if err := c.renew(t.Context(), t, old); err != nil {
 				t.Errorf("a leader cannot renew its Lease beside one who waits: %v", err)
 			}
 			if err := c.renew(t.Context(), t, lock); err == nil {
 				t.Error("it leads, although a Lease was renewed")
 			}
-			c.clock.SetTime(c.clock.Now().Add(time.Second)) // the Lease of the other shard of two has expired
+			c.clock.SetTime(c.clock.Now().Add(time.Second)) // the Lease of another shard of three has expired
 			if err := end(t, c, old); err != nil {
 				t.Fatal(err)
 			}
@@ -114,38 +114,87 @@ func TestWaitsForOtherTotal(t *testing.T) {
 }
 
 // Of two with different numbers that acquire at the same time, the one that finds the other's
-// Lease after it wrote its own gives its own back.
+// Lease after it wrote its own gives its own back, whether it made the Lease or found it.
 func TestAcquiredAtTheSameTime(t *testing.T) {
-	c := newCluster()
-	c.PrependReactor("create", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
-		now := metav1.NewMicroTime(c.clock.Now())
-		return false, nil, c.Tracker().Add(&coordinationv1.Lease{
-			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "operator-1-of-2"},
-			Spec:       coordinationv1.LeaseSpec{HolderIdentity: new("other"), LeaseDurationSeconds: new(int32(valid)), RenewTime: &now},
+	for _, verb := range []string{"create", "update"} {
+		c := newCluster()
+		if verb == "update" {
+			c.has(t, "operator", "")
+		}
+		raced := false
+		c.PrependReactor(verb, "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+			if !raced {
+				raced = true
+				c.has(t, "operator-1", "other_1-of-2")
+			}
+			return false, nil, nil
 		})
-	})
-	if _, err := c.lead(t.Context(), t, "one", Shard{}); err == nil {
-		t.Error("both lead")
-	}
-	if got := c.holder(t.Context(), t, operator); got != "" {
-		t.Errorf("%s still holds its Lease", got)
-	}
-	if got := c.holder(t.Context(), t, "operator-1-of-2"); got != "other" {
-		t.Errorf("%q holds the other Lease, want other", got)
+		if _, err := c.lead(t.Context(), t, "one", Shard{}); err == nil {
+			t.Errorf("%s: both lead", verb)
+		}
+		if got := c.holder(t.Context(), t, operator); got != "" {
+			t.Errorf("%s: %s still holds its Lease", verb, got)
+		}
+		if got := c.holder(t.Context(), t, "operator-1"); got != "other_1-of-2" {
+			t.Errorf("%s: %q holds the other Lease, want other", verb, got)
+		}
 	}
 }
 
-// An operator of all namespaces leads with the role of a release that had no shards; one of a
-// shard does not.
-func TestWithoutRightToList(t *testing.T) {
-	c := newCluster()
-	c.PrependReactor("list", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(coordinationv1.Resource("leases"), "", nil)
-	})
-	if _, err := c.lead(t.Context(), t, "one", Shard{Total: 1}); err != nil {
-		t.Error(err)
+// has adds a Lease with this holder.
+func (c *cluster) has(t *testing.T, name, holder string) {
+	t.Helper()
+	now := metav1.NewMicroTime(c.clock.Now())
+	if err := c.Tracker().Add(&coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: name},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: new(int32(1 << 30)), RenewTime: &now},
+	}); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := c.lead(t.Context(), t, "other", Shard{Total: 2}); !apierrors.IsForbidden(err) {
-		t.Errorf("got %v, want the refusal", err)
+}
+
+// A leader that was stopped for longer than its Lease, and continues when one with another
+// number leads, does not renew it: neither its own, nor beside the other's.
+func TestContinuesAfterItsLease(t *testing.T) {
+	c := newCluster()
+	old, err := c.lead(t.Context(), t, "old", Shard{Index: 1, Total: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock, err := c.lead(t.Context(), t, "new", Shard{})
+	if err == nil {
+		t.Fatal("both lead")
+	}
+	c.clock.SetTime(c.clock.Now().Add(valid))
+	if err := c.renew(t.Context(), t, lock); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := c.renew(t.Context(), t, old); err == nil {
+			t.Error("both lead after one was stopped")
+		}
+		if err := c.renew(t.Context(), t, lock); err != nil {
+			t.Errorf("the other one cannot renew its Lease: %v", err)
+		}
+	}
+}
+
+// A Lease of another number that was never released delays one start, and no later one.
+func TestLeftLease(t *testing.T) {
+	c := newCluster()
+	c.has(t, "operator-1", "gone_1-of-2")
+	first, err := c.lead(t.Context(), t, "first", Shard{})
+	if err == nil {
+		t.Fatal("it leads, although the other may be alive")
+	}
+	c.clock.SetTime(c.clock.Now().Add(valid))
+	if err := c.renew(t.Context(), t, first); err != nil {
+		t.Fatalf("it does not lead after %s: %v", valid, err)
+	}
+	if err := first.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.lead(t.Context(), t, "second", Shard{}); err != nil {
+		t.Errorf("the next operator does not lead at once: %v", err)
 	}
 }

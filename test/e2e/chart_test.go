@@ -38,6 +38,19 @@ func TestChart(t *testing.T) {
 			funcs.LoadedOnce(namespace),
 			funcs.ExecsAtMost(5),
 			scraper.Answered())).
+		Assess("two operators share the namespaces, and update every JVM", funcs.All(
+			suite.ChartSharded(2, "jmx-exporter-operator:next"),
+			implementations.Changed(),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 5, port),
+			funcs.LoadedOnce(namespace),
+			scraper.Answered())).
+		Assess("one takes over from both", funcs.All(
+			suite.ChartReleased("upgrade", "jmx-exporter-operator:dev"),
+			implementations.Back(),
+			funcs.AllAnnotated(namespace, funcs.Exporter, 5, port),
+			funcs.LoadedOnce(namespace),
+			funcs.ExecsAtMost(5),
+			scraper.Answered())).
 		Assess("the applications are unchanged", unchanged).
 		Assess("the exporter is deleted", funcs.All(
 			funcs.Delete(namespace, exporter),

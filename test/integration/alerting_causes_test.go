@@ -102,7 +102,9 @@ func serveForAlerts(t *testing.T, c *cluster) *servedForAlerts {
 	registry.MustRegister(metrics.Collectors(inNamespace{admin, c.namespace}, true, shard.Shard{}, elected)...)
 	// controller-runtime's metric, with the namespace label that Prometheus adds to a target.
 	leader := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "leader_election_master_status", Help: "Whether this replica is the leader."}, []string{"namespace", "name"})
-	registry.MustRegister(leader)
+	shards := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "jmx_exporter_operator_total_shards", Help: "Number of shards."}, []string{"namespace"})
+	registry.MustRegister(leader, shards)
+	shards.WithLabelValues("jmx-exporter-system").Set(1)
 	leader.WithLabelValues("other-system", "other-operator").Set(1)
 	s := &servedForAlerts{leader: leader.WithLabelValues("jmx-exporter-system", "jmx-exporter-operator")}
 	s.operatorUp.Store(true)

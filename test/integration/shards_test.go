@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,7 +30,7 @@ func TestShards(t *testing.T) {
 		seen := &seenNamespaces{set: sets.New[string]()}
 		mgr, stop := leases.startManagerWith(config, manager.Options{
 			Namespaces: namespaces, Seam: seen.seam, Prober: nodes.Prober(effects.Direct),
-			LeaderElect: true, LeaderNamespace: leases.namespace, Shard: of,
+			LeaderElect: true, Lease: longLease, LeaderNamespace: leases.namespace, Shard: of,
 		})
 		return mgr, seen, stop
 	}
@@ -72,6 +73,9 @@ func TestShards(t *testing.T) {
 	setPort(stories[0])
 	isAnnotatedAt(stories[0], 9500)
 }
+
+// longLease is not lost on a busy machine. An operator that ends releases it at once.
+var longLease = manager.LeaseTimes{Duration: 5 * time.Minute, Deadline: 4 * time.Minute, Retry: 200 * time.Millisecond}
 
 // aStoryOf returns a story in a namespace of the shard.
 func aStoryOf(t *testing.T, on *containers, of shard.Shard) *story {

@@ -40,8 +40,8 @@ func situations() []situation {
 		failing    = "jmx_exporter_operator_failing_pods"
 		conditions = `jmx_exporter_operator_attachment_conditions{namespace="shop",exporter="payroll",condition="%s",reason="%s"} 1x120`
 		expiry     = `jmx_exporter_operator_certificate_expiry_timestamp_seconds{namespace="shop",exporter="payroll"} %dx120`
-		leader     = `leader_election_master_status{namespace="jmx-exporter-system",name="jmx-exporter-operator",instance="%s"} %dx120`
-		shard      = `leader_election_master_status{namespace="jmx-exporter-system",name="jmx-exporter-operator-%d-of-2",instance="%s"} %dx120`
+		leader     = `leader_election_master_status{namespace="jmx-exporter-system",name="jmx-exporter-operator%s",instance="%s"} %dx120`
+		shards     = `jmx_exporter_operator_total_shards{namespace="jmx-exporter-system",instance="%s"} %dx120`
 		up         = `up{job="%s",namespace="shop",exporter="payroll",instance="%s"} %s`
 	)
 	return []situation{
@@ -51,7 +51,7 @@ func situations() []situation {
 		{"JmxExporterStalled", "other alerts report it", []string{of(stalled, "ConfigRejected") + " 1x20", of(halted, "ConfigRejected") + " 1x20", of(stalled, "PodsRefused") + " 1x20"}, "12m", nil, "", ""},
 		{"JmxPodsRefused", "an image has no shell", []string{of(refused, "NoShell") + " 3x20"}, "16m", with("NoShell"), "Refused pods: 3 (NoShell)", "noshell"},
 		{"JmxPodsRefused", "only for some minutes", []string{of(refused, "NoShell") + " 3x10 stale"}, "16m", nil, "", ""},
-		{"JmxPodsFailing", "two replicas report it", []string{of(failing, "NoSpace") + " 2x20", `jmx_exporter_operator_failing_pods{namespace="shop",exporter="payroll",reason="NoSpace",instance="b"} 2x20`}, "16m", with("NoSpace"), "Failing pods: 2 (NoSpace)", "nospace"},
+		{"JmxPodsFailing", "two shards report it", []string{of(failing, "NoSpace") + " 2x20", `jmx_exporter_operator_failing_pods{namespace="shop",exporter="payroll",reason="NoSpace",instance="b"} 2x20`}, "16m", with("NoSpace"), "Failing pods: 4 (NoSpace)", "nospace"},
 		{"JmxPodsFailing", "a long rollout, and pods that are refused", []string{
 			`jmx_exporter_operator_attachments{namespace="shop",phase="JavaFound",reason="RolloutPending"} 200x20`, of(refused, "NoShell") + " 2x20",
 		}, "16m", nil, "", ""},
@@ -66,9 +66,11 @@ func situations() []situation {
 		{"JmxExporterOperatorDown", "no replica answers", []string{fmt.Sprintf(up, "jmx-exporter-operator", "a", "0x20")}, "6m", labels{}, "No replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
 		{"JmxExporterOperatorDown", "it does not exist", nil, "6m", labels{}, "No replica of the JMX exporter operator can be scraped", "the-operator-is-down"},
 		{"JmxExporterOperatorDown", "one of two answers", []string{fmt.Sprintf(up, "jmx-exporter-operator", "a", "0x20"), fmt.Sprintf(up, "jmx-exporter-operator", "b", "1x20")}, "6m", nil, "", ""},
-		{"JmxExporterOperatorHasNoLeader", "no replica leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 0)}, "6m", labels{"namespace": "jmx-exporter-system", "name": "jmx-exporter-operator"}, "No replica of the JMX exporter operator in jmx-exporter-system is the leader (Lease jmx-exporter-operator)", "the-operator-is-down"},
-		{"JmxExporterOperatorHasNoLeader", "one of two shards has no leader", []string{fmt.Sprintf(shard, 0, "a", 1), fmt.Sprintf(shard, 1, "b", 0)}, "6m", labels{"namespace": "jmx-exporter-system", "name": "jmx-exporter-operator-1-of-2"}, "No replica of the JMX exporter operator in jmx-exporter-system is the leader (Lease jmx-exporter-operator-1-of-2)", "the-operator-is-down"},
-		{"JmxExporterOperatorHasNoLeader", "one of two leads", []string{fmt.Sprintf(leader, "a", 0), fmt.Sprintf(leader, "b", 1)}, "6m", nil, "", ""},
+		{"JmxExporterOperatorHasNoLeader", "no replica leads", []string{fmt.Sprintf(leader, "", "a", 0), fmt.Sprintf(leader, "", "b", 0), fmt.Sprintf(shards, "a", 1)}, "6m", labels{"namespace": "jmx-exporter-system"}, "The JMX exporter operator in jmx-exporter-system has too few leaders: 0", "the-operator-is-down"},
+		{"JmxExporterOperatorHasNoLeader", "one of two leads", []string{fmt.Sprintf(leader, "", "a", 0), fmt.Sprintf(leader, "", "b", 1), fmt.Sprintf(shards, "a", 1)}, "6m", nil, "", ""},
+		{"JmxExporterOperatorHasNoLeader", "a shard has no leader", []string{fmt.Sprintf(leader, "", "a", 1), fmt.Sprintf(leader, "-1", "b", 0), fmt.Sprintf(shards, "a", 2), fmt.Sprintf(shards, "b", 2)}, "6m", labels{"namespace": "jmx-exporter-system"}, "The JMX exporter operator in jmx-exporter-system has too few leaders: 1", "the-operator-is-down"},
+		{"JmxExporterOperatorHasNoLeader", "a shard does not run", []string{fmt.Sprintf(leader, "", "a", 1), fmt.Sprintf(shards, "a", 2)}, "6m", labels{"namespace": "jmx-exporter-system"}, "The JMX exporter operator in jmx-exporter-system has too few leaders: 1", "the-operator-is-down"},
+		{"JmxExporterOperatorHasNoLeader", "both shards lead", []string{fmt.Sprintf(leader, "", "a", 1), fmt.Sprintf(leader, "-1", "b", 1), fmt.Sprintf(shards, "a", 2)}, "6m", nil, "", ""},
 		{"JmxEndpointDown", "one of two", []string{fmt.Sprintf(up, "jmx", "a", "0x20"), fmt.Sprintf(up, "jmx", "b", "1x20")}, "16m", payroll, "JVMs in shop that Prometheus cannot scrape: 1", "an-endpoint-is-down"},
 		{"JmxEndpointDown", "of another job", []string{fmt.Sprintf(up, "jmx", "a", "1x20"), fmt.Sprintf(up, "nodes", "b", "0x20")}, "16m", nil, "", ""},
 		{"JmxScrapeErrors", "something is missing", []string{`jmx_scrape_error{job="jmx",namespace="shop",exporter="payroll",instance="a"} 1x60`}, "31m", payroll, "JVMs in shop whose scrapes fail in part: 1", "the-scrape"},

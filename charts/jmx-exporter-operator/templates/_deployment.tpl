@@ -4,10 +4,15 @@
 {{- end }}
 {{- end }}
 
+{{/* The number of shards: one with the values of an earlier chart (--reuse-values). */}}
+{{- define "jmx-exporter-operator.shards" -}}
+{{- max 1 (int .Values.shards) }}
+{{- end }}
+
 {{/* Labels of the pods of a shard: (list $ INDEX). */}}
 {{- define "jmx-exporter-operator.shardLabels" -}}
 app.kubernetes.io/name: jmx-exporter-operator
-{{- if gt (int (index . 0).Values.shards) 1 }}
+{{- if gt (int (include "jmx-exporter-operator.shards" (index . 0))) 1 }}
 banzaicloud.com/shard: {{ index . 1 | quote }}
 {{- end }}
 {{- end }}
@@ -17,7 +22,7 @@ banzaicloud.com/shard: {{ index . 1 | quote }}
 {{- $ := index . 0 }}
 {{- $shard := index . 1 }}
 {{- with $.Values }}
-{{- if gt (int .shards) 1 }}
+{{- if gt (int (include "jmx-exporter-operator.shards" $)) 1 }}
 - --total-shards={{ .shards }}
 - --shard={{ $shard }}
 {{- end }}

@@ -25,7 +25,7 @@
 {{- fail (printf "extraArgs: %s is set by the value %s" $flag $value) }}
 {{- end }}
 {{- end }}
-{{- if and (or (gt (int $.Values.replicas) 1) (gt (int $.Values.shards) 1)) (eq $arg "--leader-elect=false") }}
+{{- if and (or (gt (int $.Values.replicas) 1) (gt (int (include "jmx-exporter-operator.shards" $)) 1)) (eq $arg "--leader-elect=false") }}
 {{- fail "extraArgs: --leader-elect=false needs replicas and shards of 1, because only one operator may be active" }}
 {{- end }}
 {{- end }}

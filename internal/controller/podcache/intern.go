@@ -2,17 +2,45 @@ package podcache
 
 import (
 	"slices"
-	"unique"
+	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
+// table has the strings that recur in many objects. Package unique forgets a string with its last
+// Handle, which would take the room of the string in each object; this table forgets all once it
+// is full, which costs some of the sharing.
+var table = struct {
+	sync.Mutex
+	known map[string]string
+}{known: map[string]string{}}
+
+const (
+	maxKnown  = 10_000
+	maxLength = 256 // of a string in the table, which so takes 3 MB at most
+)
+
 // intern replaces strings that recur in many objects: each was decoded into memory of its own.
 func intern[S ~string](values ...*S) {
+	table.Lock()
+	defer table.Unlock()
 	for _, value := range values {
-		*value = unique.Make(*value).Value()
+		text := string(*value)
+		if known, ok := table.known[text]; ok {
+			*value = S(known)
+			continue
+		}
+		if len(text) > maxLength {
+			continue
+		}
+		if len(table.known) >= maxKnown {
+			clear(table.known)
+		}
+		text = strings.Clone(text) // without what it was decoded from
+		table.known[text], *value = text, S(text)
 	}
 }
 

@@ -8,9 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 )
 
 // release is the name of the release of ChartReleased.
@@ -20,18 +24,50 @@ const release = "jmx-exporter-operator"
 // policies of its build, and waits for the operator.
 func (s *Suite) ChartReleased(action, image string) features.Func {
 	return s.helm(func(ctx context.Context) ([]string, error) {
-		version, policies := "0.1.0", "config/policies"
-		if strings.HasSuffix(image, ":next") {
-			version, policies = "0.2.0", "bin/next/policies"
-		}
-		if err := s.run(ctx, "env", "DIST=bin/charts", "POLICIES="+policies, "hack/chart", "package", "v"+version, image); err != nil {
-			return nil, err
-		}
-		args := []string{action, release, filepath.Join("bin", "charts", release+"-"+version+".tgz")}
+		chart, err := s.chart(ctx, image)
+		args := []string{action, release, chart}
 		if action == "install" {
 			args = append(args, "--create-namespace")
 		}
-		return args, nil
+		return args, err
+	})
+}
+
+// chart packages the chart, and returns its file.
+func (s *Suite) chart(ctx context.Context, image string) (string, error) {
+	version, policies := "0.1.0", "config/policies"
+	if strings.HasSuffix(image, ":next") {
+		version, policies = "0.2.0", "bin/next/policies"
+	}
+	err := s.run(ctx, "env", "DIST=bin/charts", "POLICIES="+policies, "hack/chart", "package", "v"+version, image)
+	return filepath.Join("bin", "charts", release+"-"+version+".tgz"), err
+}
+
+// ChartSharded divides the namespaces between operators with the image and the policies of a
+// build, and waits until each leads in its own.
+func (s *Suite) ChartSharded(shards int, image string) features.Func {
+	return verb(func(ctx context.Context, t *testing.T, c *cluster) {
+		t.Helper()
+		chart, err := s.chart(ctx, image)
+		if err == nil {
+			err = s.runHelm(ctx, "upgrade", release, chart, fmt.Sprintf("--set=shards=%d", shards), "--wait")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range shards {
+			name := shard.Shard{Index: i, Total: shards}.LeaseName(operatorName)
+			if err := await(ctx, patience, func(ctx context.Context) error {
+				var lease coordinationv1.Lease
+				err := c.Get(ctx, client.ObjectKey{Namespace: OperatorNamespace, Name: name}, &lease)
+				if holder := ptr.Deref(lease.Spec.HolderIdentity, ""); err == nil && !strings.HasSuffix(holder, fmt.Sprintf("_%d-of-%d", i, shards)) {
+					return fmt.Errorf("the holder of Lease %s is %q, not shard %d of %d", name, holder, i, shards)
+				}
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
 	})
 }
 

@@ -7,7 +7,7 @@ package v1alpha1
 //
 // Alerts configures the report of selected pods that do not run.
 type AlertsApplyConfiguration struct {
-	// checkRunningPods lists in status.problemPods the pods that match labelSelector but
+	// checkRunningPods lists in status.problemPods the selected pods that
 	// do not run as they should: pending, crashing, without their image, failed. They
 	// need not run Java.
 	CheckRunningPods *bool `json:"checkRunningPods,omitempty"`

@@ -21,7 +21,7 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	Phase *apisv1alpha1.Phase `json:"phase,omitempty"`
 	// pods is the number of Annotated pods of the matched ones, such as 3/5.
 	Pods *string `json:"pods,omitempty"`
-	// matched counts the pods that match labelSelector, run, and are not terminating.
+	// matched counts the selected pods that run and are not terminating.
 	Matched *int32 `json:"matched,omitempty"`
 	// updated counts the matched pods that have the current configuration, port and
 	// agent, or that cannot be updated until something outside the rollout changes.
@@ -48,10 +48,10 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	CertificateNotAfter *v1.Time `json:"certificateNotAfter,omitempty"`
 	// preflight is what was found in the pods; only in mode Preflight.
 	Preflight *PreflightApplyConfiguration `json:"preflight,omitempty"`
-	// problemPodCount counts the pods that match labelSelector but do not run. Only with
+	// problemPodCount counts the selected pods that do not run. Only with
 	// spec.alerts.checkRunningPods.
 	ProblemPodCount *int32 `json:"problemPodCount,omitempty"`
-	// problemPods are the pods that match labelSelector but do not run, sorted by name,
+	// problemPods are the selected pods that do not run, sorted by name,
 	// with one entry per failing container in start order, up to 50 entries. Only with
 	// spec.alerts.checkRunningPods.
 	ProblemPods []ProblemPodApplyConfiguration `json:"problemPods,omitempty"`
