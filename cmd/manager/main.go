@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/version"
+	"banzaicloud.com/jmx-exporter-operator/pkg/cgroup"
 )
 
 func main() {
@@ -20,7 +21,9 @@ func main() {
 	ctrl.SetLogger(o.logger(os.Stderr))
 	log := ctrl.Log.WithName("manager")
 	log.Info("starting", "version", version.Version, "namespaces", o.Namespaces)
-	if err := run(ctrl.SetupSignalHandler(), o); err != nil {
+	ctx := ctrl.SetupSignalHandler()
+	go limitMemory(ctx, cgroup.MemoryLimit)
+	if err := run(ctx, o); err != nil {
 		log.Error(err, "manager failed")
 		os.Exit(1)
 	}

@@ -7,12 +7,11 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	"banzaicloud.com/jmx-exporter-operator/internal/version"
@@ -31,7 +30,7 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("cannot find the cluster: %w", err)
 	}
 	// A starting fleet causes bursts of writes; API Priority and Fairness protects the
-	// server.
+	// server. controller-runtime's client has this limit for each kind.
 	config.QPS, config.Burst = 100, 200
 	config.UserAgent = "jmx-exporter-operator/" + version.Version
 
@@ -51,7 +50,7 @@ func run(ctx context.Context, o *options) error {
 	o.Artifacts, o.Limits, o.Seam = artifacts, limits, metrics.Seam
 	o.Sessions = func() attachment.Session { return transport.NewSessions(ways) }
 	o.Prober = probe.NewHTTP(metrics.Seam)
-	o.Logs = problem.NewPodLogs(clientset.CoreV1(), metrics.Seam, clock.RealClock{})
+	o.Logs = podlog.NewPodLogs(clientset.CoreV1(), metrics.Seam)
 	o.Protection.OwnNamespace = manager.OwnNamespace()
 	mgr, err := manager.New(config, o.Options)
 	if err != nil {

@@ -30,7 +30,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/orphan"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podcache"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
@@ -84,7 +84,7 @@ type Options struct {
 	// RequireRulesLabel rejects ConfigMaps without the label v1alpha1.LabelRules.
 	RequireRulesLabel bool
 	// Logs reads the logs of pods that do not run.
-	Logs problem.Logs
+	Logs podlog.Logs
 }
 
 // LeaseTimes are how long the Lease is valid, for how long the leader tries to renew it, and
@@ -110,9 +110,13 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	rights := authority.New(reviews, o.Seam, clock.RealClock{})
 	sources.Authority = rights
+	logs := podlog.NewReader(o.Logs, clock.RealClock{})
+	if err := logs.Setup(mgr); err != nil {
+		return nil, err
+	}
 	if err := (&exporter.Reconciler{
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
-		Artifacts: o.Artifacts, Transport: o.Transport, Logs: o.Logs,
+		Artifacts: o.Artifacts, Transport: o.Transport, Logs: logs,
 		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Shard: o.Shard,
 	}).Setup(mgr); err != nil {
 		return nil, err
@@ -163,14 +167,14 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &lease.Duration, &lease.Deadline, &lease.Retry
 	if !o.LeaderElect {
-		return ctrl.NewManager(config, options)
+		return ctrl.NewManager(limitWrites(config), options)
 	}
 	lock, err := newLock(config, o.LeaderNamespace, name, o.Shard, lease.Duration, lease.Deadline)
 	if err != nil {
 		return nil, err
 	}
 	options.LeaderElectionResourceLockInterface = lock
-	mgr, err := ctrl.NewManager(config, options)
+	mgr, err := ctrl.NewManager(limitWrites(config), options)
 	if err != nil {
 		return nil, err
 	}

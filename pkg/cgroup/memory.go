@@ -28,6 +28,19 @@ func (fs files) freeMemory(pid int) (tightest Memory, limited bool) {
 	return tightest, limited
 }
 
+// MemoryLimit returns the lowest limit, as in Memory, of the control groups that contain
+// process pid. limited is false if none has a limit, or if none can be read.
+func MemoryLimit(pid int) (limit int64, limited bool) { return files("/").memoryLimit(pid) }
+
+func (fs files) memoryLimit(pid int) (lowest int64, limited bool) {
+	for _, group := range fs.visible(pid, "memory") {
+		if memory, ok := group.memory(); ok && (!limited || memory.Limit < lowest) {
+			lowest, limited = memory.Limit, true
+		}
+	}
+	return lowest, limited
+}
+
 // memory reads one group. It returns false if the group has no limit or cannot be read.
 func (g group) memory() (Memory, bool) {
 	limits, usage, cache := []string{"memory.max", "memory.high"}, "memory.current", "inactive_file"

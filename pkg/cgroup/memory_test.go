@@ -150,3 +150,24 @@ func TestFreeMemory(t *testing.T) {
 		})
 	}
 }
+
+// The lowest limit counts, not that of the group with the least free memory.
+func TestMemoryLimit(t *testing.T) {
+	const m100, m200, used = "104857600\n", "209715200\n", "199229440\n"
+	groups := groupV2("sys/fs/cgroup/pod/app", m100, "max\n", "0\n", "0")
+	maps.Copy(groups, groupV2("sys/fs/cgroup/pod", m200, "max\n", used, "0"))
+	for name, tc := range map[string]struct {
+		tree  map[string]string
+		limit int64 // MiB; 0 for none
+	}{
+		"a group above has less free memory": {groups, 100},
+		"there is no limit":                  {groupV2("sys/fs/cgroup/pod/app", "max\n", "max\n", used, "0"), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, limited := tree(t, "0::/pod/app\n", mountV2, tc.tree).memoryLimit(7)
+			if got != tc.limit*mib || limited != (tc.limit > 0) {
+				t.Errorf("got %d MiB, limited: %t, want %d", got/mib, limited, tc.limit)
+			}
+		})
+	}
+}

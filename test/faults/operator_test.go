@@ -12,12 +12,11 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -77,7 +76,7 @@ func operate(encoded string) error {
 		Seam: seam, Limits: limits, Artifacts: artifacts,
 		Sessions: func() attachment.Session { return transport.NewSessions(exec) },
 		Prober:   prober{spec.Host, seam},
-		Logs:     problem.NewPodLogs(clientset.CoreV1(), seam, clock.RealClock{}),
+		Logs:     podlog.NewPodLogs(clientset.CoreV1(), seam),
 	})
 	if err != nil {
 		return err

@@ -34,18 +34,22 @@ func (c *cluster) startManager(as *rest.Config) {
 // startManagerIn does so for several namespaces, whose endpoints the prober probes.
 func (c *cluster) startManagerIn(as *rest.Config, asks probe.Prober, namespaces ...string) {
 	c.t.Helper()
-	c.startManagerWith(as, manager.Options{Namespaces: namespaces, Seam: effects.Direct, Prober: asks})
+	c.startManagerAs(as, func(o *manager.Options) { o.Prober = asks }, namespaces...)
 }
 
-// startManagerWith completes the options. It returns the manager, and ends it when stop is
+// startManagerAs does so with other options. It returns the manager, and ends it when stop is
 // called or the test ends.
-func (c *cluster) startManagerWith(as *rest.Config, o manager.Options) (mgr ctrl.Manager, stop func()) {
+func (c *cluster) startManagerAs(as *rest.Config, how func(*manager.Options), namespaces ...string) (mgr ctrl.Manager, stop func()) {
 	c.t.Helper()
 	limits := transport.NewLimits(16, 5, 12)
-	exec := transport.NewExec(c.containers.Streams(), c.artifacts, o.Seam, limits)
-	o.MetricsAddress, o.HealthAddress, o.Concurrent = "0", "0", 96
-	o.Sessions, o.Limits, o.Artifacts = func() attachment.Session { return transport.NewSessions(exec) }, limits, c.artifacts
-	mgr, err := manager.New(as, o)
+	options := manager.Options{
+		Namespaces: namespaces, MetricsAddress: "0", HealthAddress: "0", Concurrent: 96, Seam: effects.Direct,
+		Limits: limits, Prober: c.containers.Prober(effects.Direct), Artifacts: c.artifacts,
+	}
+	how(&options)
+	exec := transport.NewExec(c.containers.Streams(), c.artifacts, options.Seam, limits)
+	options.Sessions = func() attachment.Session { return transport.NewSessions(exec) }
+	mgr, err := manager.New(as, options)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -70,7 +74,13 @@ func asInCluster() *rest.Config {
 }
 
 // runAll creates this many pods on a number of nodes, and makes some of them hang.
-func (c *cluster) runAll(n, nodes int, hangs func(int) bool) (pods []*corev1.Pod) {
+func (c *cluster) runAll(n, nodes int, hangs func(int) bool) []*corev1.Pod {
+	c.t.Helper()
+	return c.runEach(n, nodes, func(i int, pod *podBuilder) { pod.hangs = hangs(i) })
+}
+
+// runEach creates this many pods on a number of nodes, each changed by how.
+func (c *cluster) runEach(n, nodes int, how func(int, *podBuilder)) (pods []*corev1.Pod) {
 	c.t.Helper()
 	pods = make([]*corev1.Pod, n)
 	var all sync.WaitGroup
@@ -80,7 +90,7 @@ func (c *cluster) runAll(n, nodes int, hangs func(int) bool) (pods []*corev1.Pod
 			for i := range next {
 				pod := aPod(fmt.Sprintf("app-%04d", i))
 				pod.pod.Spec.NodeName = fmt.Sprintf("node-%d", 1+i%nodes)
-				pod.hangs = hangs(i)
+				how(i, pod)
 				pods[i] = c.run(pod)
 			}
 		})
@@ -97,7 +107,14 @@ func (c *cluster) runAll(n, nodes int, hangs func(int) bool) (pods []*corev1.Pod
 func (c *cluster) exportOpen() *v1alpha1.PrometheusJmxExporter {
 	c.t.Helper()
 	c.configure(rules)
-	exporter := c.anExporter("exporter")
+	return c.exportOpenTo("exporter", "dummyapp")
+}
+
+// exportOpenTo does so for the pods of an app.
+func (c *cluster) exportOpenTo(name, app string) *v1alpha1.PrometheusJmxExporter {
+	c.t.Helper()
+	exporter := c.anExporter(name)
+	exporter.Spec.LabelSelector["app"] = v1alpha1.LabelValue(app)
 	exporter.Spec.Rollout = v1alpha1.Rollout{
 		MaxConcurrent: 1000, MaxConcurrentPerNode: 1000, Canary: v1alpha1.Canary{Count: new(int32(0))}, RestartWindow: &metav1.Duration{},
 	}

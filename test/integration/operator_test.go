@@ -18,6 +18,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/authority"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
@@ -32,6 +33,7 @@ type operator struct {
 	exporters   reconcile.Reconciler
 	attachments reconcile.Reconciler
 	health      *health.Checker
+	logs        *podlog.Reader
 	events      *recorder
 
 	mu      sync.Mutex
@@ -72,6 +74,7 @@ func (c *cluster) operateAs(as client.Client, helper transport.Helper) *operator
 	asks := c.containers.Prober(o.seam)
 	o.health = health.New(asks, c.listenEvery, c.clock)
 	o.exporters = &exporter.Reconciler{Reader: reader, Live: as, Writer: writer, Source: configs, Artifacts: c.artifacts, Recorder: o.events, Clock: c.clock}
+	o.tell(nil)
 	o.attachments = &attachment.Reconciler{
 		Reader: reader, Live: as, Writer: writer, Source: configs, Recorder: o.events, Clock: c.clock, Artifacts: c.artifacts,
 		Sessions: func() attachment.Session { return perCall{helper} }, Limits: transport.NewLimits(64, 64, 64), Prober: asks, Health: o.health, Protection: c.protection,
@@ -189,6 +192,11 @@ func (o *operator) round() (again time.Duration, err error) {
 	o.list(&exporters)
 	for i := range exporters.Items {
 		run(o.exporters, &exporters.Items[i])
+	}
+	if o.readLogs() { // then the exporters are reconciled again
+		for i := range exporters.Items {
+			run(o.exporters, &exporters.Items[i])
+		}
 	}
 	o.health.CheckDue(o.t.Context())
 	var attachments v1alpha1.JmxAttachmentList

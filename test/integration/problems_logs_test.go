@@ -17,13 +17,13 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 )
 
 // scriptedLogs stand in for a kubelet's logs.
 type scriptedLogs func(pod types.NamespacedName, previous bool) (string, error)
 
-// Tail implements problem.Logs.
+// Tail implements podlog.Logs.
 func (l scriptedLogs) Tail(_ context.Context, pod types.NamespacedName, _ string, _ int32, previous bool) (string, error) {
 	return l(pod, previous)
 }
@@ -74,7 +74,7 @@ func TestLogsForbidden(t *testing.T) {
 	user := addUser(t, name)
 	c.grant(name, "../../config/rbac/role.yaml")
 	o := c.operate()
-	o.tell(problem.NewPodLogs(clientsetOf(t, user).CoreV1(), o.seam, c.clock))
+	o.tell(podlog.NewPodLogs(clientsetOf(t, user).CoreV1(), o.seam))
 	e := c.alerts("exporter", 10)
 	pod := c.run(aPod("app-0").without("app"))
 	c.crash(pod, 1)

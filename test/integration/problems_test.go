@@ -16,7 +16,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 )
 
@@ -30,7 +30,22 @@ func (c *cluster) alerts(name string, lines int32) *v1alpha1.PrometheusJmxExport
 }
 
 // tell makes the operator read these logs.
-func (o *operator) tell(logs problem.Logs) { o.exporters.(*exporter.Reconciler).Logs = logs }
+func (o *operator) tell(logs podlog.Logs) {
+	o.logs = podlog.NewReader(logs, o.clock)
+	o.exporters.(*exporter.Reconciler).Logs = o.logs
+}
+
+// readLogs reads the logs that exporters ask for, and reports whether there were any.
+func (o *operator) readLogs() bool {
+	o.t.Helper()
+	requests := o.logs.Unread()
+	for _, request := range requests {
+		if _, err := o.logs.Reconcile(o.t.Context(), request); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+	return len(requests) > 0
+}
 
 // crash does what a kubelet would when the pod's container app fails for the n-th time,
 // and is in back-off.
@@ -242,9 +257,7 @@ func TestManyProblemPods(t *testing.T) {
 			last.Reason, last.Message = "StartError", strings.Repeat("ä\x01", 2000)
 		})
 	}
-	if _, err := o.exporters.Reconcile(t.Context(), requestFor(e)); err != nil {
-		t.Fatal(err)
-	}
+	o.settle()
 	problems := c.problems(e)
 	if len(problems) != 50 || e.Status.ProblemPodsOmitted != 3 {
 		t.Fatalf("got %d listed and %d omitted problem pods, want 50 and 3", len(problems), e.Status.ProblemPodsOmitted)

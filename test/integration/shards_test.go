@@ -28,10 +28,10 @@ func TestShards(t *testing.T) {
 	namespaces := []string{stories[0].namespace, stories[1].namespace}
 	start := func(of shard.Shard) (ctrl.Manager, *seenNamespaces, func()) {
 		seen := &seenNamespaces{set: sets.New[string]()}
-		mgr, stop := leases.startManagerWith(config, manager.Options{
-			Namespaces: namespaces, Seam: seen.seam, Prober: nodes.Prober(effects.Direct),
-			LeaderElect: true, Lease: longLease, LeaderNamespace: leases.namespace, Shard: of,
-		})
+		mgr, stop := leases.startManagerAs(config, func(o *manager.Options) {
+			o.Seam, o.Shard = seen.seam, of
+			o.LeaderElect, o.LeaderNamespace, o.Lease = true, leases.namespace, longLease
+		}, namespaces...)
 		return mgr, seen, stop
 	}
 	_, first, stopFirst := start(shards[0])

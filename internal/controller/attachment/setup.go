@@ -14,7 +14,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	crsource "sigs.k8s.io/controller-runtime/pkg/source"
@@ -36,7 +35,11 @@ const name = "jmxattachment"
 // their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
 func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: concurrent, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	// An exec may take more than a minute, and a walk may need several.
+	queue := enqueue.Queue{Workers: concurrent, Timeout: 5 * time.Minute, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	if err := mgr.AddHealthzCheck(name, queue.Check); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(&v1alpha1.JmxAttachment{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
@@ -47,12 +50,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
 		WatchesRawSource(r.Health.Source()).
 		WatchesRawSource(r.room(queue.Stalls)).
 		WatchesRawSource(queue.Source()).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: concurrent,
-			// An exec may take more than a minute, and a walk may need several.
-			ReconciliationTimeout: 5 * time.Minute,
-			RateLimiter:           queue.RateLimiter(),
-		}).
+		WithOptions(queue.Options()).
 		Complete(queue.Reconciler(r))
 }
 

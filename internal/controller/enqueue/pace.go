@@ -32,12 +32,12 @@ type paced struct {
 
 // Paced handles events by enqueuing the requests of m at the pace of p.
 func Paced[T client.Object](p *Pace, m Map[T]) handler.TypedEventHandler[T, reconcile.Request] {
-	return handle(p.delay, m)
+	return handle(p.Delay, m)
 }
 
-// delay returns the time until the next reconcile of the request, which may already be
+// Delay returns the time until the next reconcile of the request, which may already be
 // scheduled.
-func (p *Pace) delay(request reconcile.Request) time.Duration {
+func (p *Pace) Delay(request reconcile.Request) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.Clock.Now()

@@ -35,12 +35,12 @@ func TestPace(t *testing.T) {
 		{"a second burst follows", time.Hour + 150*ms, one, time.Hour + 250*ms},
 	} {
 		clock.SetTime(start.Add(step.at))
-		if got := step.at + p.delay(step.request); got != step.want {
+		if got := step.at + p.Delay(step.request); got != step.want {
 			t.Errorf("%s: reconciled at %s, want %s", step.what, got, step.want)
 		}
 	}
 	clock.SetTime(start.Add(2 * time.Hour))
-	p.delay(reconcile.Request{NamespacedName: types.NamespacedName{Name: "new"}})
+	p.Delay(reconcile.Request{NamespacedName: types.NamespacedName{Name: "new"}})
 	if len(p.paced) != 1 {
 		t.Errorf("remembered requests: got %d, want 1", len(p.paced))
 	}

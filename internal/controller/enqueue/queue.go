@@ -25,11 +25,15 @@ import (
 // Timers: a reconcile may fail and still follow again in time. controller-runtime ignores
 // RequeueAfter beside an error, and retries with backoff only; here, what comes first counts.
 //
-// Source must be among the sources of the controller that runs the returned Reconciler, and
-// RateLimiter its rate limiter.
+// Liveness: reconciles that hang in this process are logged, and Check fails if none ends.
+//
+// Source must be among the sources of the controller that runs the returned Reconciler, with
+// Options.
 type Queue struct {
-	// Workers is the controller's MaxConcurrentReconciles.
+	// Workers is the controller's MaxConcurrentReconciles, and Timeout its
+	// ReconciliationTimeout.
 	Workers int
+	Timeout time.Duration
 	Clock   clock.PassiveClock
 	// Waiting, if not nil, is set to the number of requests that wait without a worker.
 	Waiting prometheus.Gauge
@@ -39,14 +43,16 @@ type Queue struct {
 	queue queue
 
 	mu sync.Mutex
-	// running is the number of workers of each namespace, and granted the requests among
-	// them that are still in the workqueue.
-	running map[string]int
+	// running are the workers, and granted the requests among theirs that are still in the
+	// workqueue.
+	running shares
 	granted sets.Set[ctrl.Request]
-	total   int
 	// waiting are the requests without a worker, by namespace, in order of arrival.
 	waiting map[string][]parked
 	waits   sets.Set[ctrl.Request]
+	// moved is when a reconcile ended last, or the first one began.
+	moved time.Time
+	hangs hangs
 }
 
 // parked is a request that waits for a worker since a time.
@@ -95,13 +101,14 @@ func (k keptBackoff) Forget(request ctrl.Request) {
 
 // Reconciler returns r with shares and timers, for the namespaces of the Shard.
 func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
-	q.running, q.waiting = map[string]int{}, map[string][]parked{}
+	q.running, q.waiting = shares{places: q.Workers, times: 3}, map[string][]parked{}
 	q.granted, q.waits = sets.New[ctrl.Request](), sets.New[ctrl.Request]()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 		if !q.Shard.Owns(request.Namespace) || !q.begin(request) {
 			return ctrl.Result{}, nil
 		}
 		defer q.end(request.Namespace)
+		defer q.hangs.watch(ctx, q.Timeout)()
 		result, err := r.Reconcile(ctx, request)
 		if err == nil {
 			return result, nil
@@ -117,11 +124,14 @@ func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 func (q *Queue) begin(request ctrl.Request) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.idle() {
+		q.moved = q.Clock.Now()
+	}
 	switch namespace := request.Namespace; {
 	case q.granted.Has(request):
 		q.granted.Delete(request)
-	case q.room(namespace):
-		q.take(namespace)
+	case q.running.room(namespace):
+		q.running.take(namespace)
 	default:
 		if !q.waits.Has(request) {
 			q.waits.Insert(request)
@@ -138,18 +148,16 @@ func (q *Queue) begin(request ctrl.Request) bool {
 func (q *Queue) end(namespace string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.total--
-	if q.running[namespace]--; q.running[namespace] == 0 {
-		delete(q.running, namespace)
-	}
+	q.moved = q.Clock.Now()
+	q.running.free(namespace)
 	for {
 		next := ""
 		for waiting := range q.waiting {
-			if next == "" || q.running[waiting] < q.running[next] {
+			if next == "" || q.running.taken[waiting] < q.running.taken[next] {
 				next = waiting
 			}
 		}
-		if next == "" || !q.room(next) {
+		if next == "" || !q.running.room(next) {
 			return
 		}
 		request := q.waiting[next][0].Request
@@ -159,7 +167,7 @@ func (q *Queue) end(namespace string) {
 		q.waits.Delete(request)
 		q.count()
 		q.granted.Insert(request)
-		q.take(next)
+		q.running.take(next)
 		q.queue.Add(request)
 	}
 }
@@ -171,13 +179,5 @@ func (q *Queue) count() {
 	}
 }
 
-// room reports whether a namespace may have another worker.
-func (q *Queue) room(namespace string) bool {
-	const share = 3
-	return q.running[namespace] < share*(q.Workers-q.total)
-}
-
-func (q *Queue) take(namespace string) {
-	q.running[namespace]++
-	q.total++
-}
+// idle reports whether there is nothing to do. The caller holds q.mu.
+func (q *Queue) idle() bool { return q.running.total == 0 && len(q.waits) == 0 }

@@ -21,10 +21,10 @@ import (
 
 // A reconcile writes a limited batch of records, for at most batchTime: the first
 // records of a large fleet take longer than a reconcile may, and the status would not be
-// updated meanwhile.
+// updated meanwhile, nor would other exporters have their turn (TestTurns).
 const (
 	batch     = 200
-	batchTime = 20 * time.Second
+	batchTime = 2 * time.Second
 	writers   = 8 // records written at once: most of a write is the API server's time
 )
 

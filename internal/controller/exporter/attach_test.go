@@ -53,7 +53,7 @@ func TestRecordsInBatches(t *testing.T) {
 		"the fleet is small":     {pods: 7, want: []int{7, 0}},
 		"the fleet is one batch": {pods: 200, want: []int{200, 0}},
 		"the fleet is big":       {pods: 450, want: []int{200, 200, 50, 0}},
-		"the API server is slow": {pods: 350, takes: time.Second, want: []int{20 * writers, 20 * writers, 350 - 40*writers, 0}},
+		"the API server is slow": {pods: 350, takes: batchTime / 20, want: []int{20 * writers, 20 * writers, 350 - 40*writers, 0}},
 		"some applies fail":      {pods: 450, fail: 250, want: []int{450}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
@@ -165,6 +166,7 @@ func servingStatus() v1alpha1.JmxAttachmentStatus {
 func (c *cache) reconciler() *Reconciler {
 	return &Reconciler{
 		Reader: c, Live: c, Writer: records.New(apply.New(accepting{}, effects.Direct)), Source: source.New(c, c, nil), Artifacts: &steps.Artifacts{},
+		Logs:     podlog.NewReader(nil, testclock.NewFakePassiveClock(now)),
 		Recorder: events.NewFakeRecorder(100), Clock: testclock.NewFakePassiveClock(now),
 	}
 }

@@ -29,6 +29,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if apierrors.IsNotFound(err) {
 		r.Source.Forget(request.NamespacedName)
 		r.written.forget(request.NamespacedName)
+		r.Logs.Ask(request.NamespacedName, nil)
 	}
 	if err != nil || !exporter.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
 	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
@@ -29,7 +29,7 @@ type Reconciler struct {
 	// Transport is the transport that the operator may use; both if it is empty or Auto.
 	Transport v1alpha1.Transport
 	// Logs reads the logs of pods that do not run, for exporters that ask for them.
-	Logs     problem.Logs
+	Logs     *podlog.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
 	// Shard is the share of the namespaces that is reconciled; all by default.

@@ -11,7 +11,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	crsource "sigs.k8s.io/controller-runtime/pkg/source"
@@ -34,22 +33,31 @@ const (
 	burst  = 3
 )
 
-// workers is how many exporters are reconciled at once, most of them of one namespace: with
-// four, 200 exporters waited for each other.
-const workers = 16
+// workers is how many exporters are reconciled at once, three quarters of them of one
+// namespace. Most of the time, all of them wait for the client, which limits the rate of
+// requests for each kind. With few workers, an exporter waits for its turn behind those that
+// create records, and publishes endpoints late; with many, its turns come sooner, so that each
+// writes less. While 200 exporters attach to 2 000 pods (TestTurns), 95 % of the endpoints that
+// answer are published after 74 s with 4 workers, 12 s with 32, 2 s with 64 and 1 s with 128,
+// and a pod takes 6.6, 7.3, 7.6 and 8.0 requests.
+const workers = 64
 
 // name is the name of the controller.
 const name = "prometheusjmxexporter"
 
 // Setup adds the Reconciler to the manager, with its event sources: the exporter's spec,
-// the pods, the attachments, the ConfigMaps, and its own Services and EndpointSlices.
+// the pods, the attachments, the ConfigMaps, its own Services and EndpointSlices, and logs
+// that were read.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
 	field, index := selection.IndexRecords()
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
-	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	queue := enqueue.Queue{Workers: workers, Timeout: time.Minute, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	if err := mgr.AddHealthzCheck(name, queue.Check); err != nil {
+		return err
+	}
 	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
@@ -61,12 +69,9 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesRawSource(crsource.Kind(cache, source.Metadata(), enqueue.Paced(pace, r.ofConfigMap))).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.Paced(pace, ofOwned[*corev1.Service]))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.Paced(pace, ofOwned[*discoveryv1.EndpointSlice]))).
+		WatchesRawSource(r.Logs.Source(pace.Delay)).
 		WatchesRawSource(queue.Source()).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			ReconciliationTimeout:   time.Minute,
-			RateLimiter:             queue.RateLimiter(),
-		}).
+		WithOptions(queue.Options()).
 		Complete(queue.Reconciler(r))
 }
 

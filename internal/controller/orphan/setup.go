@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	crsource "sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -34,14 +33,16 @@ const name = "orphan"
 // existing ones at the start; deleted records; and exporters that release pods.
 func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	cache := mgr.GetCache()
-	queue := enqueue.Queue{Workers: workers, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	// A hang is only logged: few pods come here, so one that always hangs would let a liveness
+	// check restart the operator for ever.
+	queue := enqueue.Queue{Workers: workers, Timeout: time.Minute, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(lookDelay, ofPod))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(lookDelay, r.ofAttachment))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(lookDelay, r.ofExporter))).
 		WatchesRawSource(queue.Source()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: time.Minute, RateLimiter: queue.RateLimiter()}).
+		WithOptions(queue.Options()).
 		Complete(queue.Reconciler(r))
 }
 

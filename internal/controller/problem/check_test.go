@@ -2,67 +2,69 @@ package problem
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 )
-
-func TestTail(t *testing.T) {
-	cases := map[string]struct{ log, want string }{
-		"the log is empty":                   {"", ""},
-		"the log has empty lines at the end": {"one\ntwo\n\n", "one\ntwo"},
-		"the log has Windows line ends":      {"one\r\ntwo\r\n", "one\ntwo"},
-		"the log has a stack trace":          {"java.lang.Error\n\tat Main", "java.lang.Error\n at Main"},
-		"the log has colors":                 {"\x1b[1;31mERROR\x1b[0m no", "ERROR no"},
-		"the log has control characters":     {"a\x00b\x07c\u202ed\u0085e", "a?b?c?d?e"},
-		"the log is not UTF-8":               {"a\xff\xfeb", "a?b"},
-		"the log has the maximum length":     {strings.Repeat("x", 4096), strings.Repeat("x", 4096)},
-		"the log is one byte too long":       {"abcd" + strings.Repeat("x", 4093), "…" + strings.Repeat("x", 4093)},
-		"the cut is inside a character":      {strings.Repeat("€", 2000), "…" + strings.Repeat("€", 1364)},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := tail(tc.log)
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("log (-want +got):\n%s", diff)
-			}
-			if len(got) > maxLog || !utf8.ValidString(got) {
-				t.Errorf("%d bytes, valid: %t", len(got), utf8.ValidString(got))
-			}
-		})
-	}
-}
 
 // scripted are logs that name themselves, and count reads.
 type scripted struct {
-	err error
-	// fails is the number of reads that fail with err; 0 for all.
-	fails int
-
-	mu    sync.Mutex
+	err   error
 	reads int
 }
 
 func (s *scripted) Tail(_ context.Context, pod types.NamespacedName, container string, lines int32, previous bool) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.reads++
-	if s.err != nil && (s.fails == 0 || s.reads <= s.fails) {
+	if s.err != nil {
 		return "", s.err
 	}
 	return fmt.Sprintf("%s/%s: %d lines, previous: %t", pod.Name, container, lines, previous), nil
+}
+
+// checks are those of one exporter, whose status is written after each.
+type checks struct {
+	*v1alpha1.PrometheusJmxExporter
+	logs   *scripted
+	reader *podlog.Reader
+	clock  *testclock.FakePassiveClock
+}
+
+func newChecks(lines int32) *checks {
+	c := &checks{PrometheusJmxExporter: exporter(), logs: &scripted{}, clock: testclock.NewFakePassiveClock(now)}
+	c.Generation, c.Spec.Alerts.LogLines = 1, lines
+	c.restartOperator()
+	return c
+}
+
+// restartOperator forgets all but the status.
+func (c *checks) restartOperator() { c.reader = podlog.NewReader(c.logs, c.clock) }
+
+// check returns the entry of the pod.
+func (c *checks) check(pod corev1.Pod) v1alpha1.ProblemPod {
+	found := Find(c.PrometheusJmxExporter, []corev1.Pod{pod}, c.clock.Now())
+	found.addLogs(c.reader, c.PrometheusJmxExporter)
+	c.Status.ProblemPods, c.Status.ObservedGeneration = found.Entries, c.Generation
+	return found.Entries[0]
+}
+
+// read reads the logs that were asked for.
+func (c *checks) read(t *testing.T) {
+	t.Helper()
+	for _, pod := range c.reader.Unread() {
+		if _, err := c.reader.Reconcile(t.Context(), pod); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func crashing(restarts int32) corev1.Pod {
@@ -71,131 +73,144 @@ func crashing(restarts int32) corev1.Pod {
 	return pod
 }
 
+const (
+	log      = "app-0/app: 3 lines, previous: false"
+	previous = "app-0/app: 3 lines, previous: true"
+)
+
 // Logs are read once for each restart, with the requested number of lines.
 func TestLogsAreReadOnce(t *testing.T) {
-	e := exporter()
-	e.Spec.Alerts.LogLines = 3
-	e.Generation = 1
-	logs := &scripted{}
+	c := newChecks(3)
 	look := func(pod corev1.Pod, reads int, log, previous string) {
 		t.Helper()
-		found := Find(e, []corev1.Pod{pod}, now)
-		if e.Spec.Alerts.LogLines > 0 {
-			found.read(t.Context(), logs, e)
+		c.check(pod)
+		c.read(t)
+		if got := c.check(pod); c.logs.reads != reads || got.Log != log || got.PreviousLog != previous {
+			t.Errorf("got %d reads, log %q and previous log %q", c.logs.reads, got.Log, got.PreviousLog)
 		}
-		got := found.Entries[0]
-		if logs.reads != reads || got.Log != log || got.PreviousLog != previous {
-			t.Errorf("got %d reads, log %q and previous log %q", logs.reads, got.Log, got.PreviousLog)
-		}
-		e.Status.ProblemPods, e.Status.ObservedGeneration = found.Entries, e.Generation
 	}
-	const log, previous = "app-0/app: 3 lines, previous: false", "app-0/app: 3 lines, previous: true"
 	look(crashing(0), 1, log, "")
 	look(crashing(0), 1, log, "")
 	look(crashing(1), 3, log, previous)
+	look(crashing(1), 3, log, previous)
+	c.restartOperator()
 	look(crashing(1), 3, log, previous)
 
-	e.Generation, e.Spec.Alerts.LogLines = 2, 4
+	c.Generation, c.Spec.Alerts.LogLines = 2, 4
 	look(crashing(1), 5, strings.Replace(log, "3", "4", 1), strings.Replace(previous, "3", "4", 1))
-	e.Generation, e.Spec.Alerts.LogLines = 3, 0
+	c.Generation, c.Spec.Alerts.LogLines = 3, 0
 	look(crashing(1), 5, "", "")
 
-	e.Generation, e.Spec.Alerts.LogLines = 4, 3
+	c.Generation, c.Spec.Alerts.LogLines = 4, 3
 	never := aPod(corev1.PodPending, is("app", 0, waits(errImagePull, notFound)))
 	look(never, 5, "", "")
 }
 
-// A missing right to read logs is reported, and retried after a while; other errors are not
-// reported.
-func TestLogsThatCannotBeRead(t *testing.T) {
-	cases := map[string]struct {
-		err   error
-		says  string
-		again bool
-	}{
-		"the right is missing": {fmt.Errorf("as the server says: %w", ErrForbidden), "pods/log", true},
-		"another error occurs": {errors.New("connection refused"), "exit code 1", false},
+// An entry is always that of one run: it has its log once that is known, and none before.
+func TestLogsThatAreNotKnownYet(t *testing.T) {
+	c := newChecks(3)
+	expect := func(when string, pod corev1.Pod, log string) {
+		t.Helper()
+		got := c.check(pod)
+		if want := pod.Status.ContainerStatuses[0].RestartCount; got.RestartCount != want || got.Log != log {
+			t.Errorf("%s: got restart %d and log %q, want %d and %q", when, got.RestartCount, got.Log, want, log)
+		}
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := exporter()
-				e.Spec.Alerts.LogLines = 3
-				logs := &scripted{err: tc.err}
-				for range 2 {
-					found := Find(e, []corev1.Pod{crashing(1)}, now)
-					found.read(t.Context(), logs, e)
-					if message := found.Entries[0].Message; strings.Count(message, tc.says) != 1 || len(message) > maxMessage {
-						t.Errorf("message: got %q, want it to contain %q once", message, tc.says)
-					}
-					if found.Again > 0 != tc.again {
-						t.Errorf("next look: got %s", found.Again)
-					}
-					e.Status.ProblemPods = found.Entries
-				}
-				logs.err = nil
-				found := Find(e, []corev1.Pod{crashing(1)}, now)
-				found.read(t.Context(), logs, e)
-				if got := found.Entries[0]; tc.again == (got.Log == "") || strings.Contains(got.Message, "pods/log") {
-					t.Errorf("after the right was granted: got log %q and message %q", got.Log, got.Message)
-				}
-			})
-		})
+	expect("a new problem", crashing(1), "")
+	c.read(t)
+	expect("its log is known", crashing(1), log)
+	expect("a restart", crashing(2), "")
+	expect("another one", crashing(3), "")
+	c.restartOperator()
+	expect("the operator restarted", crashing(3), "")
+	c.read(t)
+	expect("the log is known", crashing(3), log)
+}
+
+// A change of the spec takes no log from an entry, also if the kubelet does not answer any more;
+// what it asks for is read.
+func TestLogsAfterChanges(t *testing.T) {
+	c := newChecks(3)
+	expect := func(when, log string) {
+		t.Helper()
+		if got := c.check(crashing(0)).Log; got != log {
+			t.Errorf("%s: got log %q, want %q", when, got, log)
+		}
+	}
+	c.check(crashing(0))
+	c.read(t)
+	expect("the log is known", log)
+	c.Generation, c.Spec.Rollout.MaxConcurrent = 2, 7
+	expect("the rollout changed", log)
+	c.read(t)
+	expect("the log was read again", log)
+
+	c.Generation, c.Spec.Alerts.LogLines = 3, 4
+	expect("other lines are asked for", log)
+	expect("they are not known yet", log)
+	c.read(t)
+	four := strings.Replace(log, "3", "4", 1)
+	expect("they are known", four)
+	expect("the status has them", four)
+
+	c.Generation, c.Spec.Alerts.LogLines = 4, 5
+	c.logs.err = context.DeadlineExceeded
+	expect("others are asked for", four)
+	c.read(t)
+	expect("the kubelet hangs", four)
+}
+
+// An empty log is read once.
+func TestEmptyLogs(t *testing.T) {
+	c := newChecks(3)
+	empty := &empty{}
+	c.reader = podlog.NewReader(empty, c.clock)
+	for range 3 {
+		c.check(crashing(0))
+		c.read(t)
+	}
+	if empty.reads != 1 {
+		t.Errorf("reads of an empty log: got %d, want 1", empty.reads)
 	}
 }
 
-// A failed read is retried, a few times and within limits.
-func TestLogsAreReadAgain(t *testing.T) {
-	failure := errors.New("connection refused")
-	cases := map[string]struct {
-		logs  *scripted
-		reads int
-		lasts time.Duration
-		read  bool
-	}{
-		"the read succeeds":                 {logs: &scripted{}, reads: 2, read: true},
-		"the read fails once":               {logs: &scripted{err: failure, fails: 1}, reads: 3, lasts: 500 * time.Millisecond, read: true},
-		"the read fails until the last try": {logs: &scripted{err: failure, fails: 3}, reads: 5, lasts: 3500 * time.Millisecond, read: true},
-		"the read always fails":             {logs: &scripted{err: failure}, reads: 4, lasts: 3500 * time.Millisecond},
-		"the read is forbidden":             {logs: &scripted{err: ErrForbidden}, reads: 1},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				e := exporter()
-				e.Spec.Alerts.LogLines = 3
-				begin := time.Now()
-				found := Find(e, []corev1.Pod{crashing(1)}, now)
-				found.read(t.Context(), tc.logs, e)
-				if lasted := time.Since(begin); tc.logs.reads != tc.reads || lasted != tc.lasts {
-					t.Errorf("got %d reads in %s, want %d in %s", tc.logs.reads, lasted, tc.reads, tc.lasts)
-				}
-				if got := found.Entries[0]; (got.Log != "") != tc.read || (got.PreviousLog != "") != tc.read {
-					t.Errorf("got log %q and previous log %q", got.Log, got.PreviousLog)
-				}
-			})
-		})
-	}
+// empty are logs without a line.
+type empty struct{ reads int }
+
+func (e *empty) Tail(context.Context, types.NamespacedName, string, int32, bool) (string, error) {
+	e.reads++
+	return "", nil
 }
 
-// The timeout for all logs of a reconciliation limits the retries, too.
-func TestLogsAreNotReadAgainForever(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := exporter()
-		e.Spec.Alerts.LogLines = 3
-		var pods []corev1.Pod
-		for i := range maxListed {
-			pod := crashing(1)
-			pod.Name, pod.UID = fmt.Sprintf("app-%02d", i), types.UID(fmt.Sprint(i))
-			pods = append(pods, pod)
+// A missing right to read logs is reported once, also while it is asked for again.
+func TestForbiddenLogs(t *testing.T) {
+	c := newChecks(3)
+	c.logs.err = fmt.Errorf("as the server says: %w", podlog.ErrForbidden)
+	c.check(crashing(1))
+	c.read(t)
+	expect := func(when string, forbidden bool, reads int) {
+		t.Helper()
+		got := c.check(crashing(1))
+		if says := strings.Count(got.Message, "pods/log"); says > 1 || says == 1 != forbidden || (got.Log == "") != forbidden || len(got.Message) > maxMessage {
+			t.Errorf("%s: got message %q and log %q", when, got.Message, got.Log)
 		}
-		begin := time.Now()
-		found := Find(e, pods, now)
-		found.read(t.Context(), &scripted{err: errors.New("connection refused")}, e)
-		if lasted := time.Since(begin); lasted > allLogs {
-			t.Errorf("the reads took %s, want at most %s", lasted, allLogs)
+		if c.logs.reads != reads {
+			t.Errorf("%s: got %d reads, want %d", when, c.logs.reads, reads)
 		}
-	})
+		c.read(t)
+	}
+	expect("the right is missing", true, 1)
+	found := Find(c.PrometheusJmxExporter, []corev1.Pod{crashing(1)}, now)
+	if found.addLogs(c.reader, c.PrometheusJmxExporter); found.Again != 10*time.Minute {
+		t.Errorf("next check: got %s, want 10m", found.Again)
+	}
+	c.restartOperator()
+	expect("the operator restarted", true, 1)
+	expect("it was refused again", true, 2)
+	c.logs.err = nil
+	c.clock.SetTime(now.Add(10 * time.Minute))
+	expect("it is asked for again", true, 2)
+	expect("the right was granted", false, 4)
 }
 
 // announced are the recorded Events.

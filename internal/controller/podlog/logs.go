@@ -1,20 +1,17 @@
-package problem
+package podlog
 
 import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/utils/clock"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
-	"banzaicloud.com/jmx-exporter-operator/pkg/statemachine"
 )
 
 const (
@@ -38,26 +35,17 @@ type Logs interface {
 
 // PodLogs reads logs from the API server.
 type PodLogs struct {
-	pods  corev1client.PodsGetter
-	seam  effects.Seam
-	clock clock.PassiveClock
-
-	mu sync.Mutex
-	// denied has the time until which nothing is read in a namespace: granting the right
-	// raises no event, and retrying each time would be polling.
-	denied map[string]time.Time
+	pods corev1client.PodsGetter
+	seam effects.Seam
 }
 
 // NewPodLogs returns Logs whose reads pass through the seam.
-func NewPodLogs(pods corev1client.PodsGetter, seam effects.Seam, c clock.PassiveClock) *PodLogs {
-	return &PodLogs{pods: pods, seam: seam, clock: c, denied: map[string]time.Time{}}
+func NewPodLogs(pods corev1client.PodsGetter, seam effects.Seam) *PodLogs {
+	return &PodLogs{pods, seam}
 }
 
 // Tail implements Logs.
 func (l *PodLogs) Tail(ctx context.Context, pod types.NamespacedName, container string, lines int32, previous bool) (string, error) {
-	if l.isDenied(pod.Namespace) {
-		return "", ErrForbidden
-	}
 	ctx, cancel := context.WithTimeout(ctx, logTimeout)
 	defer cancel()
 	options := &corev1.PodLogOptions{
@@ -77,27 +65,9 @@ func (l *PodLogs) Tail(ctx context.Context, pod types.NamespacedName, container 
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		l.deny(pod.Namespace)
 		return "", ErrForbidden
 	case apierrors.IsNotFound(err), apierrors.IsBadRequest(err):
 		return "", nil // the pod is gone, or there is no such instance
 	}
 	return string(log), err
-}
-
-func (l *PodLogs) isDenied(namespace string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	until, ok := l.denied[namespace]
-	if ok && !l.clock.Now().Before(until) {
-		delete(l.denied, namespace)
-		return false
-	}
-	return ok
-}
-
-func (l *PodLogs) deny(namespace string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.denied[namespace] = l.clock.Now().Add(statemachine.MaxBackoff)
 }

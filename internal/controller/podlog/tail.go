@@ -1,4 +1,4 @@
-package problem
+package podlog
 
 import (
 	"strings"
@@ -11,11 +11,12 @@ import (
 // than characters.
 const maxLog = 4096
 
-// tail returns the end of a log, as much as the status can hold.
+// tail returns the end of a log, as much as the status can hold, without keeping the rest of
+// the log in memory.
 func tail(log string) string {
 	log = strings.TrimRight(text.Clean(log), "\n ")
 	if len(log) <= maxLog {
-		return log
+		return strings.Clone(log)
 	}
 	const ellipsis = "…"
 	log = log[len(log)-(maxLog-len(ellipsis)):]

@@ -1,4 +1,4 @@
-package problem
+package podlog
 
 import (
 	"context"
@@ -15,10 +15,38 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	testclock "k8s.io/utils/clock/testing"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
+
+// A read that takes too long is known as such, before the kubelet answers and after it began to.
+func TestPodLogsThatHang(t *testing.T) {
+	for name, begin := range map[string]func(http.ResponseWriter){
+		"without an answer": func(http.ResponseWriter) {},
+		"within the log":    func(w http.ResponseWriter) { fmt.Fprintln(w, "line"); w.(http.Flusher).Flush() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				begin(w)
+				<-r.Context().Done()
+			}))
+			defer server.Close()
+			clientset, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			soon := func(ctx context.Context, _ effects.Effect, do func(context.Context) error) error {
+				ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+				defer cancel()
+				return do(ctx)
+			}
+			_, err = NewPodLogs(clientset.CoreV1(), soon).Tail(t.Context(), types.NamespacedName{Namespace: "shop", Name: "app-0"}, "app", 7, true)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got error %v, want the exceeded deadline", err)
+			}
+		})
+	}
+}
 
 // The possible answers of an API server to a request for a log.
 func TestPodLogs(t *testing.T) {
@@ -50,11 +78,7 @@ func TestPodLogs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			asked := 0
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked++
-				tc.answer(w, r)
-			}))
+			server := httptest.NewServer(tc.answer)
 			defer server.Close()
 			clientset, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
 			if err != nil {
@@ -68,28 +92,16 @@ func TestPodLogs(t *testing.T) {
 				}
 				return do(ctx)
 			}
-			clock := testclock.NewFakePassiveClock(now)
-			logs := NewPodLogs(clientset.CoreV1(), seam, clock)
-			read := func() {
-				t.Helper()
-				got, err := logs.Tail(t.Context(), types.NamespacedName{Namespace: "shop", Name: "app-0"}, "app", 7, true)
-				if diff := cmp.Diff(tc.want, got); diff != "" {
-					t.Errorf("log (-want +got):\n%s", diff)
-				}
-				if err != nil != tc.fails || errors.Is(err, ErrForbidden) != tc.forbidden {
-					t.Errorf("got error %v", err)
-				}
+			logs := NewPodLogs(clientset.CoreV1(), seam)
+			got, err := logs.Tail(t.Context(), types.NamespacedName{Namespace: "shop", Name: "app-0"}, "app", 7, true)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("log (-want +got):\n%s", diff)
 			}
-			read()
+			if err != nil != tc.fails || errors.Is(err, ErrForbidden) != tc.forbidden {
+				t.Errorf("got error %v", err)
+			}
 			if diff := cmp.Diff([]string{"logs tail shop/app-0/app"}, did); diff != "" {
 				t.Errorf("effects (-want +got):\n%s", diff)
-			}
-			// A forbidden request is repeated after a while, not each time.
-			read()
-			clock.SetTime(now.Add(10 * time.Minute))
-			read()
-			if want := map[bool]int{true: 2, false: 3}[tc.forbidden]; asked != want {
-				t.Errorf("requests: got %d, want %d", asked, want)
 			}
 		})
 	}
