@@ -74,6 +74,12 @@ bench: agent helper ## Benchmark attaching to 20 JVMs on the cluster of cluster-
 bench-agent: agent ## Benchmark the agent against the stock exporter; writes docs/performance.md (30 minutes).
 	$(SHARED) go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md
 
+.PHONY: bench-fleet
+bench-fleet: ## Benchmark the operator with fleets on a real API server (FLEETS=5000:1,20000:200: pods:exporters); writes docs/scale.md (15 minutes).
+	@mkdir -p bin
+	@export KUBEBUILDER_ASSETS; KUBEBUILDER_ASSETS=$$(hack/binaries assets); $(SHARED) go run ./test/bench/fleet $(if $(FLEETS),-sizes $(FLEETS)) -page docs/scale.md -results bin/bench-fleet.json $(BENCH)
+	@cd test/bench/plots && $(SHARED) go run . -results ../../../bin/bench-fleet.json -images ../../../docs/images
+
 ##@ Build
 
 .PHONY: build

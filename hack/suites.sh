@@ -82,7 +82,7 @@ unit() {
 # Modules of their own, because of what they depend on; seconds.
 nested() {
   local runner=() module failed=0
-  for module in hack/licenses test/gitops; do (cd "$module" && gotest ./...) || failed=1; done
+  for module in hack/licenses test/bench/plots test/gitops; do (cd "$module" && gotest ./...) || failed=1; done
   return $failed
 }
 

@@ -19,8 +19,18 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 )
 
-// root is the folder of the module, as seen from the folder of a test's package.
-var root = filepath.Join("..", "..")
+// root is the folder of the module: the first one with a go.mod, from the working directory
+// upwards.
+var root = func() string {
+	folder := "."
+	for range 10 {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			break
+		}
+		folder = filepath.Join(folder, "..")
+	}
+	return folder
+}()
 
 // ErrMissing means that there is no etcd or kube-apiserver to start.
 var ErrMissing = errors.New("etcd and kube-apiserver are not available")

@@ -51,8 +51,11 @@ type Place struct {
 }
 
 // New returns no containers yet. Their files are removed when the test ends.
-func New(t testing.TB) *Containers {
-	return &Containers{all: map[Place]*Container{}, Faults: map[helperapi.Verb]error{}, dir: t.TempDir()}
+func New(t testing.TB) *Containers { return Below(t.TempDir()) }
+
+// Below returns no containers yet, whose files are below a directory.
+func Below(dir string) *Containers {
+	return &Containers{all: map[Place]*Container{}, Faults: map[helperapi.Verb]error{}, dir: dir}
 }
 
 // Start replaces a container with a new one. What runs in the one before ends.

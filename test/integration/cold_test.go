@@ -11,7 +11,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 )
 
-// The cost of attaching to a fleet for the first time: at most five writes and two Events
+// The cost of attaching to a fleet for the first time: at most five writes and one Event
 // per pod, besides what its exporter writes for all.
 func TestWritesOfAColdFleet(t *testing.T) {
 	t.Parallel()
@@ -48,9 +48,8 @@ func TestWritesOfAColdFleet(t *testing.T) {
 		told[fmt.Sprintf("%s %s", e.Type, e.Reason)]++
 	}
 	for what, want := range map[string]int{
-		corev1.EventTypeNormal + " " + string(v1alpha1.PhaseLoaded):    pods,
-		corev1.EventTypeNormal + " " + string(v1alpha1.PhaseAnnotated): pods,
-		corev1.EventTypeNormal + " " + v1alpha1.ReasonAllAnnotated:     1, // of the exporter
+		corev1.EventTypeNormal + " " + string(v1alpha1.PhaseLoaded): pods,
+		corev1.EventTypeNormal + " " + v1alpha1.ReasonAllAnnotated:  1, // of the exporter
 	} {
 		if told[what] != want {
 			t.Errorf("%s Events: got %d, want %d", what, told[what], want)

@@ -17,8 +17,9 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// recordConditions records Events: on the pod what was done to its JVM, on the record
-// that the pod is Annotated, and each failure.
+// recordConditions records Events: on the pod what was done to its JVM, and on the record
+// each failure. That the pod is Annotated is in its conditions, and the exporter has an Event
+// once all are: an Event for each pod would be a tenth of all requests.
 func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition) {
 	log := ctrl.LoggerFrom(ctx)
 	for _, c := range changed {
@@ -29,11 +30,8 @@ func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition
 			v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeWarning, c.Reason, c.Type, "%s", text.Note(c.Message))
 		case c.Status == metav1.ConditionTrue:
 			log.Info("phase reached", "phase", c.Type)
-			switch c.Type {
-			case string(v1alpha1.PhaseLoaded):
+			if c.Type == string(v1alpha1.PhaseLoaded) {
 				v.Recorder.Eventf(v.Pod, v.Attachment, corev1.EventTypeNormal, c.Type, "Attach", "%s", text.Note(fmt.Sprintf("Attached by %s. %s", v.origin(), c.Message)))
-			case string(v1alpha1.PhaseAnnotated):
-				v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeNormal, c.Type, c.Type, "%s", text.Note(c.Message))
 			}
 		case c.Status == metav1.ConditionFalse:
 			log.Info("phase failed", "phase", c.Type, "reason", c.Reason)
