@@ -49,6 +49,10 @@ test-all: ## Run all tests, also those that take too long for every change.
 test-faults: ## Crash the operator, cut its streams, refuse its writes and replace its pods, at each effect; prints a table.
 	@hack/test --all faults
 
+.PHONY: test-mutants
+test-mutants: ## Break the code on purpose, rule by rule: each time a test has to turn red; prints the score.
+	@hack/test --all mutants
+
 .PHONY: test-kubernetes
 test-kubernetes: ## Run what depends on the API server of the oldest and the newest Kubernetes, or of KUBERNETES=1.34.
 	@hack/test kubernetes

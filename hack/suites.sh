@@ -1,6 +1,6 @@
 # The suites of hack/test, a function each. Sourced, by it.
 every_change=(unit hostile fuzz integration faults kubernetes examples agent e2e)
-only_all=(demo applications release offline arm64)
+only_all=(mutants demo applications release offline arm64)
 
 # The files that a suite depends on. The suites unit, fuzz and hostile look at each package, by hack/changed.
 declare -A tested=(
@@ -19,11 +19,12 @@ left_to_all() {
     hostile) ;;
     fuzz) echo "fuzz         a minute for each target instead of $short_fuzz" ;;
     integration) echo "integration  the race detector; crashes whose rule is the engine's; TestBigFleet with 1 000 pods, TestHangingPods with 500" ;;
-    faults) echo "faults       four of five plans (make test-faults)" ;;
+    faults) echo "faults       ten of eleven plans (make test-faults)" ;;
     kubernetes) echo "kubernetes   the versions between the oldest and the newest" ;;
     examples) echo "examples     skeleton, which the generated operator stands for; postgrescluster: chaos, each crash alone and repeated, crashes while seeding, resizing and restoring, some taken names; pulsarconsumer: a broker that restarts" ;;
     agent) echo "agent        $(agent/test --full)" ;;
     e2e) echo "e2e          the examples on the cluster; features and pods that tests without a node prove, too: leftToFull and ProvedBy in test/e2e" ;;
+    mutants) echo "mutants      all: the code broken rule by rule, and a test that notices each (make test-mutants)" ;;
     demo) echo "demo         all: the demo's path on a cluster of the newest Kubernetes (minutes, with its binaries a quarter of an hour)" ;;
     applications) echo "applications all: the rule sets of config/rules on the applications that they are for" ;;
     release) echo "release      all: a release built twice, pushed, signed and verified" ;;
@@ -116,6 +117,18 @@ faults() {
   rm -f "$FAULTS_TABLE"
   gotest -parallel 8 ./test/faults || failed=1
   cat "$FAULTS_TABLE" || failed=1
+  return $failed
+}
+
+# Prints which rules were broken, and whether a test noticed.
+mutants() {
+  KUBEBUILDER_ASSETS=$(hack/binaries assets)
+  export KUBEBUILDER_ASSETS MUTANTS_TABLE=$results/mutants.md
+  local failed=0
+  build
+  rm -f "$MUTANTS_TABLE"
+  gotest -tags mutants -run '^TestMutants$' ./hack/mutants || failed=1
+  cat "$MUTANTS_TABLE" || failed=1
   return $failed
 }
 

@@ -85,6 +85,8 @@ type Options struct {
 	RequireRulesLabel bool
 	// Logs reads the logs of pods that do not run.
 	Logs podlog.Logs
+	// Clock is the time; the system's if nil.
+	Clock clock.PassiveClock
 }
 
 // LeaseTimes are how long the Lease is valid, for how long the leader tries to renew it, and
@@ -93,6 +95,9 @@ type LeaseTimes struct{ Duration, Deadline, Retry time.Duration }
 
 // New returns a manager with all controllers, ready to start.
 func New(config *rest.Config, o Options) (ctrl.Manager, error) {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
 	mgr, err := newManager(config, o)
 	if err != nil {
 		return nil, err
@@ -102,31 +107,31 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	}
 	reader := cached.Reader{Reader: mgr.GetClient()}
 	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
-	sources := source.New(mgr.GetClient(), mgr.GetAPIReader(), clock.RealClock{})
+	sources := source.New(mgr.GetClient(), mgr.GetAPIReader(), o.Clock)
 	sources.RequireLabel = o.RequireRulesLabel
 	reviews, err := authorizationv1.NewForConfigAndClient(config, mgr.GetHTTPClient())
 	if err != nil {
 		return nil, err
 	}
-	rights := authority.New(reviews, o.Seam, clock.RealClock{})
+	rights := authority.New(reviews, o.Seam, o.Clock)
 	sources.Authority = rights
-	logs := podlog.NewReader(o.Logs, clock.RealClock{})
+	logs := podlog.NewReader(o.Logs, o.Clock)
 	if err := logs.Setup(mgr); err != nil {
 		return nil, err
 	}
 	if err := (&exporter.Reconciler{
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Logs: logs,
-		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Shard: o.Shard,
+		Recorder: mgr.GetEventRecorder(name), Clock: o.Clock, Shard: o.Shard,
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
 	if err := (&orphan.Reconciler{
-		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: clock.RealClock{}, Shard: o.Shard,
+		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: o.Clock, Shard: o.Shard,
 	}).Setup(mgr); err != nil {
 		return nil, err
 	}
-	checker := health.New(o.Prober, o.HealthCheckInterval, clock.RealClock{})
+	checker := health.New(o.Prober, o.HealthCheckInterval, o.Clock)
 	if err := mgr.Add(checker); err != nil {
 		return nil, err
 	}
@@ -134,7 +139,7 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
 		Protection: o.Protection, Authority: rights,
-		Recorder: mgr.GetEventRecorder(name), Clock: clock.RealClock{}, Shard: o.Shard,
+		Recorder: mgr.GetEventRecorder(name), Clock: o.Clock, Shard: o.Shard,
 	}).Setup(mgr, o.Concurrent)
 }
 

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
 	"banzaicloud.com/jmx-exporter-operator/pkg/jvm"
@@ -37,21 +39,40 @@ type Container struct {
 	// Log is what the container's log says.
 	Log string
 
+	// all are the containers that it is one of, and pod the UID of its pod.
+	all *Containers
+	pod types.UID
 	// tmp is the path of its /tmp on disk.
 	tmp string
-	// pod are the containers of the pod, which share its network.
-	pod func() []*Container
 	// exited is closed when the container ends.
 	exited chan struct{}
 }
 
-// newContainer returns a container with an empty /tmp below a directory.
-func newContainer(below string, jvms []*JVM) *Container {
-	tmp, err := os.MkdirTemp(below, "container-")
+// newContainer returns a container with an empty /tmp.
+func newContainer(all *Containers, pod types.UID, jvms []*JVM) *Container {
+	tmp, err := os.MkdirTemp(all.dir, "container-")
 	if err != nil {
 		panic(err) // a test cannot go on without its directory
 	}
-	return &Container{JVMs: jvms, tmp: tmp, pod: func() []*Container { return nil }, exited: make(chan struct{})}
+	return &Container{JVMs: jvms, all: all, pod: pod, tmp: tmp, exited: make(chan struct{})}
+}
+
+// hasExited reports whether the container has ended.
+func (c *Container) hasExited() bool {
+	select {
+	case <-c.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// meanwhile calls do while other operations go on. The caller holds the mutex of all
+// containers.
+func (c *Container) meanwhile(do func()) {
+	c.all.mu.Unlock()
+	defer c.all.mu.Lock()
+	do()
 }
 
 // open opens the agent directory; fs.ErrNotExist if there is none, unless it is created.
@@ -128,10 +149,13 @@ func (c *Container) leave(helper string) {
 	_ = os.Remove(directory)
 }
 
-// listening are the ports in the pod with a listener.
+// listening are the ports in the pod with a listener: its containers share a network.
 func (c *Container) listening() []int32 {
 	var ports []int32
-	for _, each := range append(c.pod(), c) {
+	for at, each := range c.all.all {
+		if at.Pod != c.pod {
+			continue
+		}
 		ports = append(ports, each.Busy...)
 		for _, j := range each.JVMs {
 			ports = append(ports, j.ports()...)

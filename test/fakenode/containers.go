@@ -37,6 +37,9 @@ type Containers struct {
 	// OnCall, if set, is called before each operation in a session, and OnDone after it,
 	// before the answer.
 	OnCall, OnDone func(Place, helperapi.Verb, helperapi.Request)
+	// OnLoad, if set, is called in the middle of a load: the JVM has been looked at, and
+	// nothing is changed in it yet.
+	OnLoad func(*JVM)
 	// OnEnd, if set, is called when a command in a container ends.
 	OnEnd func(*Container)
 
@@ -60,19 +63,10 @@ func Below(dir string) *Containers {
 
 // Start replaces a container with a new one. What runs in the one before ends.
 func (cs *Containers) Start(pod types.UID, name string, jvms ...*JVM) *Container {
-	c := newContainer(cs.dir, jvms)
+	c := newContainer(cs, pod, jvms)
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.remove(Place{pod, name})
-	c.pod = func() []*Container {
-		var all []*Container
-		for key, other := range cs.all {
-			if key.Pod == pod && other != c {
-				all = append(all, other)
-			}
-		}
-		return all
-	}
 	cs.all[Place{pod, name}] = c
 	return c
 }

@@ -79,6 +79,9 @@ func exit(code int) error {
 	return exec.CodeExitError{Err: fmt.Errorf("exit code %d", code), Code: code}
 }
 
+// errKilled is the end of a helper whose container has ended: nobody hears of it.
+var errKilled = exit(exitKilled)
+
 // session is a command in a container.
 type session struct {
 	cs    *Containers
@@ -231,5 +234,8 @@ func (s *session) perform(call helperapi.Call, blobs []transport.Blob) (*helpera
 	}
 	s.cs.mu.Lock()
 	defer s.cs.mu.Unlock()
+	if s.c.hasExited() {
+		return nil, errKilled
+	}
 	return s.cs.perform(s.c, s.at.Name, s.stays, call.Verb, call.Request, blobs)
 }

@@ -62,7 +62,6 @@ func (c *Container) load(request helperapi.Request) (*helperapi.Report, error) {
 	}
 	desired := request.Desired
 	j.ask(desired.ConfigSHA256)
-	port, free := c.choose(j, desired)
 	switch {
 	case j.Refusal != nil:
 		return nil, Fault(string(j.Refusal.Reason))
@@ -70,8 +69,6 @@ func (c *Container) load(request helperapi.Request) (*helperapi.Report, error) {
 		return nil, j.Fault
 	case j.Exporter != nil && j.Mark == nil:
 		return nil, Fault(string(helperapi.ReasonStockExporter))
-	case !free:
-		return nil, Fault(v1alpha1.ReasonPortInUse)
 	}
 	dir, unlock, err := c.lock(j, false)
 	if err != nil {
@@ -84,11 +81,20 @@ func (c *Container) load(request helperapi.Request) (*helperapi.Report, error) {
 	if j.Mark == nil && request.RefuseOnWarning && j.LoadWarns {
 		return nil, Fault(v1alpha1.ReasonAgentLoadingWarns)
 	}
+	port, free := c.choose(j, desired)
+	if !free {
+		return nil, Fault(v1alpha1.ReasonPortInUse)
+	}
 	if err := desire(dir, j, desired); err != nil {
 		return nil, asFault(err)
 	}
 	j.attach()
-	if j.Mark == nil {
+	present := j.Mark != nil
+	c.meanwhile(func() { c.all.loads(j) })
+	if c.hasExited() {
+		return nil, errKilled
+	}
+	if !present {
 		j.Loads++
 	}
 	j.AgentJarOpen = true // as long as the JVM lives
@@ -99,6 +105,13 @@ func (c *Container) load(request helperapi.Request) (*helperapi.Report, error) {
 		Notices: j.Notices,
 	}
 	return &helperapi.Report{Processes: []helperapi.Process{j.Process}}, nil
+}
+
+// loads calls OnLoad.
+func (cs *Containers) loads(j *JVM) {
+	if cs.OnLoad != nil {
+		cs.OnLoad(j)
+	}
 }
 
 // desire writes the desired file of a JVM's agent, by which the directory knows what is in
@@ -112,13 +125,15 @@ func desire(dir *directory.Directory, j *JVM, desired *helperapi.Desired) error 
 	})
 }
 
-// lock opens the agent directory with the lock of a JVM.
+// lock opens the agent directory with the lock of a JVM, which another session may hold
+// meanwhile.
 func (c *Container) lock(j *JVM, create bool) (dir *directory.Directory, unlock func(), err error) {
 	dir, err = c.open(create)
 	if err != nil {
 		return nil, nil, err
 	}
-	release, err := dir.Lock(context.Background(), j.process())
+	var release func()
+	c.meanwhile(func() { release, err = dir.Lock(context.Background(), j.process()) })
 	if err != nil {
 		dir.Close()
 		return nil, nil, err

@@ -88,6 +88,8 @@ type link struct {
 	ended ending
 	over  chan struct{}
 	once  sync.Once
+	// closed is called when it is closed.
+	closed func(*link)
 }
 
 var errCut = errors.New("the connection is cut")
@@ -183,21 +185,46 @@ func (l *link) end(how ending) {
 
 // Close implements net.Conn.
 func (l *link) Close() error {
-	l.once.Do(func() { close(l.over) })
+	l.once.Do(func() { close(l.over); l.closed(l) })
 	if _, how := l.state(); how == finished {
 		return nil
 	}
 	return l.Conn.Close()
 }
 
-// listener makes links of connections.
-type listener struct{ net.Listener }
+// listener makes links of connections, and knows those that are open.
+type listener struct {
+	net.Listener
+	mu   sync.Mutex
+	open map[*link]bool
+}
 
 // Accept implements net.Listener.
-func (l listener) Accept() (net.Conn, error) {
+func (l *listener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &link{Conn: conn, over: make(chan struct{})}, nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	accepted := &link{Conn: conn, over: make(chan struct{}), closed: l.forget}
+	l.open[accepted] = true
+	return accepted, nil
+}
+
+func (l *listener) forget(closed *link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, closed)
+}
+
+// cut ends all links.
+func (l *listener) cut(how ending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for open := range l.open {
+		if _, ended := open.state(); ended == "" {
+			open.end(how)
+		}
+	}
 }

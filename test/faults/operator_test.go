@@ -34,6 +34,8 @@ type operatorSpec struct {
 	Namespace string
 	// Elected makes the operator a leader first, whose Lease is in the namespace.
 	Elected bool
+	// Ahead is how far its clock is ahead of the true time.
+	Ahead time.Duration
 	// Strike is where this operator meets a fault; nil for nowhere.
 	Strike *strike
 }
@@ -77,12 +79,22 @@ func operate(encoded string) error {
 		Sessions: func() attachment.Session { return transport.NewSessions(exec) },
 		Prober:   prober{spec.Host, seam},
 		Logs:     podlog.NewPodLogs(clientset.CoreV1(), seam),
+		Clock:    ahead(spec.Ahead),
 	})
 	if err != nil {
 		return err
 	}
 	return mgr.Start(ctrl.SetupSignalHandler())
 }
+
+// ahead is a clock that is ahead of the true time, or behind it.
+type ahead time.Duration
+
+// Now implements clock.PassiveClock.
+func (a ahead) Now() time.Time { return time.Now().Add(time.Duration(a)) }
+
+// Since implements clock.PassiveClock.
+func (a ahead) Since(t time.Time) time.Duration { return a.Now().Sub(t) }
 
 // prober asks the proxy for the endpoints of pods, whose addresses no network leads to.
 type prober struct {

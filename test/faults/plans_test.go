@@ -2,6 +2,7 @@ package faults
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,9 +55,9 @@ func plans(references []*run) (all []plan) {
 	}{
 		{"kill -9 at an effect", func(o occurrence, after bool) plan { return crash(o, after, killed) }},
 		{"panic at an effect", func(o occurrence, after bool) plan { return crash(o, after, panics) }},
-		{"lease lost at an effect", func(o occurrence, after bool) plan { return crash(o, after, deposed) }},
-		{"container restarted at an effect", func(o occurrence, after bool) plan { return replace(o, after, (*world).startContainer) }},
-		{"pod recreated at an effect", func(o occurrence, after bool) plan { return replace(o, after, (*world).recreate) }},
+		{"Lease lost at an effect", func(o occurrence, after bool) plan { return crash(o, after, deposed) }},
+		{"container restarted at an effect", func(o occurrence, after bool) plan { return replace(o, after, (*run).startContainer) }},
+		{"pod recreated at an effect", func(o occurrence, after bool) plan { return replace(o, after, (*run).recreate) }},
 	} {
 		for _, o := range effects {
 			for _, after := range []bool{false, true} {
@@ -66,39 +67,48 @@ func plans(references []*run) (all []plan) {
 			}
 		}
 	}
-	for _, o := range common(references, func(r *run) []string { return r.calls }) {
+	calls := common(references, func(r *run) []string { return r.calls })
+	for _, o := range calls {
 		all = append(all, inside(o, false), inside(o, true))
 	}
 	for _, o := range common(references, func(r *run) []string { writes, _, _ := r.proxy.counts(); return writes }) {
-		for _, status := range []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable} {
-			all = append(all, refused(o, status))
+		for _, status := range []int{http.StatusForbidden, http.StatusConflict, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+			all = append(all, refused(o, status, false))
 		}
+		all = append(all, refused(o, http.StatusGatewayTimeout, true))
 	}
-	return append(all, cuts(references[0])...)
+	return slices.Concat(all, cuts(references[0]), planSecondCrashes(effects), planTakeovers(effects), planSuspensions(effects), planLoads(calls),
+		planOutages(effects), planContents(effects), planClocks(effects))
 }
+
+// struck reports whether an effect has met its fault.
+func (r *run) struck() bool { return r.strikes > 0 }
 
 // crash ends an operator at an effect.
 func crash(o occurrence, after bool, how action) plan {
 	s := &strike{Effect: o.name, Nth: o.nth, After: after, Action: how}
 	p := plan{name: s.String(), crashes: 1, writes: 1, execs: 1, arm: func(_ *run, spec *operatorSpec) {
 		spec.Strike, spec.Elected = s, how == deposed
-	}, met: func(r *run) bool { return r.struck }}
+	}, met: (*run).struck}
 	if how == deposed {
-		p.meanwhile = (*world).depose
+		p.meanwhile = (*run).depose
 	}
 	return p
 }
 
 // replace replaces what the operator works on at an effect. All that was done for it is
 // done again.
-func replace(o occurrence, after bool, how func(*world)) plan {
+func replace(o occurrence, after bool, how func(*run)) plan {
 	s := &strike{Effect: o.name, Nth: o.nth, After: after, Action: waits}
 	return plan{
 		name: s.String(), arm: func(_ *run, spec *operatorSpec) { spec.Strike = s },
-		meanwhile: how, met: func(r *run) bool { return r.struck },
-		writes: 20, execs: 4,
+		meanwhile: how, met: (*run).struck,
+		writes: replacedWrites, execs: replacedExecs,
 	}
 }
+
+// What is done again for what is replaced.
+const replacedWrites, replacedExecs = 20, 4
 
 // inside kills the operator while an operation runs in a container, which goes on without
 // it.
@@ -140,11 +150,15 @@ func inside(o occurrence, after bool) plan {
 	}
 }
 
-// refused makes the API server refuse a write.
-func refused(o occurrence, status int) plan {
-	f := refusal{write: o.name, nth: o.nth, status: status}
+// refused makes the API server refuse a write, or perform it and lose the answer.
+func refused(o occurrence, status int, after bool) plan {
+	f := refusal{write: o.name, nth: o.nth, status: status, after: after}
+	class := strconv.Itoa(status) + " to a write"
+	if after {
+		class = strconv.Itoa(status) + " after a write"
+	}
 	return plan{
-		class: strconv.Itoa(status) + " to a write", name: f.String(), writes: 2, execs: 1,
+		class: class, name: f.String(), writes: 2, execs: 1,
 		arm: func(r *run, _ *operatorSpec) { r.proxy.refusal = new(f) },
 		met: func(r *run) bool { return r.proxy.refused() },
 	}

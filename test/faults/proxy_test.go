@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -23,6 +24,7 @@ import (
 // the operator, and injects faults.
 type proxy struct {
 	server *httptest.Server
+	links  *listener
 	meter  *meter
 	// serves reports whether a pod serves a port.
 	serves func(address string, port int32) bool
@@ -35,6 +37,11 @@ type proxy struct {
 	// refusal is a fault of the API server at one write; nil for none.
 	refusal *refusal
 	seen    map[string]int
+	// outage is a fault of the API server at all requests, relisted are the paths whose
+	// watches have expired in it, and watches is where their events wait.
+	outage   outage
+	relisted map[string]bool
+	watches  gate
 	// withoutWebSocket makes the proxy one that knows no WebSocket.
 	withoutWebSocket bool
 }
@@ -44,11 +51,18 @@ type refusal struct {
 	write  string
 	nth    int
 	status int
-	met    bool
+	// after means that the write is performed, and its answer is lost.
+	after bool
+	met   bool
 }
 
 // String returns a name for a subtest.
-func (r refusal) String() string { return fmt.Sprintf("%d to %s, %d", r.status, r.write, r.nth) }
+func (r refusal) String() string {
+	if r.after {
+		return fmt.Sprintf("%d after %s, %d", r.status, r.write, r.nth)
+	}
+	return fmt.Sprintf("%d to %s, %d", r.status, r.write, r.nth)
+}
 
 type linkKey struct{}
 
@@ -60,14 +74,16 @@ func newProxy(serves func(string, int32) bool) (*proxy, error) {
 	}
 	p := &proxy{serves: serves, seen: map[string]int{}, meter: &meter{}}
 	reverse := &httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(up.url) },
-		Transport:     up.transport,
-		FlushInterval: -1, // watches
-		ErrorLog:      slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		ModifyResponse: p.watched,
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(up.url) },
+		Transport:      up.transport,
+		FlushInterval:  -1, // watches
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
+		ErrorHandler:   func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	p.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, reverse) }))
-	p.server.Listener = listener{p.server.Listener}
+	p.links = &listener{Listener: p.server.Listener, open: map[*link]bool{}}
+	p.server.Listener = p.links
 	p.server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // of connections that are cut
 	p.server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, linkKey{}, c) }
 	p.server.Start()
@@ -102,6 +118,8 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 			http.Error(w, "nothing listens", http.StatusBadGateway)
 		}
 		return
+	case p.fails(w, r):
+		return
 	case strings.HasSuffix(r.URL.Path, "/exec"):
 		spdy := !strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 		if !spdy && p.withoutWebSocket {
@@ -111,7 +129,11 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 		p.note(func() { p.execs++ })
 		r.Context().Value(linkKey{}).(*link).measure(p.meter, spdy)
 	case isWrite(r):
-		if status := p.write(nameOf(r)); status != 0 {
+		status, after := p.write(nameOf(r))
+		if after {
+			next.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		if status != 0 {
 			refuse(w, status)
 			return
 		}
@@ -127,17 +149,18 @@ func (p *proxy) note(what func()) {
 	what()
 }
 
-// write notes a write, and returns the status that refuses it; 0 if nothing does.
-func (p *proxy) write(name string) (status int) {
+// write notes a write, and returns the status that refuses it; 0 if nothing does. after
+// reports whether the write is performed nevertheless.
+func (p *proxy) write(name string) (status int, after bool) {
 	p.note(func() {
 		p.seen[name]++
 		if r := p.refusal; r != nil && !r.met && r.write == name && r.nth == p.seen[name] {
-			r.met, status = true, r.status
+			r.met, status, after = true, r.status, r.after
 			return
 		}
 		p.writes = append(p.writes, name)
 	})
-	return status
+	return status, after
 }
 
 // isWrite reports whether a request changes something that the operator is responsible for:
@@ -176,7 +199,12 @@ func nameOf(r *http.Request) string {
 // refuse answers as an API server does that is asked too much, is out of order, or has
 // another version of the object.
 func refuse(w http.ResponseWriter, status int) {
-	reason := map[int]string{409: "Conflict", 429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable"}[status]
+	reason := map[int]metav1.StatusReason{
+		http.StatusUnauthorized: metav1.StatusReasonUnauthorized, http.StatusForbidden: metav1.StatusReasonForbidden,
+		http.StatusConflict: metav1.StatusReasonConflict, http.StatusGone: metav1.StatusReasonExpired,
+		http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests, http.StatusInternalServerError: metav1.StatusReasonInternalError,
+		http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable, http.StatusGatewayTimeout: metav1.StatusReasonTimeout,
+	}[status]
 	if status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}

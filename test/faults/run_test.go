@@ -25,14 +25,26 @@ type plan struct {
 	class, name string
 	// arm prepares the fault.
 	arm func(*run, *operatorSpec)
-	// meanwhile happens while the operator waits at its strike.
-	meanwhile func(*world)
+	// next prepares the operators after the first one.
+	next func(*run, *operatorSpec)
+	// meanwhile happens while the operator waits at its strike, and afterwards ends it, once
+	// it has lasted long enough.
+	meanwhile, afterwards func(*run)
+	lasts                 time.Duration
+	// wakes reports whether a line of the operator that leads ends it earlier; nil for no line.
+	wakes func(heard) bool
 	// met reports whether the fault happened.
 	met func(*run) bool
 	// crashes is how many operators the fault may end.
 	crashes int
 	// writes and execs are how many more than in the reference run there may be.
 	writes, execs int
+}
+
+// heard is a line of an operator.
+type heard struct {
+	said
+	from *process
 }
 
 // run is one telling of the story.
@@ -42,11 +54,18 @@ type run struct {
 	// reference is a run without a fault; nil for such a run.
 	reference *run
 	operator  *process
-	said      chan said
+	// deposed is an operator that is stopped, or goes on as if it were the leader; nil for
+	// none.
+	deposed *process
+	said    chan heard
+	// over is when the fault has lasted long enough; nil if it is over.
+	over <-chan time.Time
+	// tasks are what containers want to be done.
+	tasks chan func()
 	// effects are those of all operators, in order.
 	effects []string
-	struck  bool
-	crashes int
+	// strikes and crashes are how many there were.
+	strikes, crashes int
 	// ends are the objects after each chapter, and took is how long all took.
 	ends []string
 	took time.Duration
@@ -55,50 +74,88 @@ type run struct {
 // tell tells the story with a fault, and returns what became of it.
 func tell(t *testing.T, p plan, reference *run) *run {
 	t.Helper()
-	r := &run{world: newWorld(t), plan: p, reference: reference, said: make(chan said, 100)}
+	r := &run{world: newWorld(t), plan: p, reference: reference, said: make(chan heard, 100), tasks: make(chan func())}
 	spec := operatorSpec{Host: r.proxy.server.URL, Namespace: r.namespace}
 	if p.arm != nil {
 		p.arm(r, &spec)
 	}
 	r.start(spec)
 	t.Cleanup(func() {
-		r.operator.kill()
+		for _, p := range []*process{r.operator, r.deposed} {
+			if p != nil {
+				p.kill()
+			}
+		}
 		if t.Failed() {
 			t.Logf("the operator's log:\n%s", r.operator.log)
 		}
 	})
-	spec.Strike, spec.Elected = nil, false // of the operators after this one
+	next := operatorSpec{Host: spec.Host, Namespace: spec.Namespace}
+	if p.next != nil {
+		p.next(r, &next)
+	}
 	began := time.Now()
 	for i := range story {
 		story[i].begin(r.world)
-		if !r.settle(i, spec) {
+		if !r.settle(i, next) {
 			break
 		}
 	}
 	r.took = time.Since(began)
-	r.stop()
+	if r.deposed != nil {
+		if len(r.ends) < len(story) {
+			_ = r.deposed.command.Process.Kill()
+		}
+		r.end(r.deposed) // by itself, as long as another one has the Lease
+	}
+	r.stop(r.operator)
 	return r
 }
 
-// stop ends the operator in order.
-func (r *run) stop() {
-	r.operator.terminate()
+// stop ends an operator in order.
+func (r *run) stop(p *process) {
+	p.terminate()
+	r.end(p)
+	if state := p.command.ProcessState; !state.Success() {
+		r.breaks(fmt.Sprintf("the operator ended with %s", state))
+	}
+}
+
+// end waits until an operator has ended.
+func (r *run) end(p *process) {
+	late := time.After(patience)
 	for {
 		select {
 		case line := <-r.said:
 			r.hear(line)
-		case <-r.operator.ended:
-			if state := r.operator.command.ProcessState; !state.Success() {
-				r.breaks(fmt.Sprintf("the operator ended with %s", state))
-			}
+		case <-p.ended:
+			return
+		case <-late:
+			r.breaks(fmt.Sprintf("the operator does not end:\n%s", p.log))
+			p.kill()
 			return
 		}
 	}
 }
 
+// do calls task where operators are started, and returns after it.
+func (r *run) do(task func()) {
+	done := make(chan struct{})
+	select {
+	case r.tasks <- func() { task(); close(done) }:
+		<-done
+	case <-r.t.Context().Done():
+	}
+}
+
 func (r *run) start(spec operatorSpec) {
 	r.t.Helper()
-	operator, err := start(spec, func(_ *process, line said) { r.said <- line })
+	operator, err := start(spec, func(from *process, line said) {
+		select {
+		case r.said <- heard{line, from}:
+		case <-r.t.Context().Done():
+		}
+	})
 	r.must(err)
 	r.mu.Lock()
 	r.operator = operator
@@ -123,14 +180,21 @@ func (r *run) settle(i int, next operatorSpec) bool {
 				return false
 			}
 		case <-ticker.C:
+			if len(r.checkJVMs()) > 0 {
+				return false
+			}
 			_, _, last := r.proxy.counts()
-			if time.Since(began) < quiet || time.Since(last) < quiet || !r.ended(ctx, story[i]) {
+			if r.over != nil || time.Since(began) < quiet || time.Since(last) < quiet || !r.ended(ctx, story[i]) {
 				continue
 			}
 			if end := r.objects(ctx); r.reference == nil || end == r.reference.ends[i] {
 				r.ends = append(r.ends, end)
 				return true
 			}
+		case <-r.over:
+			r.mend()
+		case task := <-r.tasks:
+			task()
 		case <-ctx.Done():
 			r.breaks(r.otherwise(i))
 			return false
@@ -154,16 +218,28 @@ func (r *run) ended(ctx context.Context, c chapter) bool {
 	return c.ended(ctx, r.world)
 }
 
-func (r *run) hear(line said) {
+// mend ends the fault.
+func (r *run) mend() {
+	r.over = nil
+	r.plan.afterwards(r)
+}
+
+func (r *run) hear(line heard) {
+	if wakes := r.plan.wakes; r.over != nil && wakes != nil && line.from == r.operator && wakes(line) {
+		r.mend()
+	}
 	if line.Effect != "" {
 		r.effects = append(r.effects, line.Effect)
 	}
 	if line.Struck {
-		r.struck = true
+		r.strikes++
 		if r.plan.meanwhile != nil {
-			r.plan.meanwhile(r.world)
+			r.plan.meanwhile(r)
 		}
-		r.operator.resume()
+		if r.plan.afterwards != nil {
+			r.over = time.After(r.plan.lasts)
+		}
+		line.from.resume()
 	}
 }
 
@@ -174,8 +250,13 @@ func (r *run) restart(spec operatorSpec) bool {
 		r.breaks(fmt.Sprintf("the operator ended by itself (%s):\n%s", r.operator.command.ProcessState, r.operator.log))
 		return false
 	}
-	lease := &coordinationv1.Lease{ObjectMeta: r.named("jmx-exporter-operator")}
-	r.must(client.IgnoreNotFound(admin.Delete(r.t.Context(), lease))) // the other replica is gone
+	if !spec.Elected { // the other replica is gone
+		lease := &coordinationv1.Lease{ObjectMeta: r.named("jmx-exporter-operator")}
+		r.must(client.IgnoreNotFound(admin.Delete(r.t.Context(), lease)))
+	}
+	if r.crashes > 1 {
+		spec.Strike = nil
+	}
 	r.start(spec)
 	return true
 }

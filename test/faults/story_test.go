@@ -24,7 +24,7 @@ type chapter struct {
 // story is what happens in each plan: the agent is loaded, reconfigured, and stopped.
 var story = []chapter{
 	{"attached", (*world).export, func(ctx context.Context, w *world) bool { return w.serving(ctx, rules) }},
-	{"reconfigured", func(w *world) { w.configure(otherRules) }, func(ctx context.Context, w *world) bool { return w.serving(ctx, otherRules) }},
+	{"reconfigured", func(w *world) { w.want(otherRules) }, func(ctx context.Context, w *world) bool { return w.serving(ctx, otherRules) }},
 	{"detached", func(w *world) { w.must(admin.Delete(w.t.Context(), w.exporter)) }, func(ctx context.Context, w *world) bool { return w.empty(ctx) }},
 }
 

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +30,8 @@ const (
 // strike is a fault in an operator, before or after one of its effects.
 type strike struct {
 	// Effect is the name of the effect, and Nth its occurrence under that name, starting
-	// at 1: the order of different effects may differ between runs.
+	// at 1: the order of different effects may differ between runs. Without a name, it is
+	// the nth effect of the operator.
 	Effect string
 	Nth    int
 	After  bool
@@ -42,7 +44,7 @@ func (s strike) String() string {
 	if s.After {
 		when = "after"
 	}
-	return fmt.Sprintf("%s %s %s, %d", s.Action, when, s.Effect, s.Nth)
+	return fmt.Sprintf("%s %s %s, %d", s.Action, when, cmp.Or(s.Effect, "any effect"), s.Nth)
 }
 
 // named is the name of an effect, which is the same in each run.
@@ -66,8 +68,9 @@ func (s *strike) seam() effects.Seam {
 		name := named(effect)
 		mu.Lock()
 		seen[name]++
+		seen[""]++
 		say(said{Effect: name})
-		strikes := s != nil && name == s.Effect && seen[name] == s.Nth
+		strikes := s != nil && (name == s.Effect || s.Effect == "") && seen[s.Effect] == s.Nth
 		mu.Unlock()
 		if !strikes {
 			return do(ctx)

@@ -33,6 +33,8 @@ type world struct {
 	exporter   *v1alpha1.PrometheusJmxExporter
 
 	mu sync.Mutex
+	// wanted is the content of the ConfigMap by the story.
+	wanted string
 	// pod is the one that runs, and jvms are all that ever ran.
 	pod     *corev1.Pod
 	address string
@@ -156,7 +158,7 @@ func (w *world) serves(address string, port int32) bool {
 // export creates the exporter and its ConfigMap.
 func (w *world) export() {
 	w.t.Helper()
-	w.configure(rules)
+	w.want(rules)
 	w.exporter = &v1alpha1.PrometheusJmxExporter{ObjectMeta: w.named(exporterName), Spec: v1alpha1.PrometheusJmxExporterSpec{
 		LabelSelector: map[string]v1alpha1.LabelValue{"app": "dummyapp"},
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: rulesName, ConfigMapKey: rulesKey},
@@ -165,6 +167,19 @@ func (w *world) export() {
 		Rollout: v1alpha1.Rollout{RestartWindow: &metav1.Duration{}},
 	}}
 	w.must(admin.Create(w.t.Context(), w.exporter))
+}
+
+// want makes a content that which the story ends a chapter with.
+func (w *world) want(content string) {
+	w.t.Helper()
+	w.wanted = content
+	w.configure(content)
+}
+
+// deleteRules deletes the ConfigMap.
+func (w *world) deleteRules() {
+	w.t.Helper()
+	w.must(client.IgnoreNotFound(admin.Delete(w.t.Context(), &corev1.ConfigMap{ObjectMeta: w.named(rulesName)})))
 }
 
 func (w *world) configure(content string) {

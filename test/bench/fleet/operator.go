@@ -17,12 +17,11 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
-	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/manager"
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -76,7 +75,7 @@ func operate(ctx context.Context, file string) error {
 		Seam: requests.seam, Limits: limits, Artifacts: artifacts,
 		Sessions: func() attachment.Session { return transport.NewSessions(exec) },
 		Prober:   network{},
-		Logs:     problem.NewPodLogs(clientset.CoreV1(), requests.seam, clock.RealClock{}),
+		Logs:     podlog.NewPodLogs(clientset.CoreV1(), requests.seam),
 	})
 	if err != nil {
 		return err
