@@ -182,6 +182,12 @@ type LoadIntent struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=64
 	ImplementationSHA256 string `json:"implementationSHA256"`
+	// resourcesSHA256 is a digest of the container's resources that cannot be resized
+	// without restarting it (resizePolicy); empty if there are none. If they differ after
+	// an exit, the resize was its cause.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ResourcesSHA256 string `json:"resourcesSHA256,omitempty"`
 	// time is the time when the load began.
 	// +required
 	Time metav1.Time `json:"time"`

@@ -198,6 +198,13 @@ type InspectedContainer struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Rules string `json:"rules,omitempty"`
+	// provenRevision is the revision with which an instance of the container served for
+	// ten minutes after an attach or a change. While the rollout of that revision is
+	// paused or halted, the operator attaches to a new instance nevertheless, unless
+	// status.restart names the container.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ProvenRevision string `json:"provenRevision,omitempty"`
 	// helperRemoved reports whether the inspection left nothing of the operator in the
 	// container (spec.mode Preflight of the exporter).
 	// +optional
@@ -229,6 +236,17 @@ type Restart struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=512
 	Message string `json:"message"`
+	// process is a digest of the identity of the process that exited.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Process string `json:"process,omitempty"`
+	// time is when the operator saw the exit.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+	// count is the number of such exits with this revision.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	Count int32 `json:"count,omitempty"`
 }
 
 // Restores counts how often the operator restored its annotations on the pod.

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // PrometheusJmxExporterStatus summarizes the JmxAttachments of the exporter.
 type PrometheusJmxExporterStatus struct {
@@ -65,6 +68,11 @@ type PrometheusJmxExporterStatus struct {
 	// halt is why the rollout is halted.
 	// +optional
 	Halt *Halt `json:"halt,omitempty"`
+
+	// restarts are the pods in which a container exited within
+	// spec.rollout.restartWindow after an attach or a change; absent if there are none.
+	// +optional
+	Restarts *Restarts `json:"restarts,omitempty"`
 
 	// certificateNotAfter is when the certificate in the Secret of spec.endpointSecurity
 	// expires; while that Secret cannot be used, when the last one expires that could.
@@ -132,6 +140,62 @@ type Halt struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message"`
+}
+
+// Restarts are the pods whose exits pause the rollout, or count towards its halt.
+type Restarts struct {
+	// revision is the revision with which the pods were attached to or changed.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
+	Revision string `json:"revision"`
+	// resume is a digest of the exporter's annotation banzaicloud.com/resume-rollout at
+	// that time: a change of the annotation ends the pause, and counts anew.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Resume string `json:"resume,omitempty"`
+	// paused reports whether the rollout is paused: the last exit is less than
+	// spec.rollout.restartWindow ago.
+	// +optional
+	Paused bool `json:"paused,omitempty"`
+	// message names the last pod, and says how its container exited.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+	// pods are the pods, in the order of their exits. One is dropped a day later, or, if
+	// its exit only pauses, at the end of the pause.
+	// +required
+	// +listType=map
+	// +listMapKey=uid
+	// +kubebuilder:validation:MaxItems=100
+	Pods []RestartedPod `json:"pods"`
+}
+
+// RestartedPod is a pod in which a container exited soon after an attach or a change.
+type RestartedPod struct {
+	// name is the name of the pod.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// uid is the UID of the pod.
+	// +required
+	UID types.UID `json:"uid"`
+	// time is when the operator last saw an exit in the pod.
+	// +required
+	Time metav1.Time `json:"time"`
+	// process is a digest of the identity of the process that exited last.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Process string `json:"process,omitempty"`
+	// pending reports whether the pod may be ending as a whole, for example by an
+	// eviction, which explains the exit. Until that is known, the exit pauses the rollout,
+	// but does not count.
+	// +optional
+	Pending bool `json:"pending,omitempty"`
+	// pauseOnly reports whether the exit pauses the rollout, but does not count: an
+	// earlier instance of the container had proven the revision, the pod was evicted
+	// because its node lacked a resource, or it retries a failed pod of its Job.
+	// +optional
+	PauseOnly bool `json:"pauseOnly,omitempty"`
 }
 
 // MetricsEndpoint is the metrics endpoint of a JVM.

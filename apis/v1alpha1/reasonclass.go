@@ -50,6 +50,7 @@ var classes = map[string]ReasonClass{
 	ReasonPreflight:       ClassAwaited,
 
 	ReasonContainerNotRunning: ClassAwaitsPod,
+	ReasonContainerNotReady:   ClassAwaitsPod,
 	ReasonContainerRestarting: ClassAwaitsPod,
 	ReasonPodGone:             ClassAwaitsPod,
 

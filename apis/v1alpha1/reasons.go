@@ -106,16 +106,25 @@ const (
 	ReasonRolloutPending = "RolloutPending"
 	// ReasonRolloutHalted surfaces when the pod waits because the rollout is halted.
 	ReasonRolloutHalted = "RolloutHalted"
+	// ReasonRolloutPaused surfaces on Ready and Reconciling of the exporter when a
+	// container of a pod exited less than spec.rollout.restartWindow ago, soon after an
+	// attach.
+	ReasonRolloutPaused = "RolloutPaused"
 	// ReasonSuspended surfaces when the pod waits because the exporter is suspended.
 	ReasonSuspended = "Suspended"
 	// ReasonPreflight surfaces on Staged when the pod can be attached to, and on Ready of
 	// its exporter, when spec.mode is Preflight: nothing is attached.
 	ReasonPreflight = "Preflight"
-	// ReasonContainerRestarting surfaces when the container restarted, and is about as
-	// old as its previous instance was when it exited: from two of
-	// spec.rollout.restartWindow before that age to one after it.
+	// ReasonContainerNotReady surfaces when the container is not ready, and started less
+	// than spec.rollout.restartWindow ago.
+	ReasonContainerNotReady = "ContainerNotReady"
+	// ReasonContainerRestarting surfaces when the container restarted less than ten minutes
+	// ago, and no instance of it has proven the revision; and when it is about as old as its
+	// previous instance was when it exited: from two of spec.rollout.restartWindow before
+	// that age to one after it.
 	ReasonContainerRestarting = "ContainerRestarting"
-	// ReasonRestartedAfterAttach surfaces when a container exited soon after an attach.
+	// ReasonRestartedAfterAttach surfaces when a container exited soon after an attach
+	// while the rollout is halted, or twice.
 	ReasonRestartedAfterAttach = "RestartedAfterAttach"
 	// ReasonStagingIncomplete surfaces on Staged when a file did not arrive whole.
 	ReasonStagingIncomplete = "StagingIncomplete"

@@ -23,6 +23,7 @@ var fleet = board{
 			{title: "Completed steps", about: "By phase.", unit: "ops", targets: []target{{`sum by (phase) (rate(jmx_exporter_operator_step_outcomes_total{reason=""}[$__rate_interval]))`, "{{phase}}"}}},
 			{title: "Steps that did not hold", about: "By phase and reason; a pod that waits for a rollout slot counts, too.", unit: "ops", targets: []target{{`sum by (phase, reason) (rate(jmx_exporter_operator_step_outcomes_total{reason!=""}[$__rate_interval]))`, "{{phase}} {{reason}}"}}, quiet: "every step has held since the operator started"},
 			{title: "Halted rollouts", about: "By reason.", unit: "short", targets: []target{{`sum by (reason) (jmx_exporter_operator_halted_rollouts)`, "{{reason}}"}}, quiet: "no rollout is halted"},
+			{title: "Pods that paused a rollout", about: "A container in them exited soon after an attach or a change.", unit: "short", targets: []target{{`sum(jmx_exporter_operator_restarted_pods)`, "pods"}}, quiet: "no container exited soon after an attach"},
 			{title: "Stalled exporters", about: "By reason.", unit: "short", targets: []target{{`sum by (reason) (jmx_exporter_operator_stalled_exporters)`, "{{reason}}"}}, quiet: "no exporter is Stalled"},
 		}},
 		{"Scrapes", []panel{

@@ -46,6 +46,7 @@ func (tenants) List(_ context.Context, list client.ObjectList, _ ...client.ListO
 				ProblemPods: []v1alpha1.ProblemPod{
 					{Pod: "payroll-0", UID: "0", Container: "app", Reason: "OOMKilled"}, {Pod: "payroll-0", UID: "0", Container: "side", Reason: "OOMKilled"},
 				}, ProblemPodsOmitted: 2,
+				Restarts:            &v1alpha1.Restarts{Pods: []v1alpha1.RestartedPod{{Name: "payroll-0"}, {Name: "payroll-1"}}},
 				Halt:                &v1alpha1.Halt{Reason: "RestartedAfterAttach"},
 				Conditions:          []metav1.Condition{{Type: v1alpha1.ConditionStalled, Status: metav1.ConditionTrue, Reason: "PodsRefused"}},
 				CertificateNotAfter: &metav1.Time{Time: time.Unix(1800000000+int64(len(namespace)), 0)},
@@ -91,6 +92,9 @@ jmx_exporter_operator_failing_pods{reason="NoSpace"} 2
 # HELP jmx_exporter_operator_halted_rollouts Number of PrometheusJmxExporters whose rollout is halted, by reason.
 # TYPE jmx_exporter_operator_halted_rollouts gauge
 jmx_exporter_operator_halted_rollouts{reason="RestartedAfterAttach"} 2
+# HELP jmx_exporter_operator_restarted_pods Number of pods in which a container exited soon after an attach or a change, which paused the rollout.
+# TYPE jmx_exporter_operator_restarted_pods gauge
+jmx_exporter_operator_restarted_pods 4
 # HELP jmx_exporter_operator_stalled_exporters Number of PrometheusJmxExporters whose condition Stalled is True, by its reason.
 # TYPE jmx_exporter_operator_stalled_exporters gauge
 jmx_exporter_operator_stalled_exporters{reason="PodsRefused"} 2
@@ -131,6 +135,10 @@ jmx_exporter_operator_failing_pods{exporter="payroll",namespace="red",reason="No
 # TYPE jmx_exporter_operator_halted_rollouts gauge
 jmx_exporter_operator_halted_rollouts{exporter="payroll",namespace="blue",reason="RestartedAfterAttach"} 1
 jmx_exporter_operator_halted_rollouts{exporter="payroll",namespace="red",reason="RestartedAfterAttach"} 1
+# HELP jmx_exporter_operator_restarted_pods Number of pods in which a container exited soon after an attach or a change, which paused the rollout.
+# TYPE jmx_exporter_operator_restarted_pods gauge
+jmx_exporter_operator_restarted_pods{exporter="payroll",namespace="blue"} 2
+jmx_exporter_operator_restarted_pods{exporter="payroll",namespace="red"} 2
 # HELP jmx_exporter_operator_stalled_exporters Number of PrometheusJmxExporters whose condition Stalled is True, by its reason.
 # TYPE jmx_exporter_operator_stalled_exporters gauge
 jmx_exporter_operator_stalled_exporters{exporter="payroll",namespace="blue",reason="PodsRefused"} 1

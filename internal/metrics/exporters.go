@@ -46,6 +46,17 @@ func NewHaltCollector(cache client.Reader, names bool) prometheus.Collector {
 		}))
 }
 
+// NewRestartCollector returns a collector of the pods whose restarts pause rollouts.
+func NewRestartCollector(cache client.Reader, names bool) prometheus.Collector {
+	return newCollector(restartsName, "Number of pods in which a container exited soon after an attach or a change, which paused the rollout.",
+		exporterNames, nil, names, sum,
+		eachExporter(cache, func(e *v1alpha1.PrometheusJmxExporter, add adder) {
+			if restarts := e.Status.Restarts; restarts != nil {
+				add(float64(len(restarts.Pods)), e.Namespace, e.Name)
+			}
+		}))
+}
+
 // NewStalledCollector returns a collector of the exporters that need a person.
 func NewStalledCollector(cache client.Reader, names bool) prometheus.Collector {
 	return newCollector(stalledName, "Number of PrometheusJmxExporters whose condition Stalled is True, by its reason.",

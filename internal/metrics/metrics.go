@@ -18,6 +18,7 @@ const (
 	refusedPodsName = "jmx_exporter_operator_refused_pods"
 	failingPodsName = "jmx_exporter_operator_failing_pods"
 	haltsName       = "jmx_exporter_operator_halted_rollouts"
+	restartsName    = "jmx_exporter_operator_restarted_pods"
 	stalledName     = "jmx_exporter_operator_stalled_exporters"
 	certificateName = "jmx_exporter_operator_certificate_expiry_timestamp_seconds"
 )

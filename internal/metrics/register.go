@@ -23,6 +23,6 @@ func Collectors(cache client.Reader, names bool, of shard.Shard, elected <-chan 
 	cache = leader{cache, of, elected}
 	return []prometheus.Collector{
 		NewAttachmentCollector(cache, names), NewRefusedCollector(cache, names), NewFailingCollector(cache, names),
-		NewConditionCollector(cache, names), NewProblemCollector(cache, names), NewHaltCollector(cache, names), NewStalledCollector(cache, names), NewCertificateCollector(cache, names),
+		NewConditionCollector(cache, names), NewProblemCollector(cache, names), NewHaltCollector(cache, names), NewRestartCollector(cache, names), NewStalledCollector(cache, names), NewCertificateCollector(cache, names),
 	}
 }

@@ -43,6 +43,9 @@ func NotAhead(status *v1alpha1.JmxAttachmentStatus, now time.Time) {
 			begun(&p.Losses.LastTime)
 		}
 	}
+	if status.Restart != nil {
+		begun(status.Restart.Time)
+	}
 	if status.Restores != nil {
 		begun(&status.Restores.LastTime)
 	}

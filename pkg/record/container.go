@@ -50,6 +50,7 @@ func (r Record) InspectedOrNew(c pod.Container) *v1alpha1.InspectedContainer {
 			Name: c.Name, ContainerID: c.ID, Time: before.Time, Rules: before.Rules,
 			// The new instance has the same image.
 			Transport: before.Transport, TransportReason: before.TransportReason, User: before.User,
+			ProvenRevision: before.ProvenRevision,
 		}
 	}
 	return entry

@@ -31,6 +31,9 @@ func Regress(s *Situation) ([]Move, error) {
 	if m := d.renewal(); m != (Renew{DetachTimeout: d.Status().DetachTimeout}) {
 		d.add(m)
 	}
+	if left, recovers := d.recoversAfter(); recovers {
+		d.add(Wait{left})
+	}
 	for _, p := range d.Processes() {
 		health := d.EndpointHealth[record.Identity(p)]
 		if health.CheckedFrom != "" && p.Endpoint != nil {
@@ -161,12 +164,13 @@ func (d *draft) add(m Move) {
 // renewal returns what the exporter asks for from now on.
 func (d *draft) renewal() Renew {
 	status, granted := d.Status(), d.Attachment.Spec.Revision
+	left, recovers := d.recoversAfter()
 	m := Renew{
 		DetachTimeout: ptr.Deref(d.Exporter.Spec.Detach.Timeout, metav1.Duration{}),
 		KeepHelpers: d.Exporter.Spec.Mode != v1alpha1.ModePreflight &&
 			slices.ContainsFunc(status.Containers, func(c v1alpha1.InspectedContainer) bool { return c.HelperRemoved }),
 		RetryInspection: d.takesAnyDoor(),
-		ForgetRestart:   status.Restart != nil && status.Restart.Revision != granted,
+		ForgetRestart:   status.Restart != nil && (status.Restart.Revision != granted || recovers && left == 0),
 	}
 	if d.Granted && status.Revision != granted {
 		m.Grant = granted
@@ -184,14 +188,17 @@ func (d *draft) forget(gone func(*v1alpha1.JavaProcess) bool) bool {
 		now := d.Known(record.Identity(p))
 		return now != nil && gone(now)
 	})
-	var forgotten []record.ProcessIdentity
+	var m Forget
 	for _, p := range d.Filter(gone) {
-		forgotten = append(forgotten, record.Identity(p))
+		m.Processes = append(m.Processes, record.Identity(p))
+		if d.proves(p) {
+			m.Proven = append(m.Proven, record.Identity(p))
+		}
 	}
-	if len(forgotten) > 0 {
-		d.add(Forget{forgotten})
+	if len(m.Processes) > 0 {
+		d.add(m)
 	}
-	return len(forgotten) > 0
+	return len(m.Processes) > 0
 }
 
 func (d *draft) noteRestart(gone func(*v1alpha1.JavaProcess) bool) {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
@@ -34,14 +35,14 @@ type (
 	}
 )
 
-// haltTimeout is how long a record waits for its rollout to be halted, before it checks
+// haltTimeout is how long a record waits until its exit is counted, before it checks
 // whether it still has to.
 const haltTimeout = 5 * time.Second
 
 // AwaitHalt keeps the record of a pod that failed soon after an attach until its rollout
-// is halted: if the pod is not restarted, it fails as a whole, and only its record shows
+// is paused or halted: if the pod is not restarted, it fails as a whole, and only its record shows
 // the cause. It does not wait if the exporter is being deleted or no longer selects the
-// pod, or if the revision is no longer the exporter's.
+// pod, if the revision is no longer the exporter's, or if the exit is not counted for long.
 func AwaitHalt(s *Situation) ([]Move, error) {
 	exporter, status := s.Former, s.Status()
 	if exporter == nil || s.Pod.Status.Phase != corev1.PodFailed || exporter.Status.Halt != nil ||
@@ -53,10 +54,22 @@ func AwaitHalt(s *Situation) ([]Move, error) {
 		return nil, nil
 	}
 	restart := s.restartOf(exporter, func(*v1alpha1.JavaProcess) bool { return true })
-	if restart == nil {
+	if restart == nil || listed(exporter, s.Pod.UID, restart) || restart.Time != nil && s.Now.Sub(restart.Time.Time) >= provenAfter {
 		return nil, nil
 	}
 	return []Move{NoteFailure{restart, resume}, Hold{haltTimeout}}, nil
+}
+
+// MaxRestarts is the maximum number of pods in status.restarts. A list that is full takes
+// no more.
+const MaxRestarts = 100
+
+// listed reports whether an exit in a pod is in the status of the exporter.
+func listed(exporter *v1alpha1.PrometheusJmxExporter, uid types.UID, exit *v1alpha1.Restart) bool {
+	restarts := exporter.Status.Restarts
+	return restarts != nil && restarts.Revision == exporter.Status.Revision && restarts.Resume == Resume(exporter) &&
+		(len(restarts.Pods) >= MaxRestarts ||
+			slices.ContainsFunc(restarts.Pods, func(p v1alpha1.RestartedPod) bool { return p.UID == uid && p.Process == exit.Process }))
 }
 
 // NoteFailure records an exit soon after an attach that ended the pod.

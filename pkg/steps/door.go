@@ -63,10 +63,13 @@ func (s *Situation) doorClosed(at transport.Container) *statemachine.Outcome {
 	if at.Transport != v1alpha1.TransportEphemeralContainer || s.Find(attached) != nil {
 		return nil
 	}
-	if outcome := s.restarting(at.Name, at.ID); outcome != nil {
+	if outcome := s.restarted(at.Name, at.ID); outcome != nil {
 		return outcome
 	}
-	return s.notGranted()
+	if outcome := s.unstable(at.Name, at.ID); outcome != nil {
+		return outcome
+	}
+	return s.notGranted(at.Name)
 }
 
 // noteUser records the user that the JVM of a container runs as, if the ephemeral

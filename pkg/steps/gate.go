@@ -19,13 +19,15 @@ func (j *JVM) Gate(next statemachine.Phase) *statemachine.Outcome {
 	case j.upToDate(next):
 		return nil
 	case next == Staged && p.Staged != nil, next == Loaded && p.Port != 0:
-		return j.restarting(p.Container, p.ContainerID) // a change, too, would look like the cause of its exit
+		return j.unstable(p.Container, p.ContainerID) // a change, too, would look like the cause of its exit
 	}
-	closed := func(reason, message string) *statemachine.Outcome { return new(record.NotDone(reason, message)) }
-	if restart := j.Status().Restart; restart != nil && restart.Revision == j.Attachment.Spec.Revision {
-		return closed(v1alpha1.ReasonRestartedAfterAttach, restart.Message+" "+HowToResume(v1alpha1.ReasonRestartedAfterAttach))
+	if outcome := j.recovering(p.Container); outcome != nil {
+		return outcome
 	}
-	if outcome := j.restarting(p.Container, p.ContainerID); outcome != nil {
+	if outcome := j.restarted(p.Container, p.ContainerID); outcome != nil {
+		return outcome
+	}
+	if outcome := j.unstable(p.Container, p.ContainerID); outcome != nil {
 		return outcome
 	}
 	if refused := j.refusesWarning(p); refused != nil {
@@ -37,16 +39,17 @@ func (j *JVM) Gate(next statemachine.Phase) *statemachine.Outcome {
 	if j.Exporter.Spec.Mode == v1alpha1.ModePreflight {
 		return new(j.preflight())
 	}
-	return j.notGranted()
+	return j.notGranted(p.Container)
 }
 
-// notGranted returns why the rollout has not reached the pod; nil if it has.
-func (s *Situation) notGranted() *statemachine.Outcome {
+// notGranted returns why the rollout has not reached a container of the pod; nil if it
+// has.
+func (s *Situation) notGranted(container string) *statemachine.Outcome {
 	closed := func(reason, message string) *statemachine.Outcome { return new(record.NotDone(reason, message)) }
 	switch {
 	case s.Exporter.Spec.Mode == v1alpha1.ModePreflight:
 		return closed(v1alpha1.ReasonPreflight, "The container can be reached only through an ephemeral container, which mode Preflight does not add.")
-	case s.Granted:
+	case s.grantedTo(container):
 		return nil
 	case s.Exporter.Spec.Suspend:
 		return closed(v1alpha1.ReasonSuspended, "The exporter is suspended (spec.suspend); nothing new is attached.")
@@ -54,7 +57,7 @@ func (s *Situation) notGranted() *statemachine.Outcome {
 	if p := s.Problem(); p != nil { // no pod is granted
 		return &statemachine.Outcome{Kind: statemachine.Broken, Reason: p.Reason, Message: p.Message}
 	}
-	if halt := s.Exporter.Status.Halt; halt != nil && halt.Revision == s.Exporter.Status.Revision {
+	if Halted(s.Exporter, s.Exporter.Status.Revision) {
 		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
 	}
 	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")

@@ -226,7 +226,7 @@ func (s *Situation) inspectedSoon(c pod.Container) bool {
 // meanwhile would keep another port.
 func (j *JVM) awaitsPrimary() bool {
 	p := j.Process
-	if !j.Granted || j.Exporter.Spec.Port == 0 || p.Adopted || p.Intent != nil ||
+	if !j.grantedTo(p.Container) || j.Exporter.Spec.Port == 0 || p.Adopted || p.Intent != nil ||
 		slices.ContainsFunc(j.Chosen(), func(p *v1alpha1.JavaProcess) bool { return p.Primary }) {
 		return false
 	}

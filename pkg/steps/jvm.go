@@ -29,26 +29,20 @@ func (j *JVM) files() v1alpha1.StagedFiles {
 	if j.keepsStaged() {
 		return *j.Process.Staged
 	}
-	return v1alpha1.StagedFiles{
-		AgentSHA256:          j.Artifacts.Agent.SHA256,
-		ImplementationSHA256: j.Artifacts.Implementation.SHA256,
-		ConfigSHA256:         j.Config.SHA256,
-		SecuritySHA256:       j.Security.SHA256,
-		CertificateSHA256:    j.Security.CertificateSHA256,
-	}
+	return j.wanted()
 }
 
 // keepsStaged reports whether the staged files stay in use, whatever the exporter
 // specifies.
 func (j *JVM) keepsStaged() bool {
-	return j.Process.Staged != nil && (!j.Granted || j.Problem() != nil)
+	return j.Process.Staged != nil && (!j.grantedTo(j.Process.Container) || j.Problem() != nil)
 }
 
 // port returns the port to request: the exporter's for the primary process, and 0 for
 // one that is chosen in the pod.
 func (j *JVM) port() int32 {
 	switch {
-	case !j.Granted && j.Process.Intent != nil:
+	case !j.grantedTo(j.Process.Container) && j.Process.Intent != nil:
 		return j.Process.Intent.Port
 	case j.Process.Primary:
 		return j.Exporter.Spec.Port

@@ -37,16 +37,18 @@ func (l Load) Announce(ctx context.Context, j *JVM) *statemachine.Outcome {
 	intent := v1alpha1.LoadIntent{
 		Port: j.port(), ConfigSHA256: files.ConfigSHA256, SecuritySHA256: files.SecuritySHA256,
 		ImplementationSHA256: files.ImplementationSHA256, Time: j.Now,
+		ResourcesSHA256: pod.RestartingResources(j.Pod, p.Container),
 	}
-	if p.Intent != nil && p.ConfigSHA256 != "" { // an agent serves since then
-		before := *p.Intent
-		before.Time = intent.Time
-		if before == intent {
-			return nil
-		}
+	if p.Intent != nil && p.ConfigSHA256 != "" && sameRequest(*p.Intent, intent) { // an agent serves since then
+		return nil
 	}
 	p.Intent = &intent
 	return nil
+}
+
+// sameRequest reports whether two intents request the same from the agent.
+func sameRequest(a, b v1alpha1.LoadIntent) bool {
+	return a.Port == b.Port && a.ConfigSHA256 == b.ConfigSHA256 && a.SecuritySHA256 == b.SecuritySHA256 && a.ImplementationSHA256 == b.ImplementationSHA256
 }
 
 // Ensure implements statemachine.Step.

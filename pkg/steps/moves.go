@@ -80,7 +80,7 @@ type Renew struct {
 	// RetryInspection reports whether what was tried, was tried by another transport.
 	RetryInspection bool
 	// ForgetRestart reports whether the recorded restart was after an attach of another
-	// revision.
+	// revision, or its container has recovered.
 	ForgetRestart bool
 }
 
@@ -143,8 +143,14 @@ func (m Notice) Apply(s *Situation) error {
 // NoteRestart records an exit soon after an attach.
 type NoteRestart struct{ Restart *v1alpha1.Restart }
 
-// Apply implements Change.
+// Apply implements Change. A proof that an earlier exit refuted, in another container, does
+// not hold again.
 func (m NoteRestart) Apply(s *Situation) error {
+	if before := s.Status().Restart; before != nil && before.Container != m.Restart.Container {
+		if entry := s.Inspected(before.Container); entry != nil {
+			entry.ProvenRevision = ""
+		}
+	}
 	s.Status().Restart = m.Restart
 	return nil
 }
@@ -159,13 +165,20 @@ func (m Drop) Apply(s *Situation) error {
 }
 
 // Forget drops processes that are gone, and has their containers inspected again.
-type Forget struct{ Processes []record.ProcessIdentity }
+type Forget struct {
+	Processes []record.ProcessIdentity
+	// Proven are those of them that have proven the revision of the pod.
+	Proven []record.ProcessIdentity
+}
 
 // Apply implements Change.
 func (m Forget) Apply(s *Situation) error {
 	gone := func(p *v1alpha1.JavaProcess) bool { return slices.Contains(m.Processes, record.Identity(p)) }
 	for _, p := range s.Filter(gone) {
 		s.InspectAgain(p.Container)
+		if entry := s.Inspected(p.Container); entry != nil && slices.Contains(m.Proven, record.Identity(p)) {
+			entry.ProvenRevision = s.Status().Revision
+		}
 	}
 	s.Drop(gone)
 	return nil

@@ -55,6 +55,9 @@ type Observed struct {
 	// Granted reports whether the rollout has granted the current revision to the pod.
 	// Otherwise the pod is kept as its record says.
 	Granted bool
+	// ProvenOnly reports whether the rollout of the pod's revision is paused or halted:
+	// it is granted only to containers that have proven it.
+	ProvenOnly bool
 	// Published are the endpoints of this pod in the operator's EndpointSlices.
 	Published []PublishedEndpoint
 	// EndpointHealth has the results of the last health checks of endpoints, and of the

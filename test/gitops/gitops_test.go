@@ -25,7 +25,7 @@ const (
 
 // The order of the table: that of a life.
 var states = []string{
-	"exporter-new", "exporter-changed", "exporter-no-pods", "exporter-in-progress", "exporter-ready", "exporter-updating",
+	"exporter-new", "exporter-changed", "exporter-no-pods", "exporter-in-progress", "exporter-ready", "exporter-updating", "exporter-paused",
 	"exporter-failing", "exporter-refused-in-progress", "exporter-refused", "exporter-configuration-invalid", "exporter-halted",
 	"exporter-write-refused", "exporter-suspended", "exporter-suspended-ready", "exporter-preflight", "exporter-preflight-complete",
 	"exporter-deleted",

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
@@ -134,6 +135,7 @@ func TestReplacedAfterAttach(t *testing.T) {
 	s.exporter = s.export("exporter")
 	change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.Rollout.RestartWindow = &metav1.Duration{Duration: 2 * time.Minute}
+		e.Spec.Rollout.HaltThreshold = new(intstr.FromInt32(1))
 	})
 	o.settle()
 	s.later(35 * time.Second)
@@ -175,11 +177,12 @@ func TestJustStarted(t *testing.T) {
 	}
 }
 
-// careful admits one canary, and then all pods.
+// careful admits one canary, and then all pods. The first exit halts the rollout.
 func careful(r *v1alpha1.Rollout) {
 	r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
 	r.Canary.Count = new(int32(1))
 	r.Canary.MinReadySeconds = new(int32(5))
+	r.HaltThreshold = new(intstr.FromInt32(1))
 }
 
 // A halt also applies to pods that were granted a slot before it.

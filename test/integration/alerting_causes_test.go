@@ -42,6 +42,12 @@ func (c *cluster) causes(o *operator) []cause {
 	rejects.pod.Labels = map[string]string{"app": "rejecting"}
 	rejects.jvms["app"][0].Fault = fault(v1alpha1.ReasonConfigRejected)
 	c.run(rejects)
+	pausing := c.exportTo("pausing", func(*v1alpha1.PrometheusJmxExporter) {})
+	exits := aPod("exits")
+	exits.pod.Labels = map[string]string{"app": "pausing"}
+	exiting := c.run(exits)
+	o.settle()
+	c.restart(exiting)
 	stalled := c.exportTo("stalled", func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Config.ConfigMapName = "none" })
 	c.exportTo("secured", func(e *v1alpha1.PrometheusJmxExporter) {
 		e.Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{SecretName: "metrics"}
@@ -60,6 +66,11 @@ func (c *cluster) causes(o *operator) []cause {
 		{"JmxRolloutHalted", "ConfigRejected", func() {
 			rejects.jvms["app"][0].Fault = nil
 			change(c.t, rejecting, func(e *v1alpha1.PrometheusJmxExporter) {
+				e.Annotations = map[string]string{v1alpha1.AnnotationResume: "again"}
+			})
+		}},
+		{"JmxPodsRestarted", "pausing", func() {
+			change(c.t, pausing, func(e *v1alpha1.PrometheusJmxExporter) {
 				e.Annotations = map[string]string{v1alpha1.AnnotationResume: "again"}
 			})
 		}},

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -200,7 +201,7 @@ func TestManifestOfTheAncestor(t *testing.T) {
 		Mode: v1alpha1.ModeAttach, Transport: v1alpha1.TransportAuto, DynamicAgentLoading: v1alpha1.DynamicAgentLoadingAllow,
 		MemoryHeadroom: new(resource.MustParse("96Mi")),
 		Rollout: v1alpha1.Rollout{
-			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: &metav1.Duration{Duration: time.Minute},
+			MaxConcurrent: 10, MaxConcurrentPerNode: 4, RestartWindow: &metav1.Duration{Duration: time.Minute}, HaltThreshold: new(intstr.FromString("1%")),
 			Canary: v1alpha1.Canary{Count: new(int32(1)), MinReadySeconds: new(int32(5))},
 		},
 		Detach: v1alpha1.Detach{Timeout: &metav1.Duration{Duration: 2 * time.Minute}},

@@ -13,19 +13,20 @@ import (
 // crash ends the pod's container app after a lifetime, and restarts it.
 func (f *fleet) crash(pod *corev1.Pod, lived time.Duration) {
 	f.t.Helper()
+	get(f.t, pod)
+	last := pod.Status.ContainerStatuses[0].ContainerID
 	f.restart(pod)
 	f.changeStatus(pod, func(status *corev1.PodStatus) {
 		app, now := &status.ContainerStatuses[0], f.clock.Now()
 		app.State.Running.StartedAt = metav1.NewTime(now)
 		app.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
-			ExitCode: 1, Reason: "Error", StartedAt: metav1.NewTime(now.Add(-lived)), FinishedAt: metav1.NewTime(now),
+			ExitCode: 1, Reason: "Error", StartedAt: metav1.NewTime(now.Add(-lived)), FinishedAt: metav1.NewTime(now), ContainerID: last,
 		}
 	})
 }
 
 // The operator is not blamed for a pod that crashes by itself: it does not attach to the
-// pod, and the rollout does not wait for it, until the container has run longer than its
-// previous instance by the window in which a restart would count as the operator's.
+// pod, and the rollout does not wait for it, until the container has run for ten minutes.
 func TestCrashLoop(t *testing.T) {
 	t.Parallel()
 	const restarting = "JavaFound ContainerRestarting"
@@ -51,7 +52,7 @@ func TestCrashLoop(t *testing.T) {
 	}
 	started := f.pods[0].Status.ContainerStatuses[0].State.Running.StartedAt.Time
 	again := f.o.settle()
-	if want := started.Add(75 * time.Second).Sub(f.clock.Now()); again != want {
+	if want := started.Add(10 * time.Minute).Sub(f.clock.Now()); again != want {
 		t.Errorf("next reconciliation: got %s, want %s", again, want)
 	}
 	f.o.did()
@@ -83,9 +84,12 @@ func TestChangeBeforeAnExit(t *testing.T) {
 	f := aFleet(t, 2, func(r *v1alpha1.Rollout) {
 		r.MaxConcurrent, r.MaxConcurrentPerNode, r.Canary.Count = 10, 10, new(int32(0))
 	})
-	f.crash(f.pods[0], 10*time.Minute)
-	f.later(5 * time.Second)
 	f.expect("at first", isAnnotated, isAnnotated)
+	f.later(10 * time.Minute)
+	f.crash(f.pods[0], 10*time.Minute)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("the container has restarted", isAnnotated, isAnnotated)
 	f.later(9*time.Minute + 20*time.Second)
 	f.o.settle()
 	f.configure(changed)
@@ -97,6 +101,8 @@ func TestChangeBeforeAnExit(t *testing.T) {
 	f.crash(f.pods[0], 10*time.Minute)
 	f.o.settle()
 	f.later(5 * time.Second)
-	f.expect("the container exits", isAnnotated, isAnnotated)
-	f.expectSums("the container exits", "2/2/2, Ready True AllAnnotated, Stalled False Reconciled")
+	f.expect("the container exits", "JavaFound ContainerRestarting", isAnnotated)
+	f.later(11 * time.Minute)
+	f.expect("the container runs", isAnnotated, isAnnotated)
+	f.expectSums("the container runs", "2/2/2, Ready True AllAnnotated, Stalled False Reconciled")
 }

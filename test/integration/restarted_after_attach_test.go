@@ -8,13 +8,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
 )
 
-// A container that exits soon after an attach halts the rollout, and is skipped; one that
-// exits later is attached to again at once and without a slot.
+// A container that exits soon after an attach halts the rollout where the first exit does,
+// and is skipped; one that exits later is attached to again at once and without a slot.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -37,7 +38,7 @@ func TestRestart(t *testing.T) {
 			f := aFleet(t, 2, func(r *v1alpha1.Rollout) {
 				r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
 				r.Canary.Count, r.Canary.MinReadySeconds = new(int32(1)), new(int32(3600*24))
-				r.RestartWindow = &metav1.Duration{Duration: tc.window}
+				r.RestartWindow, r.HaltThreshold = &metav1.Duration{Duration: tc.window}, new(intstr.FromInt32(1))
 			})
 			f.expect("at first", isAnnotated, isPending)
 			began := f.attachment(f.pods[0]).Status.Processes[0].Intent.Time
@@ -109,6 +110,7 @@ func TestGoneBeforeItAnswers(t *testing.T) {
 			s.pod = s.run(aPod("app-0"))
 			s.containers.ProbeFault = fault(v1alpha1.ReasonEndpointNotServing)
 			s.exporter = s.export("exporter")
+			change(t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Rollout.HaltThreshold = new(intstr.FromInt32(1)) })
 			o.settle()
 			if got := phaseOf(s.attachment(s.pod)); got != "Loaded EndpointNotServing" {
 				t.Fatalf("phase of %s: got %q, want %q", s.pod.Name, got, "Loaded EndpointNotServing")
@@ -161,6 +163,7 @@ func TestPodFails(t *testing.T) {
 			f := aFleet(t, 2, func(r *v1alpha1.Rollout) {
 				r.MaxConcurrent, r.MaxConcurrentPerNode = 10, 10
 				r.Canary.Count, r.Canary.MinReadySeconds = new(int32(1)), new(int32(3600))
+				r.HaltThreshold = new(intstr.FromInt32(1))
 			})
 			f.expect("at first", isAnnotated, isPending)
 			pod := f.pods[0]

@@ -78,6 +78,10 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &apisv1alpha1.PrometheusJmxExporterStatusApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Restart"):
 		return &apisv1alpha1.RestartApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("RestartedPod"):
+		return &apisv1alpha1.RestartedPodApplyConfiguration{}
+	case v1alpha1.SchemeGroupVersion.WithKind("Restarts"):
+		return &apisv1alpha1.RestartsApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Restores"):
 		return &apisv1alpha1.RestoresApplyConfiguration{}
 	case v1alpha1.SchemeGroupVersion.WithKind("Rollout"):

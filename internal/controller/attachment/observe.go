@@ -63,8 +63,10 @@ func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.J
 	}
 	v.decisions, v.conclude = steps.Attach, v.concludeAttach
 	v.Exporter, v.Inputs = exporter, inputs
-	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend && !halted(exporter, attachment.Spec.Revision) &&
-		attachment.Spec.Revision == steps.Revision(exporter, inputs, r.Artifacts)
+	revision := attachment.Spec.Revision
+	v.ProvenOnly = steps.Halted(exporter, revision) || steps.Paused(exporter, revision)
+	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend &&
+		revision == steps.Revision(exporter, inputs, r.Artifacts) && (!v.ProvenOnly || steps.Proven(v.Status(), "", revision))
 	v.Unauthorized = func() *statemachine.Outcome { return steps.Unauthorized(ctx, r.Authority, exporter) }
 	v.examine(ctx)
 	return v, nil
@@ -161,9 +163,4 @@ func (v *visit) examine(ctx context.Context) {
 		ctrl.LoggerFrom(ctx).Info("health check failed", "container", p.Container, "port", p.Endpoint.Port, "error", check.Err, "finding", health.Finding)
 		v.EndpointHealth[id] = health
 	}
-}
-
-// halted reports whether the rollout of a revision was halted.
-func halted(exporter *v1alpha1.PrometheusJmxExporter, revision string) bool {
-	return exporter.Status.Halt != nil && exporter.Status.Halt.Revision == revision
 }

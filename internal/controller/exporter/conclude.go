@@ -51,8 +51,23 @@ func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.Prometh
 		return err
 	}
 	r.announce(exporter, before.Conditions, status.Conditions)
+	r.announcePause(exporter, before.Restarts, status)
 	problem.Announce(r.Recorder, exporter, before.ProblemPods, status.ProblemPods)
 	return nil
+}
+
+// announcePause records an Event for each exit that pauses the rollout.
+func (r *Reconciler) announcePause(exporter *v1alpha1.PrometheusJmxExporter, before *v1alpha1.Restarts, status *v1alpha1.PrometheusJmxExporterStatus) {
+	after := status.Restarts
+	if after == nil || !after.Paused {
+		return
+	}
+	last := after.Pods[len(after.Pods)-1]
+	if before != nil && before.Revision == after.Revision && !last.Time.After(before.Pods[len(before.Pods)-1].Time.Time) {
+		return // an earlier exit, if the last one was explained since
+	}
+	paused := rollout{restarts: after, limits: exporter.Spec.Rollout}
+	r.Recorder.Eventf(exporter, nil, corev1.EventTypeWarning, v1alpha1.ReasonRolloutPaused, "Attach", "%s", text.Note(paused.paused()))
 }
 
 // announce records Events for conditions that became True or have a new reason.

@@ -2,7 +2,6 @@ package exporter
 
 import (
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,12 +58,13 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 	}
 	unfinished := int(status.Matched) > int(annotated)+len(refusals) || int(status.Updated) < len(f.members) || releasing > 0
 	working := unfinished && valid.Status == metav1.ConditionTrue && status.Halt == nil && !f.exporter.Spec.Suspend
-	reconciling := condition(v1alpha1.ConditionReconciling, working, v1alpha1.ReasonProgressing, progress)
+	reason, message := f.rollout.progressing(progress)
+	reconciling := condition(v1alpha1.ConditionReconciling, working, reason, message)
 	if !working {
 		reconciling.Reason, reconciling.Message = v1alpha1.ReasonReconciled, "Reconciled."
 	}
 
-	ready := condition(v1alpha1.ConditionReady, false, v1alpha1.ReasonProgressing, progress)
+	ready := condition(v1alpha1.ConditionReady, false, reason, message)
 	switch {
 	case f.failure != nil:
 		ready, reconciling = f.failed()
@@ -89,12 +89,3 @@ func (f sum) failed() (ready, reconciling metav1.Condition) {
 
 // listed returns a sentence with the first few refusals.
 func listed(refusals []string) string { return "Refused pods: " + firstFew(refusals) + "." }
-
-// firstFew lists the first few items, and says how many more there are.
-func firstFew(items []string) string {
-	const few = 3
-	if len(items) <= few {
-		return strings.Join(items, "; ")
-	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(items[:few], "; "), len(items)-few)
-}

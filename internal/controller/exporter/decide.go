@@ -50,6 +50,7 @@ func (f *fleet) decide() plan {
 	if !f.recordsBehind {
 		f.planRecords(&p)
 	}
+	p.again = enqueue.Earliest(p.again, f.rollout.restartsChangeAfter())
 	return p
 }
 

@@ -1,6 +1,8 @@
 package exporter
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -13,7 +15,7 @@ import (
 func TestHaltOf(t *testing.T) {
 	restarted := func(of, at string) member {
 		m := told("a n1 " + at)
-		m.attachment.Status.Restart = &v1alpha1.Restart{Revision: of, Container: "app", Message: "Container app ended 3s after an attach."}
+		m.attachment.Status.Restart = &v1alpha1.Restart{Revision: of, Container: "app", Message: "Container app ended 3s after an attach.", Time: new(metav1.NewTime(now))}
 		return m
 	}
 	resumed := func(at string) member {
@@ -37,6 +39,7 @@ func TestHaltOf(t *testing.T) {
 	}
 
 	cases := map[string]struct {
+		limit  int32
 		before *v1alpha1.Halt
 		member member
 		want   string
@@ -52,15 +55,17 @@ func TestHaltOf(t *testing.T) {
 		"a collection is too large in a JVM that served":                    {member: tooLarge(&v1alpha1.Endpoint{}), want: "CollectionTooLarge"},
 		"the pod rejected the previous configuration":                       {member: stale},
 		"the pod rejected the configuration of another revision":            {member: before},
-		"the pod restarted":                                                 {member: restarted(revision, "RestartedAfterAttach"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. The rollout is halted"},
-		"the pod restarted, and does not run":                               {member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"the pod restarted":                                                 {limit: 1, member: restarted(revision, "ContainerRestarting"), want: "RestartedAfterAttach", says: "Pod a: Container app ended 3s after an attach. The rollout is halted"},
+		"the pod restarted, and one restart only pauses":                    {limit: 2, member: restarted(revision, "ContainerRestarting")},
+		"the pod restarted twice, and one pod only pauses":                  {limit: 2, member: restarted(revision, "RestartedAfterAttach")},
+		"the pod restarted, and does not run":                               {limit: 1, member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
 		"the pod restarted with another revision":                           {member: restarted("old", "1h")},
 		"the rollout is halted already":                                     {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
 		"the rollout of another revision was halted":                        {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
-		"the rollout of another revision was halted, and the pod restarted": {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
+		"the rollout of another revision was halted, and the pod restarted": {limit: 1, before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
 		"the rollout is resumed":                                            {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
 		"the pod restarted before the rollout was resumed":                  {member: resumed("0")},
-		"the pod restarted after the rollout was resumed":                   {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: resumed("1"), want: "RestartedAfterAttach"},
+		"the pod restarted after the rollout was resumed":                   {limit: 1, before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: resumed("1"), want: "RestartedAfterAttach"},
 		"a long message is truncated":                                       {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
 	}
 	for name, tc := range cases {
@@ -72,7 +77,11 @@ func TestHaltOf(t *testing.T) {
 		if strings.Contains(name, "resumed") {
 			resume = "1"
 		}
-		halt := (&rollout{revision: revision, resume: resume, now: now}).haltOf(tc.before, records)
+		r := &rollout{revision: revision, resume: resume, now: now, limits: limits("1m", fmt.Sprint(cmp.Or(tc.limit, 1)))}
+		e := &v1alpha1.PrometheusJmxExporter{}
+		e.Status.Halt = tc.before
+		r.stopAt(e, records, nil)
+		halt := r.halt
 		if halt == nil {
 			halt = &v1alpha1.Halt{Revision: revision}
 		}

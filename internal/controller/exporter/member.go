@@ -28,7 +28,7 @@ func (m member) phase() v1alpha1.Phase {
 
 // notAttachable are the reasons for which nothing is attached to a suitable JVM,
 // whatever the rollout grants.
-var notAttachable = []string{v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonAgentLoadingWarns, v1alpha1.ReasonPodProtected, v1alpha1.ReasonNotAuthorized}
+var notAttachable = []string{v1alpha1.ReasonContainerRestarting, v1alpha1.ReasonContainerNotReady, v1alpha1.ReasonAgentLoadingWarns, v1alpha1.ReasonPodProtected, v1alpha1.ReasonNotAuthorized}
 
 // attachable reports whether the pod was inspected and, according to that, has a JVM
 // that can be attached to.
@@ -37,7 +37,7 @@ func (m member) attachable() bool {
 		return false
 	}
 	if slices.ContainsFunc(m.attachment.Status.Containers, func(c v1alpha1.InspectedContainer) bool {
-		return c.Transport == v1alpha1.TransportEphemeralContainer && record.KindOf(c.Reason) == statemachine.Awaiting && c.Reason != v1alpha1.ReasonContainerRestarting
+		return c.Transport == v1alpha1.TransportEphemeralContainer && record.KindOf(c.Reason) == statemachine.Awaiting && !slices.Contains(notAttachable, c.Reason)
 	}) {
 		return true // it takes an ephemeral container, which is added when its turn has come
 	}
@@ -95,11 +95,11 @@ func (m member) releasing() bool {
 }
 
 // changeDelayed reports whether a JVM that serves is changed only after its container may
-// have exited by itself. That is soon, and without its slot the pod would then be changed
+// have exited by itself, or is ready. That is soon, and without its slot the pod would then be changed
 // together with all others that wait for the same.
 func (m member) changeDelayed() bool {
 	return slices.ContainsFunc(m.attachment.Status.Processes, func(p v1alpha1.JavaProcess) bool {
-		return p.Reason == v1alpha1.ReasonContainerRestarting && p.Endpoint != nil
+		return v1alpha1.AwaitsPod(p.Reason) && p.Endpoint != nil
 	})
 }
 

@@ -51,7 +51,7 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	}
 	// All records, because a failed pod is no longer a member.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
-	f.rollout.halt = f.rollout.haltOf(exporter.Status.Halt, records)
+	f.rollout.stopAt(exporter, records, pods.Items)
 	f.unread = r.observePublished(ctx, f)
 	return f, nil
 }

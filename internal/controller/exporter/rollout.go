@@ -17,20 +17,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/text"
 )
 
-// rollout updates an exporter's pods to one revision, a few at a time. It is recomputed
-// from the records each time and has no state of its own.
-type rollout struct {
-	revision string
-	// resume identifies the exporter's annotation: failures from before its last change
-	// no longer count.
-	resume string
-	limits v1alpha1.Rollout
-	halt   *v1alpha1.Halt
-	now    time.Time
-	// failed counts the failed pods whose record may halt the rollout.
-	failed int32
-}
-
 // worked reports whether the pod was updated with the revision; the result may still be
 // pending.
 func (r *rollout) worked(m member) bool {
@@ -71,7 +57,7 @@ func (r *rollout) updated(m member) bool {
 	}
 }
 
-// awaitsHalt reports whether a failed pod's record may be about to halt the rollout:
+// awaitsHalt reports whether a failed pod's record may be about to pause or halt the rollout:
 // until the record is gone, no other pod takes the slot.
 func (r *rollout) awaitsHalt(pod *corev1.Pod, attachment *v1alpha1.JmxAttachment) bool {
 	return pod.Status.Phase == corev1.PodFailed && pod.DeletionTimestamp.IsZero() && attachment.Spec.Revision == r.revision
@@ -94,9 +80,9 @@ func (r *rollout) proven(m member) (time.Duration, bool) {
 // check again without an event; 0 for never. Inspecting needs no turn, so a pod is
 // granted only if its inspection found something to attach to. After the canaries, a new
 // pod that is already ready is granted together with its record. An invalid
-// configuration grants nothing.
+// configuration grants nothing, and neither does a rollout that is paused or halted.
 func (r *rollout) grants(members []member, broken bool) (granted []member, again time.Duration) {
-	if r.halt != nil || broken {
+	if r.halt != nil || broken || r.restarts != nil && r.restarts.Paused {
 		return nil, 0
 	}
 	minReady := time.Duration(ptr.Deref(r.limits.Canary.MinReadySeconds, 0)) * time.Second
@@ -173,31 +159,50 @@ func halts(a *v1alpha1.JmxAttachment, reason string) bool {
 	})
 }
 
+// stopAt decides whether the rollout is halted or paused.
+func (r *rollout) stopAt(exporter *v1alpha1.PrometheusJmxExporter, records []*v1alpha1.JmxAttachment, pods []corev1.Pod) {
+	r.restarts = r.restartsOf(exporter.Status.Restarts, records, pods)
+	r.halt = r.haltOf(exporter.Status.Halt, records)
+	if r.limits.HaltThreshold == nil { // the CustomResourceDefinition is older, and has no status.restarts
+		r.restarts = nil
+	}
+	if r.restarts != nil {
+		r.restarts.Paused = r.halt == nil && r.pauseLeft() > 0
+	}
+}
+
 // haltOf returns why the rollout must stop; nil if it may continue. A halt stays until
 // the revision changes or a person resumes the rollout, whatever happens to the pod.
 func (r *rollout) haltOf(before *v1alpha1.Halt, records []*v1alpha1.JmxAttachment) *v1alpha1.Halt {
 	if before != nil && before.Revision == r.revision && before.Resume == r.resume {
 		return before
 	}
+	updated := 0
 	for _, a := range records {
-		status := a.Status
-		if a.Spec.Revision != r.revision || status.Revision != r.revision || status.Resume != r.resume {
+		if !r.current(a) {
 			continue
 		}
-		reason, message := status.Reason, messageOf(a)
-		if restart := status.Restart; restart != nil && restart.Revision == r.revision {
-			reason, message = v1alpha1.ReasonRestartedAfterAttach, restart.Message
-		}
-		if !halts(a, reason) {
-			continue
-		}
-		return &v1alpha1.Halt{
-			Revision: r.revision,
-			Resume:   r.resume,
-			Reason:   reason,
-			Message: text.Cut(fmt.Sprintf("Pod %s: %s The rollout is halted; existing endpoints keep serving. %s",
-				a.Spec.Pod.Name, message, steps.HowToResume(reason)), 2048),
+		updated++
+		if reason := a.Status.Reason; reason != v1alpha1.ReasonRestartedAfterAttach && halts(a, reason) {
+			return r.newHalt(reason, fmt.Sprintf("Pod %s: %s", a.Spec.Pod.Name, messageOf(a)))
 		}
 	}
-	return nil
+	if r.restarts == nil || !r.tooMany(r.restarts.Pods, updated) {
+		return nil
+	}
+	pods := counted(r.restarts.Pods)
+	message := describe(pods[len(pods)-1], r.restarts.Message, records)
+	if len(pods) > 1 {
+		message += fmt.Sprintf(" This happened in %d pods (%s) of %d with this revision.", len(pods), namesOf(pods), max(updated, len(pods)))
+	}
+	return r.newHalt(v1alpha1.ReasonRestartedAfterAttach, message)
+}
+
+func (r *rollout) newHalt(reason, message string) *v1alpha1.Halt {
+	return &v1alpha1.Halt{
+		Revision: r.revision,
+		Resume:   r.resume,
+		Reason:   reason,
+		Message:  text.Cut(fmt.Sprintf("%s The rollout is halted; existing endpoints keep serving. %s", message, steps.HowToResume(reason)), 2048),
+	}
 }

@@ -25,6 +25,7 @@ func (f sum) status() *v1alpha1.PrometheusJmxExporterStatus {
 		Phases:             f.phases(),
 		Revision:           f.rollout.revision,
 		Halt:               f.rollout.halt,
+		Restarts:           f.rollout.restarts,
 		Preflight:          f.preflight(),
 		ProblemPodCount:    f.problems.Pods,
 		ProblemPods:        f.problems.Entries,

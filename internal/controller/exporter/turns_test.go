@@ -81,14 +81,14 @@ func (s *simulated) move(exporter ctrl.Request, from stage) (pods []ctrl.Request
 	for i, at := range s.stage[exporter] {
 		if at == from {
 			s.stage[exporter][i]++
-			pods = append(pods, podOf(exporter, i))
+			pods = append(pods, podsRequest(exporter, i))
 		}
 	}
 	return pods
 }
 
-// podOf returns a pod of an exporter, whose name has that of the exporter and an index.
-func podOf(exporter ctrl.Request, i int) ctrl.Request {
+// podsRequest returns a pod of an exporter, whose name has that of the exporter and an index.
+func podsRequest(exporter ctrl.Request, i int) ctrl.Request {
 	return ctrl.Request{NamespacedName: types.NamespacedName{Namespace: exporter.Namespace, Name: fmt.Sprintf("%s-%d", exporter.Name, i)}}
 }
 

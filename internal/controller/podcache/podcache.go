@@ -48,8 +48,8 @@ func Trim(obj any) (any, error) {
 			Reason:                pod.Status.Reason,
 			Message:               said(pod.Status.Message),
 			Conditions:            conditions(pod.Status.Conditions),
-			ContainerStatuses:     containerStatuses(pod.Status.ContainerStatuses),
-			InitContainerStatuses: containerStatuses(pod.Status.InitContainerStatuses),
+			ContainerStatuses:     containerStatuses(pod.Status.ContainerStatuses, pod.Spec.Containers),
+			InitContainerStatuses: containerStatuses(pod.Status.InitContainerStatuses, pod.Spec.InitContainers),
 
 			EphemeralContainerStatuses: doorStatuses(pod.Status.EphemeralContainerStatuses),
 		},
@@ -112,7 +112,7 @@ func (t tmp) containers(pod *corev1.Pod, containers []corev1.Container) []corev1
 	for i, c := range containers {
 		out[i] = corev1.Container{
 			Name: c.Name, Ports: ports(c.Ports), VolumeMounts: t.mounts(c.VolumeMounts),
-			RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules,
+			RestartPolicy: c.RestartPolicy, RestartPolicyRules: c.RestartPolicyRules, ResizePolicy: resizePolicy(c),
 		}
 		if c.SecurityContext != nil && ptr.Deref(c.SecurityContext.Privileged, false) {
 			out[i].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}

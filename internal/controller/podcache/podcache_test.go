@@ -25,6 +25,9 @@ func full() *corev1.Pod {
 	pod.Spec.OS, pod.Spec.NodeSelector = &corev1.PodOS{Name: corev1.Windows}, map[string]string{corev1.LabelOSStable: "windows", "example.com/disk": "fast"}
 	pod.Spec.InitContainers = []corev1.Container{{Name: "proxy", Image: "x", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "x", Ports: []corev1.ContainerPort{{Name: "web", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
+	pod.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{
+		{ResourceName: corev1.ResourceCPU, RestartPolicy: corev1.NotRequired}, {ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer},
+	}
 	pod.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true), RunAsUser: new(int64(0))}
 	pod.Spec.InitContainers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(false)}
 	pod.Spec.HostNetwork, pod.Spec.HostPID, pod.Spec.HostIPC = true, true, true
@@ -43,10 +46,11 @@ func full() *corev1.Pod {
 			{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: at, Reason: "ContainersNotReady"},
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at, LastProbeTime: at, Reason: "Unschedulable", Message: "0/3 nodes are available"},
 			{Type: corev1.PodInitialized, Status: corev1.ConditionTrue},
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, LastTransitionTime: at, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting"},
 		},
-		InitContainerStatuses: []corev1.ContainerStatus{{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}}},
+		InitContainerStatuses: []corev1.ContainerStatus{{Name: "proxy", Resources: resources, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}}},
 		ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "app", ContainerID: "containerd://1", RestartCount: 3, Image: "x",
+			Name: "app", ContainerID: "containerd://1", RestartCount: 3, Image: "x", Ready: true, Resources: resources,
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff", Message: "back-off 10s restarting"}},
 			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 				ExitCode: 1, Reason: "Error", Message: "password=hunter2", StartedAt: at, FinishedAt: at, ContainerID: "containerd://0",
@@ -55,6 +59,9 @@ func full() *corev1.Pod {
 	}
 	return pod
 }
+
+// resources are kept of a container that a resize may restart.
+var resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("2Gi")}}
 
 func trimmed(t *testing.T, pod *corev1.Pod) *corev1.Pod {
 	t.Helper()
@@ -76,6 +83,7 @@ func TestTrim(t *testing.T) {
 	want.Spec.InitContainers = []corev1.Container{{Name: "proxy", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}
 	want.Spec.Containers = []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 8080}}, RestartPolicyRules: []corev1.ContainerRestartRule{{Action: corev1.ContainerRestartRuleActionRestart}}}}
 	want.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{Privileged: new(true)}
+	want.Spec.Containers[0].ResizePolicy = []corev1.ContainerResizePolicy{{ResourceName: corev1.ResourceMemory, RestartPolicy: corev1.RestartContainer}}
 	want.Spec.HostNetwork, want.Spec.HostPID = true, true
 	want.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "tmp", MountPath: "/tmp", ReadOnly: true}}
 	want.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceEphemeralStorage: resource.MustParse("1Gi")}
@@ -87,12 +95,13 @@ func TestTrim(t *testing.T) {
 		Conditions: []corev1.PodCondition{
 			{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: at},
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, LastTransitionTime: at, Reason: "Unschedulable", Message: "0/3 nodes are available"},
+			{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI"},
 		},
 		InitContainerStatuses: []corev1.ContainerStatus{{Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}}}},
 		ContainerStatuses: []corev1.ContainerStatus{{
-			Name: "app", ContainerID: "containerd://1", RestartCount: 3,
+			Name: "app", ContainerID: "containerd://1", RestartCount: 3, Ready: true, Resources: resources,
 			State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
-			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: at, FinishedAt: at}},
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: at, FinishedAt: at, ContainerID: "containerd://0"}},
 		}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -1,6 +1,8 @@
 package podcache
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/problem"
@@ -13,13 +15,15 @@ const maxMessage = 512
 
 func said(message string) string { return text.Line(message, maxMessage) }
 
-// conditions returns the conditions about readiness and scheduling.
+// conditions returns the conditions about readiness, scheduling and disruption.
 func conditions(all []corev1.PodCondition) []corev1.PodCondition {
 	var kept []corev1.PodCondition
 	for _, c := range all {
 		switch c.Type {
 		case corev1.PodReady:
 			kept = append(kept, corev1.PodCondition{Type: c.Type, Status: c.Status, LastTransitionTime: c.LastTransitionTime})
+		case corev1.DisruptionTarget:
+			kept = append(kept, corev1.PodCondition{Type: c.Type, Status: c.Status, Reason: c.Reason})
 		case corev1.PodScheduled:
 			kept = append(kept, corev1.PodCondition{
 				Type: c.Type, Status: c.Status, Reason: c.Reason, Message: said(c.Message), LastTransitionTime: c.LastTransitionTime,
@@ -41,15 +45,31 @@ func doorStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	return out
 }
 
-func containerStatuses(all []corev1.ContainerStatus) []corev1.ContainerStatus {
+// containerStatuses returns the statuses of containers. Of resources it keeps those of
+// containers that a resize may restart.
+func containerStatuses(all []corev1.ContainerStatus, specs []corev1.Container) []corev1.ContainerStatus {
 	out := make([]corev1.ContainerStatus, len(all))
 	for i, s := range all {
 		out[i] = corev1.ContainerStatus{
-			Name: s.Name, ContainerID: s.ContainerID, RestartCount: s.RestartCount,
+			Name: s.Name, ContainerID: s.ContainerID, RestartCount: s.RestartCount, Ready: s.Ready,
 			State: state(s.State), LastTerminationState: state(s.LastTerminationState),
+		}
+		if slices.ContainsFunc(specs, func(c corev1.Container) bool { return c.Name == s.Name && len(resizePolicy(c)) > 0 }) {
+			out[i].Resources = s.Resources
 		}
 	}
 	return out
+}
+
+// resizePolicy returns the resources whose resize restarts a container.
+func resizePolicy(c corev1.Container) []corev1.ContainerResizePolicy {
+	var kept []corev1.ContainerResizePolicy
+	for _, p := range c.ResizePolicy {
+		if p.RestartPolicy == corev1.RestartContainer {
+			kept = append(kept, p)
+		}
+	}
+	return kept
 }
 
 func state(s corev1.ContainerState) corev1.ContainerState {
@@ -69,7 +89,7 @@ func state(s corev1.ContainerState) corev1.ContainerState {
 		}
 		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
 			ExitCode: s.Terminated.ExitCode, Reason: s.Terminated.Reason, Message: message,
-			StartedAt: s.Terminated.StartedAt, FinishedAt: s.Terminated.FinishedAt,
+			StartedAt: s.Terminated.StartedAt, FinishedAt: s.Terminated.FinishedAt, ContainerID: s.Terminated.ContainerID,
 		}}
 	}
 	return corev1.ContainerState{}

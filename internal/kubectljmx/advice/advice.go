@@ -59,6 +59,8 @@ func (s Subject) Next(reason string) string {
 		return s.command("resume", s.Exporter)
 	case v1alpha1.ReasonRolloutHalted:
 		return "see why the rollout is halted: " + s.command("status", s.Exporter)
+	case v1alpha1.ReasonRolloutPaused:
+		return nothing + "the rollout continues within spec.rollout.restartWindow, unless another pod exits; " + s.command("status", s.Exporter) + " says which one did"
 	case v1alpha1.ReasonCPU, v1alpha1.ReasonDuration, v1alpha1.ReasonAllocation, v1alpha1.ReasonHighCost, v1alpha1.ReasonPodsExpensive:
 		if s.Pod != "" {
 			return "see what each rule costs: " + s.command("top", s.Pod)

@@ -53,21 +53,26 @@ func (t *tool) resume() *cobra.Command {
 		Use:   "resume EXPORTER",
 		Short: "Resume a rollout that is paused or halted",
 		Long: `Resume a rollout that was paused (spec.suspend), or that the operator halted because a
-pod was harmed or rejected the configuration (status.halt). The rollout continues
-where it was: attached pods stay as they are, and the pod that halted it is
-retried first. Find the cause of a halt before you resume: kubectl jmx status.
+pod was harmed or rejected the configuration (status.halt), or paused because a
+container exited soon after an attach (status.restarts). The rollout continues where it
+was: attached pods stay as they are, and the pod that stopped it is retried first, unless
+its container restarted less than ten minutes ago. Find the cause of a halt before you
+resume: kubectl jmx status.
 
 It needs the right to attach: create on pods/exec, or the verb attach on
 prometheusjmxexporters.`,
 		Example: `  kubectl jmx resume payroll`,
 	}, func(ctx context.Context, cl *cluster.Cluster, e *v1alpha1.PrometheusJmxExporter) (string, error) {
-		halted := e.Status.Halt
-		if halted == nil && !e.Spec.Suspend {
+		halted, restarts := e.Status.Halt, e.Status.Restarts
+		if halted == nil && restarts == nil && !e.Spec.Suspend {
 			return fmt.Sprintf("exporter %s is neither paused nor halted", e.Name), nil
 		}
 		done := fmt.Sprintf("exporter %s is resumed", e.Name)
-		if halted != nil {
+		switch {
+		case halted != nil:
 			done = fmt.Sprintf("exporter %s is resumed; it was halted: %s", e.Name, halted.Message)
+		case restarts != nil && steer.Discards(e):
+			done = fmt.Sprintf("exporter %s is resumed; these exits no longer count: %s", e.Name, restarts.Message)
 		}
 		return done, steer.Resume(ctx, cl, e, fmt.Sprint(t.clock.Now().UnixNano()))
 	})

@@ -43,11 +43,18 @@ func Pause(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxExp
 	return patch(ctx, c, e, map[string]any{"spec": map[string]any{"suspend": true}})
 }
 
-// Resume ends the suspension of an exporter, and the halt of its rollout with a new value
+// Discards reports whether Resume makes exits no longer count, or ends a halt. Where only
+// spec.suspend is to be ended, exits that neither pause nor halt the rollout keep counting.
+func Discards(e *v1alpha1.PrometheusJmxExporter) bool {
+	restarts := e.Status.Restarts
+	return e.Status.Halt != nil || restarts != nil && (restarts.Paused || !e.Spec.Suspend)
+}
+
+// Resume ends the suspension of an exporter, and a pause or halt of its rollout with a new value
 // of the annotation that the operator reads for this.
 func Resume(ctx context.Context, c *cluster.Cluster, e *v1alpha1.PrometheusJmxExporter, value string) error {
 	fields := map[string]any{}
-	if e.Status.Halt != nil {
+	if Discards(e) {
 		fields = annotation(v1alpha1.AnnotationResume, value)
 	}
 	if e.Spec.Suspend {

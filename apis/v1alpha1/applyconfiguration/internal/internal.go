@@ -164,6 +164,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: name
       type:
         scalar: string
+    - name: provenRevision
+      type:
+        scalar: string
     - name: ready
       type:
         scalar: boolean
@@ -406,6 +409,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: port
       type:
         scalar: numeric
+    - name: resourcesSHA256
+      type:
+        scalar: string
     - name: securitySHA256
       type:
         scalar: string
@@ -721,6 +727,9 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: refused
       type:
         scalar: numeric
+    - name: restarts
+      type:
+        namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Restarts
     - name: revision
       type:
         scalar: string
@@ -736,7 +745,60 @@ var schemaYAML = typed.YAMLObject(`types:
     - name: container
       type:
         scalar: string
+    - name: count
+      type:
+        scalar: numeric
     - name: message
+      type:
+        scalar: string
+    - name: process
+      type:
+        scalar: string
+    - name: revision
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.RestartedPod
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+    - name: pauseOnly
+      type:
+        scalar: boolean
+    - name: pending
+      type:
+        scalar: boolean
+    - name: process
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: uid
+      type:
+        namedType: io.k8s.apimachinery.pkg.types.UID
+- name: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Restarts
+  map:
+    fields:
+    - name: message
+      type:
+        scalar: string
+    - name: paused
+      type:
+        scalar: boolean
+    - name: pods
+      type:
+        list:
+          elementType:
+            namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.RestartedPod
+          elementRelationship: associative
+          keys:
+          - uid
+    - name: resume
       type:
         scalar: string
     - name: revision
@@ -758,6 +820,10 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         namedType: com.banzaicloud.jmx-exporter-operator.apis.v1alpha1.Canary
       default: {}
+    - name: haltThreshold
+      type:
+        namedType: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+      default: 1%
     - name: maxConcurrent
       type:
         scalar: numeric
@@ -974,6 +1040,16 @@ var schemaYAML = typed.YAMLObject(`types:
   scalar: untyped
 - name: io.k8s.apimachinery.pkg.types.UID
   scalar: string
+- name: io.k8s.apimachinery.pkg.util.intstr.IntOrString
+  scalar: untyped
+  list:
+    elementType:
+      namedType: __untyped_atomic_
+    elementRelationship: atomic
+  map:
+    elementType:
+      namedType: __untyped_deduced_
+    elementRelationship: separable
 - name: __untyped_atomic_
   scalar: untyped
   list:

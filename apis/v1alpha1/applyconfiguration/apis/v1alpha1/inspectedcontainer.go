@@ -35,6 +35,11 @@ type InspectedContainerApplyConfiguration struct {
 	User *string `json:"user,omitempty"`
 	// rules is a digest of the exporter's fields that select processes.
 	Rules *string `json:"rules,omitempty"`
+	// provenRevision is the revision with which an instance of the container served for
+	// ten minutes after an attach or a change. While the rollout of that revision is
+	// paused or halted, the operator attaches to a new instance nevertheless, unless
+	// status.restart names the container.
+	ProvenRevision *string `json:"provenRevision,omitempty"`
 	// helperRemoved reports whether the inspection left nothing of the operator in the
 	// container (spec.mode Preflight of the exporter).
 	HelperRemoved *bool `json:"helperRemoved,omitempty"`
@@ -113,6 +118,14 @@ func (b *InspectedContainerApplyConfiguration) WithUser(value string) *Inspected
 // If called multiple times, the Rules field is set to the value of the last call.
 func (b *InspectedContainerApplyConfiguration) WithRules(value string) *InspectedContainerApplyConfiguration {
 	b.Rules = &value
+	return b
+}
+
+// WithProvenRevision sets the ProvenRevision field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ProvenRevision field is set to the value of the last call.
+func (b *InspectedContainerApplyConfiguration) WithProvenRevision(value string) *InspectedContainerApplyConfiguration {
+	b.ProvenRevision = &value
 	return b
 }
 

@@ -19,6 +19,10 @@ type LoadIntentApplyConfiguration struct {
 	SecuritySHA256 *string `json:"securitySHA256,omitempty"`
 	// implementationSHA256 is the requested implementation of the agent.
 	ImplementationSHA256 *string `json:"implementationSHA256,omitempty"`
+	// resourcesSHA256 is a digest of the container's resources that cannot be resized
+	// without restarting it (resizePolicy); empty if there are none. If they differ after
+	// an exit, the resize was its cause.
+	ResourcesSHA256 *string `json:"resourcesSHA256,omitempty"`
 	// time is the time when the load began.
 	Time *v1.Time `json:"time,omitempty"`
 }
@@ -58,6 +62,14 @@ func (b *LoadIntentApplyConfiguration) WithSecuritySHA256(value string) *LoadInt
 // If called multiple times, the ImplementationSHA256 field is set to the value of the last call.
 func (b *LoadIntentApplyConfiguration) WithImplementationSHA256(value string) *LoadIntentApplyConfiguration {
 	b.ImplementationSHA256 = &value
+	return b
+}
+
+// WithResourcesSHA256 sets the ResourcesSHA256 field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the ResourcesSHA256 field is set to the value of the last call.
+func (b *LoadIntentApplyConfiguration) WithResourcesSHA256(value string) *LoadIntentApplyConfiguration {
+	b.ResourcesSHA256 = &value
 	return b
 }
 

@@ -43,6 +43,9 @@ type PrometheusJmxExporterStatusApplyConfiguration struct {
 	Revision *string `json:"revision,omitempty"`
 	// halt is why the rollout is halted.
 	Halt *HaltApplyConfiguration `json:"halt,omitempty"`
+	// restarts are the pods in which a container exited within
+	// spec.rollout.restartWindow after an attach or a change; absent if there are none.
+	Restarts *RestartsApplyConfiguration `json:"restarts,omitempty"`
 	// certificateNotAfter is when the certificate in the Secret of spec.endpointSecurity
 	// expires; while that Secret cannot be used, when the last one expires that could.
 	CertificateNotAfter *v1.Time `json:"certificateNotAfter,omitempty"`
@@ -171,6 +174,14 @@ func (b *PrometheusJmxExporterStatusApplyConfiguration) WithRevision(value strin
 // If called multiple times, the Halt field is set to the value of the last call.
 func (b *PrometheusJmxExporterStatusApplyConfiguration) WithHalt(value *HaltApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
 	b.Halt = value
+	return b
+}
+
+// WithRestarts sets the Restarts field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Restarts field is set to the value of the last call.
+func (b *PrometheusJmxExporterStatusApplyConfiguration) WithRestarts(value *RestartsApplyConfiguration) *PrometheusJmxExporterStatusApplyConfiguration {
+	b.Restarts = value
 	return b
 }
 

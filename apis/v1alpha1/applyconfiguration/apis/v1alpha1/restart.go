@@ -2,6 +2,10 @@
 
 package v1alpha1
 
+import (
+	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // RestartApplyConfiguration represents a declarative configuration of the Restart type for use
 // with apply.
 //
@@ -13,6 +17,12 @@ type RestartApplyConfiguration struct {
 	Container *string `json:"container,omitempty"`
 	// message says how it exited.
 	Message *string `json:"message,omitempty"`
+	// process is a digest of the identity of the process that exited.
+	Process *string `json:"process,omitempty"`
+	// time is when the operator saw the exit.
+	Time *v1.Time `json:"time,omitempty"`
+	// count is the number of such exits with this revision.
+	Count *int32 `json:"count,omitempty"`
 }
 
 // RestartApplyConfiguration constructs a declarative configuration of the Restart type for use with
@@ -42,5 +52,29 @@ func (b *RestartApplyConfiguration) WithContainer(value string) *RestartApplyCon
 // If called multiple times, the Message field is set to the value of the last call.
 func (b *RestartApplyConfiguration) WithMessage(value string) *RestartApplyConfiguration {
 	b.Message = &value
+	return b
+}
+
+// WithProcess sets the Process field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Process field is set to the value of the last call.
+func (b *RestartApplyConfiguration) WithProcess(value string) *RestartApplyConfiguration {
+	b.Process = &value
+	return b
+}
+
+// WithTime sets the Time field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Time field is set to the value of the last call.
+func (b *RestartApplyConfiguration) WithTime(value v1.Time) *RestartApplyConfiguration {
+	b.Time = &value
+	return b
+}
+
+// WithCount sets the Count field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Count field is set to the value of the last call.
+func (b *RestartApplyConfiguration) WithCount(value int32) *RestartApplyConfiguration {
+	b.Count = &value
 	return b
 }

@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	intstr "k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // RolloutApplyConfiguration represents a declarative configuration of the Rollout type for use
@@ -19,14 +20,25 @@ type RolloutApplyConfiguration struct {
 	MaxConcurrentPerNode *int32 `json:"maxConcurrentPerNode,omitempty"`
 	// canary configures the pods that go first.
 	Canary *CanaryApplyConfiguration `json:"canary,omitempty"`
-	// restartWindow is the time after an attach within which a container restart halts
-	// the rollout: the operator attaches to no pod and applies no change until the
-	// configuration, port, containers or processes change, or the annotation
-	// banzaicloud.com/resume-rollout gets a new value. If a container has restarted
-	// before, the operator neither attaches nor changes anything from two windows before
-	// to one window after the age at which its previous instance exited, because the next
-	// exit would not be the fault of the operator. 0s disables it.
+	// restartWindow is the time after an attach or a change within which the exit of a
+	// container counts as its effect, unless the pod's status explains the exit; a later
+	// effect is not seen. The first such exit pauses the rollout for this time;
+	// haltThreshold says which one halts it. A container that is younger than this is
+	// attached to when it is ready. One that has restarted is attached to when it has run
+	// for ten minutes, unless an instance of it served for as long with the current
+	// revision. Nothing is attached or changed from two windows before to one window after
+	// the age at which its previous instance exited. 0s disables all this.
 	RestartWindow *v1.Duration `json:"restartWindow,omitempty"`
+	// haltThreshold is the number of pods, or the percentage of those that have the
+	// current revision, in which a container must have exited within restartWindow after
+	// an attach or a change to halt the rollout. A percentage is rounded up, and is at
+	// least two pods. 1 halts the rollout at the first exit; with any other value, two
+	// pods within one restartWindow halt it as well, and so do 100 pods. While the rollout
+	// is halted, the operator attaches to no pod and applies no change until the
+	// configuration, port, containers or processes change, or the annotation
+	// banzaicloud.com/resume-rollout gets a new value; only a container that served for
+	// ten minutes with the revision gets it again when it restarts.
+	HaltThreshold *intstr.IntOrString `json:"haltThreshold,omitempty"`
 }
 
 // RolloutApplyConfiguration constructs a declarative configuration of the Rollout type for use with
@@ -64,5 +76,13 @@ func (b *RolloutApplyConfiguration) WithCanary(value *CanaryApplyConfiguration) 
 // If called multiple times, the RestartWindow field is set to the value of the last call.
 func (b *RolloutApplyConfiguration) WithRestartWindow(value v1.Duration) *RolloutApplyConfiguration {
 	b.RestartWindow = &value
+	return b
+}
+
+// WithHaltThreshold sets the HaltThreshold field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the HaltThreshold field is set to the value of the last call.
+func (b *RolloutApplyConfiguration) WithHaltThreshold(value intstr.IntOrString) *RolloutApplyConfiguration {
+	b.HaltThreshold = &value
 	return b
 }
