@@ -13,6 +13,9 @@ const (
 	// has keys of the exporter that have no effect in an agent, or keys that are repeated.
 	// If it has unknown keys as well, UnknownKeysIgnored surfaces.
 	ReasonKeysIgnored = "KeysIgnored"
+	// ReasonConfigNotKept surfaces in an Event of the exporter when the configuration cannot
+	// be kept for containers that restart while it is invalid.
+	ReasonConfigNotKept = "ConfigNotKept"
 	// ReasonConfigMapMissing surfaces when the ConfigMap does not exist.
 	ReasonConfigMapMissing = "ConfigMapMissing"
 	// ReasonConfigMapUnlabeled surfaces when the ConfigMap lacks the label that the

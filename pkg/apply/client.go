@@ -27,9 +27,9 @@ func New(c client.Client, seam effects.Seam) *Client { return &Client{client: c,
 
 // Object applies an object and takes ownership of the applied fields from other
 // managers. The name identifies the write for the seam.
-func (c *Client) Object(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration) error {
+func (c *Client) Object(ctx context.Context, owner client.FieldOwner, name string, ac runtime.ApplyConfiguration, options ...client.ApplyOption) error {
 	return c.do(ctx, owner, name, func(ctx context.Context) error {
-		return c.client.Apply(ctx, ac, owner, client.ForceOwnership)
+		return c.client.Apply(ctx, ac, append(options, owner, client.ForceOwnership)...)
 	})
 }
 
@@ -65,14 +65,14 @@ func (c *Client) do(ctx context.Context, owner client.FieldOwner, on string, wri
 
 // Delete deletes this object, but not a later one of the same name. It returns nil if
 // the object is already gone.
-func (c *Client) Delete(ctx context.Context, obj client.Object) error {
+func (c *Client) Delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
 	gvk, err := c.client.GroupVersionKindFor(obj) // what was read has no kind in it
 	if err != nil {
 		return err
 	}
 	effect := effects.Effect{Kind: effects.Delete, What: gvk.Kind, On: Name(obj)}
 	return c.seam(ctx, effect, func(ctx context.Context) error {
-		err := c.client.Delete(ctx, obj, client.Preconditions{UID: new(obj.GetUID())})
+		err := c.client.Delete(ctx, obj, append(options, client.Preconditions{UID: new(obj.GetUID())})...)
 		if IsGone(err) {
 			return nil
 		}

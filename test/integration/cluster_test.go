@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -190,7 +191,7 @@ func (c *cluster) resourceVersions() map[string]string {
 	versions := map[string]string{}
 	for kind, list := range map[string]client.ObjectList{
 		"pod": &corev1.PodList{}, "service": &corev1.ServiceList{}, "slice": &discoveryv1.EndpointSliceList{},
-		"exporter": &v1alpha1.PrometheusJmxExporterList{}, "attachment": &v1alpha1.JmxAttachmentList{},
+		"exporter": &v1alpha1.PrometheusJmxExporterList{}, "attachment": &v1alpha1.JmxAttachmentList{}, "revision": &appsv1.ControllerRevisionList{},
 	} {
 		c.list(list)
 		each(c.t, list, func(object client.Object) {
@@ -209,7 +210,7 @@ func (c *cluster) named(name string) metav1.ObjectMeta {
 // by a pod or an exporter that is gone.
 func (c *cluster) garbageCollect() {
 	c.t.Helper()
-	for _, list := range []client.ObjectList{&v1alpha1.JmxAttachmentList{}, &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}} {
+	for _, list := range []client.ObjectList{&v1alpha1.JmxAttachmentList{}, &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}, &appsv1.ControllerRevisionList{}} {
 		c.list(list)
 		each(c.t, list, func(object client.Object) {
 			owner := metav1.GetControllerOf(object)

@@ -219,7 +219,8 @@ func TestContainment(t *testing.T) {
 	c := contain(t, "default")
 	x := newTarget(c)
 	tenant := c.tenant()
-	attacks, legitimate := x.attacks(tenant), x.legitimate(tenant)
+	attacks := slices.Concat(x.attacks(tenant), x.templates())
+	legitimate := slices.Concat(x.legitimate(tenant), x.configurations())
 	eventually(t, func() bool { return attacks[0].try() == nil })
 	for _, a := range slices.Concat(attacks, legitimate) {
 		if err := a.try(); err != nil {

@@ -91,7 +91,7 @@ var notSeen = map[string]string{
 }
 
 // The operator as it is deployed, with its rights and under its policies: it attaches by
-// both transports, changes the configuration, and detaches. It uses every right, and every
+// both transports, also while the ConfigMap is invalid, changes the port, and detaches. It uses every right, and every
 // request is covered by a rule.
 func TestContainedOperator(t *testing.T) {
 	c := contain(t, "default")
@@ -153,6 +153,9 @@ func TestContainedOperator(t *testing.T) {
 	eventually(t, serves("9400"))
 	change(t, exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 	eventually(t, serves("9500"))
+	c.configure("rules: {")
+	c.restart(first)
+	eventually(t, func() bool { return c.jvm(first).Running() && serves("9500")() })
 	remove(t, exporter)
 	remove(t, c.attachment(first)) // it is recreated, to detach
 	eventually(t, func() bool {

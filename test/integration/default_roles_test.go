@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -70,6 +72,9 @@ func TestDefaultRoles(t *testing.T) {
 			"create records":    {user.Create(t.Context(), record.DeepCopy(), client.DryRunAll), false},
 			"delete records":    {user.Delete(t.Context(), record.DeepCopy(), client.DryRunAll), edits},
 			"patch the status":  {user.Status().Patch(t.Context(), exporter.DeepCopy(), patch(`{"status":{"pods":"9/9"}}`)), false},
+			"list revisions":    {user.List(t.Context(), &appsv1.ControllerRevisionList{}, client.InNamespace(c.namespace)), true},
+			"list ConfigMaps":   {user.List(t.Context(), &corev1.ConfigMapList{}, client.InNamespace(c.namespace)), true},
+			"create revisions":  {user.Create(t.Context(), &appsv1.ControllerRevision{ObjectMeta: c.named("mine")}, client.DryRunAll), false},
 			"read other spaces": {user.List(t.Context(), &v1alpha1.PrometheusJmxExporterList{}, client.InNamespace(metav1.NamespaceDefault)), false},
 		} {
 			if allowed := request.err == nil; allowed != request.allowed || !allowed && !apierrors.IsForbidden(request.err) {

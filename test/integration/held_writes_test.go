@@ -19,7 +19,7 @@ import (
 func TestHeldWrites(t *testing.T) {
 	t.Parallel()
 	const most = 32
-	for _, resource := range []string{"pods", "jmxattachments", "jmxattachments/status", "prometheusjmxexporters/status", "services", "endpointslices", "events"} {
+	for _, resource := range []string{"pods", "jmxattachments", "jmxattachments/status", "prometheusjmxexporters/status", "services", "endpointslices", "controllerrevisions", "events"} {
 		t.Run(resource, func(t *testing.T) {
 			t.Parallel()
 			slow := &story{cluster: newCluster(t)}

@@ -23,6 +23,8 @@ func TestWrites(t *testing.T) {
 		endpoints = "apply endpoints"
 		annotate  = "apply pod-annotations"
 		grant     = "apply attachment"
+		keep      = "apply revisions"
+		drop      = "delete ControllerRevision"
 	)
 	cases := map[string]struct {
 		event func(*story)
@@ -85,9 +87,9 @@ func TestWrites(t *testing.T) {
 		"the configuration changes": {
 			event: func(s *story) { s.configure("lowercaseOutputName: true\n" + rules) },
 			want: []string{
-				grant, sums, // the new revision, and the pod's slot
+				keep, grant, sums, // the new revision, and the pod's slot
 				"exec inspect", "exec stage", record, "exec load", record,
-				sums, // the updated count
+				drop, sums, // the previous revision, and the updated count
 			},
 		},
 		"the configuration becomes invalid": {
@@ -99,9 +101,9 @@ func TestWrites(t *testing.T) {
 				change(s.t, s.exporter, func(e *v1alpha1.PrometheusJmxExporter) { e.Spec.Port = 9500 })
 			},
 			want: []string{
-				endpoints, grant, sums, // the Service
+				endpoints, keep, grant, sums, // the Service
 				record, "exec load", "http probe", record,
-				"delete EndpointSlice", endpoints, sums,
+				"delete EndpointSlice", endpoints, drop, sums,
 				annotate, record, sums,
 			},
 		},

@@ -23,6 +23,9 @@ func (v *visit) concludeAttach(context.Context) (ctrl.Result, error) {
 	if o := v.withdrawal; o != nil && o.Err != nil && o.Reason != v1alpha1.ReasonAnnotationRefused {
 		return ctrl.Result{}, o.Err
 	}
+	if v.waits() {
+		v.after = enqueue.Earliest(v.after, v.retryInputs)
+	}
 	return ctrl.Result{RequeueAfter: v.after}, nil
 }
 

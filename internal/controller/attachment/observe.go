@@ -53,7 +53,7 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 // observeAttached reads what concerns a pod that an exporter owns, and examines its
 // endpoints that are silent.
 func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, session Session) (*visit, error) {
-	inputs, err := r.Source.Get(ctx, exporter)
+	inputs, again, err := r.inputs(ctx, exporter, attachment)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.J
 		return nil, err
 	}
 	v.decisions, v.conclude = steps.Attach, v.concludeAttach
-	v.Exporter, v.Inputs = exporter, inputs
+	v.Exporter, v.Inputs, v.retryInputs = exporter, inputs, again
 	revision := attachment.Spec.Revision
 	v.ProvenOnly = steps.Halted(exporter, revision) || steps.Paused(exporter, revision)
 	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend &&

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -63,11 +64,12 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 }
 
 // ofExporter maps an exporter to its attachments, and to those of pods that it selects, or
-// did: a new, changed or deleted exporter may take over or release them. A halt or a resume
-// concerns its own only, and a pause those that it keeps from using their grant.
+// did: a new, changed or deleted exporter may take over or release them. A halt, a resume and
+// a Secret that is mended concern its own only, and a pause those that it keeps from using their
+// grant.
 func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	states := enqueue.Present(before, after)
-	if !enqueue.SpecChanged(before, after) && !resumed(*before, *after) {
+	if !enqueue.SpecChanged(before, after) && !resumed(*before, *after) && secretValidity(*before) == secretValidity(*after) {
 		if !unpaused(*before, *after) {
 			return nil
 		}
@@ -107,6 +109,16 @@ func unpaused(before, after *v1alpha1.PrometheusJmxExporter) bool {
 // serves reports whether a record has an endpoint.
 func serves(a *v1alpha1.JmxAttachment) bool {
 	return slices.ContainsFunc(a.Status.Processes, func(p v1alpha1.JavaProcess) bool { return p.Endpoint != nil })
+}
+
+// secretValidity returns what the condition ConfigValid says of an exporter with a Secret;
+// empty for others. Secrets raise no events, unlike ConfigMaps.
+func secretValidity(exporter *v1alpha1.PrometheusJmxExporter) string {
+	valid := meta.FindStatusCondition(exporter.Status.Conditions, v1alpha1.ConditionConfigValid)
+	if exporter.Spec.EndpointSecurity == nil || valid == nil {
+		return ""
+	}
+	return valid.Reason + ": " + valid.Message // which names the Secret also if the ConfigMap is invalid, too
 }
 
 func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.PartialObjectMetadata) []reconcile.Request {

@@ -73,16 +73,32 @@ func TestOfExporter(t *testing.T) {
 	}
 	halted := selecting(1, "shop")
 	(*halted).Status.Halt = &v1alpha1.Halt{}
+	both := func(message string) **v1alpha1.PrometheusJmxExporter {
+		e := selecting(1, "shop")
+		(*e).Spec.EndpointSecurity = &v1alpha1.EndpointSecurity{}
+		(*e).Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionConfigValid, Reason: v1alpha1.ReasonConfigInvalid, Message: message}}
+		return e
+	}
+	becomes := func(reason string, security *v1alpha1.EndpointSecurity) **v1alpha1.PrometheusJmxExporter {
+		e := selecting(1, "shop")
+		(*e).Spec.EndpointSecurity = security
+		(*e).Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionConfigValid, Reason: reason}}
+		return e
+	}
+	secured := &v1alpha1.EndpointSecurity{}
 	for name, tc := range map[string]struct {
 		before, after **v1alpha1.PrometheusJmxExporter
 		want          []string
 	}{
-		"it is created":           {nil, selecting(1, "shop"), []string{"record", "shop"}},
-		"it is deleted":           {selecting(1, "bank"), nil, []string{"record", "bank"}},
-		"it selects other pods":   {selecting(1, "shop"), selecting(2, "bank"), []string{"record", "shop", "bank"}},
-		"it selects no pod":       {nil, selecting(1, "none"), []string{"record"}},
-		"its rollout is halted":   {selecting(1, "shop"), halted, []string{"record"}},
-		"only its status changes": {selecting(1, "shop"), selecting(1, "shop"), nil},
+		"it is created":         {nil, selecting(1, "shop"), []string{"record", "shop"}},
+		"it is deleted":         {selecting(1, "bank"), nil, []string{"record", "bank"}},
+		"it selects other pods": {selecting(1, "shop"), selecting(2, "bank"), []string{"record", "shop", "bank"}},
+		"it selects no pod":     {nil, selecting(1, "none"), []string{"record"}},
+		"its rollout is halted": {selecting(1, "shop"), halted, []string{"record"}},
+		"its Secret is created": {becomes(v1alpha1.ReasonSecretNotFound, secured), becomes(v1alpha1.ReasonValid, secured), []string{"record"}},
+		"its Secret is created while its ConfigMap is invalid": {both("It is invalid. There is no Secret."), both("It is invalid."), []string{"record"}},
+		"its ConfigMap changes":                                {becomes(v1alpha1.ReasonConfigInvalid, nil), becomes(v1alpha1.ReasonValid, nil), nil},
+		"only its status changes":                              {selecting(1, "shop"), selecting(1, "shop"), nil},
 	} {
 		var got []string
 		for _, request := range r.ofExporter(t.Context(), tc.before, tc.after) {

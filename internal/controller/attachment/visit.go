@@ -22,6 +22,9 @@ type visit struct {
 	decisions []steps.Decision
 	// conclude turns the outcomes of all moves into the result of the reconcile.
 	conclude func(context.Context) (ctrl.Result, error)
+	// retryInputs is the time after which to read what could not be read of the inputs; 0 for
+	// nothing.
+	retryInputs time.Duration
 	// persisted is the status as the API server has it.
 	persisted *v1alpha1.JmxAttachmentStatus
 	outcomes

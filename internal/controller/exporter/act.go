@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
 )
@@ -28,12 +29,28 @@ const (
 	writers   = 8 // records written at once: most of a write is the API server's time
 )
 
-// act writes what was planned. Endpoints come first, so that those of a record that is
-// taken over are published by then; a failure does not stop other writes. It returns the
-// time after which to write what is left; 0 if nothing is.
+// act writes what was planned. Records come late: what a pod is granted is kept by then, and
+// the endpoints of a record that is taken over are published. A failure does not stop other
+// writes, and what cannot be kept is no failure. It returns the time after which to write
+// what is left; 0 if nothing is.
 func (r *Reconciler) act(ctx context.Context, f *fleet, p plan) (again time.Duration, failure error) {
+	var kept, pruned error
+	k := r.kept.get(f.exporter, f.granted)
+	due := !r.Clock.Now().Before(k.next)
 	published := r.publish(ctx, f, p)
+	if due && p.revisions.keep != nil {
+		kept = r.keep(ctx, f, k, p.revisions)
+	}
 	again, err := r.writeRecords(ctx, f, p.records)
+	if due && p.revisions.prune {
+		pruned = r.prune(ctx, f, k, p.revisions)
+	}
+	if due || p.revisions.keep == nil && !p.revisions.prune {
+		r.tried(f, k, kept, pruned)
+	}
+	if k.failure != "" {
+		again = enqueue.Earliest(again, k.next.Sub(r.Clock.Now()))
+	}
 	return again, errors.Join(published, err)
 }
 

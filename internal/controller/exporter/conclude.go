@@ -28,7 +28,7 @@ func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration
 	if err != nil {
 		return ctrl.Result{RequeueAfter: again}, errors.Join(failure, err)
 	}
-	err = r.writeStatus(ctx, f.exporter, sum{f, problems, failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
+	err = r.writeStatus(ctx, f.exporter, sum{f, problems, failure, r.kept.get(f.exporter, f.granted).failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
 	switch {
 	case apply.IsGone(err) || apierrors.HasStatusCause(failure, corev1.NamespaceTerminatingCause):
 		return ctrl.Result{}, nil

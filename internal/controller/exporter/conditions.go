@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -17,7 +18,9 @@ type sum struct {
 	problems problem.Found
 	// failure is the error that prevented writing records, Service or slices.
 	failure error
-	now     metav1.Time
+	// unkept is what could not be done to keep the configuration, and why; empty for nothing.
+	unkept string
+	now    metav1.Time
 }
 
 // conditions returns all conditions, in the sense of kstatus.
@@ -29,13 +32,7 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 		progress += fmt.Sprintf(" %d pods are pending or updating.", behind)
 	}
 
-	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration was read and accepted.")
-	if warning := f.inputs.Config.Warning; warning != nil {
-		valid.Reason, valid.Message = warning.Reason, warning.Message
-	}
-	if p := f.inputs.Problem(); p != nil {
-		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
-	}
+	valid := f.valid()
 	if f.preflighting() {
 		ready, reconciling, stalled, complete := f.preflightConditions(status)
 		if f.failure != nil {
@@ -78,6 +75,22 @@ func (f sum) conditions(status *v1alpha1.PrometheusJmxExporterStatus) []metav1.C
 		ready = condition(v1alpha1.ConditionReady, true, v1alpha1.ReasonAllAnnotated, progress)
 	}
 	return []metav1.Condition{ready, reconciling, stalled, valid}
+}
+
+// valid returns ConfigValid. If ConfigMap and Secret are invalid, its message names both.
+func (f sum) valid() metav1.Condition {
+	valid := condition(v1alpha1.ConditionConfigValid, true, v1alpha1.ReasonValid, "The configuration was read and accepted.")
+	if warning := f.inputs.Config.Warning; warning != nil {
+		valid.Reason, valid.Message = warning.Reason, warning.Message
+	}
+	valid.Message = strings.TrimSpace(valid.Message + " " + f.unkept)
+	if p := f.inputs.Problem(); p != nil {
+		valid = condition(v1alpha1.ConditionConfigValid, false, p.Reason, p.Message)
+		if other := f.inputs.Security.Problem; other != nil && other != p {
+			valid.Message += " " + other.Message
+		}
+	}
+	return valid
 }
 
 // failed returns Ready and Reconciling for a failed write.

@@ -20,6 +20,8 @@ type plan struct {
 	service *corev1ac.ServiceApplyConfiguration
 	// slices are the EndpointSlices, including those that stay as they are.
 	slices []slice
+	// revisions are the ControllerRevisions that should be there.
+	revisions revisionPlan
 	// obstacle is why no endpoint is published; nil for nothing.
 	obstacle error
 	// records are the records to write, in order.
@@ -51,6 +53,11 @@ func (f *fleet) decide() plan {
 		f.planRecords(&p)
 	}
 	p.again = enqueue.Earliest(p.again, f.rollout.restartsChangeAfter())
+	granted := f.granted.Clone()
+	for _, g := range p.records {
+		granted.Insert(g.revision)
+	}
+	p.revisions = f.planRevisions(granted)
 	return p
 }
 

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
@@ -36,6 +37,11 @@ type fleet struct {
 	// service is the Service of the exporter's name, whoever it belongs to; nil if there
 	// is none, or if none is needed.
 	service *corev1.Service
+	// kept are the names of the ControllerRevisions that there may be for the exporter; true
+	// for those that are known to be there.
+	kept map[string]bool
+	// granted are the revisions that the exporter's records have.
+	granted sets.Set[string]
 	// unread is the error that prevented reading the slices or the Service. It is reported
 	// in the status, and does not stop other work.
 	unread error

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -52,6 +53,11 @@ func (r *Reconciler) observe(ctx context.Context, exporter *v1alpha1.PrometheusJ
 	// All records, because a failed pod is no longer a member.
 	records := slices.SortedFunc(maps.Values(attachments), func(a, b *v1alpha1.JmxAttachment) int { return strings.Compare(a.Name, b.Name) })
 	f.rollout.stopAt(exporter, records, pods.Items)
+	f.granted = sets.New[string]()
+	for _, a := range records {
+		f.granted.Insert(a.Spec.Revision)
+	}
+	f.kept = r.kept.get(exporter, f.granted).names
 	f.unread = r.observePublished(ctx, f)
 	return f, nil
 }

@@ -36,4 +36,5 @@ type Reconciler struct {
 	Shard shard.Shard
 
 	written written
+	kept    keepings
 }

@@ -84,6 +84,12 @@ func ServiceName(exporter *v1alpha1.PrometheusJmxExporter) string {
 	return named(name, "-jmx-"+hash(exporter.UID), 63)
 }
 
+// RevisionName returns the name of the ControllerRevision that keeps the configuration of
+// a revision of the exporter. The revision differs from those of other exporters.
+func RevisionName(exporter *v1alpha1.PrometheusJmxExporter, revision string) string {
+	return named(exporter.Name, "-"+revision, 253)
+}
+
 // LabelValue returns the name of an exporter as a label value.
 func LabelValue(name string) string { return named(name, "", 63) }
 

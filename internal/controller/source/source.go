@@ -1,6 +1,7 @@
 // Package source reads the resources that exporters refer to. ConfigMaps are cached as
 // metadata only; their content is read when it has changed, and kept. Secrets are
-// neither cached nor watched, but read again periodically.
+// neither cached nor watched, but read again periodically. A configuration that a pod had
+// before is read from a ControllerRevision.
 package source
 
 import (
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/singleflight"
 	corev1 "k8s.io/api/core/v1"
@@ -23,7 +23,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
 	"banzaicloud.com/jmx-exporter-operator/pkg/configuration"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
-	"banzaicloud.com/jmx-exporter-operator/pkg/transport"
 )
 
 // Source reads the resources that exporters refer to. It is safe for concurrent use.
@@ -42,6 +41,8 @@ type Source struct {
 	// reads are the reads that are under way: all pods of an exporter ask at once.
 	reads   singleflight.Group
 	secrets sync.Map // of secret, by exporter
+	// revisions are the configurations that are kept for pods.
+	revisions revisions
 }
 
 type content struct {
@@ -53,7 +54,7 @@ type content struct {
 // New returns a Source that detects changes of ConfigMaps by metadata, a cache, and then
 // reads them from live, the API server.
 func New(metadata, live client.Reader, clock clock.PassiveClock) *Source {
-	return &Source{metadata: metadata, live: live, clock: clock}
+	return &Source{metadata: metadata, live: live, clock: clock, revisions: revisions{live: live, clock: clock}}
 }
 
 // Metadata returns an object for watching or getting the metadata of ConfigMaps.
@@ -96,6 +97,7 @@ func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExp
 		}
 		read := content{ref: ref, resourceVersion: configMap.ResourceVersion, config: s.parse(ref, &configMap)}
 		s.configs.Store(name, read)
+		s.revisions.forget(name) // others may be kept by the next time
 		return read, nil
 	})
 	if err != nil {
@@ -104,9 +106,6 @@ func (s *Source) config(ctx context.Context, exporter *v1alpha1.PrometheusJmxExp
 	s.configs.Store(name, read) // that of another exporter
 	return read.(content).config, nil
 }
-
-// readTimeout limits one read of a ConfigMap.
-const readTimeout = 10 * time.Second
 
 // kept returns what was read for an exporter, if it is as new as the metadata.
 func (s *Source) kept(exporter types.NamespacedName, ref v1alpha1.ConfigMapKey, resourceVersion string) (content, bool) {
@@ -119,6 +118,7 @@ func (s *Source) kept(exporter types.NamespacedName, ref v1alpha1.ConfigMapKey, 
 func (s *Source) Forget(exporter types.NamespacedName) {
 	s.configs.Delete(exporter)
 	s.secrets.Delete(exporter)
+	s.revisions.forget(exporter)
 }
 
 func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) steps.Input {
@@ -139,7 +139,7 @@ func (s *Source) parse(ref v1alpha1.ConfigMapKey, configMap *corev1.ConfigMap) s
 	case err != nil:
 		return problem(v1alpha1.ReasonConfigInvalid, fmt.Sprintf("ConfigMap %s, key %s cannot be used.", ref.ConfigMapName, ref.ConfigMapKey))
 	}
-	return steps.Input{Blob: transport.NewBlob("config-", []byte(text), ".yaml"), Warning: warning(ref, warnings)}
+	return steps.Input{Blob: configBlob([]byte(text)), Warning: warning(ref, warnings)}
 }
 
 // warning is about an accepted configuration; nil if the exporter ignores nothing in it.

@@ -17,6 +17,8 @@ const (
 	OwnerExporterStatus client.FieldOwner = "jmx-exporter-operator/exporter-status"
 	// OwnerEndpoints owns the Services and EndpointSlices.
 	OwnerEndpoints client.FieldOwner = "jmx-exporter-operator/endpoints"
+	// OwnerRevisions owns the ControllerRevisions.
+	OwnerRevisions client.FieldOwner = "jmx-exporter-operator/revisions"
 	// ownerOfDoors plus the name of an ephemeral container owns that container.
 	ownerOfDoors = "jmx-exporter-operator/"
 )

@@ -24,6 +24,7 @@ import (
 // notUsed are rights that the features have no occasion to use.
 var notUsed = map[string]string{
 	"create endpointslices/restricted": "OpenShift asks for it where endpoints are addresses of pods",
+	"get controllerrevisions":          "a container that restarts while the configuration is invalid: TestContainedOperator",
 	"get jmxattachments":               "a pod whose record and exporter were deleted together: TestContainedOperator",
 }
 
