@@ -43,6 +43,7 @@ func TestForward(t *testing.T) {
 		": apply exporter-status",
 		": exec inspect",
 		": apply attachment-status",
+		"JavaFound RolloutPending: apply revisions",  // the configuration, before it is granted
 		"JavaFound RolloutPending: apply attachment", // the grant
 		"JavaFound RolloutPending: apply exporter-status",
 		"JavaFound RolloutPending: exec inspect",
@@ -92,7 +93,7 @@ func TestForward(t *testing.T) {
 	}
 	for _, phase := range v1alpha1.Phases() {
 		want := 0
-		if phase == v1alpha1.PhaseLoaded || phase == v1alpha1.PhaseAnnotated {
+		if phase == v1alpha1.PhaseLoaded {
 			want = 1
 		}
 		if events := o.events.with(string(phase)); len(events) != want || want > 0 && events[0].Type != corev1.EventTypeNormal {

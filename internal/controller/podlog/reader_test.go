@@ -161,8 +161,8 @@ func TestReadsThatFail(t *testing.T) {
 		"the read succeeds":                 {reads: 2, want: Log{Current: "read 1", Previous: "read 2"}, notified: notified},
 		"the read fails once":               {err: failure, fails: 1, reads: 3, lasts: 500 * time.Millisecond, want: Log{Current: "read 2", Previous: "read 3"}, notified: notified},
 		"the read fails until the last try": {err: failure, fails: 3, reads: 5, lasts: 3500 * time.Millisecond, want: Log{Current: "read 4", Previous: "read 5"}, notified: notified},
-		"the read always fails":             {err: failure, fails: 9, reads: 4, lasts: 3500 * time.Millisecond},
-		"the read hangs":                    {err: hangs, fails: 9, reads: 1},
+		"the read always fails":             {err: failure, fails: 9, reads: 4, lasts: 3500 * time.Millisecond, want: Log{Failed: true}, notified: notified},
+		"the read hangs":                    {err: hangs, fails: 9, reads: 1, want: Log{Failed: true}, notified: notified},
 		"the read is forbidden":             {err: ErrForbidden, fails: 1, reads: 1, want: Log{Forbidden: true}, notified: notified},
 	} {
 		t.Run(name, func(t *testing.T) {

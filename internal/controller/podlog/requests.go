@@ -35,8 +35,9 @@ func (run Run) request() ctrl.Request {
 // Log has the last lines of a run and of the one before it.
 type Log struct {
 	Current, Previous string
-	// Forbidden reports that the operator may not read them.
-	Forbidden bool
+	// Forbidden reports that the operator may not read them, and Failed that it may, but could
+	// not.
+	Forbidden, Failed bool
 }
 
 // IsEmpty reports whether the log has no line.
@@ -136,6 +137,8 @@ func (r *requests) Ask(exporter types.NamespacedName, runs map[Run]Log) (known m
 		switch of := r.add(exporter, run); {
 		case of.state == isRead:
 			known[run] = of.log
+		case of.state == isFailed:
+			known[run] = Log{Failed: true}
 		case r.isDenied(run.Pod.Namespace):
 			known[run] = Log{Forbidden: true}
 		case of.state == isAsked:
@@ -212,7 +215,7 @@ func (r *requests) answer(request ctrl.Request, log Log, err error) (again time.
 	case err != nil && !errors.Is(err, context.DeadlineExceeded) && of.left.Steps > 0:
 		return of.left.Step()
 	case err != nil && log.IsEmpty():
-		of.state = isFailed
+		r.settle(of, isFailed)
 	default:
 		of.log = log
 		r.settle(of, isRead)

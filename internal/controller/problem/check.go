@@ -61,8 +61,9 @@ func (f *Found) addLogs(logs Logs, exporter *v1alpha1.PrometheusJmxExporter) {
 	known := logs.Ask(client.ObjectKeyFromObject(exporter), asks)
 	for run, entry := range entries {
 		log, isKnown := known[run]
-		if !isKnown {
+		if failed := log.Failed; failed || !isKnown {
 			log = before[run]
+			log.Forbidden = log.Forbidden && !failed // the right was granted since
 		}
 		entry.Log, entry.PreviousLog = log.Current, log.Previous
 		if log.Forbidden {

@@ -182,6 +182,25 @@ func (e *empty) Tail(context.Context, types.NamespacedName, string, int32, bool)
 	return "", nil
 }
 
+// A right that was granted is no longer reported as missing, also if the kubelet does not
+// answer.
+func TestGrantedAndUnanswered(t *testing.T) {
+	c := newChecks(3)
+	c.logs.err = podlog.ErrForbidden
+	c.check(crashing(1))
+	c.read(t)
+	if got := c.check(crashing(1)); !strings.Contains(got.Message, "pods/log") {
+		t.Fatalf("without the right: got message %q", got.Message)
+	}
+	c.logs.err = context.DeadlineExceeded
+	c.clock.SetTime(now.Add(10 * time.Minute))
+	c.check(crashing(1))
+	c.read(t)
+	if got := c.check(crashing(1)); strings.Contains(got.Message, "pods/log") {
+		t.Errorf("with the right, and no answer: got message %q", got.Message)
+	}
+}
+
 // A missing right to read logs is reported once, also while it is asked for again.
 func TestForbiddenLogs(t *testing.T) {
 	c := newChecks(3)
