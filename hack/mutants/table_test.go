@@ -130,7 +130,7 @@ var mutants = []mutant{
 	},
 	{
 		"a rollout that is halted grants nothing",
-		"internal/controller/exporter/rollout.go", "if r.halt != nil || broken {", "if broken {",
+		"internal/controller/exporter/rollout.go", "if r.halt != nil || broken ||", "if broken ||",
 		named{"internal/controller/exporter", "TestGrants"},
 	},
 	{

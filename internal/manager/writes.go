@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
@@ -27,6 +28,11 @@ type limitedWrites struct {
 	next  http.RoundTripper
 	slots *enqueue.Slots
 }
+
+var _ utilnet.RoundTripperWrapper = &limitedWrites{} // otherwise, client-go warns whenever it cancels a request
+
+// WrappedRoundTripper implements utilnet.RoundTripperWrapper.
+func (l *limitedWrites) WrappedRoundTripper() http.RoundTripper { return l.next }
 
 // RoundTrip implements http.RoundTripper.
 func (l *limitedWrites) RoundTrip(request *http.Request) (*http.Response, error) {

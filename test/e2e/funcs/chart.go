@@ -26,8 +26,11 @@ func (s *Suite) ChartReleased(action, image string) features.Func {
 	return s.helm(func(ctx context.Context) ([]string, error) {
 		chart, err := s.chart(ctx, image)
 		args := []string{action, release, chart}
-		if action == "install" {
+		switch action {
+		case "install":
 			args = append(args, "--create-namespace")
+		case "upgrade":
+			args = append(args, "--reset-values") // Helm would keep those of ChartSharded
 		}
 		return args, err
 	})
