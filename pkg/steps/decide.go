@@ -172,7 +172,7 @@ func (d *draft) renewal() Renew {
 		RetryInspection: d.takesAnyDoor(),
 		ForgetRestart:   status.Restart != nil && (status.Restart.Revision != granted || recovers && left == 0),
 	}
-	if d.Granted && status.Revision != granted {
+	if d.granted() && status.Revision != granted {
 		m.Grant = granted
 	}
 	if value := Resume(d.Exporter); status.Resume != value {

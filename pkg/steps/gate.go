@@ -18,6 +18,8 @@ func (j *JVM) Gate(next statemachine.Phase) *statemachine.Outcome {
 	switch {
 	case j.upToDate(next):
 		return nil
+	case next == Loaded && p.ConfigSHA256 != "" && !j.grantedTo(p.Container): // its grant ended after the new files were staged
+		return j.notGranted(p.Container)
 	case next == Staged && p.Staged != nil, next == Loaded && p.Port != 0:
 		return j.unstable(p.Container, p.ContainerID) // a change, too, would look like the cause of its exit
 	}
@@ -59,6 +61,9 @@ func (s *Situation) notGranted(container string) *statemachine.Outcome {
 	}
 	if Halted(s.Exporter, s.Exporter.Status.Revision) {
 		return closed(v1alpha1.ReasonRolloutHalted, "The rollout is halted; status.halt of the exporter says why.")
+	}
+	if Paused(s.Exporter, s.Exporter.Status.Revision) {
+		return closed(v1alpha1.ReasonRolloutPending, "The rollout is paused; status.restarts of the exporter says why.")
 	}
 	return closed(v1alpha1.ReasonRolloutPending, "Waiting for a rollout slot (spec.rollout.maxConcurrent).")
 }

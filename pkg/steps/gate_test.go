@@ -23,6 +23,7 @@ func TestGate(t *testing.T) {
 	staged := func(s *scene) { s.Status().Processes[0].Staged = &v1alpha1.StagedFiles{} }
 	attached := func(s *scene) { staged(s); s.Status().Processes[0].Port = 9400 }
 	changed := func(s *scene) { s.Config.SHA256 = "changed" }
+	midway := func(s *scene) { attached(s); s.Status().Processes[0].ConfigSHA256 = "old" }
 	stopped := func(s *scene) {
 		attached(s)
 		s.Status().Processes[0].Staged.ConfigSHA256, s.Config.SHA256 = "config", "config"
@@ -99,6 +100,9 @@ func TestGate(t *testing.T) {
 		"the JVM is not granted":                                                                        {want: both("RolloutPending")},
 		"the JVM is not granted, and staged":                                                            {how: []func(*scene){staged}, want: both("RolloutPending")[1:]},
 		"the JVM is not granted, and serves":                                                            {how: []func(*scene){attached}},
+		"the JVM is not granted what is staged, and serves":                                             {how: []func(*scene){midway}, want: both("RolloutPending")[1:]},
+		"the JVM is granted what is staged, and serves":                                                 {how: []func(*scene){granted, midway}},
+		"the rollout is halted, and the JVM serves, with other files staged":                            {how: []func(*scene){granted, midway, halted(revision), proven("old")}, want: both("RolloutHalted")[1:]},
 		"the JVM is not granted, and adopted":                                                           {how: []func(*scene){adopted}, want: both("RolloutPending")[:1]},
 		"the exporter is suspended":                                                                     {how: []func(*scene){suspended}, want: both("Suspended")},
 		"the exporter is suspended, and the configuration is invalid":                                   {how: []func(*scene){suspended, broken}, want: both("Suspended")},

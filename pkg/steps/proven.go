@@ -50,8 +50,18 @@ func (s *Situation) proven(container string) bool {
 	return Proven(s.Status(), container, s.Attachment.Spec.Revision)
 }
 
-// grantedTo reports whether the rollout has granted the current revision to a container
-// of the pod.
+// Keeps reports whether a pod serves the inputs of a revision that it was granted, or has
+// proven the revision.
+func Keeps(status *v1alpha1.JmxAttachmentStatus, revision string, inputs Inputs, artifacts *Artifacts) bool {
+	files := filesOf(inputs, artifacts)
+	return Proven(status, "", revision) || slices.ContainsFunc(status.Processes, func(p v1alpha1.JavaProcess) bool { return servesFiles(&p, files) })
+}
+
+// granted reports whether the rollout has granted the revision to any container of the pod.
+func (s *Situation) granted() bool { return s.grantedTo("") }
+
+// grantedTo reports whether the rollout has granted the revision to a container of the pod; to
+// any for an empty name.
 func (s *Situation) grantedTo(container string) bool {
 	return s.Granted && (!s.ProvenOnly || s.proven(container))
 }
@@ -79,18 +89,24 @@ func (s *Situation) recoversAfter() (time.Duration, bool) {
 // servesWanted reports whether a process serves what the exporter wants now, according to
 // the record, whether or not that is granted.
 func (s *Situation) servesWanted(p *v1alpha1.JavaProcess) bool {
-	wanted := s.wanted()
-	return s.Problem() == nil && p.Intent != nil && !p.Adopted && p.Port != 0 && p.ConfigSHA256 == wanted.ConfigSHA256 &&
-		p.ImplementationSHA256 == wanted.ImplementationSHA256 && p.SecuritySHA256 == wanted.SecuritySHA256
+	return s.Problem() == nil && servesFiles(p, s.wanted())
 }
 
-// wanted returns the files that the exporter specifies now.
-func (s *Situation) wanted() v1alpha1.StagedFiles {
+// servesFiles reports whether an agent serves from files, according to the record.
+func servesFiles(p *v1alpha1.JavaProcess, files v1alpha1.StagedFiles) bool {
+	return p.Intent != nil && !p.Adopted && p.Port != 0 && p.ConfigSHA256 == files.ConfigSHA256 &&
+		p.ImplementationSHA256 == files.ImplementationSHA256 && p.SecuritySHA256 == files.SecuritySHA256
+}
+
+// wanted returns the files that an agent of the pod should run from.
+func (s *Situation) wanted() v1alpha1.StagedFiles { return filesOf(s.Inputs, s.Artifacts) }
+
+func filesOf(inputs Inputs, artifacts *Artifacts) v1alpha1.StagedFiles {
 	return v1alpha1.StagedFiles{
-		AgentSHA256:          s.Artifacts.Agent.SHA256,
-		ImplementationSHA256: s.Artifacts.Implementation.SHA256,
-		ConfigSHA256:         s.Config.SHA256,
-		SecuritySHA256:       s.Security.SHA256,
-		CertificateSHA256:    s.Security.CertificateSHA256,
+		AgentSHA256:          artifacts.Agent.SHA256,
+		ImplementationSHA256: artifacts.Implementation.SHA256,
+		ConfigSHA256:         inputs.Config.SHA256,
+		SecuritySHA256:       inputs.Security.SHA256,
+		CertificateSHA256:    inputs.Security.CertificateSHA256,
 	}
 }

@@ -57,6 +57,48 @@ func TestProves(t *testing.T) {
 	}
 }
 
+// A pod keeps a revision that it serves or has proven, and not one that it was only granted.
+func TestKeeps(t *testing.T) {
+	forgotten := func(s *scene) { s.Status().Processes = nil }
+	proven := func(s *scene) { s.Status().Containers[0].ProvenRevision = revision }
+	for name, tc := range map[string]struct {
+		how  []func(*scene)
+		want bool
+	}{
+		"it serves the revision":          {want: true},
+		"it serves another configuration": {how: []func(*scene){func(s *scene) { s.Status().Processes[0].ConfigSHA256 = "old" }}},
+		"the load failed":                 {how: []func(*scene){func(s *scene) { s.Status().Processes[0].Port = 0 }}},
+		"its JVM is gone":                 {how: []func(*scene){forgotten}},
+		"its JVM is gone, and proved it":  {how: []func(*scene){forgotten, proven}, want: true},
+		"its JVM exited soon after an attach again": {how: []func(*scene){forgotten, proven, func(s *scene) {
+			s.Status().Restart = &v1alpha1.Restart{Container: "app", Revision: revision, Count: 1}
+		}}},
+	} {
+		s := servingPod()
+		for _, how := range tc.how {
+			how(s)
+		}
+		if got := Keeps(s.Status(), revision, s.Inputs, s.Artifacts); got != tc.want {
+			t.Errorf("%s: got %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
+// A proof that this reconcile has found counts at once, also while the rollout is halted.
+func TestProvenWhileHalted(t *testing.T) {
+	s := aProven(time.Hour)
+	s.ProvenOnly = true
+	s.exits()
+	s.Begun = s.Status().DeepCopy()
+	if s.granted() {
+		t.Error("the revision is granted before it is proven")
+	}
+	s.decide(t, Regress)
+	if !s.granted() || !s.grantedTo("app") || s.grantedTo("other") {
+		t.Errorf("granted: got %t, to container app %t, to another %t; want true, true, false", s.granted(), s.grantedTo("app"), s.grantedTo("other"))
+	}
+}
+
 // A revision that is halted while its files are staged is not proven by the configuration
 // that the process serves instead.
 func TestHaltedIsNotProven(t *testing.T) {

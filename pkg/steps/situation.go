@@ -52,11 +52,11 @@ type Observed struct {
 	Former *v1alpha1.PrometheusJmxExporter
 	// Inputs are the resources that the exporter refers to.
 	Inputs
-	// Granted reports whether the rollout has granted the current revision to the pod.
+	// Granted reports whether the rollout has granted the revision of the Inputs to the pod.
 	// Otherwise the pod is kept as its record says.
 	Granted bool
-	// ProvenOnly reports whether the rollout of the pod's revision is paused or halted:
-	// it is granted only to containers that have proven it.
+	// ProvenOnly reports whether the rollout of the pod's revision is paused or halted: the
+	// grant holds only for containers that have proven it.
 	ProvenOnly bool
 	// Published are the endpoints of this pod in the operator's EndpointSlices.
 	Published []PublishedEndpoint
@@ -124,13 +124,13 @@ func (s *Situation) lost() bool { return len(s.Published) > 0 && !record.Endpoin
 // the exporter selects when its rollout reaches the pod: the record was lost, and its
 // endpoints are published.
 func (s *Situation) keepsAll() bool {
-	return !s.Granted && s.lost()
+	return !s.granted() && s.lost()
 }
 
 // chooses reports whether the exporter's current selection of containers and processes
 // applies: its rollout has reached the pod, or the pod has nothing to keep.
 func (s *Situation) chooses() bool {
-	return s.Granted || len(s.Published) == 0 && s.Find(record.Serves) == nil
+	return s.granted() || len(s.Published) == 0 && s.Find(record.Serves) == nil
 }
 
 // mayServe reports whether the container serves metrics or has an agent, because it was

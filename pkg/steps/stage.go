@@ -82,7 +82,7 @@ func (s *Situation) blobs() []transport.Blob {
 // staging need not ask again; none if nothing is about to be staged.
 func (s *Situation) aboutToStage(c pod.Container) []helperapi.File {
 	staged := func(p *v1alpha1.JavaProcess) bool { return p.ContainerID == c.ID && p.Staged != nil }
-	if !s.Granted || s.Problem() != nil || s.Find(staged) != nil {
+	if !s.granted() || s.Problem() != nil || s.Find(staged) != nil {
 		return nil
 	}
 	return files(s.blobs())

@@ -61,7 +61,7 @@ func (s *Situation) origin() transport.Origin {
 	switch {
 	case s.Exporter == nil:
 		origin.Purpose = transport.PurposeDetach
-	case !s.Granted && s.Find(staged) == nil:
+	case !s.granted() && s.Find(staged) == nil:
 		origin.Purpose = transport.PurposeInspect
 	}
 	return origin

@@ -82,12 +82,12 @@ func TestRestartedAfterAttach(t *testing.T) {
 			funcs.Observed(namespace, funcs.Exporter),
 			funcs.Halted(namespace, funcs.Exporter, v1alpha1.ReasonRestartedAfterAttach),
 			funcs.NothingLoaded(namespace))).
-		Assess("the rollout is resumed, and the restarted pod waits until its window is over", funcs.All(
+		Assess("the rollout is resumed, and the restarted pod waits until it has run for long", funcs.All(
 			funcs.Patch(namespace, funcs.Exporter, `{"metadata":{"annotations":{"banzaicloud.com/resume-rollout":"looked-at"}}}`),
 			funcs.Published(namespace, funcs.Exporter, 1, port),
 			funcs.Waiting(namespace, 2, 1, v1alpha1.ReasonContainerRestarting))).
-		Assess("all pods are Annotated with a shorter window", funcs.All(
-			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"rollout":{"restartWindow":"1s"}}}`),
+		Assess("without a restartWindow, all pods are Annotated", funcs.All(
+			funcs.Patch(namespace, funcs.Exporter, `{"spec":{"rollout":{"restartWindow":"0s"}}}`),
 			funcs.AllAnnotated(namespace, funcs.Exporter, 2, port),
 			funcs.LoadedOnce(namespace))).
 		Assess("no container was restarted except by this test", funcs.Restarted(namespace, 1)).

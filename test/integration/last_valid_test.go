@@ -199,8 +199,51 @@ func TestLastValidConfigurationThatNoPodHad(t *testing.T) {
 	f.expect("the configuration is invalid", "JavaFound ConfigNotYAML", "JavaFound ConfigNotYAML")
 }
 
+// A container that restarts in the middle of a rollout, which has not reached its pod, gets back
+// at once what it had for ten minutes, also while that rollout is halted.
+func TestProvenConfigurationDuringRollout(t *testing.T) {
+	t.Parallel()
+	f := aFleet(t, 3, careful)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
+	f.later(11 * time.Minute)
+	f.o.settle()
+	had := f.configs()
+	change(t, f.exporter, func(e *v1alpha1.PrometheusJmxExporter) {
+		e.Spec.Rollout.Canary = v1alpha1.Canary{Count: new(int32(1)), MinReadySeconds: new(int32(24 * 3600))}
+	})
+	f.configure(changed)
+	f.expect("the canary has another configuration", isAnnotated, isAnnotated, isAnnotated)
+	restarted := func(when string, i int) {
+		t.Helper()
+		f.crash(f.pods[i], time.Hour)
+		f.o.settle() // it has just started
+		f.later(5 * time.Second)
+		f.expect(when, isAnnotated, isAnnotated, isAnnotated)
+		if got := f.configs()[i]; got != had[i] {
+			t.Errorf("%s: the agent has the configuration %s, want %s", when, got, had[i])
+		}
+	}
+	restarted("a container restarts during the rollout", 1)
+
+	f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonConfigRejected)
+	f.configure(badPattern)
+	f.o.settle()
+	if get(t, f.exporter); f.exporter.Status.Halt == nil {
+		t.Fatal("the rollout is not halted")
+	}
+	f.crash(f.pods[2], time.Hour)
+	f.o.settle()
+	f.later(5 * time.Second)
+	f.expect("a container restarts during the halt", "Staged ConfigRejected", isAnnotated, isAnnotated)
+	if got := f.configs()[2]; got != had[2] {
+		t.Errorf("during the halt, the agent has the configuration %s, want %s", got, had[2])
+	}
+}
+
 // A container that restarts while the rollout of another configuration is halted gets what
-// its pod had. What halted the rollout is kept no more.
+// its pod had.
 func TestLastValidConfigurationDuringHalt(t *testing.T) {
 	t.Parallel()
 	f := aFleet(t, 3, nil)
@@ -212,7 +255,7 @@ func TestLastValidConfigurationDuringHalt(t *testing.T) {
 	f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonConfigRejected)
 	f.configure(badPattern)
 	f.expect("the canary rejects the configuration", "Staged ConfigRejected", isAnnotated, isAnnotated)
-	f.expectKept("the rollout is halted", 1)
+	f.expectKept("the rollout is halted", 2)
 	f.restart(f.pods[1])
 	f.expect("a container restarts", "Staged ConfigRejected", isAnnotated, isAnnotated)
 	if got := f.configs()[1]; got != had {

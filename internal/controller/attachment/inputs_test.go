@@ -7,38 +7,28 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
-// A pod has had a revision once its record says so, and not when it was granted one.
-func TestHad(t *testing.T) {
+// A pod that has a revision gets what is kept of it. One that was granted it and does not serve
+// it gets that only while nothing else is rolled out.
+func TestHas(t *testing.T) {
+	const granted = "b"
+	serving := []v1alpha1.JavaProcess{{Port: 9400, ConfigSHA256: "kept", Intent: &v1alpha1.LoadIntent{}}}
+	var kept, current, invalid steps.Inputs
+	kept.Config.SHA256, current.Config.SHA256, invalid.Config.Problem = "kept", "current", &steps.Problem{}
 	for name, tc := range map[string]struct {
-		granted, has string
-		want         bool
+		revision string
+		serves   []v1alpha1.JavaProcess
+		inputs   steps.Inputs
+		want     bool
 	}{
-		"it was granted nothing":     {},
-		"it was granted its first":   {granted: "a"},
-		"it was granted another":     {granted: "b", has: "a"},
-		"it has what it was granted": {granted: "a", has: "a", want: true},
-		"its grant is withdrawn":     {has: "a"},
+		"it serves it, and another one is rolled out":              {revision: granted, serves: serving, inputs: current, want: true},
+		"it serves it, and the configuration is invalid":           {revision: granted, serves: serving, inputs: invalid, want: true},
+		"it does not serve it yet, and another one is rolled out":  {revision: granted, inputs: current},
+		"it does not serve it, and the configuration is invalid":   {revision: granted, inputs: invalid, want: true},
+		"it never began with it, and the configuration is invalid": {revision: "a", inputs: invalid},
 	} {
-		a := &v1alpha1.JmxAttachment{}
-		a.Spec.Revision, a.Status.Revision = tc.granted, tc.has
-		if got := had(a); got != tc.want {
+		status := &v1alpha1.JmxAttachmentStatus{Revision: tc.revision, Processes: tc.serves}
+		if got := has(status, granted, tc.inputs, kept, &steps.Artifacts{}); got != tc.want {
 			t.Errorf("%s: got %t, want %t", name, got, tc.want)
 		}
-	}
-}
-
-// A rollout has stopped while the configuration is invalid, and while it is halted.
-func TestStopped(t *testing.T) {
-	exporter, inputs := &v1alpha1.PrometheusJmxExporter{}, steps.Inputs{}
-	if stopped(exporter, inputs) {
-		t.Error("a rollout that goes on has stopped")
-	}
-	inputs.Config.Problem = &steps.Problem{}
-	if !stopped(exporter, inputs) {
-		t.Error("with an invalid configuration, the rollout goes on")
-	}
-	exporter.Status.Halt = &v1alpha1.Halt{}
-	if !stopped(exporter, steps.Inputs{}) {
-		t.Error("a halted rollout goes on")
 	}
 }

@@ -66,7 +66,7 @@ func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.J
 	revision := attachment.Spec.Revision
 	v.ProvenOnly = steps.Halted(exporter, revision) || steps.Paused(exporter, revision)
 	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend &&
-		revision == steps.Revision(exporter, inputs, r.Artifacts) && (!v.ProvenOnly || steps.Proven(v.Status(), "", revision))
+		revision == steps.Revision(exporter, inputs, r.Artifacts)
 	v.Unauthorized = func() *statemachine.Outcome { return steps.Unauthorized(ctx, r.Authority, exporter) }
 	v.examine(ctx)
 	return v, nil

@@ -65,16 +65,14 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 
 // ofExporter maps an exporter to its attachments, and to those of pods that it selects, or
 // did: a new, changed or deleted exporter may take over or release them. A halt, a resume and
-// a Secret that is mended concern its own only, and a pause those that it keeps from using their
-// grant.
+// a Secret that is mended concern its own only, and the end of a pause those that it kept from
+// using their grant.
 func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.PrometheusJmxExporter) []reconcile.Request {
 	states := enqueue.Present(before, after)
 	if !enqueue.SpecChanged(before, after) && !resumed(*before, *after) && secretValidity(*before) == secretValidity(*after) {
-		if !unpaused(*before, *after) {
-			return nil
-		}
 		return r.filter(ctx, states[0].Namespace, func(a *v1alpha1.JmxAttachment) bool {
-			return a.Spec.Exporter.UID == states[0].UID && a.Spec.Revision == (*after).Status.Revision && !serves(a)
+			revision := a.Spec.Revision
+			return a.Spec.Exporter.UID == states[0].UID && steps.Paused(*before, revision) && !steps.Paused(*after, revision)
 		})
 	}
 	selected := sets.New[types.UID]()
@@ -98,17 +96,6 @@ func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.Pr
 // resumed reports whether the rollout of an exporter was halted or resumed.
 func resumed(before, after *v1alpha1.PrometheusJmxExporter) bool {
 	return steps.Resume(before) != steps.Resume(after) || !equality.Semantic.DeepEqual(before.Status.Halt, after.Status.Halt)
-}
-
-// unpaused reports whether the rollout of an exporter is no longer paused. Each reconcile
-// reads whether it is, so its begin concerns nobody.
-func unpaused(before, after *v1alpha1.PrometheusJmxExporter) bool {
-	return steps.Paused(before, before.Status.Revision) && !steps.Paused(after, after.Status.Revision)
-}
-
-// serves reports whether a record has an endpoint.
-func serves(a *v1alpha1.JmxAttachment) bool {
-	return slices.ContainsFunc(a.Status.Processes, func(p v1alpha1.JavaProcess) bool { return p.Endpoint != nil })
 }
 
 // secretValidity returns what the condition ConfigValid says of an exporter with a Secret;

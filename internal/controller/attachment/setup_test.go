@@ -36,7 +36,9 @@ func (behind) List(_ context.Context, list client.ObjectList, options ...client.
 			a := &l.Items[i]
 			a.Name, a.Spec.Pod.UID, a.Spec.Exporter.UID = name, types.UID(name), "another"
 		}
-		l.Items[0].Spec.Exporter.UID = "exporter"
+		l.Items[0].Spec.Exporter.UID, l.Items[0].Spec.Revision = "exporter", "current"
+		// It is in the middle of a change.
+		l.Items[0].Status.Processes = []v1alpha1.JavaProcess{{Endpoint: &v1alpha1.Endpoint{}}}
 	case *corev1.PodList:
 		l.Items = make([]corev1.Pod, 2)
 		for i, name := range []string{"shop", "bank"} {
@@ -85,6 +87,11 @@ func TestOfExporter(t *testing.T) {
 		(*e).Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionConfigValid, Reason: reason}}
 		return e
 	}
+	pausedAt := func(revision string, paused bool) **v1alpha1.PrometheusJmxExporter {
+		e := selecting(1, "shop")
+		(*e).Status.Revision, (*e).Status.Restarts = revision, &v1alpha1.Restarts{Revision: revision, Paused: paused}
+		return e
+	}
 	secured := &v1alpha1.EndpointSecurity{}
 	for name, tc := range map[string]struct {
 		before, after **v1alpha1.PrometheusJmxExporter
@@ -98,6 +105,10 @@ func TestOfExporter(t *testing.T) {
 		"its Secret is created": {becomes(v1alpha1.ReasonSecretNotFound, secured), becomes(v1alpha1.ReasonValid, secured), []string{"record"}},
 		"its Secret is created while its ConfigMap is invalid": {both("It is invalid. There is no Secret."), both("It is invalid."), []string{"record"}},
 		"its ConfigMap changes":                                {becomes(v1alpha1.ReasonConfigInvalid, nil), becomes(v1alpha1.ReasonValid, nil), nil},
+		"its rollout is paused":                                {pausedAt("current", false), pausedAt("current", true), nil},
+		"its rollout is paused no more":                        {pausedAt("current", true), pausedAt("current", false), []string{"record"}},
+		"the exits that paused its rollout are forgotten":      {pausedAt("current", true), selecting(1, "shop"), []string{"record"}},
+		"another rollout is paused no more":                    {pausedAt("another", true), pausedAt("another", false), nil},
 		"only its status changes":                              {selecting(1, "shop"), selecting(1, "shop"), nil},
 	} {
 		var got []string

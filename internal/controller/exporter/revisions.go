@@ -26,21 +26,16 @@ type revisionPlan struct {
 
 // planRevisions plans for the revisions that the records have, or are about to. The
 // configuration that is being rolled out is kept before the first pod gets it, for containers
-// that restart while the exporter's is invalid. One that halted the rollout is not: it may be
-// what harms the pods.
+// that restart while the exporter's is invalid, or another one is being rolled out.
 func (f *fleet) planRevisions(granted sets.Set[string]) revisionPlan {
 	p := revisionPlan{current: selection.RevisionName(f.exporter, f.rollout.revision), used: sets.New[string]()}
 	for revision := range granted {
 		p.used.Insert(selection.RevisionName(f.exporter, revision))
 	}
-	if f.rollout.halt != nil {
-		p.used.Delete(p.current)
-	} else {
-		if p.used.Has(p.current) && f.inputs.Problem() == nil && !f.kept[p.current] {
-			p.keep = f.revisionConfiguration(p.current)
-		}
-		p.used.Insert(p.current) // the next pod may have it soon
+	if p.used.Has(p.current) && f.inputs.Problem() == nil && !f.kept[p.current] {
+		p.keep = f.revisionConfiguration(p.current)
 	}
+	p.used.Insert(p.current) // the next pod may have it soon
 	// A record that the cache lacks may have what seems to be unused.
 	p.prune = !f.recordsBehind && (len(f.kept) > revisionLimit+1 || !p.used.IsSuperset(sets.KeySet(f.kept)))
 	return p

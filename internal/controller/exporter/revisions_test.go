@@ -16,7 +16,7 @@ import (
 )
 
 // The configuration of the current revision is kept before a pod gets it, and as long as a
-// pod may have it, unless it halted the rollout; others are kept while a pod has them.
+// pod may have it; others are kept while a pod has them.
 // Nothing is read or written where nothing changes.
 func TestPlanRevisions(t *testing.T) {
 	exporter := &v1alpha1.PrometheusJmxExporter{}
@@ -31,32 +31,27 @@ func TestPlanRevisions(t *testing.T) {
 		granted, kept     []string
 		unsure            []string // of which it is not known whether they are there
 		problem, security *steps.Problem
-		behind, halted    bool
+		behind            bool
 		keep, prune       bool
 	}{
-		"no pod has it":                      {current: "a"},
-		"a pod has it or gets it":            {current: "a", granted: []string{"a"}, keep: true},
-		"the operator was started":           {current: "a", granted: []string{"a"}, unsure: []string{"a"}, keep: true},
-		"it is kept":                         {current: "a", granted: []string{"a"}, kept: []string{"a"}},
-		"a pod has the previous one":         {current: "b", granted: []string{"a", "b"}, kept: []string{"a"}, keep: true},
-		"no pod has the previous one":        {current: "b", granted: []string{"b"}, kept: []string{"b", "a"}, prune: true},
-		"the previous one may be there":      {current: "b", granted: []string{"b"}, kept: []string{"b"}, unsure: []string{"a"}, prune: true},
-		"no pod is left":                     {current: "b", kept: []string{"b"}},
-		"no pod is left, nor the revision":   {current: "b", kept: []string{"a"}, prune: true},
-		"a pod is granted nothing":           {current: "b", granted: []string{""}, kept: []string{"b"}},
-		"the configuration is invalid":       {current: "a", granted: []string{"a"}, problem: invalid},
-		"the Secret is invalid":              {current: "a", granted: []string{"a"}, security: invalid},
-		"a record is not seen yet":           {current: "b", kept: []string{"b", "a"}, behind: true},
-		"there are as many as may be":        {current: many[0], granted: many[:revisionLimit+1], kept: many[:revisionLimit+1]},
-		"there are too many":                 {current: many[0], granted: many, kept: many, prune: true},
-		"the rollout is halted":              {current: "b", granted: []string{"a", "b"}, kept: []string{"a", "b"}, halted: true, prune: true},
-		"the rollout is halted, and it gone": {current: "b", granted: []string{"a", "b"}, kept: []string{"a"}, halted: true},
+		"no pod has it":                    {current: "a"},
+		"a pod has it or gets it":          {current: "a", granted: []string{"a"}, keep: true},
+		"the operator was started":         {current: "a", granted: []string{"a"}, unsure: []string{"a"}, keep: true},
+		"it is kept":                       {current: "a", granted: []string{"a"}, kept: []string{"a"}},
+		"a pod has the previous one":       {current: "b", granted: []string{"a", "b"}, kept: []string{"a"}, keep: true},
+		"no pod has the previous one":      {current: "b", granted: []string{"b"}, kept: []string{"b", "a"}, prune: true},
+		"the previous one may be there":    {current: "b", granted: []string{"b"}, kept: []string{"b"}, unsure: []string{"a"}, prune: true},
+		"no pod is left":                   {current: "b", kept: []string{"b"}},
+		"no pod is left, nor the revision": {current: "b", kept: []string{"a"}, prune: true},
+		"a pod is granted nothing":         {current: "b", granted: []string{""}, kept: []string{"b"}},
+		"the configuration is invalid":     {current: "a", granted: []string{"a"}, problem: invalid},
+		"the Secret is invalid":            {current: "a", granted: []string{"a"}, security: invalid},
+		"a record is not seen yet":         {current: "b", kept: []string{"b", "a"}, behind: true},
+		"there are as many as may be":      {current: many[0], granted: many[:revisionLimit+1], kept: many[:revisionLimit+1]},
+		"there are too many":               {current: many[0], granted: many, kept: many, prune: true},
 	} {
 		f := &fleet{exporter: exporter, recordsBehind: tc.behind, kept: map[string]bool{}}
 		f.rollout.revision, f.inputs.Config.Problem, f.inputs.Security.Problem = tc.current, tc.problem, tc.security
-		if tc.halted {
-			f.rollout.halt = &v1alpha1.Halt{}
-		}
 		for _, revision := range tc.kept {
 			f.kept[selection.RevisionName(exporter, revision)] = true
 		}

@@ -39,7 +39,7 @@ const (
 	// readTimeout limits one read of a ConfigMap or ControllerRevision.
 	readTimeout = 10 * time.Second
 	// RetryKept is the time after which a ControllerRevision is read again that could not be
-	// read.
+	// read, or was not there.
 	RetryKept = time.Minute
 )
 
@@ -61,7 +61,7 @@ type revisionKey struct {
 
 // keptRevision is the result of a read.
 type keptRevision struct {
-	// config is the configuration; nil if none is kept.
+	// config is the configuration; nil if none is kept, until a time.
 	config *transport.Blob
 	// err is why it could not be read, until a time.
 	err   error
@@ -73,7 +73,7 @@ type keptRevision struct {
 func (r *revisions) configuration(ctx context.Context, key revisionKey) (*transport.Blob, error) {
 	read, _, _ := r.reads.Do(key.exporter.String()+" "+key.name, func() (any, error) {
 		if known, ok := r.known.Load(key); ok {
-			if known := known.(keptRevision); known.err == nil || r.clock.Now().Before(known.until) {
+			if known := known.(keptRevision); known.config != nil || r.clock.Now().Before(known.until) {
 				return known, nil
 			}
 		}
@@ -88,15 +88,15 @@ func (r *revisions) configuration(ctx context.Context, key revisionKey) (*transp
 }
 
 func (r *revisions) read(ctx context.Context, at client.ObjectKey) keptRevision {
+	kept := keptRevision{until: r.clock.Now().Add(RetryKept)}
 	var live appsv1.ControllerRevision
-	err := r.live.Get(ctx, at, &live)
-	switch {
-	case apierrors.IsNotFound(err):
-		return keptRevision{}
-	case err != nil:
-		return keptRevision{err: fmt.Errorf("cannot read ControllerRevision %s: %w", at.Name, err), until: r.clock.Now().Add(RetryKept)}
+	switch err := r.live.Get(ctx, at, &live); {
+	case err == nil:
+		kept.config = configurationOf(&live)
+	case !apierrors.IsNotFound(err):
+		kept.err = fmt.Errorf("cannot read ControllerRevision %s: %w", at.Name, err)
 	}
-	return keptRevision{config: configurationOf(&live)}
+	return kept
 }
 
 // configurationOf returns the configuration that a ControllerRevision keeps; nil if it keeps

@@ -216,3 +216,26 @@ func TestKeptIsReadAgain(t *testing.T) {
 	clock.SetTime(begin.Add(24 * time.Hour))
 	ask("much later", 2, true)
 }
+
+// A configuration that was not kept is looked for again after a while: the answer to the write
+// that keeps it may come late.
+func TestNotKeptIsReadAgain(t *testing.T) {
+	exporter, artifacts := &v1alpha1.PrometheusJmxExporter{}, &steps.Artifacts{}
+	exporter.Name = "exporter"
+	content := []byte("rules: []\n")
+	revision := steps.Revision(exporter, steps.Inputs{Config: steps.Input{Blob: configBlob(content)}}, artifacts)
+	k, clock := &keeping{kept: map[string][]byte{}}, testclock.NewFakePassiveClock(begin)
+	s := New(k, k, clock)
+	for _, tc := range []struct {
+		when  string
+		after time.Duration
+		want  bool
+	}{{"at first", 0, false}, {"soon", RetryKept - time.Second, false}, {"later", RetryKept, true}} {
+		clock.SetTime(begin.Add(tc.after))
+		inputs, err := s.Kept(t.Context(), exporter, steps.Security{}, revision, artifacts)
+		if err != nil || (inputs != nil) != tc.want {
+			t.Errorf("%s: got %v with error %v, want any: %t", tc.when, inputs, err, tc.want)
+		}
+		k.kept[selection.RevisionName(exporter, revision)] = RevisionData(content).Raw
+	}
+}
