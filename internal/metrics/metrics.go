@@ -43,7 +43,7 @@ var (
 	}, []string{"kind", "result"})
 	totalShards = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "jmx_exporter_operator_total_shards",
-		Help: "Number of operators that share the namespaces, as this one was told.",
+		Help: "Number of operators that share the namespaces, as set by --total-shards.",
 	})
 	waiting = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "jmx_exporter_operator_waiting_requests",

@@ -14,7 +14,7 @@ import (
 // What halts a rollout, and for how long.
 func TestHaltOf(t *testing.T) {
 	restarted := func(of, at string) member {
-		m := told("a n1 " + at)
+		m := memberOf("a n1 " + at)
 		m.attachment.Status.Restart = &v1alpha1.Restart{Revision: of, Container: "app", Message: "Container app ended 3s after an attach.", Time: new(metav1.NewTime(now))}
 		return m
 	}
@@ -23,17 +23,17 @@ func TestHaltOf(t *testing.T) {
 		m.attachment.Status.Resume = at
 		return m
 	}
-	stale := told("a n1 ConfigRejected")
+	stale := memberOf("a n1 ConfigRejected")
 	stale.attachment.Status.Revision = "old"
-	before := told("a n1 ConfigRejected")
+	before := memberOf("a n1 ConfigRejected")
 	before.attachment.Spec.Revision, before.attachment.Status.Revision = "old", "old"
-	says := told("a n1 ConfigRejected")
+	says := memberOf("a n1 ConfigRejected")
 	says.attachment.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: "Rule 3 is wrong."}}
-	long := told("a n1 ConfigRejected")
+	long := memberOf("a n1 ConfigRejected")
 	long.attachment.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Message: strings.Repeat("x", 5000)}}
 
 	tooLarge := func(endpoint *v1alpha1.Endpoint) member {
-		m := told("a n1 CollectionTooLarge")
+		m := memberOf("a n1 CollectionTooLarge")
 		m.attachment.Status.Processes = []v1alpha1.JavaProcess{{Reason: v1alpha1.ReasonCollectionTooLarge, Endpoint: endpoint}}
 		return m
 	}
@@ -45,12 +45,12 @@ func TestHaltOf(t *testing.T) {
 		want   string
 		says   string
 	}{
-		"the pod serves":                                                    {member: told("a n1 1h")},
-		"the pod has no record":                                             {member: told("a n1 new")},
-		"the pod is refused":                                                {member: told("a n1 NoShell")},
-		"the pod fails":                                                     {member: told("a n1 AgentFailed")},
+		"the pod serves":                                                    {member: memberOf("a n1 1h")},
+		"the pod has no record":                                             {member: memberOf("a n1 new")},
+		"the pod is refused":                                                {member: memberOf("a n1 NoShell")},
+		"the pod fails":                                                     {member: memberOf("a n1 AgentFailed")},
 		"the pod rejects the configuration":                                 {member: says, want: "ConfigRejected", says: "Pod a: Rule 3 is wrong. The rollout is halted"},
-		"a rule of the configuration is too expensive":                      {member: told("a n1 RuleTooExpensive"), want: "RuleTooExpensive"},
+		"a rule of the configuration is too expensive":                      {member: memberOf("a n1 RuleTooExpensive"), want: "RuleTooExpensive"},
 		"a collection is too large in a JVM that was never served":          {member: tooLarge(nil)},
 		"a collection is too large in a JVM that served":                    {member: tooLarge(&v1alpha1.Endpoint{}), want: "CollectionTooLarge"},
 		"the pod rejected the previous configuration":                       {member: stale},
@@ -60,16 +60,16 @@ func TestHaltOf(t *testing.T) {
 		"the pod restarted twice, and one pod only pauses":                  {limit: 2, member: restarted(revision, "RestartedAfterAttach")},
 		"the pod restarted, and does not run":                               {limit: 1, member: restarted(revision, "ContainerNotRunning"), want: "RestartedAfterAttach", says: "ended 3s after"},
 		"the pod restarted with another revision":                           {member: restarted("old", "1h")},
-		"the rollout is halted already":                                     {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h"), want: "ConfigRejected", says: "m"},
-		"the rollout of another revision was halted":                        {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
+		"the rollout is halted already":                                     {before: &v1alpha1.Halt{Revision: revision, Reason: "ConfigRejected", Message: "m"}, member: memberOf("a n1 1h"), want: "ConfigRejected", says: "m"},
+		"the rollout of another revision was halted":                        {before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: memberOf("a n1 1h")},
 		"the rollout of another revision was halted, and the pod restarted": {limit: 1, before: &v1alpha1.Halt{Revision: "old", Reason: "ConfigRejected", Message: "m"}, member: restarted(revision, "1h"), want: "RestartedAfterAttach", says: "ended 3s after"},
-		"the rollout is resumed":                                            {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: told("a n1 1h")},
+		"the rollout is resumed":                                            {before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: memberOf("a n1 1h")},
 		"the pod restarted before the rollout was resumed":                  {member: resumed("0")},
 		"the pod restarted after the rollout was resumed":                   {limit: 1, before: &v1alpha1.Halt{Revision: revision, Resume: "0", Reason: "ConfigRejected", Message: "m"}, member: resumed("1"), want: "RestartedAfterAttach"},
 		"a long message is truncated":                                       {member: long, want: "ConfigRejected", says: "Pod a: xxx"},
 	}
 	for name, tc := range cases {
-		records := []*v1alpha1.JmxAttachment{told("z n1 1h").attachment}
+		records := []*v1alpha1.JmxAttachment{memberOf("z n1 1h").attachment}
 		if tc.member.attachment != nil {
 			records = append(records, tc.member.attachment)
 		}

@@ -28,7 +28,7 @@ const keepTimeout = 5 * time.Second
 // kindOfRevision is the kind of what is kept; only its metadata is read.
 const kindOfRevision = "ControllerRevision"
 
-// keep writes a ControllerRevision, unless it is there. One of somebody else is left alone.
+// keep writes a ControllerRevision, unless it is there. One of somebody else is not changed.
 func (r *Reconciler) keep(ctx context.Context, f *fleet, k *keeping, p revisionPlan) error {
 	ctx, cancel := context.WithTimeout(ctx, keepTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func keptFor(exporter *v1alpha1.PrometheusJmxExporter, o *metav1.PartialObjectMe
 	return metav1.IsControlledBy(o, exporter) && labels.SelectorFromSet(serviceLabels(exporter)).Matches(labels.Set(o.Labels))
 }
 
-// tried notes the result of a try. A failure concerns nothing that is served: it is told in
+// tried notes the result of a try. A failure concerns nothing that is served: it is reported in
 // an Event and a message, and repeated later.
 func (r *Reconciler) tried(f *fleet, k *keeping, kept, pruned error) {
 	before := k.failure

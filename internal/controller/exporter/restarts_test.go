@@ -37,7 +37,7 @@ type exits struct {
 func anUpdatedFleet(n int, threshold string) *exits {
 	f := &exits{rollout: &rollout{revision: revision, now: now, limits: limits("1m", threshold)}}
 	for i := range n {
-		m := told(fmt.Sprintf("p%d n1 1h", i))
+		m := memberOf(fmt.Sprintf("p%d n1 1h", i))
 		m.attachment.Spec.Pod.UID = types.UID(m.pod.Name)
 		m.pod.UID, m.pod.Status.Phase = types.UID(m.pod.Name), corev1.PodRunning
 		f.records, f.pods = append(f.records, m.attachment), append(f.pods, *m.pod)

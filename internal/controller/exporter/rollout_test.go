@@ -17,13 +17,13 @@ const revision = "new"
 
 var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// told parses a member from words: its name, its node, and its state. The states
+// memberOf parses a member from words: its name, its node, and its state. The states
 // are new, without a record; starting, also not ready; waits, without a grant; shut, with the
 // reason for which nothing can be attached; granted;
 // the seconds since it was Exposed, which is Annotated; old, Annotated
 // with another revision; serves, old with an endpoint; or the reason of its current failure, after
 // the phase and before the number of tries, by default Discovered and the first.
-func told(words string) member {
+func memberOf(words string) member {
 	fields := strings.Fields(words)
 	name, node, state := fields[0], fields[1], fields[2]
 	pod := &corev1.Pod{}
@@ -88,7 +88,7 @@ func told(words string) member {
 func those(words []string) []member {
 	var members []member
 	for _, w := range words {
-		members = append(members, told(w))
+		members = append(members, memberOf(w))
 	}
 	return members
 }
@@ -185,7 +185,7 @@ func TestGrantsOfAFleet(t *testing.T) {
 	}}
 	var members []member
 	for i := range 40 {
-		members = append(members, told(fmt.Sprintf("pod-%02d n%d old", i, i%4)))
+		members = append(members, memberOf(fmt.Sprintf("pod-%02d n%d old", i, i%4)))
 	}
 	rounds := 0
 	for done := 0; done < len(members); rounds++ {
@@ -198,7 +198,7 @@ func TestGrantsOfAFleet(t *testing.T) {
 			}
 			for i := range members {
 				if members[i].pod == m.pod {
-					members[i] = told(fmt.Sprintf("%s %s 5s", m.pod.Name, m.pod.Spec.NodeName))
+					members[i] = memberOf(fmt.Sprintf("%s %s 5s", m.pod.Name, m.pod.Spec.NodeName))
 				}
 			}
 		}
@@ -236,7 +236,7 @@ func TestUpdated(t *testing.T) {
 		"Staged MissingModule 1": true, "Staged NobodyKnows 1": false, "Discovered NobodyKnows 1": false, "Pending NobodyKnows 6": true,
 	} {
 		r := &rollout{revision: revision, now: now}
-		m := told("a n1 " + state)
+		m := memberOf("a n1 " + state)
 		if got := r.updated(m); got != want {
 			t.Errorf("%s: updated: got %t, want %t", state, got, want)
 		}
@@ -246,19 +246,19 @@ func TestUpdated(t *testing.T) {
 		}
 	}
 	// A delayed change is still to be made, so it keeps its slot; the delay ends.
-	waits := told("a n1 JavaFound ContainerRestarting 1")
+	waits := memberOf("a n1 JavaFound ContainerRestarting 1")
 	waits.attachment.Status.Processes[0].Endpoint = &v1alpha1.Endpoint{Address: "10.0.0.1", Port: 9400}
 	if r := (&rollout{revision: revision, now: now}); r.updated(waits) || !r.underWay(waits) {
 		t.Error("a serving pod whose change waits for the exit of its container holds no slot")
 	}
-	half := told("a n1 1s") // the status is Annotated only after the last step
+	half := memberOf("a n1 1s") // the status is Annotated only after the last step
 	half.attachment.Status.Phase = v1alpha1.PhaseExposed
 	if (&rollout{revision: revision}).updated(half) {
 		t.Error("a pod that is Exposed counts as updated")
 	}
 	for _, reason := range []string{v1alpha1.ReasonConfigRejected, v1alpha1.ReasonRestartedAfterAttach} {
 		r := &rollout{revision: revision, resume: "1"}
-		m := told("a n1 " + reason)
+		m := memberOf("a n1 " + reason)
 		if r.updated(m) || !r.underWay(m) {
 			t.Errorf("%s: a pod that is retried after resuming holds no slot", reason)
 		}
@@ -272,7 +272,7 @@ func TestUpdated(t *testing.T) {
 // Each JVM has its own endpoint; an endpoint at an earlier address of the pod was not
 // probed at the current one.
 func TestEndpointsOf(t *testing.T) {
-	m := told("app-0 n1 1h")
+	m := memberOf("app-0 n1 1h")
 	m.pod.Status.PodIP = "10.0.0.1"
 	at := func(address string, port int32) v1alpha1.JavaProcess {
 		return v1alpha1.JavaProcess{Container: fmt.Sprint("c", port), Endpoint: &v1alpha1.Endpoint{Address: address, Port: port}}

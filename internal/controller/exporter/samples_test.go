@@ -54,7 +54,7 @@ func TestSamples(t *testing.T) {
 			f := &fleet{exporter: e, rollout: rollout{revision: revision, now: now, halt: tc.halt, restarts: tc.restarts, limits: limits("1m", "1%")}}
 			f.inputs.Config.Problem = tc.invalid
 			for _, words := range tc.members {
-				f.members = append(f.members, told(words))
+				f.members = append(f.members, memberOf(words))
 			}
 			e.Status = *sum{fleet: f, failure: tc.failure, now: metav1.NewTime(now)}.status()
 			golden.CompareYAML(t, filepath.Join(samples, name+".yaml"), e)

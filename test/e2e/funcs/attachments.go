@@ -62,7 +62,7 @@ func (c *cluster) refused(ctx context.Context, r *v1alpha1.JmxAttachment, phase 
 	if err := says(r.Spec.Pod.Name, condition.Message, words); err != nil {
 		return err
 	}
-	if err := c.told(ctx, r.Namespace, r.Name, corev1.EventTypeWarning, reason); err != nil {
+	if err := c.hasEvent(ctx, r.Namespace, r.Name, corev1.EventTypeWarning, reason); err != nil {
 		return err
 	}
 	if !v1alpha1.NeedsPerson(reason) {

@@ -15,20 +15,20 @@ import (
 // these words.
 func Told(namespace, eventType, reason string, words ...string) features.Func {
 	return podsOf(namespace, label).untilEach(func(ctx context.Context, c *cluster, pod *corev1.Pod) error {
-		return c.told(ctx, namespace, pod.Name, eventType, reason, words...)
+		return c.hasEvent(ctx, namespace, pod.Name, eventType, reason, words...)
 	})
 }
 
 // ExporterTold waits for an Event that regards the exporter.
 func ExporterTold(namespace, exporter, eventType, reason string) features.Func {
 	return until(func(ctx context.Context, c *cluster) error {
-		return c.told(ctx, namespace, exporter, eventType, reason)
+		return c.hasEvent(ctx, namespace, exporter, eventType, reason)
 	})
 }
 
-// told reports whether an Event of this type and reason regards the object, and
+// hasEvent reports whether an Event of this type and reason regards the object, and
 // says these words.
-func (c *cluster) told(ctx context.Context, namespace, name, eventType, reason string, words ...string) error {
+func (c *cluster) hasEvent(ctx context.Context, namespace, name, eventType, reason string, words ...string) error {
 	var list eventsv1.EventList
 	if err := c.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 		return err

@@ -43,7 +43,7 @@ func Problems(namespace, exporter string, want ...Problem) features.Func {
 			if measured.sum(fmt.Sprintf(`jmx_exporter_operator_problem_pods{reason=%q}`, w.Reason)) < 1 {
 				return fmt.Errorf("the operator's metrics count no pod with %s", w.Reason)
 			}
-			if err := c.told(ctx, namespace, exporter, corev1.EventTypeWarning, w.Reason); err != nil {
+			if err := c.hasEvent(ctx, namespace, exporter, corev1.EventTypeWarning, w.Reason); err != nil {
 				return err
 			}
 		}

@@ -67,7 +67,7 @@ func OneRefused(namespace string, pods int, phase v1alpha1.Phase, reason string,
 		if err := says(one.Spec.Pod.Name, condition.Message, words); err != nil {
 			return err
 		}
-		return c.told(ctx, namespace, one.Name, corev1.EventTypeWarning, reason)
+		return c.hasEvent(ctx, namespace, one.Name, corev1.EventTypeWarning, reason)
 	})
 }
 
