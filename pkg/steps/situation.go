@@ -55,8 +55,8 @@ type Observed struct {
 	// Granted reports whether the rollout has granted the revision of the Inputs to the pod.
 	// Otherwise the pod is kept as its record says.
 	Granted bool
-	// ProvenOnly reports whether the rollout of the pod's revision is paused or halted: the
-	// grant holds only for containers that have proven it.
+	// ProvenOnly reports whether the rollout of the pod's revision is paused or halted, or
+	// another one is being rolled out: the grant holds only for containers that have proven it.
 	ProvenOnly bool
 	// Published are the endpoints of this pod in the operator's EndpointSlices.
 	Published []PublishedEndpoint

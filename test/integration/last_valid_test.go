@@ -243,14 +243,15 @@ func TestProvenConfigurationDuringRollout(t *testing.T) {
 }
 
 // A container that restarts while the rollout of another configuration is halted gets what
-// its pod had.
+// its pod had, and has proven.
 func TestLastValidConfigurationDuringHalt(t *testing.T) {
 	t.Parallel()
 	f := aFleet(t, 3, nil)
 	f.o.settle()
 	f.later(5 * time.Second)
 	f.expect("at first", isAnnotated, isAnnotated, isAnnotated)
-	f.later(2 * time.Minute)
+	f.later(11 * time.Minute)
+	f.o.settle()
 	had := f.configs()[1]
 	f.jvm(f.pods[0]).Fault = fault(v1alpha1.ReasonConfigRejected)
 	f.configure(badPattern)

@@ -12,25 +12,34 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
 
+// podInputs are the inputs of one pod.
+type podInputs struct {
+	steps.Inputs
+	// superseded reports whether they are those of an earlier revision than the one that is
+	// being rolled out.
+	superseded bool
+	// again is the time after which to read what could not be read; 0 for nothing.
+	again time.Duration
+}
+
 // inputs returns the inputs of a pod: those of its exporter or, if the rollout of these has not
 // reached it, what is kept of the revision that it has. A pod that serves needs neither, so a
-// failed read of what is kept stops nothing; it returns the time after which to repeat it, 0
-// for never.
-func (r *Reconciler) inputs(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, attachment *v1alpha1.JmxAttachment) (inputs steps.Inputs, again time.Duration, err error) {
-	inputs, err = r.Source.Get(ctx, exporter)
+// failed read of what is kept stops nothing.
+func (r *Reconciler) inputs(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, attachment *v1alpha1.JmxAttachment) (podInputs, error) {
+	inputs, err := r.Source.Get(ctx, exporter)
 	revision := attachment.Spec.Revision
 	if err != nil || steps.Revision(exporter, inputs, r.Artifacts) == revision {
-		return inputs, 0, err
+		return podInputs{Inputs: inputs}, err
 	}
 	kept, err := r.Source.Kept(ctx, exporter, inputs.Security, revision, r.Artifacts)
 	switch {
 	case err != nil:
 		ctrl.LoggerFrom(ctx).Error(err, "cannot read the last valid configuration")
-		return inputs, source.RetryKept, nil
+		return podInputs{Inputs: inputs, again: source.RetryKept}, nil
 	case kept == nil || !has(&attachment.Status, revision, inputs, *kept, r.Artifacts):
-		return inputs, 0, nil
+		return podInputs{Inputs: inputs}, nil
 	}
-	return *kept, 0, nil
+	return podInputs{Inputs: *kept, superseded: inputs.Problem() == nil}, nil
 }
 
 // has reports whether a pod has the revision that it was granted. If another one is being

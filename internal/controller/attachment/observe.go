@@ -53,7 +53,7 @@ func (r *Reconciler) observe(ctx context.Context, attachment *v1alpha1.JmxAttach
 // observeAttached reads what concerns a pod that an exporter owns, and examines its
 // endpoints that are silent.
 func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.JmxAttachment, of *corev1.Pod, exporter *v1alpha1.PrometheusJmxExporter, session Session) (*visit, error) {
-	inputs, again, err := r.inputs(ctx, exporter, attachment)
+	inputs, err := r.inputs(ctx, exporter, attachment)
 	if err != nil {
 		return nil, err
 	}
@@ -62,11 +62,11 @@ func (r *Reconciler) observeAttached(ctx context.Context, attachment *v1alpha1.J
 		return nil, err
 	}
 	v.decisions, v.conclude = steps.Attach, v.concludeAttach
-	v.Exporter, v.Inputs, v.retryInputs = exporter, inputs, again
+	v.Exporter, v.Inputs, v.retryInputs = exporter, inputs.Inputs, inputs.again
 	revision := attachment.Spec.Revision
-	v.ProvenOnly = steps.Halted(exporter, revision) || steps.Paused(exporter, revision)
+	v.ProvenOnly = inputs.superseded || steps.Halted(exporter, revision) || steps.Paused(exporter, revision)
 	v.Granted = exporter.Spec.Mode != v1alpha1.ModePreflight && !exporter.Spec.Suspend &&
-		revision == steps.Revision(exporter, inputs, r.Artifacts)
+		revision == steps.Revision(exporter, inputs.Inputs, r.Artifacts)
 	v.Unauthorized = func() *statemachine.Outcome { return steps.Unauthorized(ctx, r.Authority, exporter) }
 	v.examine(ctx)
 	return v, nil
