@@ -17,6 +17,8 @@ type Cause struct {
 	// disproves removes from a process's entry what the cause has proven wrong, in any
 	// phase, because it is observed only once; nil for nothing.
 	disproves func(*v1alpha1.JavaProcess)
+	// Update reports whether the JVM lost nothing, but something else is wanted in it.
+	Update bool
 	// loss reports whether an agent was lost. Loading it again is delayed if it is lost
 	// repeatedly: each time is a load into a JVM whose owner may not want it.
 	loss bool
@@ -45,7 +47,7 @@ var jvmCauses = []struct {
 	Cause
 	applies func(*JVM) bool
 }{
-	{Cause{Cause: statemachine.Cause{Reason: v1alpha1.ReasonConfigChanged, Back: ConfigChanged, Message: "The agent's files changed; staging them again."}},
+	{Cause{Cause: statemachine.Cause{Reason: v1alpha1.ReasonConfigChanged, Back: ConfigChanged, Message: "The agent's files changed; staging them again."}, Update: true},
 		func(j *JVM) bool { return !j.Process.Adopted && !j.upToDate(Staged) }},
 	{Cause{Cause: statemachine.Cause{Reason: v1alpha1.ReasonAgentGone, Back: AgentChanged, Message: "The agent was loaded but is no longer present; loading it again."}, disproves: served, loss: true},
 		func(j *JVM) bool { return !j.Process.Adopted && j.health().Finding == FindingStopped }},
@@ -53,7 +55,7 @@ var jvmCauses = []struct {
 		func(j *JVM) bool {
 			return !j.Process.Adopted && j.health().Finding == FindingServing && j.health().Foreign
 		}},
-	{Cause{Cause: statemachine.Cause{Reason: v1alpha1.ReasonAgentChanged, Back: AgentChanged, Message: "The agent is out of date; reconfiguring."}},
+	{Cause{Cause: statemachine.Cause{Reason: v1alpha1.ReasonAgentChanged, Back: AgentChanged, Message: "The agent is out of date; reconfiguring."}, Update: true},
 		func(j *JVM) bool { return !j.Process.Adopted && !j.serves() }},
 	{Cause{Cause: statemachine.Cause{Reason: v1alpha1.ReasonEndpointSilent, Back: EndpointLost, Message: "The endpoint stopped answering; probing it again."}, disproves: answers},
 		func(j *JVM) bool {

@@ -1,11 +1,13 @@
 package integration
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"banzaicloud.com/jmx-exporter-operator/pkg/effects"
@@ -30,11 +32,15 @@ func TestHeldWrites(t *testing.T) {
 			both := fakenode.New(t)
 			slow.containers, other.containers = both, both
 			slow.startManagerIn(as, both.Prober(effects.Direct), slow.namespace, other.namespace)
-			pods := 1
-			if resource == "jmxattachments/status" { // which each worker writes
-				pods = 120
+			pods, system := 1, corev1.Linux
+			if resource == "jmxattachments/status" { // which each worker writes, if it needs no exec
+				pods, system = 120, corev1.Windows
 			}
-			slow.runAll(pods, 10, func(int) bool { return false })
+			for i := range pods {
+				p := aPod(fmt.Sprintf("app-%d", i))
+				p.pod.Spec.NodeSelector = map[string]string{corev1.LabelOSStable: string(system)}
+				slow.run(p)
+			}
 			slow.exportOpen()
 			eventually(t, func() bool { return held.writes.Load() >= min(int64(pods), most) })
 			other.pod = other.run(aPod("app-0"))

@@ -196,16 +196,13 @@ func TestCanaryBesideAFailure(t *testing.T) {
 	if got := phaseOf(s.attachment(second)); got != isAnnotated {
 		t.Errorf("phase of %s: got %q, want %q", second.Name, got, isAnnotated)
 	}
-	if events := o.events.with(v1alpha1.ReasonAgentChanged); len(events) > 0 {
-		t.Errorf("AgentChanged Events: got %v, want none", events)
-	}
 	var loads int
 	for _, effect := range o.did() {
 		if strings.HasPrefix(effect, "exec load") {
 			loads++
 		}
 	}
-	if loads < 5 {
-		t.Errorf("retries: got %d loads, want at least 5", loads)
+	if loads < 5 || loads > 10 { // more are those of the other JVM
+		t.Errorf("retries: got %d loads, want 5 to 10", loads)
 	}
 }

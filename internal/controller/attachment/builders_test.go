@@ -172,7 +172,7 @@ func (b *bench) of(s *steps.Situation) *visit {
 	s.Begun = s.Status().DeepCopy()
 	s.State, s.Time, s.Walked, s.Inspection = steps.PodState(s.Begun), b.clock.Now(), nil, nil
 	v := &visit{Reconciler: b.Reconciler, Situation: s, persisted: s.Begun}
-	v.tools = steps.Tools{Helper: b.helper, Prober: b.prober, Writer: b.Writer, Persist: v.persist}
+	v.use(b.helper, b.prober)
 	return v
 }
 

@@ -40,9 +40,14 @@ func (v *visit) recordConditions(ctx context.Context, changed []metav1.Condition
 	}
 }
 
-// recordRegress records that a phase no longer holds.
+// recordRegress records that a phase no longer holds. An update has an Event once it is
+// loaded; another one for each pod would be a fifth of its requests.
 func (v *visit) recordRegress(ctx context.Context, phase statemachine.Phase, cause *steps.Cause) {
 	ctrl.LoggerFrom(ctx).Info("phase lost", "phase", phase, "reason", cause.Reason)
+	if cause.Update {
+		return
+	}
+	v.lost = true
 	v.Recorder.Eventf(v.Attachment, v.Pod, corev1.EventTypeNormal, cause.Reason, string(phase), "%s", cause.Message)
 }
 

@@ -125,8 +125,14 @@ func (r *Reconciler) begin(attachment *v1alpha1.JmxAttachment, of *corev1.Pod, s
 		Record: record.Record{Attachment: attachment},
 		State:  steps.PodState(begun),
 	}}
-	v.tools = steps.Tools{Helper: session, Prober: limitedProber{r.Prober, r.Limits, probedIn(of, attachment)}, Writer: r.Writer, Persist: v.persist}
+	v.use(session, limitedProber{r.Prober, r.Limits, probedIn(of, attachment)})
 	return v
+}
+
+// use sets the tools of the steps.
+func (v *visit) use(helper steps.Helper, prober probe.Prober) {
+	v.tries = tries{helper: helper, prober: prober, writer: v.Writer}
+	v.tools = steps.Tools{Helper: &v.tries, Prober: &v.tries, Writer: &v.tries, Persist: v.persist}
 }
 
 // examine collects the state of the endpoints whose health checks failed. Nothing is

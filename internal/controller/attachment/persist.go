@@ -18,14 +18,24 @@ import (
 )
 
 // persist sets phase, reason and conditions, derived from the state of the pod and its
-// JVMs, and writes the record.
+// JVMs, and writes the record, unless that can be deferred.
 func (v *visit) persist(ctx context.Context) error {
+	if v.deferrable() {
+		return nil
+	}
 	changed := v.setConditions()
 	if err := v.write(ctx); err != nil {
 		return err
 	}
 	v.recordConditions(ctx, changed)
 	return nil
+}
+
+// deferrable reports whether a reconcile that found no capacity leaves the record to the next
+// one. Nothing was tried, and nothing was observed that the next one does not observe, too:
+// decisions are pure, and it makes the same ones. A detach that is over has to be known.
+func (v *visit) deferrable() bool {
+	return v.tries.queued && !v.tries.tried && !v.lost && len(v.EndpointHealth) == 0 && v.Begun.DetachStartTime == nil
 }
 
 // setConditions sets phase, reason and all conditions together, so that they cannot

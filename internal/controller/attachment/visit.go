@@ -19,6 +19,7 @@ type visit struct {
 	*Reconciler
 	*steps.Situation
 	tools     steps.Tools
+	tries     tries
 	decisions []steps.Decision
 	// conclude turns the outcomes of all moves into the result of the reconcile.
 	conclude func(context.Context) (ctrl.Result, error)
@@ -38,6 +39,8 @@ type outcomes struct {
 	again bool
 	// ended ends the reconcile.
 	ended bool
+	// lost reports whether an Event says that a phase no longer holds.
+	lost bool
 	// withdrawal is the outcome of withdrawing the annotations; nil if nothing was to be
 	// withdrawn. A failure does not stop the other moves, and is retried.
 	withdrawal *statemachine.Outcome

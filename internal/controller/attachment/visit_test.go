@@ -241,7 +241,7 @@ func TestRegress(t *testing.T) {
 		"the annotations were removed": {func(s *steps.Situation) { s.Status().Phase, s.Status().Reason = v1alpha1.PhaseAnnotated, "" }, []string{"Annotated AnnotationLost"}},
 		"the endpoint was removed":     {func(s *steps.Situation) { s.Published = nil }, []string{"Exposed EndpointLost"}},
 		"the agent is stopped":         {func(s *steps.Situation) { s.EndpointHealth = finding(s, steps.FindingStopped) }, []string{"Loaded AgentGone"}},
-		"the configuration changed":    {func(s *steps.Situation) { s.Config.SHA256 = "other" }, []string{"Staged ConfigChanged"}},
+		"the configuration changed":    {func(s *steps.Situation) { s.Config.SHA256 = "other" }, nil}, // it is loaded, with an Event of its own
 		"the JVM is gone":              {func(s *steps.Situation) { s.EndpointHealth = finding(s, steps.FindingGone) }, []string{"JavaFound Replaced"}},
 		"the agent is stopped before it was exposed": {func(s *steps.Situation) {
 			s.EndpointHealth = finding(s, steps.FindingStopped)
