@@ -28,7 +28,7 @@ func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration
 	if err != nil {
 		return ctrl.Result{RequeueAfter: again}, errors.Join(failure, err)
 	}
-	err = r.writeStatus(ctx, f.exporter, sum{f, problems, failure, r.kept.get(f.exporter, f.granted).failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
+	wait, err := r.writeStatus(ctx, f.exporter, sum{f, problems, failure, r.kept.get(f.exporter, f.granted).failure, metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}.status())
 	switch {
 	case apply.IsGone(err) || apierrors.HasStatusCause(failure, corev1.NamespaceTerminatingCause):
 		return ctrl.Result{}, nil
@@ -39,21 +39,27 @@ func (r *Reconciler) conclude(ctx context.Context, f *fleet, again time.Duration
 		again = enqueue.Earliest(again, statemachine.MaxBackoff)
 	}
 	again = enqueue.Earliest(again, r.Source.RereadAfter(client.ObjectKeyFromObject(f.exporter)))
+	again = enqueue.Earliest(again, wait)
 	return ctrl.Result{RequeueAfter: enqueue.Earliest(again, problems.Again)}, errors.Join(failure, err)
 }
 
-func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, status *v1alpha1.PrometheusJmxExporterStatus) error {
-	before := exporter.Status
+// writeStatus writes the status if it differs, or returns the time until it may.
+func (r *Reconciler) writeStatus(ctx context.Context, exporter *v1alpha1.PrometheusJmxExporter, status *v1alpha1.PrometheusJmxExporterStatus) (wait time.Duration, err error) {
+	before, key, now := exporter.Status, client.ObjectKeyFromObject(exporter), r.Clock.Now()
 	if equality.Semantic.DeepEqual(&before, status) {
-		return nil
+		return 0, nil
+	}
+	if wait := r.progress.wait(key, &before, status, now); wait > 0 {
+		return wait, nil
 	}
 	if err := r.Writer.ExporterStatus(ctx, exporter, status); err != nil {
-		return err
+		return 0, err
 	}
+	r.progress.note(key, now)
 	r.announce(exporter, before.Conditions, status.Conditions)
 	r.announcePause(exporter, before.Restarts, status)
 	problem.Announce(r.Recorder, exporter, before.ProblemPods, status.ProblemPods)
-	return nil
+	return 0, nil
 }
 
 // announcePause records an Event for each exit that pauses the rollout.

@@ -35,6 +35,7 @@ type Reconciler struct {
 	// Shard is the share of the namespaces that is reconciled; all by default.
 	Shard shard.Shard
 
-	written written
-	kept    keepings
+	written  written
+	kept     keepings
+	progress progress
 }

@@ -58,6 +58,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck(name, queue.Check); err != nil {
 		return err
 	}
+	r.progress.period = progressPeriod
 	pace := &enqueue.Pace{Gather: gather, Period: period, Burst: burst, Clock: r.Clock}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
