@@ -79,7 +79,7 @@ bench-agent: agent ## Benchmark the agent against the stock exporter; writes doc
 	$(SHARED) go run ./test/bench/agent -stock "$$(agent/stock)" -page docs/performance.md
 
 .PHONY: bench-fleet
-bench-fleet: ## Benchmark the operator with fleets on a real API server (FLEETS=5000:1,20000:200: pods:exporters); writes docs/scale.md (15 minutes).
+bench-fleet: ## Benchmark the operator with fleets on a real API server (FLEETS=500:1,5000:1:15000: pods:exporters[:others]); writes docs/scale.md (20 minutes at most).
 	@mkdir -p bin
 	@export KUBEBUILDER_ASSETS; KUBEBUILDER_ASSETS=$$(hack/binaries assets); $(SHARED) go run ./test/bench/fleet $(if $(FLEETS),-sizes $(FLEETS)) -page docs/scale.md -results bin/bench-fleet.json $(BENCH)
 	@cd test/bench/plots && $(SHARED) go run . -results ../../../bin/bench-fleet.json -images ../../../docs/images

@@ -38,7 +38,8 @@ func main() {
 		return
 	}
 	var o options
-	flag.StringVar(&o.sizes, "sizes", "500:1,1000:1,1000:100", "`fleets` to measure: pods:exporters, separated by commas")
+	flag.StringVar(&o.sizes, "sizes", "500:1,2000:1,2000:100,5000:1:15000", "`fleets` to measure, separated by commas: pods:exporters, or pods:exporters:others with pods that no exporter selects")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "time after which to leave out what is not measured")
 	flag.StringVar(&o.page, "page", "", "`file` to write the table into; empty: print it only")
 	flag.StringVar(&o.results, "results", "", "`file` to write the figures into, as JSON")
 	flag.StringVar(&o.profiles, "profiles", "", "`directory` to write profiles of the operator into")
@@ -49,22 +50,43 @@ func main() {
 	}
 }
 
-type options struct{ sizes, page, results, profiles string }
+type options struct {
+	sizes, page, results, profiles string
+	limit                          time.Duration
+}
 
-// size is a fleet: its pods are divided among the exporters.
-type size struct{ Pods, Exporters int }
+// size is a fleet: its pods are divided among the exporters, and there are others that no
+// exporter selects.
+type size struct{ Pods, Exporters, Others int }
 
-func (s size) String() string { return fmt.Sprintf("%d pods, %d exporters", s.Pods, s.Exporters) }
+// all is the number of all pods.
+func (s size) all() int { return s.Pods + s.Others }
+
+// pods says how many pods are attached to, and of how many if there are others.
+func (s size) pods() string {
+	if s.Others == 0 {
+		return strconv.Itoa(s.Pods)
+	}
+	return fmt.Sprintf("%d of %d", s.Pods, s.all())
+}
+
+func (s size) String() string { return fmt.Sprintf("%s pods, %d exporters", s.pods(), s.Exporters) }
 
 func run(ctx context.Context, o options) error {
 	sizes, err := parse(o.sizes)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, o.limit)
+	defer cancel()
 	var all []result
-	for _, s := range sizes {
+	for i, s := range sizes {
 		begin := time.Now()
 		r, err := measure(ctx, s, o.profiles)
+		if ctx.Err() != nil && len(all) > 0 {
+			fmt.Fprintf(os.Stderr, "left out after %s: %v\n", o.limit, sizes[i:])
+			break
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", s, err)
 		}
@@ -100,16 +122,20 @@ func write(all []result, o options) error {
 func parse(list string) ([]size, error) {
 	var sizes []size
 	for field := range strings.SplitSeq(list, ",") {
-		pods, exporters, _ := strings.Cut(field, ":")
-		p, err := strconv.Atoi(pods)
-		if err != nil {
-			return nil, fmt.Errorf("%q is no fleet: %w", field, err)
+		numbers := []int{0, 0, 0}
+		parts := strings.Split(field, ":")
+		for i, part := range parts {
+			n, err := strconv.Atoi(part)
+			if err != nil || len(parts) < 2 || len(parts) > len(numbers) {
+				return nil, fmt.Errorf("%q is no fleet: want pods:exporters, or pods:exporters:others", field)
+			}
+			numbers[i] = n
 		}
-		e, err := strconv.Atoi(exporters)
-		if err != nil || e < 1 || p < e {
-			return nil, fmt.Errorf("%q is no fleet: want pods:exporters, at least one pod for each", field)
+		s := size{numbers[0], numbers[1], numbers[2]}
+		if s.Exporters < 1 || s.Pods < s.Exporters || s.Others < 0 {
+			return nil, fmt.Errorf("%q is no fleet: want at least one pod for each exporter", field)
 		}
-		sizes = append(sizes, size{p, e})
+		sizes = append(sizes, s)
 	}
 	return sizes, nil
 }

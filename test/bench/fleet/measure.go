@@ -109,7 +109,7 @@ func (b *bench) cache(ctx context.Context) (err error) {
 		return err
 	}
 	b.state, err = b.operator.state(ctx, true)
-	b.HeapPod = perPod(b.size, float64(b.state.Heap)-float64(empty.Heap))
+	b.HeapPod = (float64(b.state.Heap) - float64(empty.Heap)) / float64(b.all())
 	return err
 }
 
@@ -175,6 +175,7 @@ func (b *bench) nothing(ctx context.Context) error {
 
 // restartOne measures the restart of one container.
 func (b *bench) restartOne(ctx context.Context) error {
+	saved := b.profile(ctx, "restart")
 	var costs []float64
 	for i := range 5 {
 		before, err := b.operator.state(ctx, false)
@@ -193,7 +194,7 @@ func (b *bench) restartOne(ctx context.Context) error {
 		b.state = after
 	}
 	b.RestartCPU = report.Median(costs)
-	return nil
+	return <-saved
 }
 
 // restartOperator measures the start of an operator whose pods are attached, while one of

@@ -142,7 +142,7 @@ func (r *requests) through(next http.RoundTripper) http.RoundTripper {
 }
 
 // kindOf returns method, resource and subresource of a request; empty for watches, discovery
-// and execs.
+// and execs, and for the exporter that only measures turns.
 func kindOf(r *http.Request) string {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if r.URL.Query().Has("watch") || len(parts) < 5 || parts[len(parts)-1] == "exec" {
@@ -152,7 +152,7 @@ func kindOf(r *http.Request) string {
 	if parts[0] == "apis" {
 		at = 5
 	}
-	if len(parts) <= at {
+	if len(parts) <= at || len(parts) > at+1 && (parts[at+1] == turnName || strings.HasPrefix(parts[at+1], turnName+"-jmx-")) {
 		return ""
 	}
 	kind := r.Method + " " + parts[at]
@@ -171,28 +171,15 @@ type state struct {
 }
 
 func (r *requests) state(w http.ResponseWriter, request *http.Request) {
-	s := state{Requests: map[string]int64{}, Reconciles: map[string]float64{}}
+	s := state{Requests: map[string]int64{}}
 	if cpu, err := cputime.Of(os.Getpid()); err == nil {
 		s.CPUSeconds = cpu.Seconds()
 	}
 	r.mu.Lock()
 	maps.Copy(s.Requests, r.of)
 	r.mu.Unlock()
-	if families, err := metrics.Registry.Gather(); err == nil {
-		for _, family := range families {
-			if family.GetName() != "controller_runtime_reconcile_total" {
-				continue
-			}
-			for _, m := range family.GetMetric() {
-				for _, label := range m.GetLabel() {
-					if label.GetName() == "controller" {
-						s.Reconciles[label.GetValue()] += m.GetCounter().GetValue()
-					}
-				}
-			}
-		}
-	}
-	if request.URL.Query().Has("heap") {
+	if request.URL.Query().Has("all") {
+		s.Reconciles = reconciles()
 		runtime.GC()
 		runtime.GC() // what the first one has found unreachable, but for its finalizers
 		var m runtime.MemStats
@@ -200,4 +187,23 @@ func (r *requests) state(w http.ResponseWriter, request *http.Request) {
 		s.Heap = m.HeapAlloc
 	}
 	_ = json.NewEncoder(w).Encode(s)
+}
+
+// reconciles returns how many there were, by controller.
+func reconciles() map[string]float64 {
+	of := map[string]float64{}
+	families, _ := metrics.Registry.Gather()
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_reconcile_total" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == "controller" {
+					of[label.GetValue()] += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return of
 }

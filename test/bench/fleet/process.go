@@ -88,11 +88,12 @@ func (o *operator) get(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-// state returns the operator's state, with the size of its heap if that is asked for.
-func (o *operator) state(ctx context.Context, heap bool) (state, error) {
+// state returns the operator's state: without the size of its heap and its reconciles, which
+// cost it CPU time, unless all is asked for.
+func (o *operator) state(ctx context.Context, all bool) (state, error) {
 	path := "/state"
-	if heap {
-		path += "?heap"
+	if all {
+		path += "?all"
 	}
 	var s state
 	content, err := o.get(ctx, path)

@@ -63,7 +63,7 @@ func table(all []result, at time.Time) string {
 	fmt.Fprintf(&t, "One run on %s, on %s, which etcd, kube-apiserver and the nodes share with the operator.\n\n", report.Machine(), at.UTC().Format(time.DateOnly))
 	t.WriteString("| pods, exporters |")
 	for _, r := range all {
-		fmt.Fprintf(&t, " %d, %d |", r.Pods, r.Exporters)
+		fmt.Fprintf(&t, " %s, %d |", r.pods(), r.Exporters)
 	}
 	t.WriteString(" goal | |\n|" + strings.Repeat(" --- |", len(all)+3) + "\n")
 	for _, row := range rows() {
@@ -113,6 +113,9 @@ func figures(all []result) (figures []figure) {
 		}
 		f := figure{Plot: row.plot, Name: row.name, Short: row.short, Goal: row.goal}
 		for _, r := range all {
+			if r.Others > 0 { // no point on a line of fleets
+				continue
+			}
 			f.Points = append(f.Points, point{r.Pods, r.Exporters, row.value(r)})
 		}
 		figures = append(figures, f)

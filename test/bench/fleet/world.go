@@ -69,7 +69,7 @@ func newWorld(ctx context.Context, s size) (w *world, err error) {
 	}
 	w.containers = fakenode.Below(w.dir)
 	w.kubelet = fakenode.NewKubelet(w.containers)
-	for i := range (s.Pods + podsPerNode - 1) / podsPerNode {
+	for i := range (s.all() + podsPerNode - 1) / podsPerNode {
 		if err := w.kubelet.Register(ctx, w.client, nodeOf(i*podsPerNode)); err != nil {
 			return w, err
 		}
@@ -92,7 +92,7 @@ func nodeOf(pod int) string { return fmt.Sprintf("node-%03d", pod/podsPerNode) }
 
 // run creates all pods, and runs their containers.
 func (w *world) run(ctx context.Context) error {
-	w.pods = make([]*corev1.Pod, w.fleet.Pods)
+	w.pods = make([]*corev1.Pod, w.fleet.all())
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(creators)
 	for i := range w.pods {
@@ -101,7 +101,9 @@ func (w *world) run(ctx context.Context) error {
 			if err := w.client.Create(ctx, w.pods[i]); err != nil {
 				return err
 			}
-			w.kubelet.Run(w.pods[i], w.pods[i].UID)
+			if i < w.fleet.Pods {
+				w.kubelet.Run(w.pods[i], w.pods[i].UID)
+			}
 			return w.startContainer(ctx, i, 0)
 		})
 	}
@@ -110,7 +112,10 @@ func (w *world) run(ctx context.Context) error {
 
 // pod is a pod of a Deployment: one for each exporter.
 func (w *world) pod(i int) *corev1.Pod {
-	app := appOf(i % w.fleet.Exporters)
+	app := "other"
+	if i < w.fleet.Pods {
+		app = appOf(i % w.fleet.Exporters)
+	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-7c9d8b6f5d-%05d", app, i)}}
 	pod.Labels = map[string]string{"app": app, "app.kubernetes.io/version": "1.2.3", "pod-template-hash": "7c9d8b6f5d"}
 	pod.OwnerReferences = []metav1.OwnerReference{{
@@ -127,11 +132,14 @@ func (w *world) pod(i int) *corev1.Pod {
 	return pod
 }
 
-// startContainer starts the container of a pod, in place of the one that runs.
+// startContainer starts the container of a pod, in place of the one that runs. Nobody looks
+// into those of others.
 func (w *world) startContainer(ctx context.Context, i, restarts int) error {
 	pod, id := w.pods[i], fmt.Sprintf("containerd://%032x%032x", i, restarts)
-	jvm := fakenode.NewJVM(fakenode.JavaStartTime + uint64(restarts*w.fleet.Pods+i))
-	w.containers.Start(pod.UID, containerName, jvm).ID = id
+	if i < w.fleet.Pods {
+		jvm := fakenode.NewJVM(fakenode.JavaStartTime + uint64(restarts*w.fleet.Pods+i))
+		w.containers.Start(pod.UID, containerName, jvm).ID = id
+	}
 	before := pod.DeepCopy()
 	ip := fmt.Sprintf("10.%d.%d.%d", 1+i>>16, i>>8&255, i&255)
 	pod.Status = corev1.PodStatus{
@@ -179,7 +187,7 @@ func exporter(app string) *v1alpha1.PrometheusJmxExporter {
 // updated waits until all pods are attached with another revision than one, and returns the
 // new one of the first exporter.
 func (w *world) updated(ctx context.Context, before string) (revision string, err error) {
-	for {
+	for told := time.Now(); ; {
 		var list v1alpha1.PrometheusJmxExporterList
 		if err := w.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
 			return "", err
@@ -194,6 +202,10 @@ func (w *world) updated(ctx context.Context, before string) (revision string, er
 		}
 		if pods == w.fleet.Pods {
 			return list.Items[0].Status.Revision, nil
+		}
+		if time.Since(told) > 10*time.Second {
+			told = time.Now()
+			fmt.Fprintf(os.Stderr, "%s: %d attached\n", w.fleet, pods)
 		}
 		if err := pause(ctx, time.Second); err != nil {
 			return "", err
