@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -82,12 +84,19 @@ func alreadyPublished(existing []discoveryv1.EndpointSlice, pod *corev1.Pod) []e
 	return endpoints
 }
 
-func (e endpoint) key() string {
-	uid := ""
+// endpointKey identifies an endpoint.
+type endpointKey struct {
+	group
+	pod       types.UID
+	addresses string
+}
+
+func (e endpoint) key() endpointKey {
+	k := endpointKey{group: e.group, addresses: strings.Join(e.Addresses, " ")} // of one, that is the address itself
 	if e.TargetRef != nil {
-		uid = string(e.TargetRef.UID)
+		k.pod = e.TargetRef.UID
 	}
-	return fmt.Sprintf("%s/%d/%t/%s/%v", e.family, e.port, e.tls, uid, e.Addresses)
+	return k
 }
 
 func groupOf(s discoveryv1.EndpointSlice) group {
@@ -123,7 +132,7 @@ type slice struct {
 // so that a change of one pod changes one slice; new ones fill the gaps. The plan
 // contains every existing slice, even if it has no endpoints left.
 func planSlices(service string, existing []discoveryv1.EndpointSlice, wanted []endpoint) []slice {
-	left := map[string]endpoint{}
+	left := make(map[endpointKey]endpoint, len(wanted))
 	for _, e := range wanted {
 		left[e.key()] = e
 	}

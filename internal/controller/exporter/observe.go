@@ -138,12 +138,11 @@ func (r *Reconciler) attachments(ctx context.Context, exporter *v1alpha1.Prometh
 	if err := r.Reader.List(ctx, &list, client.InNamespace(exporter.Namespace), selection.RecordsOf(exporter.UID), client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	byPod := map[types.UID]*v1alpha1.JmxAttachment{}
+	byPod := make(map[types.UID]*v1alpha1.JmxAttachment, len(list.Items))
 	for i := range list.Items {
 		a := &list.Items[i]
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: a.Spec.Pod.Name, UID: a.Spec.Pod.UID}}
-		if a.Name == selection.AttachmentName(pod) { // not one made by hand
-			byPod[pod.UID] = a
+		if a.Name == selection.AttachmentNameOf(a.Spec.Pod.Name, a.Spec.Pod.UID) { // not one made by hand
+			byPod[a.Spec.Pod.UID] = a
 		}
 	}
 	return byPod, nil

@@ -70,9 +70,10 @@ func older(a, b *v1alpha1.PrometheusJmxExporter) bool {
 
 // AttachmentName returns the name of the pod's JmxAttachment, which is unique to the
 // pod, whatever its exporter, and differs from that of a later pod of the same name.
-func AttachmentName(pod *corev1.Pod) string {
-	return named(pod.Name, "-"+hash(pod.UID), 253)
-}
+func AttachmentName(pod *corev1.Pod) string { return AttachmentNameOf(pod.Name, pod.UID) }
+
+// AttachmentNameOf returns the same for a pod of which only name and UID are known.
+func AttachmentNameOf(name string, uid types.UID) string { return named(name, "-"+hash(uid), 253) }
 
 // ServiceName returns the name of the exporter's headless Service: a DNS label that
 // begins with a letter.
