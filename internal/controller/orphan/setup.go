@@ -14,6 +14,7 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/enqueue"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
 	"banzaicloud.com/jmx-exporter-operator/internal/metrics"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/record"
@@ -92,5 +93,10 @@ func (r *Reconciler) ofExporter(ctx context.Context, before, after **v1alpha1.Pr
 		ctrl.LoggerFrom(ctx).Error(err, "cannot list pods")
 		return nil
 	}
-	return enqueue.Matching(pods.Items, r.attached)
+	return enqueue.Matching(pods.Items, func(pod *corev1.Pod) bool { return releases(before, after, pod) && r.attached(pod) })
+}
+
+// releases reports whether an exporter selected a pod and no longer does.
+func releases(before, after **v1alpha1.PrometheusJmxExporter, pod *corev1.Pod) bool {
+	return selection.Selects(*before, pod) && (after == nil || !(*after).DeletionTimestamp.IsZero() || !selection.Selects(*after, pod))
 }

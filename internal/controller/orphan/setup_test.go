@@ -100,16 +100,24 @@ func (behind) List(_ context.Context, list client.ObjectList, options ...client.
 // An exporter that is deleted or changed may leave pods behind; a new one does not.
 func TestOfExporter(t *testing.T) {
 	r := &Reconciler{Reader: cached.Reader{Reader: behind{}}}
-	e, changed := &v1alpha1.PrometheusJmxExporter{}, &v1alpha1.PrometheusJmxExporter{}
-	changed.Generation++
+	e := &v1alpha1.PrometheusJmxExporter{}
+	e.Spec.LabelSelector = map[string]v1alpha1.LabelValue{"app": "dummyapp"}
+	port, selector, deleted, other := e.DeepCopy(), e.DeepCopy(), e.DeepCopy(), e.DeepCopy()
+	port.Generation, selector.Generation = 1, 1
+	selector.Spec.LabelSelector["app"] = "other"
+	deleted.DeletionTimestamp = new(metav1.Now())
+	other.Spec.LabelSelector["app"] = "other"
 	for name, tc := range map[string]struct {
 		before, after **v1alpha1.PrometheusJmxExporter
 		want          int
 	}{
-		"the exporter is created": {nil, &e, 0},
-		"the status changes":      {&e, &e, 0},
-		"the spec changes":        {&e, &changed, 1},
-		"the exporter is deleted": {&e, nil, 1},
+		"the exporter is created":                     {nil, &e, 0},
+		"the status changes":                          {&e, &e, 0},
+		"the port changes":                            {&e, &port, 0},
+		"the selector changes":                        {&e, &selector, 1},
+		"the exporter is deleted":                     {&e, nil, 1},
+		"the exporter is about to be deleted":         {&e, &deleted, 1},
+		"an exporter is deleted that selected others": {&other, nil, 0},
 	} {
 		if got := r.ofExporter(t.Context(), tc.before, tc.after); len(got) != tc.want {
 			t.Errorf("%s: requests: got %v, want %d", name, got, tc.want)
