@@ -1,7 +1,6 @@
 package steps
 
 import (
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -120,19 +119,6 @@ func (s *Situation) refusesOnWarning() bool {
 // lost reports whether endpoints of the pod are published that its record may not know.
 func (s *Situation) lost() bool { return len(s.Published) > 0 && !record.EndpointsKnown(s.Status()) }
 
-// keepsAll reports whether the record must be restored from what is in the pod, whatever
-// the exporter selects when its rollout reaches the pod: the record was lost, and its
-// endpoints are published.
-func (s *Situation) keepsAll() bool {
-	return !s.granted() && s.lost()
-}
-
-// chooses reports whether the exporter's current selection of containers and processes
-// applies: its rollout has reached the pod, or the pod has nothing to keep.
-func (s *Situation) chooses() bool {
-	return s.granted() || len(s.Published) == 0 && s.Find(record.Serves) == nil
-}
-
 // mayServe reports whether the container serves metrics or has an agent, because it was
 // attached to when the flags allowed it. For a lost record this is unknown, so any
 // container may.
@@ -152,15 +138,4 @@ func PodState(s *v1alpha1.JmxAttachmentStatus) statemachine.State {
 		}
 	}
 	return state
-}
-
-// containers returns the running containers that the exporter lists, or all.
-func (s *Situation) containers() []pod.Container {
-	named := s.Exporter.Spec.Containers
-	if s.keepsAll() {
-		named = nil
-	}
-	return slices.DeleteFunc(pod.Running(s.Pod), func(c pod.Container) bool {
-		return len(named) > 0 && !slices.Contains(named, v1alpha1.ContainerName(c.Name))
-	})
 }
