@@ -66,6 +66,12 @@ const (
 	// ReasonPodsExpensive surfaces on ScrapeExpensive of an exporter when collections in
 	// some pods are expensive; their JmxAttachments say why.
 	ReasonPodsExpensive = "PodsExpensive"
+	// ReasonCustomResourceDefinitionsOutdated surfaces on Ready, Reconciling and Stalled of an
+	// exporter when the installed CustomResourceDefinitions lack fields that the operator needs.
+	ReasonCustomResourceDefinitionsOutdated = "CustomResourceDefinitionsOutdated"
+	// ReasonSpecUnknown surfaces on Ready, Reconciling and Stalled of the exporters of a
+	// namespace when one of them uses fields or values that only a later release knows.
+	ReasonSpecUnknown = "SpecUnknown"
 	// ReasonPodsRefused surfaces on Stalled and Ready of an exporter when some pods
 	// are refused; their JmxAttachments say why.
 	ReasonPodsRefused = "PodsRefused"

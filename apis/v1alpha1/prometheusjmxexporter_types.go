@@ -160,6 +160,10 @@ type PrometheusJmxExporterSpec struct {
 	// alerts configures the report of selected pods that do not run.
 	// +optional
 	Alerts Alerts `json:"alerts,omitzero"`
+
+	// Raw is the JSON of a spec that was decoded and has fields which this type does not have;
+	// nil for others. It is not part of the API.
+	Raw []byte `json:"-"`
 }
 
 // DynamicAgentLoading decides about JVMs that print a warning when an agent is loaded.

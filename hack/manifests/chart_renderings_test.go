@@ -104,7 +104,7 @@ components: [CONFIG/ephemeral-containers, CONFIG/metrics-auth, CONFIG/stamp]`),
 	},
 	"a further release": {
 		values: "crds.enabled=false sharedObjects.enabled=false",
-		overlay: without("CustomResourceDefinition .*", "ClusterRole jmx-exporter-(view|edit)", "ValidatingAdmissionPolicy jmx-exporter-operator-creator",
+		overlay: without("CustomResourceDefinition .*", "ClusterRole jmx-exporter-(view|edit|crds)", "ClusterRoleBinding jmx-exporter-crds", "ValidatingAdmissionPolicy jmx-exporter-operator-creator",
 			"ValidatingAdmissionPolicyBinding jmx-exporter-operator-creator", "MutatingAdmissionPolicy .*", "MutatingAdmissionPolicyBinding .*"),
 	},
 	"monitors, rules and dashboards": {

@@ -144,6 +144,33 @@ var mutants = []mutant{
 		named{steps, "TestUnexpose"},
 	},
 	{
+		"nothing is done while the CRDs lack what is recorded",
+		"internal/controller/crds/gate.go", `if outdated := g.Outdated(); outdated != "" {
+		return &enqueue`, `if outdated := g.Outdated(); false {
+		return &enqueue`,
+		named{"internal/controller/crds", "TestHoldsWhileOutdated"},
+	},
+	{
+		"nothing is done before the CRDs are read",
+		"internal/controller/crds/gate.go", "if g.Unread() != nil {", "if false {",
+		named{"internal/controller/crds", "TestHoldsWhileOutdated"},
+	},
+	{
+		"an exporter that is not known in full holds its namespace",
+		"internal/controller/crds/gate.go", `why != "" {`, `false {`,
+		named{"internal/controller/crds", "TestHoldsUnknownSpecs"},
+	},
+	{
+		"what is held is not reconciled",
+		"internal/controller/enqueue/queue.go", "return ctrl.Result{RequeueAfter: hold.Again}, false, err", "return ctrl.Result{}, true, err",
+		named{"internal/controller/enqueue", "TestGate"},
+	},
+	{
+		"a status is not written where that erases a part of the spec",
+		"internal/controller/exporter/hold.go", "(len(managed) == 0 || slices.ContainsFunc(managed, sets))", "false",
+		named{"internal/controller/exporter", "TestSetAmong"},
+	},
+	{
 		"a pod is detached only if the API server confirms that it is to be",
 		"internal/controller/attachment/subjects.go", "|| attachment.Status.DetachStartTime != nil {", "|| true {",
 		named{"internal/controller/attachment", "TestDetachConfirms"},

@@ -26,6 +26,7 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/attachment"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/authority"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/cached"
+	"banzaicloud.com/jmx-exporter-operator/internal/controller/crds"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/exporter"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/orphan"
@@ -98,7 +99,11 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
-	mgr, err := newManager(config, o)
+	definitions, err := crds.NewDefinitions()
+	if err != nil {
+		return nil, err
+	}
+	mgr, err := newManager(config, definitions, o)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +111,10 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	reader := cached.Reader{Reader: mgr.GetClient()}
+	gate, err := newGate(mgr, definitions, o.Shard)
+	if err != nil {
+		return nil, err
+	}
 	writer := records.New(apply.New(mgr.GetClient(), o.Seam))
 	sources := source.New(mgr.GetClient(), mgr.GetAPIReader(), o.Clock)
 	sources.RequireLabel = o.RequireRulesLabel
@@ -122,13 +131,13 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 	if err := (&exporter.Reconciler{
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Logs: logs,
-		Recorder: mgr.GetEventRecorder(name), Clock: o.Clock, Shard: o.Shard,
-	}).Setup(mgr); err != nil {
+		Recorder: mgr.GetEventRecorder(name), Clock: o.Clock,
+	}).Setup(mgr, gate); err != nil {
 		return nil, err
 	}
 	if err := (&orphan.Reconciler{
-		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: o.Clock, Shard: o.Shard,
-	}).Setup(mgr); err != nil {
+		Reader: cached.Snapshot(reader), Live: mgr.GetAPIReader(), Writer: writer, Clock: o.Clock,
+	}).Setup(mgr, gate); err != nil {
 		return nil, err
 	}
 	checker := health.New(o.Prober, o.HealthCheckInterval, o.Clock)
@@ -139,19 +148,19 @@ func New(config *rest.Config, o Options) (ctrl.Manager, error) {
 		Reader: reader, Live: mgr.GetAPIReader(), Writer: writer, Source: sources,
 		Artifacts: o.Artifacts, Transport: o.Transport, Sessions: o.Sessions, Limits: o.Limits, Prober: o.Prober, Health: checker,
 		Protection: o.Protection, Authority: rights,
-		Recorder: mgr.GetEventRecorder(name), Clock: o.Clock, Shard: o.Shard,
-	}).Setup(mgr, o.Concurrent)
+		Recorder: mgr.GetEventRecorder(name), Clock: o.Clock,
+	}).Setup(mgr, gate, o.Concurrent)
 }
 
 // newManager returns a manager without controllers.
-func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
+func newManager(config *rest.Config, definitions *crds.Definitions, o Options) (ctrl.Manager, error) {
 	metrics, err := metricsOptions(o.MetricsAddress, o.MetricsSecure, o.MetricsCertificate)
 	if err != nil {
 		return nil, err
 	}
 	options := ctrl.Options{
 		Scheme:                        scheme(),
-		Cache:                         cacheOptions(o.Namespaces),
+		Cache:                         cacheOptions(o.Namespaces, definitions),
 		Metrics:                       metrics,
 		HealthProbeBindAddress:        o.HealthAddress,
 		LeaderElection:                o.LeaderElect,
@@ -189,17 +198,18 @@ func newManager(config *rest.Config, o Options) (ctrl.Manager, error) {
 }
 
 // cacheOptions minimizes what is cached of foreign objects.
-func cacheOptions(namespaces []string) cache.Options {
+func cacheOptions(namespaces []string, definitions *crds.Definitions) cache.Options {
 	exporters, err := labels.NewRequirement(v1alpha1.LabelExporterUID, selection.Exists, nil)
 	utilruntime.Must(err)
 	ours := cache.ByObject{Label: labels.NewSelector().Add(*exporters)}
 	options := cache.Options{
 		ByObject: map[client.Object]cache.ByObject{
-			&corev1.Pod{}:                {Transform: podcache.Pods()},
-			&v1alpha1.JmxAttachment{}:    {Transform: podcache.Records()},
-			&corev1.Service{}:            ours,
-			&discoveryv1.EndpointSlice{}: ours,
-			source.Metadata():            {Transform: source.Trim},
+			&corev1.Pod{}:                     {Transform: podcache.Pods()},
+			&v1alpha1.JmxAttachment{}:         {Transform: podcache.Records()},
+			&v1alpha1.PrometheusJmxExporter{}: {Transform: definitions.KeepUnknown()},
+			&corev1.Service{}:                 ours,
+			&discoveryv1.EndpointSlice{}:      ours,
+			source.Metadata():                 {Transform: source.Trim},
 		},
 		DefaultTransform: cache.TransformStripManagedFields(),
 	}

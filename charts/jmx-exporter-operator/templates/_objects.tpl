@@ -55,7 +55,9 @@ the overlays of config do with kustomize. Each rule stands in config alone.
 {{- $_ := set $meta "namespace" ($meta.namespace | default $.Release.Namespace) }}
 {{- end }}
 {{- range $object.subjects }}
+{{- if eq .kind "ServiceAccount" }}
 {{- $_ := set . "namespace" $.Release.Namespace }}
+{{- end }}
 {{- end }}
 {{- /* In other namespaces, other installations write records. */}}
 {{- if and $.Values.namespaces (get $meta.labels "banzaicloud.com/operator-records") }}

@@ -11,7 +11,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/health"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
-	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/pod"
 	"banzaicloud.com/jmx-exporter-operator/pkg/probe"
@@ -53,8 +52,6 @@ type Reconciler struct {
 	Health   *health.Checker
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Shard is the share of the namespaces that is reconciled; all by default.
-	Shard shard.Shard
 }
 
 // Limits limits concurrent sessions and probes, and announces capacity to the pods that

@@ -34,10 +34,10 @@ const name = "jmxattachment"
 // Setup adds the Reconciler to the manager, with its event sources: the record (except
 // its status, which only this controller writes), the pod, exporters of the namespace,
 // their ConfigMaps, the EndpointSlices, health checks, and capacity for execs.
-func (r *Reconciler) Setup(mgr ctrl.Manager, concurrent int) error {
+func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate, concurrent int) error {
 	cache := mgr.GetCache()
 	// An exec may take more than a minute, and a walk may need several.
-	queue := enqueue.Queue{Workers: concurrent, Timeout: 5 * time.Minute, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	queue := enqueue.Queue{Workers: concurrent, Timeout: 5 * time.Minute, Clock: r.Clock, Gate: gate, Waiting: metrics.Waiting(name)}
 	if err := mgr.AddHealthzCheck(name, queue.Check); err != nil {
 		return err
 	}

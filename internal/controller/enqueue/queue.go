@@ -12,8 +12,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
-
-	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 )
 
 // Queue adds to a controller's workqueue what controller-runtime's lacks.
@@ -37,8 +35,10 @@ type Queue struct {
 	Clock   clock.PassiveClock
 	// Waiting, if not nil, is set to the number of requests that wait without a worker.
 	Waiting prometheus.Gauge
-	// Shard is the share of the namespaces that is reconciled here.
-	Shard shard.Shard
+	// Gate decides which requests are reconciled; all if it is nil.
+	Gate Gate
+	// Held, if not nil, is called for a request that the Gate holds for a reason.
+	Held func(context.Context, ctrl.Request, *Hold) error
 
 	queue queue
 
@@ -99,13 +99,13 @@ func (k keptBackoff) Forget(request ctrl.Request) {
 	}
 }
 
-// Reconciler returns r with shares and timers, for the namespaces of the Shard.
+// Reconciler returns r with shares and timers, for what the Gate lets through.
 func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 	q.running, q.waiting = shares{places: q.Workers, times: 3}, map[string][]parked{}
 	q.granted, q.waits = sets.New[ctrl.Request](), sets.New[ctrl.Request]()
 	return reconcile.Func(func(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-		if !q.Shard.Owns(request.Namespace) || !q.begin(request) {
-			return ctrl.Result{}, nil
+		if result, passes, err := q.pass(ctx, request); !passes || err != nil || !q.begin(request) {
+			return result, err
 		}
 		defer q.end(request.Namespace)
 		defer q.hangs.watch(ctx, q.Timeout)()
@@ -118,6 +118,24 @@ func (q *Queue) Reconciler(r reconcile.Reconciler) reconcile.Reconciler {
 		}
 		return ctrl.Result{}, err
 	})
+}
+
+// pass reports whether the Gate lets a request through, and else the result of its reconcile.
+func (q *Queue) pass(ctx context.Context, request ctrl.Request) (ctrl.Result, bool, error) {
+	if q.Gate == nil {
+		return ctrl.Result{}, true, nil
+	}
+	if !q.Gate.Owns(request.Namespace) {
+		return ctrl.Result{}, false, nil
+	}
+	hold, err := q.Gate.Hold(ctx, request.Namespace)
+	if hold == nil || err != nil {
+		return ctrl.Result{}, err == nil, err
+	}
+	if hold.Reason != "" && q.Held != nil {
+		err = q.Held(ctx, request, hold)
+	}
+	return ctrl.Result{RequeueAfter: hold.Again}, false, err
 }
 
 // begin takes a worker, or lets the request wait for one.

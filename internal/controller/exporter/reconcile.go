@@ -25,6 +25,7 @@ import (
 // endpoints are published, and that the status summarizes them. It undoes nothing:
 // attachments detach themselves, and Service and slices are owned by the exporter.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	r.reported.Delete(request)
 	var exporter v1alpha1.PrometheusJmxExporter
 	err := r.Reader.Get(ctx, request.NamespacedName, &exporter)
 	if apierrors.IsNotFound(err) {

@@ -4,6 +4,8 @@
 package exporter
 
 import (
+	"sync"
+
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,7 +13,6 @@ import (
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/podlog"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/source"
-	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	"banzaicloud.com/jmx-exporter-operator/pkg/steps"
 )
@@ -32,10 +33,10 @@ type Reconciler struct {
 	Logs     *podlog.Reader
 	Recorder events.EventRecorder
 	Clock    clock.PassiveClock
-	// Shard is the share of the namespaces that is reconciled; all by default.
-	Shard shard.Shard
 
 	written  written
 	kept     keepings
 	progress progress
+	// reported are the messages of exporters that are held, and whose status cannot have them.
+	reported sync.Map
 }

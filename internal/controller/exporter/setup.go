@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -46,15 +47,15 @@ const workers = 64
 const name = "prometheusjmxexporter"
 
 // Setup adds the Reconciler to the manager, with its event sources: the exporter's spec,
-// the pods, the attachments, the ConfigMaps, its own Services and EndpointSlices, and logs
-// that were read.
-func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+// the pods, the attachments, the ConfigMaps, its own Services and EndpointSlices, logs that
+// were read, and the gate.
+func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate) error {
 	cache := mgr.GetCache()
 	field, index := selection.IndexRecords()
 	if err := cache.IndexField(context.Background(), &v1alpha1.JmxAttachment{}, field, index); err != nil { //nolint:forbidigo // nothing has been started yet
 		return err
 	}
-	queue := enqueue.Queue{Workers: workers, Timeout: time.Minute, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	queue := enqueue.Queue{Workers: workers, Timeout: time.Minute, Clock: r.Clock, Gate: gate, Held: r.hold, Waiting: metrics.Waiting(name)}
 	if err := mgr.AddHealthzCheck(name, queue.Check); err != nil {
 		return err
 	}
@@ -71,6 +72,7 @@ func (r *Reconciler) Setup(mgr ctrl.Manager) error {
 		WatchesRawSource(crsource.Kind(cache, &corev1.Service{}, enqueue.Paced(pace, ofOwned[*corev1.Service]))).
 		WatchesRawSource(crsource.Kind(cache, &discoveryv1.EndpointSlice{}, enqueue.Paced(pace, ofOwned[*discoveryv1.EndpointSlice]))).
 		WatchesRawSource(r.Logs.Source(pace.Delay)).
+		WatchesRawSource(r.ofGate(gate)).
 		WatchesRawSource(queue.Source()).
 		WithOptions(queue.Options()).
 		Complete(queue.Reconciler(r))
@@ -110,6 +112,18 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, before, after **metav1.Par
 	configMap := enqueue.Present(before, after)[0]
 	return r.filter(ctx, configMap.Namespace, func(e *v1alpha1.PrometheusJmxExporter) bool {
 		return e.Spec.Config.ConfigMapName == configMap.Name
+	})
+}
+
+// ofGate is a source of events: all exporters, whenever the gate holds everything or ceases to.
+func (r *Reconciler) ofGate(gate enqueue.Gate) crsource.Source {
+	return crsource.Func(func(ctx context.Context, q workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		gate.OnChange(func() {
+			for _, request := range r.filter(ctx, metav1.NamespaceAll, func(*v1alpha1.PrometheusJmxExporter) bool { return true }) {
+				q.Add(request)
+			}
+		})
+		return nil
 	})
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/controller/selection"
-	"banzaicloud.com/jmx-exporter-operator/internal/shard"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply/records"
 	podfacts "banzaicloud.com/jmx-exporter-operator/pkg/pod"
 )
@@ -27,8 +26,6 @@ type Reconciler struct {
 	Live   client.Reader
 	Writer *records.Writer
 	Clock  clock.PassiveClock
-	// Shard is the share of the namespaces that is reconciled; all by default.
-	Shard shard.Shard
 
 	lost lost
 }

@@ -32,15 +32,15 @@ const name = "orphan"
 
 // Setup adds the Reconciler to the manager, with its event sources: pods, including all
 // existing ones at the start; deleted records; and exporters that release pods.
-func (r *Reconciler) Setup(mgr ctrl.Manager) error {
+func (r *Reconciler) Setup(mgr ctrl.Manager, gate enqueue.Gate) error {
 	cache := mgr.GetCache()
 	// A hang is only logged: few pods come here, so one that always hangs would let a liveness
 	// check restart the operator for ever.
-	queue := enqueue.Queue{Workers: workers, Timeout: time.Minute, Clock: r.Clock, Shard: r.Shard, Waiting: metrics.Waiting(name)}
+	queue := enqueue.Queue{Workers: workers, Timeout: time.Minute, Clock: r.Clock, Gate: gate, Waiting: metrics.Waiting(name)}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WatchesRawSource(crsource.Kind(cache, &corev1.Pod{}, enqueue.After(lookDelay, ofPod))).
-		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(lookDelay, r.ofAttachment))).
+		WatchesRawSource(crsource.Kind(cache, &v1alpha1.JmxAttachment{}, enqueue.After(lookDelay, enqueue.Owned(gate, r.ofAttachment)))).
 		WatchesRawSource(crsource.Kind(cache, &v1alpha1.PrometheusJmxExporter{}, enqueue.After(lookDelay, r.ofExporter))).
 		WatchesRawSource(queue.Source()).
 		WithOptions(queue.Options()).
@@ -63,7 +63,7 @@ func ofPod(_ context.Context, before, after **corev1.Pod) []reconcile.Request {
 // ofAttachment maps a deleted record to its pod, unless its detach timed out: what is
 // left then stays.
 func (r *Reconciler) ofAttachment(_ context.Context, before, after **v1alpha1.JmxAttachment) []reconcile.Request {
-	if after != nil || !r.Shard.Owns((*before).Namespace) {
+	if after != nil {
 		return nil
 	}
 	a := *before

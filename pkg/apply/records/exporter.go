@@ -3,6 +3,9 @@ package records
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	ac "banzaicloud.com/jmx-exporter-operator/apis/v1alpha1/applyconfiguration/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/pkg/apply"
@@ -23,4 +26,22 @@ func (w *Writer) ExporterStatus(ctx context.Context, exporter *v1alpha1.Promethe
 	}
 	exporter.ResourceVersion = *object.ResourceVersion
 	return nil
+}
+
+// ExporterConditions applies the status that the exporter has, with other conditions. The exporter
+// is as the API server returned it: an installed CustomResourceDefinition may lack fields of the
+// type, and an apply with one of them would be rejected.
+func (w *Writer) ExporterConditions(ctx context.Context, exporter *unstructured.Unstructured, conditions []metav1.Condition) error {
+	status, _, err := unstructured.NestedMap(exporter.Object, "status")
+	if err != nil {
+		return err
+	}
+	status["conditions"] = conditions
+	stated, err := configuration[ac.PrometheusJmxExporterStatusApplyConfiguration](status)
+	if err != nil {
+		return err
+	}
+	object := ac.PrometheusJmxExporter(exporter.GetName(), exporter.GetNamespace()).
+		WithUID(exporter.GetUID()).WithResourceVersion(exporter.GetResourceVersion()).WithStatus(stated)
+	return w.client.Status(ctx, OwnerExporterStatus, apply.Name(exporter), object)
 }
