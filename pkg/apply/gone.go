@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // IsGone reports whether the object of a failed write no longer exists: it was deleted,
@@ -17,11 +18,13 @@ import (
 // two wordings (pkg/registry/rest/delete.go, and apimachinery's storage errors). The
 // code alone does not distinguish these from other conflicts, so IsGone checks causes
 // and messages.
+//
+// An object of a kind that is not served is not gone.
 func IsGone(err error) bool {
 	if err == nil {
 		return false
 	}
-	if apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+	if apierrors.IsNotFound(err) && !isUnserved(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return true
 	}
 	if apierrors.IsInvalid(err) {
@@ -30,6 +33,14 @@ func IsGone(err error) bool {
 	return apierrors.IsConflict(err) && len(ConflictingManagers(err)) == 0 && slices.ContainsFunc(
 		[]string{"uid mismatch", "UID in precondition", "UID in the precondition"},
 		func(words string) bool { return strings.Contains(err.Error(), words) })
+}
+
+// isUnserved reports whether the API server does not serve the kind of an object, since its CRD
+// was deleted. Its answer is a page, not a Status, which client-go notes as a cause
+// (k8s.io/apimachinery pkg/api/errors, NewGenericServerResponse). The objects may come back with
+// the CRD, so the write has to be tried again.
+func isUnserved(err error) bool {
+	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // IsStale reports whether the write was based on an outdated version of the object,
