@@ -80,9 +80,18 @@ func (j *JVM) avoid() []int32 {
 // to the record.
 func (j *JVM) serves() bool {
 	p, files, port := j.Process, j.files(), j.port()
-	return p.Port != 0 && (port == 0 || p.Port == port) &&
+	return p.Port != 0 && loadAnswered(p) && (port == 0 || p.Port == port) &&
 		p.ConfigSHA256 == files.ConfigSHA256 && p.ImplementationSHA256 == files.ImplementationSHA256 &&
 		p.SecuritySHA256 == files.SecuritySHA256 && p.CertificateSHA256 == files.CertificateSHA256
+}
+
+// loadAnswered reports whether the record has the outcome of the last load. The outcome of one
+// that was recorded but not answered is unknown: the agent may serve what it was asked for then,
+// not what is recorded.
+func loadAnswered(p *v1alpha1.JavaProcess) bool {
+	i := p.Intent
+	return i == nil || (i.Port == 0 || i.Port == p.Port) &&
+		i.ConfigSHA256 == p.ConfigSHA256 && i.SecuritySHA256 == p.SecuritySHA256 && i.ImplementationSHA256 == p.ImplementationSHA256
 }
 
 // upToDate reports whether a phase requires no change of the JVM or of the files in its

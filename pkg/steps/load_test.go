@@ -61,8 +61,12 @@ func TestLoad(t *testing.T) {
 		served int32
 		staged bool
 	}{
-		"the agent is loaded":                         {load: sees(helperapi.Process{Mark: mark("config", 9400)}), served: 9400, staged: true},
-		"the agent already serves":                    {before: func(p *v1alpha1.JavaProcess) { *p = serving("app", 9400) }, served: 9400, staged: true},
+		"the agent is loaded":      {load: sees(helperapi.Process{Mark: mark("config", 9400)}), served: 9400, staged: true},
+		"the agent already serves": {before: func(p *v1alpha1.JavaProcess) { *p = serving("app", 9400) }, served: 9400, staged: true},
+		"the outcome of a load with something else is lost": {before: func(p *v1alpha1.JavaProcess) {
+			*p = serving("app", 9400)
+			p.Intent.ConfigSHA256 = blob("changed for a while").SHA256
+		}, load: says(v1alpha1.ReasonExecFailed), want: v1alpha1.ReasonExecFailed, served: 9400, staged: true},
 		"the process is adopted":                      {before: func(p *v1alpha1.JavaProcess) { p.Adopted, p.Port = true, 9999 }, served: 9999, staged: true},
 		"the agent serves another port":               {load: sees(helperapi.Process{Mark: mark("config", 9404)}), want: v1alpha1.ReasonAgentNotAnswering, served: 9404, staged: true},
 		"the agent serves the previous configuration": {load: sees(helperapi.Process{Mark: mark("old", 9400)}), want: v1alpha1.ReasonAgentNotAnswering, served: 9400, staged: true},
