@@ -200,4 +200,14 @@ var mutants = []mutant{
 		"pkg/record/ahead.go", "> statemachine.MaxBackoff+time.Second {", "> 99*statemachine.MaxBackoff {",
 		named{"pkg/record", "TestNotAhead"},
 	},
+	{
+		"a load whose outcome is unknown is requested again",
+		steps + "/jvm.go", "p.Port != 0 && loadAnswered(p) &&", "p.Port != 0 &&",
+		named{steps, "TestLoad"},
+	},
+	{
+		"an object whose kind is not served is not gone",
+		"pkg/apply/gone.go", "apierrors.IsNotFound(err) && !isUnserved(err) ||", "apierrors.IsNotFound(err) ||",
+		named{"pkg/apply", "TestGoneOrUnserved"},
+	},
 }

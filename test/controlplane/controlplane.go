@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
@@ -65,6 +67,29 @@ func New() (*envtest.Environment, error) {
 // times a second.
 func Uncached(environment *envtest.Environment) {
 	environment.ControlPlane.GetAPIServer().Configure().Append("watch-cache", "false")
+}
+
+// Run runs the tests of a package between the start and the end of its control plane. ready is
+// called before them, with the configuration of an administrator, whose requests are not
+// limited. The result is the exit code of a TestMain.
+func Run(m *testing.M, environment *envtest.Environment, scheme *runtime.Scheme, ready func(*rest.Config) error) int {
+	defer func() {
+		if err := environment.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "cannot stop etcd and kube-apiserver:", err)
+		}
+	}()
+	config, err := environment.Start()
+	if err == nil {
+		err = AddToScheme(scheme)
+	}
+	if err == nil {
+		config.QPS = -1
+		err = ready(config)
+	}
+	if err != nil {
+		return Fail(err)
+	}
+	return m.Run()
 }
 
 // AddToScheme adds the kinds of Kubernetes and of the operator.

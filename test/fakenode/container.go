@@ -115,9 +115,14 @@ func (c *Container) Partial() (names []string) {
 	return names
 }
 
+// AgentDirectory returns the path of its agent directory on disk, whether or not one exists.
+func (c *Container) AgentDirectory() string {
+	return filepath.Join(c.tmp, filepath.Base(helperapi.AgentDirectory))
+}
+
 // RemoveFiles empties its /tmp.
 func (c *Container) RemoveFiles() {
-	if err := os.RemoveAll(filepath.Join(c.tmp, filepath.Base(helperapi.AgentDirectory))); err != nil {
+	if err := os.RemoveAll(c.AgentDirectory()); err != nil {
 		panic(err)
 	}
 }
@@ -144,9 +149,8 @@ func (c *Container) put(blob transport.Blob) error {
 
 // leave removes the helper, and the agent directory if it is empty then.
 func (c *Container) leave(helper string) {
-	directory := filepath.Join(c.tmp, filepath.Base(helperapi.AgentDirectory))
-	_ = os.Remove(filepath.Join(directory, helper))
-	_ = os.Remove(directory)
+	_ = os.Remove(filepath.Join(c.AgentDirectory(), helper))
+	_ = os.Remove(c.AgentDirectory())
 }
 
 // listening are the ports in the pod with a listener: its containers share a network.

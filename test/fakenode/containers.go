@@ -40,6 +40,9 @@ type Containers struct {
 	// OnLoad, if set, is called in the middle of a load: the JVM has been looked at, and
 	// nothing is changed in it yet.
 	OnLoad func(*JVM)
+	// OnLock, if set, is called when a session comes to the lock of a JVM, which another one
+	// may hold.
+	OnLock func(*JVM)
 	// OnEnd, if set, is called when a command in a container ends.
 	OnEnd func(*Container)
 

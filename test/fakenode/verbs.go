@@ -133,7 +133,12 @@ func (c *Container) lock(j *JVM, create bool) (dir *directory.Directory, unlock 
 		return nil, nil, err
 	}
 	var release func()
-	c.meanwhile(func() { release, err = dir.Lock(context.Background(), j.process()) })
+	c.meanwhile(func() {
+		if c.all.OnLock != nil {
+			c.all.OnLock(j)
+		}
+		release, err = dir.Lock(context.Background(), j.process())
+	})
 	if err != nil {
 		dir.Close()
 		return nil, nil, err

@@ -30,14 +30,16 @@ func TestFaults(t *testing.T) {
 	reference := tellAll(t)
 	table := &table{}
 	t.Cleanup(func() { table.print(t) })
-	all := plans(reference)
-	if os.Getenv("FULL") == "" {
+	all := append(plans(reference), planTurns(tellBefore(t), effectsOf(reference))...)
+	if !full() {
 		all = sampled(all)
 	}
 	for _, p := range all {
 		t.Run(p.class+"/"+p.name, func(t *testing.T) {
 			table.planned(p.class)
-			t.Parallel()
+			if !p.alone {
+				t.Parallel()
+			}
 			for _, broken := range outcome(t, p, reference[0]) {
 				t.Error(broken)
 			}

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -21,6 +23,8 @@ var (
 	config *rest.Config
 	admin  client.Client
 	scheme = runtime.NewScheme()
+	// installed are the CRDs.
+	installed envtest.CRDInstallOptions
 )
 
 func TestMain(m *testing.M) {
@@ -43,20 +47,12 @@ func serve(m *testing.M) int {
 		return controlplane.Fail(err)
 	}
 	controlplane.Uncached(environment)
-	defer func() {
-		if err := environment.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "cannot stop etcd and kube-apiserver:", err)
-		}
-	}()
-	if config, err = environment.Start(); err == nil {
-		config.QPS = -1
-		err = controlplane.AddToScheme(scheme)
-	}
-	if err == nil {
-		admin, err = client.New(config, client.Options{Scheme: scheme})
-	}
-	if err != nil {
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
 		return controlplane.Fail(err)
 	}
-	return m.Run()
+	return controlplane.Run(m, environment, scheme, func(as *rest.Config) error {
+		config, installed = as, environment.CRDInstallOptions
+		admin, err = client.New(config, client.Options{Scheme: scheme})
+		return err
+	})
 }

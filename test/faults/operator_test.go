@@ -36,6 +36,10 @@ type operatorSpec struct {
 	Elected bool
 	// Ahead is how far its clock is ahead of the true time.
 	Ahead time.Duration
+	// Previous makes it the operator of the previous release.
+	Previous bool
+	// Wrong is a rule that it breaks.
+	Wrong wrong
 	// Strike is where this operator meets a fault; nil for nowhere.
 	Strike *strike
 }
@@ -84,7 +88,7 @@ func operate(encoded string) error {
 	if err != nil {
 		return err
 	}
-	return mgr.Start(ctrl.SetupSignalHandler())
+	return mgr.Start(spec.Wrong.begin(ctrl.SetupSignalHandler(), clientset, spec.Namespace))
 }
 
 // ahead is a clock that is ahead of the true time, or behind it.

@@ -17,7 +17,8 @@ func (r *run) check() (broken []string) {
 	broken = append(broken, r.broken...) // among them, how a chapter ended
 	r.mu.Unlock()
 	broken = append(broken, r.checkJVMs()...)
-	return append(broken, r.checkFiles()...)
+	broken = append(broken, r.checkFiles()...)
+	return append(broken, r.checkGone()...)
 }
 
 // exporterStatus is the write whose number depends on when events arrive: it is held back
@@ -35,15 +36,17 @@ func (r *run) costs() int {
 	return execs
 }
 
-// checkCosts: no more writes and execs than without a fault and those that it allows.
+// checkCosts: no more writes and execs than without a fault, as far as the story was told, and
+// those that it allows.
 func (r *run) checkCosts(reference *run) (broken []string) {
-	counted := func(of *run) (writes []string, statuses, execs int) {
-		all, execs, _ := of.proxy.counts()
+	counted := func(of *run, until mark) (writes []string, statuses, execs int) {
+		all, _, _ := of.proxy.counts()
+		all = all[:until.writes]
 		writes = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == exporterStatus })
-		return writes, len(all) - len(writes), execs
+		return writes, len(all) - len(writes), until.execs
 	}
-	want, _, most := counted(reference)
-	writes, statuses, execs := counted(r)
+	want, _, most := counted(reference, reference.marks[min(len(r.ends), len(story)-1)])
+	writes, statuses, execs := counted(r, r.total())
 	if over := len(writes) - len(want) - r.plan.writes; over > 0 {
 		broken = append(broken, fmt.Sprintf("%d writes more than allowed:\n%s", over, difference(strings.Join(want, "\n"), strings.Join(writes, "\n"))))
 	}
@@ -79,12 +82,33 @@ func (r *run) checkJVMs() (broken []string) {
 func (r *run) checkFiles() (broken []string) {
 	last := r.containers.Get(r.pod.UID, containerName)
 	for _, c := range append([]*fakenode.Container{last}, r.spent...) {
+		if c == nil {
+			continue
+		}
 		if partial := c.Partial(); len(partial) > 0 {
 			broken = append(broken, fmt.Sprintf("files are incomplete: %v", partial))
 		}
 	}
+	if last == nil || r.plan.ends != nil {
+		return broken
+	}
 	if left, exists := last.Files(); exists {
 		broken = append(broken, fmt.Sprintf("the agent directory is left, with %v", left))
+	}
+	return broken
+}
+
+// attempt is how many requests an exec that is refused may take: after WebSocket, client-go
+// tries SPDY.
+const attempt = 2
+
+// checkGone: nothing is executed in a pod that is gone, but for an attempt that was under way.
+func (r *run) checkGone() (broken []string) {
+	if r.gone == nil {
+		return nil
+	}
+	if _, execs, _ := r.proxy.counts(); execs > r.gone.execs+attempt {
+		broken = append(broken, fmt.Sprintf("%d requests for execs into a pod that is gone", execs-r.gone.execs))
 	}
 	return broken
 }

@@ -69,10 +69,13 @@ func (g gated) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watched puts the gate into the body of a watch.
-func (p *proxy) watched(response *http.Response) error {
-	if isWatch(response.Request) && response.StatusCode == http.StatusOK {
-		response.Body = gated{response.Body, &p.watches, response.Request.Context().Done()}
+// answered puts the gate into the body of a watch, and notes what an answer says of quotas.
+func (p *proxy) answered(response *http.Response) error {
+	switch r := response.Request; {
+	case isWatch(r) && response.StatusCode == http.StatusOK:
+		response.Body = gated{response.Body, &p.watches, r.Context().Done()}
+	case isWrite(r):
+		return p.noteQuota(response)
 	}
 	return nil
 }

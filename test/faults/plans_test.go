@@ -45,10 +45,15 @@ func common(runs []*run, recorded func(*run) []string) (all []occurrence) {
 	return all
 }
 
+// effectsOf returns the effects that occur in all runs.
+func effectsOf(runs []*run) []occurrence {
+	return common(runs, func(r *run) []string { return r.effects })
+}
+
 // plans generates all plans from what the operator did without a fault, so that a new
 // effect, operation or write brings its own.
 func plans(references []*run) (all []plan) {
-	effects := common(references, func(r *run) []string { return r.effects })
+	effects := effectsOf(references)
 	for _, class := range []struct {
 		name string
 		of   func(occurrence, bool) plan
@@ -78,7 +83,7 @@ func plans(references []*run) (all []plan) {
 		all = append(all, refused(o, http.StatusGatewayTimeout, true))
 	}
 	return slices.Concat(all, cuts(references[0]), planSecondCrashes(effects), planTakeovers(effects), planSuspensions(effects), planLoads(calls),
-		planOutages(effects), planContents(effects), planClocks(effects))
+		planOutages(effects), planContents(effects), planClocks(effects), planNamespaces(effects), planCRDs(effects), planQuotas(references[0]))
 }
 
 // struck reports whether an effect has met its fault.

@@ -27,11 +27,15 @@ func start(spec operatorSpec, said func(*process, said)) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	program := os.Executable
+	if spec.Previous {
+		program = previousOperator
+	}
+	path, err := program()
 	if err != nil {
 		return nil, err
 	}
-	p := &process{command: exec.Command(self), ended: make(chan struct{}), log: &tail{}}
+	p := &process{command: exec.Command(path), ended: make(chan struct{}), log: &tail{}}
 	p.command.Env = append(os.Environ(), operatorVariable+"="+string(encoded), "GOMAXPROCS=2")
 	p.command.Stderr = p.log
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -51,6 +55,17 @@ func start(spec operatorSpec, said func(*process, said)) (*process, error) {
 		close(p.ended)
 	}()
 	return p, nil
+}
+
+// previousOperator returns the path of this program in the previous release.
+var previousOperator = sync.OnceValues(func() (string, error) { return ofPrevious() })
+
+// ofPrevious returns what hack/previous prints.
+func ofPrevious(what ...string) (string, error) {
+	command := exec.Command("../../hack/previous", what...)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	return strings.TrimSpace(string(out)), err
 }
 
 func (p *process) read(stdout io.Reader, hear func(*process, said)) {

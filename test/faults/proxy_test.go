@@ -34,6 +34,8 @@ type proxy struct {
 	writes []string
 	execs  int
 	last   time.Time
+	// into counts the execs by pod.
+	into map[string]int
 	// refusal is a fault of the API server at one write; nil for none.
 	refusal *refusal
 	seen    map[string]int
@@ -42,6 +44,10 @@ type proxy struct {
 	outage   outage
 	relisted map[string]bool
 	watches  gate
+	// created are the resources of which objects were created, in order, and exceeded is called
+	// when a quota first allows no more.
+	created  []string
+	exceeded func()
 	// withoutWebSocket makes the proxy one that knows no WebSocket.
 	withoutWebSocket bool
 }
@@ -72,9 +78,9 @@ func newProxy(serves func(string, int32) bool) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{serves: serves, seen: map[string]int{}, meter: &meter{}}
+	p := &proxy{serves: serves, seen: map[string]int{}, into: map[string]int{}, meter: &meter{}}
 	reverse := &httputil.ReverseProxy{
-		ModifyResponse: p.watched,
+		ModifyResponse: p.answered,
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(up.url) },
 		Transport:      up.transport,
 		FlushInterval:  -1, // watches
@@ -126,7 +132,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, next http.Handler)
 			http.Error(w, "an upgrade that this proxy does not know", http.StatusBadRequest)
 			return
 		}
-		p.note(func() { p.execs++ })
+		p.note(func() { p.execs++; p.into[path.Base(path.Dir(r.URL.Path))]++ })
 		r.Context().Value(linkKey{}).(*link).measure(p.meter, spdy)
 	case isWrite(r):
 		status, after := p.write(nameOf(r))
@@ -225,4 +231,11 @@ func (p *proxy) counts() (writes []string, execs int, last time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clip(p.writes), p.execs, p.last
+}
+
+// execsInto returns the number of execs into a pod so far.
+func (p *proxy) execsInto(pod string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.into[pod]
 }

@@ -73,21 +73,17 @@ func planLoads(calls []occurrence) (all []plan) {
 }
 
 func loadedBy(o occurrence) plan {
-	var calls, loads int
+	var locks, loads int
 	return plan{
 		class: "leader stopped beyond its Lease inside a load", name: fmt.Sprintf("leader stopped inside load, %d", o.nth),
 		writes: twoLeaders, execs: 4,
 		arm: func(r *run, spec *operatorSpec) {
-			spec.Elected, calls, loads = true, 0, 0
-			another := make(chan struct{})
-			r.containers.OnCall = func(at fakenode.Place, verb helperapi.Verb, request helperapi.Request) {
-				r.observe(at, verb, request)
-				if verb != helperapi.VerbLoad {
-					return
-				}
+			spec.Elected, locks, loads = true, 0, 0
+			another := make(chan struct{}) // is at the lock of the JVM
+			r.containers.OnLock = func(*fakenode.JVM) {
 				r.mu.Lock()
-				calls++
-				now := calls == o.nth+1
+				locks++
+				now := locks == o.nth+1
 				r.mu.Unlock()
 				if now {
 					r.wake()
@@ -104,12 +100,11 @@ func loadedBy(o occurrence) plan {
 				}
 				r.do(r.suspend)
 				select {
-				case <-another: // which waits for the lock of the JVM
-					time.Sleep(100 * time.Millisecond)
+				case <-another:
 				case <-r.t.Context().Done():
 				}
 			}
 		},
-		met: func(r *run) bool { return r.deposed != nil && calls > o.nth },
+		met: func(r *run) bool { return r.deposed != nil && locks > o.nth },
 	}
 }

@@ -1,8 +1,8 @@
 package faults
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -39,7 +39,20 @@ type plan struct {
 	crashes int
 	// writes and execs are how many more than in the reference run there may be.
 	writes, execs int
+	// ends reports whether the story has ended after a fault that leaves nothing to go on with;
+	// nil if it goes on.
+	ends func(*run, context.Context) bool
+	// alone means that no other plan may use the API server meanwhile.
+	alone bool
+	// previous is a run of the previous release, which tells the story until the operator ends;
+	// nil for none.
+	previous *run
+	// patience is how long a chapter may take, if not patience.
+	patience time.Duration
 }
+
+// mark is how many writes and execs there were until then.
+type mark struct{ writes, execs int }
 
 // heard is a line of an operator.
 type heard struct {
@@ -66,30 +79,41 @@ type run struct {
 	effects []string
 	// strikes and crashes are how many there were.
 	strikes, crashes int
-	// ends are the objects after each chapter, and took is how long all took.
-	ends []string
-	took time.Duration
+	// gone is what the run had cost when its pod went for good; nil if it is there.
+	gone *mark
+	// ends are the objects after each chapter, marks what it had cost, and took is how long all
+	// took.
+	ends  []string
+	marks []mark
+	took  time.Duration
 }
 
-// tell tells the story with a fault, and returns what became of it.
-func tell(t *testing.T, p plan, reference *run) *run {
+// newRun returns a run without an operator. Those that it gets end with the test.
+func newRun(t *testing.T, p plan, reference *run) *run {
 	t.Helper()
 	r := &run{world: newWorld(t), plan: p, reference: reference, said: make(chan heard, 100), tasks: make(chan func())}
-	spec := operatorSpec{Host: r.proxy.server.URL, Namespace: r.namespace}
-	if p.arm != nil {
-		p.arm(r, &spec)
-	}
-	r.start(spec)
 	t.Cleanup(func() {
 		for _, p := range []*process{r.operator, r.deposed} {
 			if p != nil {
 				p.kill()
 			}
 		}
-		if t.Failed() {
+		if t.Failed() && r.operator != nil {
 			t.Logf("the operator's log:\n%s", r.operator.log)
 		}
 	})
+	return r
+}
+
+// tell tells the story with a fault, and returns what became of it.
+func tell(t *testing.T, p plan, reference *run) *run {
+	t.Helper()
+	r := newRun(t, p, reference)
+	spec := operatorSpec{Host: r.proxy.server.URL, Namespace: r.namespace}
+	if p.arm != nil {
+		p.arm(r, &spec)
+	}
+	r.start(spec)
 	next := operatorSpec{Host: spec.Host, Namespace: spec.Namespace}
 	if p.next != nil {
 		p.next(r, &next)
@@ -112,6 +136,14 @@ func tell(t *testing.T, p plan, reference *run) *run {
 	return r
 }
 
+func (r *run) patience() time.Duration { return cmp.Or(r.plan.patience, patience) }
+
+// total is what the run has cost until now.
+func (r *run) total() mark {
+	writes, execs, _ := r.proxy.counts()
+	return mark{len(writes), execs}
+}
+
 // stop ends an operator in order.
 func (r *run) stop(p *process) {
 	p.terminate()
@@ -123,7 +155,7 @@ func (r *run) stop(p *process) {
 
 // end waits until an operator has ended.
 func (r *run) end(p *process) {
-	late := time.After(patience)
+	late := time.After(r.patience())
 	for {
 		select {
 		case line := <-r.said:
@@ -160,62 +192,6 @@ func (r *run) start(spec operatorSpec) {
 	r.mu.Lock()
 	r.operator = operator
 	r.mu.Unlock()
-}
-
-// settle waits until a chapter has ended as without a fault, and the operator is idle. An
-// operator that ends is started again, as by a kubelet.
-func (r *run) settle(i int, next operatorSpec) bool {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeoutCause(r.t.Context(), patience, errors.New("in vain"))
-	defer cancel()
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	began := time.Now()
-	for {
-		select {
-		case line := <-r.said:
-			r.hear(line)
-		case <-r.operator.ended:
-			if !r.restart(next) {
-				return false
-			}
-		case <-ticker.C:
-			if len(r.checkJVMs()) > 0 {
-				return false
-			}
-			_, _, last := r.proxy.counts()
-			if r.over != nil || time.Since(began) < quiet || time.Since(last) < quiet || !r.ended(ctx, story[i]) {
-				continue
-			}
-			if end := r.objects(ctx); r.reference == nil || end == r.reference.ends[i] {
-				r.ends = append(r.ends, end)
-				return true
-			}
-		case <-r.over:
-			r.mend()
-		case task := <-r.tasks:
-			task()
-		case <-ctx.Done():
-			r.breaks(r.otherwise(i))
-			return false
-		}
-	}
-}
-
-// otherwise states how a chapter has not ended in time.
-func (r *run) otherwise(i int) string {
-	end := r.objects(r.t.Context())
-	if r.reference != nil {
-		end = difference(r.reference.ends[i], end)
-	}
-	return fmt.Sprintf("after %s, the pod is not %s and the operator idle, but there is\n%s", patience, story[i].name, end)
-}
-
-func (r *run) ended(ctx context.Context, c chapter) bool {
-	if err := r.garbageCollect(ctx); err != nil {
-		return false
-	}
-	return c.ended(ctx, r.world)
 }
 
 // mend ends the fault.
@@ -255,8 +231,11 @@ func (r *run) restart(spec operatorSpec) bool {
 		r.must(client.IgnoreNotFound(admin.Delete(r.t.Context(), lease)))
 	}
 	if r.crashes > 1 {
-		spec.Strike = nil
+		spec.Strike, spec.Previous = nil, false
 	}
 	r.start(spec)
+	if spec.Previous {
+		r.over = time.After(r.plan.lasts)
+	}
 	return true
 }

@@ -94,6 +94,9 @@ func (w *world) inContainer() string {
 	uid := w.pod.UID
 	w.mu.Unlock()
 	c := w.containers.Get(uid, containerName)
+	if c == nil {
+		return "no container\n"
+	}
 	files, _ := c.Files()
 	files = slices.DeleteFunc(files, func(name string) bool { _, shared := helperapi.FileDigest(name); return shared })
 	text := fmt.Sprintf("files: %q\n", files)

@@ -45,6 +45,8 @@ type world struct {
 	spent []*fakenode.Container
 	// broken are the rules that were broken.
 	broken []string
+	// deleted are the records that the test has deleted.
+	deleted []v1alpha1.JmxAttachment
 	// calls are the operations of the helper, in order.
 	calls []string
 }
@@ -96,25 +98,41 @@ func (w *world) named(name string) metav1.ObjectMeta {
 // run creates the pod and runs its container.
 func (w *world) run() {
 	w.t.Helper()
-	pod := &corev1.Pod{ObjectMeta: w.named(podName)}
+	pod := w.createPod(podName)
+	w.mu.Lock()
+	w.pod, w.address = pod, nextAddress()
+	w.mu.Unlock()
+	w.startContainer()
+}
+
+// createPod creates a pod, whose container does not run yet.
+func (w *world) createPod(name string) *corev1.Pod {
+	w.t.Helper()
+	pod := &corev1.Pod{ObjectMeta: w.named(name)}
 	pod.Labels = map[string]string{"app": "dummyapp"}
 	pod.Spec.NodeName, pod.Spec.TerminationGracePeriodSeconds = w.namespace, new(int64(0))
 	pod.Spec.Containers = []corev1.Container{{Name: containerName, Image: "registry.example/app"}}
 	w.must(admin.Create(w.t.Context(), pod))
-	n := serial.Add(1)
-	w.mu.Lock()
-	w.pod, w.address = pod, fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)
-	w.mu.Unlock()
 	w.kubelet.Run(pod, pod.UID)
-	w.startContainer()
+	return pod
+}
+
+// nextAddress returns an address that no pod has.
+func nextAddress() string {
+	n := serial.Add(1)
+	return fmt.Sprintf("10.%d.%d.%d", n>>16&255, n>>8&255, n&255)
+}
+
+// nextContainer returns the ID of another container, and the JVM in it.
+func nextContainer() (id string, jvm *fakenode.JVM) {
+	n := serial.Add(1)
+	return fmt.Sprintf("containerd://%064x", n), fakenode.NewJVM(fakenode.JavaStartTime + n)
 }
 
 // startContainer starts the pod's container, in place of the one that runs.
 func (w *world) startContainer() {
 	w.t.Helper()
-	n := serial.Add(1)
-	id := fmt.Sprintf("containerd://%064x", n)
-	jvm := fakenode.NewJVM(fakenode.JavaStartTime + n)
+	id, jvm := nextContainer()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if before := w.containers.Get(w.pod.UID, containerName); before != nil {
@@ -124,16 +142,23 @@ func (w *world) startContainer() {
 	refuses.PID, refuses.Refusal = jvm.PID+1, &helperapi.Error{Reason: helperapi.ReasonAttachDisabled, Message: "The JVM refuses attachers."}
 	w.jvms, w.refusing = append(w.jvms, jvm), append(w.refusing, refuses)
 	w.containers.Start(w.pod.UID, containerName, jvm, refuses).ID = id
-	before := w.pod.DeepCopy()
-	w.pod.Status = corev1.PodStatus{
-		Phase: corev1.PodRunning, PodIP: w.address, PodIPs: []corev1.PodIP{{IP: w.address}},
+	w.runs(w.pod, w.address, id)
+}
+
+// runs states in the API that the pod's container runs, as its kubelet does, whatever the
+// operator writes meanwhile.
+func (w *world) runs(pod *corev1.Pod, address, id string) {
+	w.t.Helper()
+	before := pod.DeepCopy()
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}},
 		Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Name: containerName, Ready: true, ContainerID: id,
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(time.Now().Add(-time.Hour))}},
 		}},
 	}
-	w.must(admin.Status().Patch(w.t.Context(), w.pod, client.MergeFrom(before))) // whatever the operator writes meanwhile
+	w.must(admin.Status().Patch(w.t.Context(), pod, client.MergeFrom(before)))
 }
 
 // recreate deletes the pod, and creates another one of its name.
@@ -159,6 +184,12 @@ func (w *world) serves(address string, port int32) bool {
 func (w *world) export() {
 	w.t.Helper()
 	w.want(rules)
+	w.createExporter()
+}
+
+// createExporter creates the exporter, also in place of one that is gone.
+func (w *world) createExporter() {
+	w.t.Helper()
 	w.exporter = &v1alpha1.PrometheusJmxExporter{ObjectMeta: w.named(exporterName), Spec: v1alpha1.PrometheusJmxExporterSpec{
 		LabelSelector: map[string]v1alpha1.LabelValue{"app": "dummyapp"},
 		Config:        v1alpha1.ConfigMapKey{ConfigMapName: rulesName, ConfigMapKey: rulesKey},
@@ -205,52 +236,6 @@ func (w *world) depose() {
 		}
 	}
 	w.t.Fatal("the Lease cannot be taken")
-}
-
-// observe checks each operation that an operator asks for.
-func (w *world) observe(at fakenode.Place, verb helperapi.Verb, request helperapi.Request) {
-	w.mu.Lock()
-	w.calls = append(w.calls, string(verb))
-	w.mu.Unlock()
-	if verb == helperapi.VerbLoad {
-		w.breaks(w.withoutIntent(at, request))
-		if request.Target.PID != fakenode.JavaPID {
-			w.breaks("the agent is to be loaded into a JVM that refuses attachers")
-		}
-	}
-}
-
-// inspect checks the files that a command leaves, however it ended.
-func (w *world) inspect(c *fakenode.Container) {
-	if partial := c.Partial(); len(partial) > 0 {
-		w.breaks(fmt.Sprintf("files are incomplete: %v", partial))
-	}
-}
-
-// withoutIntent returns what is wrong with a load; empty if a record states the intent.
-func (w *world) withoutIntent(at fakenode.Place, request helperapi.Request) string {
-	var list v1alpha1.JmxAttachmentList
-	if err := admin.List(context.Background(), &list, client.InNamespace(w.namespace)); err != nil {
-		return fmt.Sprintf("cannot list the records: %v", err)
-	}
-	for _, a := range list.Items {
-		for _, p := range a.Status.Processes {
-			same := a.Spec.Pod.UID == at.Pod && p.PID == int32(request.Target.PID) && p.StartTime == int64(request.Target.StartTime)
-			if same && p.Intent != nil && p.Intent.ConfigSHA256 == request.Desired.ConfigSHA256 {
-				return ""
-			}
-		}
-	}
-	return "the agent is loaded, and no record states the intent"
-}
-
-// breaks notes a broken rule.
-func (w *world) breaks(rule string) {
-	if rule != "" {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.broken = append(w.broken, rule)
-	}
 }
 
 // garbageCollect does the work of Kubernetes' garbage collector: it deletes what is owned

@@ -47,22 +47,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer unaudit()
-	defer func() {
-		if err := environment.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "cannot stop etcd and kube-apiserver:", err)
-		}
-	}()
-	if config, err = environment.Start(); err == nil {
-		config.QPS = -1
-		err = controlplane.AddToScheme(scheme)
-	}
-	if err == nil {
+	return controlplane.Run(m, environment, scheme, func(as *rest.Config) error {
+		config = as
 		admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
-	}
-	if err != nil {
-		return controlplane.Fail(err)
-	}
-	return m.Run()
+		return err
+	})
 }
 
 // certificates guards the certificate authority of envtest: parallel tests that
