@@ -31,7 +31,7 @@ func planTurns(previous *run, effects []occurrence) (all []plan) {
 		all = append(all, downgrade(o, i%2 == 0))
 	}
 	for i := 0; i < len(before); i += 6 {
-		all = append(all, upgradeWithCRDs(previous, before[i], i%4 == 0))
+		all = append(all, upgradeWithCRDs(before[i], i%4 == 0))
 	}
 	return all
 }
@@ -58,8 +58,8 @@ func downgrade(o occurrence, after bool) plan {
 }
 
 // upgradeWithCRDs also replaces the CRDs of the previous release by those of this one.
-func upgradeWithCRDs(previous *run, o occurrence, after bool) plan {
-	p := upgrade(previous, o, after)
+func upgradeWithCRDs(o occurrence, after bool) plan {
+	p := upgrade(&run{ends: make([]string, len(story))}, o, after) // those CRDs have other defaults
 	p.class, p.name, p.alone = "upgraded with its CRDs at an effect", p.name+", with its CRDs", true
 	p.arm = armed(p.arm, func(r *run, _ *operatorSpec) {
 		folder, err := ofPrevious("crds")
