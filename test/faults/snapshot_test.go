@@ -110,12 +110,16 @@ func (w *world) inContainer() string {
 	return text
 }
 
-// without removes what is unlike, and what is empty.
+// without removes what is unlike, and what is empty, and sorts conditions, whose order is that
+// in which they were first written.
 func without(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key, inner := range v {
 			inner = without(inner)
+			if list, ok := inner.([]any); ok && key == "conditions" {
+				slices.SortFunc(list, func(a, b any) int { return strings.Compare(typeOf(a), typeOf(b)) })
+			}
 			if slices.Contains(unlike, key) || inner == nil || reflect.ValueOf(inner).Kind() == reflect.Map && reflect.ValueOf(inner).Len() == 0 {
 				delete(v, key)
 			}
@@ -126,4 +130,11 @@ func without(value any) any {
 		}
 	}
 	return value
+}
+
+// typeOf returns the type of a condition; empty for something else.
+func typeOf(condition any) string {
+	fields, _ := condition.(map[string]any)
+	name, _ := fields["type"].(string)
+	return name
 }
