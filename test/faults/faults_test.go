@@ -30,8 +30,10 @@ func TestFaults(t *testing.T) {
 	reference := tellAll(t)
 	table := &table{}
 	t.Cleanup(func() { table.print(t) })
-	all := append(plans(reference), planTurns(tellBefore(t), effectsOf(reference))...)
-	if !full() {
+	all := plans(reference)
+	if full() { // the previous release takes as long to build as all other plans of a sample
+		all = append(all, planTurns(tellBefore(t), effectsOf(reference))...)
+	} else {
 		all = sampled(all)
 	}
 	for _, p := range all {

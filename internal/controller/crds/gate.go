@@ -39,7 +39,7 @@ func (g *Gate) Owns(namespace string) bool { return g.Shard.Owns(namespace) }
 // Hold implements enqueue.Gate.
 func (g *Gate) Hold(ctx context.Context, namespace string) (*enqueue.Hold, error) {
 	if g.Unread() != nil {
-		return &enqueue.Hold{Again: soon}, nil
+		return &enqueue.Hold{Again: soon}, nil //nolint:nilerr // readiness reports it
 	}
 	if outdated := g.Outdated(); outdated != "" {
 		return &enqueue.Hold{Reason: v1alpha1.ReasonCustomResourceDefinitionsOutdated, Message: outdated, Drops: g.missingOf(exporters), Again: later}, nil

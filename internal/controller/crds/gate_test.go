@@ -114,9 +114,9 @@ func holdsWhileOutdated(t *testing.T) {
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, as))
 	time.Sleep(settling / 2)
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, as))
-	time.Sleep(settling - 1)
+	time.Sleep(settling - time.Nanosecond)
 	check("changed again", true, exporters)
-	time.Sleep(1)
+	time.Sleep(time.Nanosecond)
 	synctest.Wait()
 	check("mended", false)
 	if changes != 4 {
