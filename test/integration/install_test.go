@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"os/exec"
@@ -46,14 +47,18 @@ func TestInstallations(t *testing.T) {
 // installMonitors installs the kinds of prometheus-operator.
 func installMonitors(t *testing.T) {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/prometheus-operator/prometheus-operator")
-	list.Dir = "../../hack/tools/prometheus-operator"
-	module, err := list.Output()
+	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "github.com/prometheus-operator/prometheus-operator")
+	download.Dir = "../../hack/tools/prometheus-operator"
+	output, err := download.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(output, &module); err != nil {
+		t.Fatal(err)
+	}
 	_, err = envtest.InstallCRDs(config, envtest.CRDInstallOptions{
-		Paths: []string{filepath.Join(strings.TrimSpace(string(module)), "example/prometheus-operator-crd")}, ErrorIfPathMissing: true, MaxTime: environment.CRDInstallOptions.MaxTime,
+		Paths: []string{filepath.Join(module.Dir, "example/prometheus-operator-crd")}, ErrorIfPathMissing: true, MaxTime: environment.CRDInstallOptions.MaxTime,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -113,11 +113,15 @@ func readAudit(log io.Reader, calls rights.Calls) error {
 	}
 }
 
+// allServiceAccounts is the group of all service accounts (k8s.io/apiserver,
+// pkg/authentication/serviceaccount).
+const allServiceAccounts = "system:serviceaccounts"
+
 // components are those that features add for a while, each with a role.
 var components = []string{"config/logs", "config/endpoint-security"}
 
 // rightsOf are the calls that the operator's roles name: those that are bound to its
-// service account, and those of the components.
+// service account or to all, and those of the components.
 func (s *Suite) rightsOf(ctx context.Context, c *cluster) ([]string, error) {
 	var all rbacv1.ClusterRoleBindingList
 	var one rbacv1.RoleBindingList
@@ -127,7 +131,8 @@ func (s *Suite) rightsOf(ctx context.Context, c *cluster) ([]string, error) {
 	var rules []rbacv1.PolicyRule
 	add := func(subjects []rbacv1.Subject, ref rbacv1.RoleRef) error {
 		for _, subject := range subjects {
-			if subject.Kind != rbacv1.ServiceAccountKind || subject.Namespace != OperatorNamespace || subject.Name != operatorName {
+			operator := subject.Kind == rbacv1.ServiceAccountKind && subject.Namespace == OperatorNamespace && subject.Name == operatorName
+			if !operator && (subject.Kind != rbacv1.GroupKind || subject.Name != allServiceAccounts) {
 				continue
 			}
 			var role rbacv1.ClusterRole
