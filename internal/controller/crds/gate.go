@@ -3,6 +3,7 @@ package crds
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -38,8 +39,11 @@ func (g *Gate) Owns(namespace string) bool { return g.Shard.Owns(namespace) }
 
 // Hold implements enqueue.Gate.
 func (g *Gate) Hold(ctx context.Context, namespace string) (*enqueue.Hold, error) {
-	if g.Unread() != nil {
-		return &enqueue.Hold{Again: soon}, nil //nolint:nilerr // readiness reports it
+	switch err := g.Unread(); {
+	case errors.Is(err, errUnread):
+		return &enqueue.Hold{Again: soon}, nil
+	case err != nil:
+		return &enqueue.Hold{Again: later}, nil // readiness reports it
 	}
 	if outdated := g.Outdated(); outdated != "" {
 		return &enqueue.Hold{Reason: v1alpha1.ReasonCustomResourceDefinitionsOutdated, Message: outdated, Drops: g.missingOf(exporters), Again: later}, nil

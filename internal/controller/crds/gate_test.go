@@ -88,6 +88,10 @@ func holdsWhileOutdated(t *testing.T) {
 	if err := g.Check(nil); err == nil || !strings.Contains(err.Error(), "not read yet") && !strings.Contains(err.Error(), "forbidden") {
 		t.Errorf("readiness is %v", err)
 	}
+	g.fail(attachments, errors.New("forbidden"))
+	if hold, err := g.Hold(t.Context(), "shop"); err != nil || hold == nil || hold.Again != later {
+		t.Errorf("without the right to read them, the hold is %+v with error %v, want one for %s", hold, err, later)
+	}
 	g.set(t.Context(), exporters, definition(g.Definitions, exporters, as))
 	check("with one of two", true)
 	g.set(t.Context(), attachments, definition(g.Definitions, attachments, as))

@@ -22,7 +22,8 @@ import (
 func (r *Reconciler) hold(ctx context.Context, request ctrl.Request, why *enqueue.Hold) error {
 	var exporter v1alpha1.PrometheusJmxExporter
 	err := r.Reader.Get(ctx, request.NamespacedName, &exporter)
-	if told, _ := r.reported.Load(request); err != nil || !exporter.DeletionTimestamp.IsZero() || reports(&exporter, why) || told == why.Message {
+	reported, _ := r.reported.Load(request)
+	if err != nil || !exporter.DeletionTimestamp.IsZero() || reports(&exporter, why) || reported == why.Message {
 		return client.IgnoreNotFound(err)
 	}
 	live := &unstructured.Unstructured{}
