@@ -39,11 +39,8 @@ func (g *Gate) Owns(namespace string) bool { return g.Shard.Owns(namespace) }
 
 // Hold implements enqueue.Gate.
 func (g *Gate) Hold(ctx context.Context, namespace string) (*enqueue.Hold, error) {
-	switch err := g.Unread(); {
-	case errors.Is(err, errUnread):
-		return &enqueue.Hold{Again: soon}, nil
-	case err != nil:
-		return &enqueue.Hold{Again: later}, nil // readiness reports it
+	if err := g.Unread(); err != nil {
+		return &enqueue.Hold{Again: retryAfter(err)}, nil // readiness reports it
 	}
 	if outdated := g.Outdated(); outdated != "" {
 		return &enqueue.Hold{Reason: v1alpha1.ReasonCustomResourceDefinitionsOutdated, Message: outdated, Drops: g.missingOf(exporters), Again: later}, nil
@@ -58,6 +55,14 @@ func (g *Gate) Hold(ctx context.Context, namespace string) (*enqueue.Hold, error
 		}
 	}
 	return nil, nil
+}
+
+// retryAfter returns how long a request is held while the definitions are not read.
+func retryAfter(unread error) time.Duration {
+	if errors.Is(unread, errUnread) {
+		return soon
+	}
+	return later
 }
 
 // OnChange implements enqueue.Gate.

@@ -1,6 +1,7 @@
 package enqueue
 
 import (
+	"container/list"
 	"context"
 	"sync"
 )
@@ -35,50 +36,79 @@ func (s *shares) free(namespace string) {
 }
 
 // Slots limit how much of something is done at once. A namespace has at most half of them, and
-// half of what others leave. They are safe for concurrent use.
+// half of what others leave. Of those that wait, the one that came first and whose namespace may
+// have a slot is next. They are safe for concurrent use.
 type Slots struct {
-	mu    sync.Mutex
-	taken shares
-	// freed is closed when a slot is free.
-	freed chan struct{}
+	mu      sync.Mutex
+	taken   shares
+	waiting list.List // of *waiter
+}
+
+// waiter waits for a slot.
+type waiter struct {
+	namespace string
+	granted   chan struct{} // closed when it has a slot
 }
 
 // NewSlots returns n slots.
 func NewSlots(n int) *Slots {
-	return &Slots{taken: shares{places: n, times: 1}, freed: make(chan struct{})}
+	return &Slots{taken: shares{places: n, times: 1}}
 }
 
 // Take waits for a slot until ctx is done. The caller calls free when it does not need the slot
 // any more.
 func (s *Slots) Take(ctx context.Context, namespace string) (free func(), err error) {
-	for {
-		freed, ok := s.try(namespace)
-		if ok {
-			return func() { s.free(namespace) }, nil
-		}
-		select {
-		case <-freed:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	w, element := s.wait(namespace)
+	select {
+	case <-w.granted:
+	case <-ctx.Done():
 	}
+	if err := ctx.Err(); err != nil {
+		s.leave(w, element)
+		return nil, err
+	}
+	return func() { s.free(namespace) }, nil
 }
 
-// try takes a slot, or returns what is closed when one is free.
-func (s *Slots) try(namespace string) (freed <-chan struct{}, ok bool) {
+// wait lets a waiter queue up, which may have its slot at once.
+func (s *Slots) wait(namespace string) (*waiter, *list.Element) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.taken.room(namespace) {
-		s.taken.take(namespace)
-		return nil, true
+	w := &waiter{namespace, make(chan struct{})}
+	element := s.waiting.PushBack(w)
+	s.grant()
+	return w, element
+}
+
+// leave takes a waiter out of the queue, or its slot from it.
+func (s *Slots) leave(w *waiter, element *list.Element) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-w.granted:
+		s.taken.free(w.namespace)
+		s.grant()
+	default:
+		s.waiting.Remove(element)
 	}
-	return s.freed, false
 }
 
 func (s *Slots) free(namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken.free(namespace)
-	close(s.freed)
-	s.freed = make(chan struct{})
+	s.grant()
+}
+
+// grant gives slots to those that wait.
+func (s *Slots) grant() {
+	for element := s.waiting.Front(); element != nil; {
+		next := element.Next()
+		if w := element.Value.(*waiter); s.taken.room(w.namespace) {
+			s.taken.take(w.namespace)
+			s.waiting.Remove(element)
+			close(w.granted)
+		}
+		element = next
+	}
 }
