@@ -87,7 +87,7 @@ func TestOracleOfIdleComplains(t *testing.T) {
 	t.Parallel()
 	r := tell(t, plan{
 		patience: 20 * time.Second,
-		arm:      func(_ *run, spec *operatorSpec) { spec.Wrong = restless },
+		arm:      func(_ *run, spec *operatorSpec) { spec.Wrong = hot },
 	}, nil)
 	if got := r.check(); !slices.ContainsFunc(got, func(c string) bool { return strings.Contains(c, "the operator is not idle") }) {
 		t.Errorf("the oracles complain: %q, want one of an operator that is not idle", got)

@@ -15,8 +15,8 @@ import (
 type wrong string
 
 const (
-	// restless writes again and again.
-	restless wrong = "restless"
+	// hot writes ten times a second, though nothing has changed.
+	hot wrong = "hot"
 	// deaf does not end when it is asked to.
 	deaf wrong = "deaf"
 )
@@ -24,7 +24,7 @@ const (
 // begin begins to do what is wrong, and returns the context of the operator.
 func (w wrong) begin(ctx context.Context, clientset kubernetes.Interface, namespace string) context.Context {
 	switch w {
-	case restless:
+	case hot:
 		go wait.UntilWithContext(ctx, func(ctx context.Context) {
 			_, _ = clientset.CoreV1().Pods(namespace).Patch(ctx, podName, types.MergePatchType, []byte("{}"), metav1.PatchOptions{})
 		}, 100*time.Millisecond)

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -36,14 +35,7 @@ const (
 // changeCRD changes the schema of an installed CRD, until restore or the end of the test.
 func changeCRD(t *testing.T, name string, how func(root *crdSchema)) (restore func()) {
 	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	crds, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
+	crds := crdClient(t)
 	restore = sync.OnceFunc(func() {
 		if _, err := envtest.InstallCRDs(config, environment.CRDInstallOptions); err != nil {
 			t.Error(err)

@@ -50,18 +50,25 @@ func TestRemovedWithCRDs(t *testing.T) {
 	}
 }
 
-// deleteCRDs deletes the CRDs of the operator, waits until they are gone, and returns a
-// function that installs them again, also if the test fails.
-func deleteCRDs(t *testing.T) (restore func()) {
+// crdClient returns a client for CustomResourceDefinitions.
+func crdClient(t *testing.T) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	crds, err := client.New(config, client.Options{Scheme: scheme})
+	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// deleteCRDs deletes the CRDs of the operator, waits until they are gone, and returns a
+// function that installs them again, also if the test fails.
+func deleteCRDs(t *testing.T) (restore func()) {
+	t.Helper()
+	crds := crdClient(t)
 	gone := func() bool {
 		var left apiextensionsv1.CustomResourceDefinitionList
 		if err := crds.List(t.Context(), &left); err != nil {
