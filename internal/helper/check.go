@@ -5,6 +5,7 @@ package helper
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -13,6 +14,7 @@ import (
 // check has the agent in one JVM judge a configuration, while it serves what it did. It
 // takes the application another collection.
 func check(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
+	asked := time.Now()
 	if err := checkCandidate(req.Candidate); err != nil {
 		return err
 	}
@@ -25,7 +27,7 @@ func check(ctx context.Context, req helperapi.Request, report *helperapi.Report)
 	}
 	report.Processes = []helperapi.Process{describe(p)}
 	process := &report.Processes[0]
-	dir, unlock, err := lockStaged(ctx, req, p)
+	dir, unlock, err := lockStaged(ctx, req, p, asked)
 	if err != nil {
 		return err
 	}

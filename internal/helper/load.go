@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -18,6 +19,7 @@ import (
 // reconfigures one that is present. Its presence is checked every time, under the JVM's
 // lock; the result of an earlier load is never assumed.
 func load(ctx context.Context, req helperapi.Request, jars Jars, report *helperapi.Report) error {
+	asked := time.Now()
 	if err := checkDesired(req.Desired); err != nil {
 		return err
 	}
@@ -37,7 +39,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	if process.Exporter, err = refuseBesideStock(ctx, p); err != nil {
 		return err
 	}
-	dir, unlock, err := lockStaged(ctx, req, p)
+	dir, unlock, err := lockStaged(ctx, req, p, asked)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 
 // lockStaged opens the agent directory that a JVM sees, to which files were staged, and
 // acquires the JVM's lock. unlock ends both.
-func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process) (dir *directory.Directory, unlock func(), err error) {
+func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process, asked time.Time) (dir *directory.Directory, unlock func(), err error) {
 	if err := refuseTmp(req, p); err != nil {
 		return nil, nil, err
 	}
@@ -76,7 +78,7 @@ func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process) (dir 
 	if err != nil {
 		return nil, nil, err
 	}
-	release, err := dir.Lock(ctx, p)
+	release, err := dir.Lock(ctx, p, asked)
 	if err != nil {
 		dir.Close()
 		return nil, nil, err

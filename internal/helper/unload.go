@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -16,6 +17,7 @@ import (
 // unload stops the agent and removes the files written for it. If the process has exited,
 // there is nothing to stop.
 func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
+	asked := time.Now()
 	p, err := lookup(req)
 	if err != nil && typed(err).Reason == helperapi.ReasonProcessGone {
 		return clearGone(req, report)
@@ -39,7 +41,7 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 		return err
 	}
 	defer dir.Close()
-	unlock, err := dir.Lock(ctx, p)
+	unlock, err := dir.Lock(ctx, p, asked)
 	if err != nil {
 		return err
 	}

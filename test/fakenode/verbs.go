@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/url"
 	"slices"
+	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
@@ -133,11 +134,12 @@ func (c *Container) lock(j *JVM, create bool) (dir *directory.Directory, unlock 
 		return nil, nil, err
 	}
 	var release func()
+	asked := time.Now()
 	c.meanwhile(func() {
 		if c.all.OnLock != nil {
 			c.all.OnLock(j)
 		}
-		release, err = dir.Lock(context.Background(), j.process())
+		release, err = dir.Lock(context.Background(), j.process(), asked)
 	})
 	if err != nil {
 		dir.Close()

@@ -82,7 +82,7 @@ func plans(references []*run) (all []plan) {
 		}
 		all = append(all, refused(o, http.StatusGatewayTimeout, true))
 	}
-	return slices.Concat(all, cuts(references[0]), planSecondCrashes(effects), planTakeovers(effects), planSuspensions(effects), planLoads(calls),
+	return slices.Concat(all, cuts(references[0]), planSecondCrashes(effects), planTakeovers(effects), planSuspensions(effects), planLoads(calls), planAbandoned(),
 		planOutages(effects), planContents(effects), planClocks(effects), planNamespaces(effects), planCRDs(effects), planQuotas(references[0]))
 }
 
