@@ -152,7 +152,7 @@ var mutants = []mutant{
 	},
 	{
 		"nothing is done before the CRDs are read",
-		"internal/controller/crds/gate.go", "if g.Unread() != nil {", "if false {",
+		"internal/controller/crds/gate.go", "if err := g.Unread(); err != nil {", "if err := g.Unread(); false {",
 		named{"internal/controller/crds", "TestHoldsWhileOutdated"},
 	},
 	{

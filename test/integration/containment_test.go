@@ -54,7 +54,9 @@ func contain(t *testing.T, overlay string) *contained {
 	for _, object := range c.build(overlay) {
 		switch object.GetObjectKind().GroupVersionKind().Kind {
 		case "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding":
-			if name := object.GetName(); name != "jmx-exporter-operator-attach" && strings.HasPrefix(name, "jmx-exporter-operator") { // others': attach_role.yaml, config/users
+			switch name := object.GetName(); {
+			case name == "jmx-exporter-operator-attach": // is others'
+			case strings.HasPrefix(name, "jmx-exporter-operator"), name == "jmx-exporter-crds": // the rest of config/users is others'
 				c.note(object)
 			}
 			create(t, c.renamed(object))
@@ -179,7 +181,7 @@ func (c *contained) as(user string, groups ...string) *rest.Config {
 
 // boundTo is how the API server sees requests with a token that the kubelet gave a pod.
 func (c *contained) boundTo(pod *corev1.Pod) *rest.Config {
-	as := c.as("system:serviceaccount:"+pod.Namespace+":"+pod.Spec.ServiceAccountName, "system:serviceaccounts")
+	as := c.as("system:serviceaccount:"+pod.Namespace+":"+pod.Spec.ServiceAccountName, serviceAccounts)
 	as.Impersonate.Extra = map[string][]string{
 		"authentication.kubernetes.io/pod-name": {pod.Name}, "authentication.kubernetes.io/pod-uid": {string(pod.UID)},
 	}

@@ -92,7 +92,7 @@ func (c *cluster) serveMetrics(files manager.CertificateFiles) string {
 func (c *cluster) serveMetricsAt(host string, files manager.CertificateFiles, change ...func(*manager.Options)) string {
 	c.t.Helper()
 	name := "operator-of-" + c.namespace
-	user := addUser(c.t, name)
+	user := addUser(c.t, name, serviceAccounts)
 	c.grant(name, "../../config/rbac/role.yaml")
 	c.grantEverywhere(rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}, "../../config/metrics-auth/role.yaml")
 	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))

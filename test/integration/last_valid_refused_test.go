@@ -78,7 +78,7 @@ func TestLastValidConfigurationWithOlderRole(t *testing.T) {
 	t.Parallel()
 	older, other := &story{cluster: newCluster(t)}, &story{cluster: newCluster(t)}
 	name := "operator-of-" + older.namespace
-	user := addUser(t, name)
+	user := addUser(t, name, serviceAccounts)
 	older.grantOlder(name)
 	other.grant(name, "../../config/rbac/role.yaml")
 	both := fakenode.New(t)

@@ -1,17 +1,20 @@
 package integration
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/yaml"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper"
 	"banzaicloud.com/jmx-exporter-operator/test/controlplane"
@@ -50,21 +53,46 @@ func run(m *testing.M) int {
 	return controlplane.Run(m, environment, scheme, func(as *rest.Config) error {
 		config = as
 		admin, err = client.NewWithWatch(config, client.Options{Scheme: scheme})
-		return err
+		if err != nil {
+			return err
+		}
+		return createAll("../../config/users/crds_role.yaml", "../../config/users/crds_role_binding.yaml")
 	})
+}
+
+// createAll creates what is shipped once for the whole cluster.
+func createAll(files ...string) error {
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(data, object); err != nil {
+			return err
+		}
+		if err := admin.Create(context.Background(), object); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // certificates guards the certificate authority of envtest: parallel tests that
 // add users at the same time race for its serial numbers.
 var certificates sync.Mutex
 
-// addUser returns the configuration of a client with this user name, which has no
-// rights.
-func addUser(t *testing.T, name string) *rest.Config {
+// serviceAccounts is the group of all service accounts (k8s.io/apiserver,
+// pkg/authentication/serviceaccount).
+const serviceAccounts = "system:serviceaccounts"
+
+// addUser returns the configuration of a client with this user name and these groups, which
+// has no other rights.
+func addUser(t *testing.T, name string, groups ...string) *rest.Config {
 	t.Helper()
 	certificates.Lock()
 	defer certificates.Unlock()
-	user, err := environment.AddUser(envtest.User{Name: name, Groups: []string{"system:authenticated"}}, config)
+	user, err := environment.AddUser(envtest.User{Name: name, Groups: append(groups, "system:authenticated")}, config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,19 +45,19 @@ func TestSomeNamespaces(t *testing.T) {
 	ops, shop, elsewhere := newCluster(t), newCluster(t), newCluster(t)
 	shop.containers, elsewhere.containers = ops.containers, ops.containers
 	shown := kustomizations(t, strings.NewReplacer("ops", ops.namespace, "shop", shop.namespace, ",bank", "", ", bank", ""))
+	c := &contained{cluster: ops}
 	var flags string
-	var policies []client.Object
 	for _, object := range append(ops.kustomize(shown["ops"]), shop.kustomize(shown["shop"])...) {
 		switch object.GetObjectKind().GroupVersionKind().Kind {
 		case "ClusterRole", "ClusterRoleBinding":
-			if !slices.Contains([]string{"jmx-exporter-view", "jmx-exporter-edit"}, object.GetName()) { // config/users
+			if !slices.Contains([]string{"jmx-exporter-view", "jmx-exporter-edit", "jmx-exporter-crds"}, object.GetName()) { // config/users
 				t.Errorf("%s is cluster-scoped", object.GetName())
 			}
 		case "Role", "RoleBinding":
 			create(t, object)
 		case "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding":
 			if strings.HasSuffix(object.GetName(), "."+ops.namespace) {
-				policies = append(policies, object)
+				c.policies = append(c.policies, object)
 			}
 		case "Deployment":
 			flags = fmt.Sprint(object)
@@ -66,8 +66,7 @@ func TestSomeNamespaces(t *testing.T) {
 	if want := "--namespace=" + shop.namespace + "]"; !strings.Contains(flags, want) {
 		t.Errorf("the Deployment lacks %s", want)
 	}
-	c := &contained{cluster: ops, policies: policies}
-	as := c.as("system:serviceaccount:"+ops.namespace+":jmx-exporter-operator", "system:serviceaccounts")
+	as := c.as("system:serviceaccount:"+ops.namespace+":jmx-exporter-operator", serviceAccounts)
 	ops.startManagerIn(as, ops.containers.Prober(effects.Direct), ops.namespace, shop.namespace)
 
 	pods := map[*cluster]*corev1.Pod{}

@@ -71,7 +71,7 @@ func TestLogsForbidden(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	name := "operator-of-" + c.namespace
-	user := addUser(t, name)
+	user := addUser(t, name, serviceAccounts)
 	c.grant(name, "../../config/rbac/role.yaml")
 	o := c.operate()
 	o.tell(podlog.NewPodLogs(clientsetOf(t, user).CoreV1(), o.seam))
