@@ -60,8 +60,13 @@ var mutants = []mutant{
 	},
 	{
 		"one helper at a time works on a JVM",
-		directory + "lock.go", "err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)", "err = nil",
+		directory + "lock.go", "err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)", "var err error; _ = f.Fd",
 		named{"internal/helper", "TestBusy"},
+	},
+	{
+		"a helper that waited for another one does not undo its change",
+		directory + "lock.go", "|| dir.changedSince(DesiredFile(p), asked)", "",
+		named{"internal/helper/directory", "TestLockAfterAnother"},
 	},
 	{
 		"a load is recorded before it begins",
