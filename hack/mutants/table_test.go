@@ -65,7 +65,7 @@ var mutants = []mutant{
 	},
 	{
 		"a helper that waited for another one does not undo its change",
-		directory + "lock.go", "|| dir.changedSince(DesiredFile(p), asked)", "",
+		directory + "lock.go", "|| !sameFile(t.desired, t.dir.desired(t.process))", "",
 		named{"internal/helper/directory", "TestLockAfterAnother"},
 	},
 	{
@@ -167,12 +167,12 @@ var mutants = []mutant{
 	},
 	{
 		"what is held is not reconciled",
-		"internal/controller/enqueue/queue.go", "return ctrl.Result{RequeueAfter: hold.Again}, false, err", "return ctrl.Result{}, true, err",
+		"internal/controller/enqueue/queue.go", "return ctrl.Result{RequeueAfter: hold.Again}, false, nil", "return ctrl.Result{}, true, err",
 		named{"internal/controller/enqueue", "TestGate"},
 	},
 	{
 		"a status is not written where that erases a part of the spec",
-		"internal/controller/exporter/hold.go", "(len(managed) == 0 || slices.ContainsFunc(managed, sets))", "false",
+		"internal/controller/exporter/hold.go", "(len(managed) == 0 || slices.ContainsFunc(managed, sets))", "slices.ContainsFunc(managed[:0], sets)",
 		named{"internal/controller/exporter", "TestSetAmong"},
 	},
 	{

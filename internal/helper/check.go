@@ -5,7 +5,6 @@ package helper
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -14,7 +13,6 @@ import (
 // check has the agent in one JVM judge a configuration, while it serves what it did. It
 // takes the application another collection.
 func check(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
-	asked := time.Now()
 	if err := checkCandidate(req.Candidate); err != nil {
 		return err
 	}
@@ -27,7 +25,7 @@ func check(ctx context.Context, req helperapi.Request, report *helperapi.Report)
 	}
 	report.Processes = []helperapi.Process{describe(p)}
 	process := &report.Processes[0]
-	dir, unlock, err := lockStaged(ctx, req, p, asked)
+	dir, unlock, err := lockStaged(ctx, req, p)
 	if err != nil {
 		return err
 	}

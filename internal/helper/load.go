@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -19,7 +18,6 @@ import (
 // reconfigures one that is present. Its presence is checked every time, under the JVM's
 // lock; the result of an earlier load is never assumed.
 func load(ctx context.Context, req helperapi.Request, jars Jars, report *helperapi.Report) error {
-	asked := time.Now()
 	if err := checkDesired(req.Desired); err != nil {
 		return err
 	}
@@ -39,7 +37,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 	if process.Exporter, err = refuseBesideStock(ctx, p); err != nil {
 		return err
 	}
-	dir, unlock, err := lockStaged(ctx, req, p, asked)
+	dir, unlock, err := lockStaged(ctx, req, p)
 	if err != nil {
 		return err
 	}
@@ -67,7 +65,7 @@ func load(ctx context.Context, req helperapi.Request, jars Jars, report *helpera
 
 // lockStaged opens the agent directory that a JVM sees, to which files were staged, and
 // acquires the JVM's lock. unlock ends both.
-func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process, asked time.Time) (dir *directory.Directory, unlock func(), err error) {
+func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process) (dir *directory.Directory, unlock func(), err error) {
 	if err := refuseTmp(req, p); err != nil {
 		return nil, nil, err
 	}
@@ -78,12 +76,17 @@ func lockStaged(ctx context.Context, req helperapi.Request, p jvm.Process, asked
 	if err != nil {
 		return nil, nil, err
 	}
-	release, err := dir.Lock(ctx, p, asked)
+	turn, err := dir.Turn(p)
 	if err != nil {
 		dir.Close()
 		return nil, nil, err
 	}
-	return dir, func() { release(); dir.Close() }, nil
+	unlock = func() { turn.Close(); dir.Close() }
+	if err := turn.Lock(ctx); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return dir, unlock, nil
 }
 
 func checkDesired(d *helperapi.Desired) error {

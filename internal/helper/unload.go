@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
 	"banzaicloud.com/jmx-exporter-operator/pkg/helperapi"
@@ -17,7 +16,6 @@ import (
 // unload stops the agent and removes the files written for it. If the process has exited,
 // there is nothing to stop.
 func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report) error {
-	asked := time.Now()
 	p, err := lookup(req)
 	if err != nil && typed(err).Reason == helperapi.ReasonProcessGone {
 		return clearGone(req, report)
@@ -41,11 +39,14 @@ func unload(ctx context.Context, req helperapi.Request, report *helperapi.Report
 		return err
 	}
 	defer dir.Close()
-	unlock, err := dir.Lock(ctx, p, asked)
+	turn, err := dir.Turn(p)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer turn.Close()
+	if err := turn.Lock(ctx); err != nil {
+		return err
+	}
 	a := agentIn{process: p, dir: dir, file: directory.DesiredFile(p), jarOpen: process.AgentJarOpen}
 	if process.AgentJarOpen {
 		err = a.stop(ctx)

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/url"
 	"slices"
-	"time"
 
 	"banzaicloud.com/jmx-exporter-operator/apis/v1alpha1"
 	"banzaicloud.com/jmx-exporter-operator/internal/helper/directory"
@@ -133,19 +132,23 @@ func (c *Container) lock(j *JVM, create bool) (dir *directory.Directory, unlock 
 	if err != nil {
 		return nil, nil, err
 	}
-	var release func()
-	asked := time.Now()
-	c.meanwhile(func() {
-		if c.all.OnLock != nil {
-			c.all.OnLock(j)
-		}
-		release, err = dir.Lock(context.Background(), j.process(), asked)
-	})
+	turn, err := dir.Turn(j.process())
 	if err != nil {
 		dir.Close()
 		return nil, nil, err
 	}
-	return dir, func() { release(); dir.Close() }, nil
+	unlock = func() { turn.Close(); dir.Close() }
+	c.meanwhile(func() {
+		if c.all.OnLock != nil {
+			c.all.OnLock(j)
+		}
+		err = turn.Lock(context.Background())
+	})
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return dir, unlock, nil
 }
 
 // choose returns the port to serve on: the desired one, else the current one, else the

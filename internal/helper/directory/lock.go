@@ -18,32 +18,43 @@ import (
 // before it answers ReasonBusy.
 const lockTimeout = 2 * time.Second
 
-// Lock acquires the lock of one JVM and returns a function that releases it. It fails with
-// ReasonBusy if another helper holds the lock, or has changed what is desired of the agent
-// since this one was asked: which of them the operator gave up is unknown here, but only
-// the other one's operator gets an answer, and asks again. The kernel releases the lock if the
-// helper dies.
-func (dir *Directory) Lock(ctx context.Context, p jvm.Process, asked time.Time) (unlock func(), err error) {
-	name := LockFile(p)
-	f, err := dir.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+// Turn is the place of a helper among those that want to work on a JVM. The operator may have given
+// up one of them: which one is unknown to both.
+type Turn struct {
+	dir     *Directory
+	process jvm.Process
+	lock    *os.File
+	// desired is the desired file of the JVM as it was; nil if there was none.
+	desired fs.FileInfo
+}
+
+// Turn returns a place at the lock of a JVM. It fails with ReasonBusy if another helper has just
+// removed the directory. The caller closes it.
+func (dir *Directory) Turn(p jvm.Process) (*Turn, error) {
+	lock, err := dir.OpenFile(LockFile(p), os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, helperapi.Errorf(helperapi.ReasonBusy, "Another helper has just removed %s.", helperapi.AgentDirectory)
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if unlock == nil {
-			f.Close()
-		}
-	}()
-	if err := lockFile(ctx, f); err != nil {
-		return nil, err
+	return &Turn{dir, p, lock, dir.desired(p)}, nil
+}
+
+// Close gives the place back, and with it the lock. The kernel does so if the helper dies.
+func (t *Turn) Close() { t.lock.Close() }
+
+// Lock waits for the lock. It fails with ReasonBusy if another helper holds it for too long, or has
+// loaded, reconfigured or stopped the agent since: only the operator that still waits for an answer
+// will ask again.
+func (t *Turn) Lock(ctx context.Context) error {
+	if err := lockFile(ctx, t.lock); err != nil {
+		return err
 	}
-	if !dir.stillNamed(f, name) || dir.changedSince(DesiredFile(p), asked) {
-		return nil, helperapi.Errorf(helperapi.ReasonBusy, "Another helper has just loaded, reconfigured or stopped the agent of this JVM.")
+	if !t.dir.stillNamed(t.lock, LockFile(t.process)) || !sameFile(t.desired, t.dir.desired(t.process)) {
+		return helperapi.Errorf(helperapi.ReasonBusy, "Another helper has just loaded, reconfigured or stopped the agent of this JVM.")
 	}
-	return func() { f.Close() }, nil
+	return nil
 }
 
 // lockFile waits until it has the lock on f.
@@ -63,11 +74,22 @@ func lockFile(ctx context.Context, f *os.File) error {
 	}
 }
 
-// changedSince reports whether a file was written after t. A file server may have another clock:
-// what was written in the future says nothing.
-func (dir *Directory) changedSince(name string, t time.Time) bool {
-	info, err := dir.Lstat(name)
-	return err == nil && info.ModTime().After(t) && !info.ModTime().After(time.Now())
+// desired returns the desired file of a JVM as it is; nil if there is none.
+func (dir *Directory) desired(p jvm.Process) fs.FileInfo {
+	info, err := dir.Lstat(DesiredFile(p))
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// sameFile reports whether a file is what it was. Each write renames another file to its name, whose
+// inode differs from the one before; that of an earlier one may be used again, at another time.
+func sameFile(before, now fs.FileInfo) bool {
+	if before == nil || now == nil {
+		return before == nil && now == nil
+	}
+	return os.SameFile(before, now) && before.ModTime().Equal(now.ModTime())
 }
 
 // stillNamed reports whether f is still the file with that name: unload removes the lock
